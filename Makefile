@@ -1,0 +1,49 @@
+# `make` lists the targets. Each first makes .venv ready; PYTHON chooses the interpreter for that.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help demo up test unit lint format lock run-ready dev-ready test-ready clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: run-ready ## Show the whole loop on real data, on this machine alone
+	@$(BIN)/assay demo
+
+up: run-ready ## Serve API, dashboard and workers in one process
+	@$(BIN)/assay up
+
+test: test-ready ## Run what CI runs: linters, all tests, the database tests again on MariaDB
+	@$(MAKE) --no-print-directory lint
+	$(BIN)/pytest
+	$(BIN)/python tests/servers.py $(BIN)/pytest -m django_db
+
+unit: dev-ready ## Run the unit tests alone, in seconds
+	@$(BIN)/pytest tests/unit
+
+lint: dev-ready ## Check style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: dev-ready ## Rewrite the code in the house style
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+lock: ## Resolve every dependency anew into requirements.lock
+	@$(PYTHON) deploy/bootstrap.py lock
+
+run-ready:
+	@$(PYTHON) deploy/bootstrap.py run
+
+dev-ready:
+	@$(PYTHON) deploy/bootstrap.py dev
+
+test-ready:
+	@$(PYTHON) deploy/bootstrap.py test
+
+clean: ## Remove what builds, tests and linters left; .assay (your data) stays
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

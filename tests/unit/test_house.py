@@ -1,0 +1,92 @@
+"""The rules of this house that no linter knows."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+
+ROOT = Path(__file__).parents[2]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+LAYERS: list[str] = PYPROJECT["tool"]["importlinter"]["contracts"][0]["layers"]
+SOURCE_FOLDERS = ["platform/assay", *(layer for layer in LAYERS if layer != "assay"), "benchmarks", "examples"]
+SOURCES = sorted(path for folder in SOURCE_FOLDERS for path in (ROOT / folder).rglob("*.py"))
+
+
+def collected_by_pytest(tree: ast.AST) -> Iterator[str]:
+    """Names of classes and functions that pytest would take for tests where they are imported."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                if re.match("Test|test", name):
+                    yield name
+
+
+def foreign_keys_upward() -> Iterator[str]:
+    """Relations of our models that point to a layer above their own."""
+    rank = {layer: height for height, layer in enumerate(reversed(LAYERS))}
+    for model in apps.get_models(include_auto_created=True):
+        for field in model._meta.get_fields():
+            own, target = model._meta.app_label, field.related_model
+            if own not in rank or not field.concrete or not isinstance(target, type):
+                continue
+            if rank.get(target._meta.app_label, -1) > rank[own]:
+                yield f"{model.__name__}.{field.name} -> {target.__name__}"
+
+
+def test_the_folder_platform_never_shadows_the_standard_library() -> None:
+    assert not (ROOT / "platform" / "__init__.py").exists()
+    code = "import uuid, asyncio, platform; print(platform.system())"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip()) == (0, sys.platform.capitalize()), done.stderr
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_outside_the_tests_is_named_like_a_test(path: Path) -> None:
+    assert list(collected_by_pytest(ast.parse(path.read_text()))) == []
+    assert not re.match("Test|test", path.name)
+
+
+def test_the_name_rule_sees_classes_and_functions_at_any_depth() -> None:
+    tree = ast.parse("class TestRun:\n  def test_it(self): ...\nasync def tests_for(): ...\ndef latest(): ...")
+    assert sorted(collected_by_pytest(tree)) == ["TestRun", "test_it", "tests_for"]
+
+
+def test_foreign_keys_point_to_the_same_layer_or_a_lower_one() -> None:
+    assert list(foreign_keys_upward()) == []
+
+
+def test_every_package_is_a_layer_and_every_layer_is_shipped() -> None:
+    at_root = {path.parent.name for path in ROOT.glob("*/__init__.py")} | {"assay"}
+    shipped = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    assert set(LAYERS) == at_root - {"tests"}
+    assert {Path(package).name for package in shipped} == set(LAYERS)
+    assert set(PYPROJECT["tool"]["importlinter"]["root_packages"]) == set(LAYERS)
+
+
+def test_every_dependency_is_in_the_lock() -> None:
+    project = PYPROJECT["project"]
+    extras = [item for extra in project["optional-dependencies"].values() for item in extra]
+    wanted = {normal(re.split(r"[^\w.-]", item)[0]) for item in project["dependencies"] + extras}
+    locked = {normal(line.split("==")[0]) for line in (ROOT / "requirements.lock").read_text().splitlines()}
+    assert wanted - locked == set()
+
+
+def test_the_readme_names_only_targets_that_exist() -> None:
+    targets = set(re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {match for page in ("README.md", "CONTRIBUTING.md") for match in commands_in(ROOT / page)}
+    assert named - targets == set()
+
+
+def commands_in(page: Path) -> list[str]:
+    """The make targets that a page tells its reader to run."""
+    return re.findall(r"(?:^|`|\$ )make ([a-z][\w-]*)", page.read_text(), re.MULTILINE) if page.exists() else []
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
