@@ -1,0 +1,140 @@
+"""What can cause what: the table of rules, and the walk from an effect to its root cause."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+from alerting.standing import State
+from assay.windows import Window
+
+
+class Reach(Enum):
+    """Where a cause lies, seen from its effect."""
+
+    SAME_DATASET = "same dataset"
+    DIRECT_UPSTREAM = "direct upstream"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """Troubles of these categories can cause those of the others; chains of rules reach further upstream."""
+
+    causes: frozenset[str]
+    effects: frozenset[str]
+    reach: Reach
+
+
+RULES = (
+    Rule(
+        causes=frozenset({"freshness"}),
+        effects=frozenset({"completeness", "consistency"}),
+        reach=Reach.SAME_DATASET,
+    ),
+    Rule(
+        causes=frozenset({"freshness"}),
+        effects=frozenset({"freshness"}),
+        reach=Reach.DIRECT_UPSTREAM,
+    ),
+    Rule(
+        causes=frozenset({"completeness", "duplicates"}),
+        effects=frozenset({"duplicates", "custom"}),
+        reach=Reach.DIRECT_UPSTREAM,
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spot:
+    """A broken window in one datacenter; None is what home's tests find, which every datacenter shares."""
+
+    window: Window
+    datacenter: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trouble:
+    """A dataset's category that is WARN or FAIL now, with the windows it is broken on."""
+
+    id: int
+    dataset: str
+    category: str
+    spots: tuple[Spot, ...]
+    since: datetime  # its t0
+    failed_at: datetime | None = None
+    eta: datetime | None = None
+
+    @property
+    def state(self) -> State:
+        """FAIL once it has failed, WARN before."""
+        return State.WARN if self.failed_at is None else State.FAIL
+
+
+def can_cause(cause: Trouble, effect: Trouble, upstreams: Mapping[str, frozenset[str]]) -> bool:
+    """Whether some rule leads from the one to the other, whatever their windows."""
+    return any(
+        cause.category in rule.causes and effect.category in rule.effects and _reaches(rule, cause, effect, upstreams)
+        for rule in RULES
+    )
+
+
+def _reaches(rule: Rule, cause: Trouble, effect: Trouble, upstreams: Mapping[str, frozenset[str]]) -> bool:
+    if rule.reach is Reach.SAME_DATASET:
+        return cause.dataset == effect.dataset
+    return cause.dataset != effect.dataset and cause.dataset in upstreams.get(effect.dataset, frozenset())
+
+
+def explains(trouble: Trouble, spot: Spot) -> bool:
+    """Whether it is broken on an overlapping window of the same datacenter, or of home."""
+    return any(own.datacenter in (None, spot.datacenter) and own.window.overlaps(spot.window) for own in trouble.spots)
+
+
+def root_cause(
+    effect: Trouble, spot: Spot, troubles: Iterable[Trouble], upstreams: Mapping[str, frozenset[str]]
+) -> Trouble | None:
+    """The furthest trouble upstream that explains this spot of the effect; None if it is its own root.
+
+    Every member of the chain is broken on a window that overlaps the spot. Of equally far roots, and in a cycle, the
+    earliest is the root; ties go to the lower id.
+    """
+    members = {t.id: t for t in troubles if t.id != effect.id and explains(t, spot)} | {effect.id: effect}
+    by_dataset: dict[str, list[Trouble]] = {}
+    for trouble in members.values():
+        by_dataset.setdefault(trouble.dataset, []).append(trouble)
+    causes = _Causes(by_dataset=by_dataset, upstreams=upstreams)
+    distance = causes.distances(effect)
+    roots = {_earliest(members[i] for i in group).id for group in causes.sources(distance, members)}
+    if effect.id in roots:  # in a cycle that it began, it is the one to be told
+        return None
+    return min((members[i] for i in roots), key=lambda t: (-distance[t.id], t.since, t.id))
+
+
+def _earliest(troubles: Iterable[Trouble]) -> Trouble:
+    return min(troubles, key=lambda trouble: (trouble.since, trouble.id))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Causes:
+    """The graph from effects to their direct causes."""
+
+    by_dataset: Mapping[str, list[Trouble]]
+    upstreams: Mapping[str, frozenset[str]]
+
+    def direct(self, effect: Trouble) -> list[Trouble]:
+        near = {effect.dataset} | self.upstreams.get(effect.dataset, frozenset())
+        found = (trouble for dataset in near for trouble in self.by_dataset.get(dataset, []))
+        return [trouble for trouble in found if can_cause(trouble, effect, self.upstreams)]
+
+    def distances(self, effect: Trouble) -> dict[int, int]:
+        """Every trouble that leads to the effect, itself included, with the number of steps between them."""
+        found, edge = {effect.id: 0}, [effect]
+        while edge:
+            step = found[edge[0].id] + 1
+            edge = [cause for member in edge for cause in self.direct(member) if cause.id not in found]
+            found.update((cause.id, step) for cause in edge)
+        return found
+
+    def sources(self, ids: Iterable[int], members: Mapping[int, Trouble]) -> list[frozenset[int]]:
+        """The groups without a cause outside themselves: a lone root, or a cycle."""
+        reach = {i: frozenset(self.distances(members[i])) for i in ids}
+        return [group for i, group in reach.items() if all(i in reach[other] for other in group)]

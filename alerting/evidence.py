@@ -1,0 +1,100 @@
+"""What the runs of a test's newest revision saw of one window (or, for a whole table, of all)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from alerting.standing import Seen, in_order
+from assay.catalog.selectors import slas
+from assay.models import DataTest, Scope
+from assay.windows import Window
+from execution_engine.models import Run, RunReason
+from execution_engine.outcome import Outcome, Reason
+
+TABLE_KEY = "table"
+MOST_RUNS = 500  # of a whole table, the newest
+COLUMNS = ("window_start", "window_end", "reason", "due_at", "requested_at", "evaluated_at", "measured_at", "outcome")
+MORE_COLUMNS = ("error_reason", "value", "excess", "sentence", "data_test_id")
+
+
+def window_key(test: DataTest, window: Window) -> str:
+    """What tells the standings of one test apart."""
+    return TABLE_KEY if test.scope == Scope.TABLE else window.text
+
+
+def evaluated(test: DataTest) -> QuerySet[Run]:
+    """The runs of the newest revision that enter standings."""
+    found = Run.objects.filter(data_test=test, revision_id=test.revision_id, evaluated_at__isnull=False)
+    return found.exclude(reason=RunReason.BACKTEST).only(*COLUMNS, *MORE_COLUMNS)
+
+
+def runs_of(test: DataTest, window: Window) -> list[Run]:
+    """The evaluated runs of a window; of a whole table all, the newest last."""
+    if test.scope == Scope.TABLE:
+        return list(evaluated(test).order_by("-pk")[:MOST_RUNS])[::-1]
+    return list(evaluated(test).filter(window_start=window.start, window_end=window.end).order_by("pk"))
+
+
+def seen(run: Run) -> Seen:
+    """What one evaluated run saw; an error that measured nothing counts from its evaluation."""
+    measured_at = run.measured_at or run.evaluated_at
+    assert measured_at is not None
+    return Seen(
+        run_id=run.pk,
+        measured_at=measured_at,
+        outcome=Outcome(run.outcome),
+        reason=Reason(run.error_reason) if run.error_reason else None,
+        value=run.value,
+        excess=run.excess,
+    )
+
+
+def due_at(test: DataTest, window: Window, runs: Iterable[Run]) -> datetime | None:
+    """When the window is due: as it was scheduled, else by the freshness SLA; None if neither says."""
+    scheduled = [run.due_at for run in runs if run.reason == RunReason.SCHEDULE]
+    if scheduled:
+        return min(scheduled)
+    partition = test.scope == Scope.PARTITION and test.revision is not None and test.revision.schedule == "partition"
+    return window.end + slas(test.dataset).freshness if partition else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """The runs that a standing rests on, in the order of their measurements."""
+
+    runs: tuple[Run, ...]
+    results: tuple[Seen, ...]
+
+    @property
+    def newest(self) -> Run | None:
+        """The run that measured last."""
+        return self.runs[-1] if self.runs else None
+
+    @property
+    def judged(self) -> bool:
+        """Whether any of them held or broke."""
+        return any(result.outcome is not Outcome.ERROR for result in self.results)
+
+    @property
+    def held_at(self) -> datetime | None:
+        """When the window last held."""
+        holds = [result.measured_at for result in self.results if result.outcome is Outcome.HELD]
+        return max(holds, default=None)
+
+    @property
+    def last_due_at(self) -> datetime | None:
+        """The latest due instant among scheduled runs."""
+        return max((run.due_at for run in self.runs if run.reason == RunReason.SCHEDULE), default=None)
+
+    def run(self, run_id: int | None) -> Run | None:
+        """The run with this id."""
+        return next((run for run in self.runs if run.pk == run_id), None)
+
+
+def evidence(runs: Iterable[Run]) -> Evidence:
+    """The runs that count: those asked for before their window was due, and found incomplete, do not."""
+    by_id = {run.pk: run for run in runs}
+    results = tuple(in_order(seen(run) for run in by_id.values()))
+    return Evidence(runs=tuple(by_id[result.run_id] for result in results), results=results)

@@ -1,0 +1,166 @@
+"""The text of notices, for people who are woken by it: what is broken, since when, what follows, what to do."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from assay.windows import Window
+
+MOST_LINES = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrokenWindow:
+    """One broken window as it is told; ``value`` is written as people read it, such as ``3h 20m`` or ``0.93``."""
+
+    test: str
+    assertion: str
+    window: Window
+    value: str
+    datacenter: str | None = None
+    lost_keys: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InhibitedAlert:
+    """An alert that stays silent because the told one causes it."""
+
+    dataset: str
+    category: str
+    value: str
+    lost_keys: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class IncidentText:
+    """What a notice says of an incident."""
+
+    dataset: str
+    category: str
+    tier: int
+    owner: str
+    failed_at: datetime
+    windows: tuple[BrokenWindow, ...]
+    inhibited: tuple[InhibitedAlert, ...] = ()
+    eta: datetime | None = None
+    root_cause: str | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """A notice's text: a title of one line, and a plain-text body."""
+
+    title: str
+    body: str
+
+
+def opened(incident: IncidentText) -> Message:
+    """What the owner reads when an incident opened, and again whenever it changes."""
+    lines = [f"{incident.dataset} fails {incident.category} since {_time(incident.failed_at)}.", ""]
+    lines += _listed([_window_line(window) for window in incident.windows])
+    if incident.inhibited:
+        lines += ["", "It causes these, whose owners are not told apart:"]
+        lines += _listed([_inhibited_line(alert) for alert in incident.inhibited])
+    lines += ["", *_outlook(incident)]
+    return _message(f"[tier {incident.tier}] {incident.dataset}: {incident.category} FAIL", lines)
+
+
+def downstream(incident: IncidentText, *, downstreams: Sequence[str]) -> Message:
+    """What the owner of the direct downstreams reads, once."""
+    lines = [
+        f"{incident.dataset}, which {_joined(downstreams)} reads, fails {incident.category} "
+        f"since {_time(incident.failed_at)}.",
+        f"Its owner {incident.owner} has been told.",
+        "",
+        *_listed([_window_line(window) for window in incident.windows]),
+        "",
+        *_outlook(incident),
+    ]
+    return _message(f"Upstream {incident.dataset}: {incident.category} FAIL", lines)
+
+
+def recovered(incident: IncidentText, *, resolved_at: datetime) -> Message:
+    """What everybody who was told reads when the data is right again."""
+    lines = [
+        f"{incident.dataset} holds {incident.category} again since {_time(resolved_at)}; "
+        f"it had failed since {_time(incident.failed_at)}.",
+        *_link(incident),
+    ]
+    return _message(f"{incident.dataset}: {incident.category} recovered", lines)
+
+
+def withdrawn(incident: IncidentText, *, withdrawn_at: datetime) -> Message:
+    """What everybody who was told reads when late results, a retirement or retention left nothing to be told of."""
+    lines = [
+        f"The {incident.category} incident of {incident.dataset} from {_time(incident.failed_at)} was withdrawn "
+        f"at {_time(withdrawn_at)}: what it rested on no longer stands. No repair was seen, none is needed.",
+        *_link(incident),
+    ]
+    return _message(f"{incident.dataset}: {incident.category} withdrawn", lines)
+
+
+def unknown(*, dataset: str, test: str, window: Window, since: datetime, reason: str) -> Message:
+    """What the on-call or the owner reads when a test could not be judged."""
+    lines = [
+        f"The test {test} of {dataset} has no verdict for {_span(window)} since {_time(since)}.",
+        f"Cause: {reason}. This says nothing about the data.",
+    ]
+    return _message(f"{dataset}: {test} could not be judged", lines)
+
+
+def digest(messages: Sequence[Message]) -> Message:
+    """Several messages to one recipient as one."""
+    if len(messages) == 1:
+        return messages[0]
+    body = "\n".join(f"== {message.title}\n{message.body}" for message in messages)
+    return Message(title=f"{messages[0].title} (and {len(messages) - 1} more)", body=body)
+
+
+def _window_line(broken: BrokenWindow) -> str:
+    place = f" in {broken.datacenter}" if broken.datacenter else ""
+    return f"{_span(broken.window)}{place}: {broken.value}{_lost(broken.lost_keys)}; {broken.test}: {broken.assertion}"
+
+
+def _inhibited_line(alert: InhibitedAlert) -> str:
+    return f"{alert.dataset} {alert.category}: {alert.value}{_lost(alert.lost_keys)}"
+
+
+def _outlook(incident: IncidentText) -> list[str]:
+    eta = _time(incident.eta) if incident.eta else "not given yet"
+    return [f"Root cause: {incident.root_cause or 'not given yet'}", f"Expected repair: {eta}", *_link(incident)]
+
+
+def _link(incident: IncidentText) -> list[str]:
+    return [f"Details: {incident.url}"] if incident.url else []
+
+
+def _listed(lines: Sequence[str]) -> list[str]:
+    more = len(lines) - MOST_LINES
+    shown = [f"- {line}" for line in lines[:MOST_LINES]]
+    return [*shown, f"- and {more} more"] if more > 0 else shown
+
+
+def _message(title: str, lines: Iterable[str]) -> Message:
+    return Message(title=_one_line(title), body="\n".join(map(_one_line, lines)).strip() + "\n")
+
+
+def _one_line(text: str) -> str:
+    """The text without line breaks, so that no name can forge a header or a line."""
+    return " ".join(text.split())
+
+
+def _joined(names: Sequence[str]) -> str:
+    return ", ".join(names) or "your data"
+
+
+def _lost(keys: int | None) -> str:
+    return "" if keys is None else f", {keys:,} keys lost"
+
+
+def _span(window: Window) -> str:
+    return f"{_time(window.start)} to {_time(window.end)}"
+
+
+def _time(at: datetime) -> str:
+    return at.strftime("%Y-%m-%d %H:%M UTC")

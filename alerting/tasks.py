@@ -1,0 +1,42 @@
+"""Alerting's stages as Celery tasks."""
+
+from celery import shared_task
+
+from alerting import services
+from assay.queue import work
+
+
+@shared_task(name="alerting.tasks.judge", ignore_result=True)
+def judge(**_: object) -> int:
+    """Judge the runs that have been evaluated."""
+    return work("judge", services.judge_run)
+
+
+@shared_task(name="alerting.tasks.adopt", ignore_result=True)
+def adopt(**_: object) -> int:
+    """Give due runs that have told nothing their standing."""
+    return work("adopt", services.adopt_run)
+
+
+@shared_task(name="alerting.tasks.age", ignore_result=True)
+def age(**_: object) -> int:
+    """Judge the standings that time alone changes."""
+    return work("age", services.age_standing)
+
+
+@shared_task(name="alerting.tasks.alert", ignore_result=True)
+def alert(**_: object) -> int:
+    """Decide about the notices of alerts."""
+    return work("alert", services.decide_alert)
+
+
+@shared_task(name="alerting.tasks.report_gaps", ignore_result=True)
+def report_gaps(**_: object) -> int:
+    """Tell owners of the tests that their datasets lack."""
+    return work("gaps", services.report_gap)
+
+
+@shared_task(name="alerting.tasks.send", ignore_result=True)
+def send(**_: object) -> int:
+    """Send the notices that are due."""
+    return services.send_due()

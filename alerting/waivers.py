@@ -1,0 +1,91 @@
+"""Waivers: which results open nothing, because a user forced or accepted the incident they belong to."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from assay.windows import Window
+
+LASTS = timedelta(days=14)
+LASTS_CRITICAL = timedelta(days=3)
+CRITICAL_TIERS = frozenset({0, 1})
+
+
+class Kind(StrEnum):
+    """What the user said of the incident."""
+
+    FORCED = "forced"  # a false positive
+    ACCEPTED = "accepted"  # real, and will not be repaired
+
+
+class Scope(StrEnum):
+    """How far a forced one reaches: the incident's windows, or the test's later ones too."""
+
+    WINDOW = "window"
+    TEST = "test"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiver:
+    """One test's waived windows, each with its excess when the user spoke; ``ends_at`` bounds the later ones."""
+
+    id: int
+    kind: Kind
+    test_id: int
+    revision: int
+    made_at: datetime
+    excesses: Mapping[Window, float | None]
+    scope: Scope = Scope.WINDOW
+    ends_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A broken result; ``held_at`` is when the same test last held on the same window."""
+
+    test_id: int
+    revision: int
+    window: Window
+    measured_at: datetime
+    excess: float | None = None
+    held_at: datetime | None = None
+
+
+def waiver_end(scope: Scope, *, made_at: datetime, tier: int) -> datetime | None:
+    """When a waiver of later windows ends; None for one that only waives its own."""
+    if scope is Scope.WINDOW:
+        return None
+    return made_at + (LASTS_CRITICAL if tier in CRITICAL_TIERS else LASTS)
+
+
+def covering(waivers: Iterable[Waiver], result: Judged) -> Waiver | None:
+    """The first waiver that covers the result."""
+    return next((waiver for waiver in waivers if covers(waiver, result)), None)
+
+
+def covers(waiver: Waiver, result: Judged) -> bool:
+    """Whether the result opens nothing; a new revision ends every waiver, a held run that of its own window."""
+    if (waiver.test_id, waiver.revision) != (result.test_id, result.revision):
+        return False
+    if result.window not in waiver.excesses:
+        return _covers_later(waiver, result)
+    if result.held_at is not None and result.held_at > waiver.made_at:
+        return False
+    return waiver.kind is Kind.FORCED or _no_worse(result.excess, waiver.excesses[result.window])
+
+
+def _covers_later(waiver: Waiver, result: Judged) -> bool:
+    if waiver.kind is not Kind.FORCED or waiver.scope is not Scope.TEST or not waiver.excesses:
+        return False
+    if waiver.ends_at is not None and result.measured_at >= waiver.ends_at:
+        return False
+    later = result.window.start > min(window.start for window in waiver.excesses)
+    return later and any(_no_worse(result.excess, forced) for forced in waiver.excesses.values())
+
+
+def _no_worse(excess: float | None, forced: float | None) -> bool:
+    """Whether a value is no worse than the forced one; where neither has a distance to its bound, they are alike."""
+    if excess is None or forced is None:
+        return excess is forced
+    return excess <= forced

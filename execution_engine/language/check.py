@@ -1,0 +1,91 @@
+"""The type check of an assertion, made when the test is written."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from execution_engine.language.check_call import SchemaOf, call_problems
+from execution_engine.language.operands import operands
+from execution_engine.language.problem import Problem
+from execution_engine.language.schema import DatasetSchema
+from execution_engine.language.tree import Condition, History, Metric, Node, Text
+from execution_engine.language.types import Mismatch, Type, type_of
+from execution_engine.language.walk import fold
+from execution_engine.metrics.signature import Signature
+
+MAX_LAST = 1000
+
+
+class UnableToCheck(ValueError):
+    """An assertion that cannot be evaluated as it is written; the message draws every place with a caret."""
+
+    def __init__(self, problems: Sequence[Problem], source: str) -> None:
+        super().__init__("\n".join(f"Cannot accept the assertion: {problem.explain(source)}" for problem in problems))
+        self.problems = tuple(problems)
+
+
+def check(
+    tree: Condition,
+    *,
+    home: DatasetSchema,
+    schema_of: SchemaOf,
+    signatures: Mapping[str, Signature],
+    source: str,
+) -> None:
+    """Nothing where ``tree``, parsed from ``source``, can be evaluated; else raises UnableToCheck with every problem.
+
+    ``schema_of`` gives the schema of another dataset by its full name, None for one that is unknown. Whether the
+    partitions of an upstream operand align with those of ``home`` is for the caller to check.
+    """
+    walk = _Check(home=home, schema_of=schema_of, signatures=signatures)
+    fold(tree, walk.visit)
+    if not operands(tree):
+        walk.report("it measures nothing: compare a metric, such as row_count()", tree)
+    if walk.problems:
+        raise UnableToCheck(walk.problems, source)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Check:
+    """One walk over the tree, and the problems it found."""
+
+    home: DatasetSchema
+    schema_of: SchemaOf
+    signatures: Mapping[str, Signature]
+    problems: list[Problem] = field(default_factory=list)
+
+    def report(self, message: str, node: Node) -> None:
+        self.problems.append(Problem(message=message, place=node.place))
+
+    def visit(self, node: Node, below: Sequence[Type]) -> Type:
+        match node:
+            case Text():
+                self.report("a text cannot be compared or reckoned with: a metric gives a number or a duration", node)
+                return None
+            case Metric():
+                return self._metric(node)
+            case History():
+                self._history(node)
+                return self._metric(node.metric)
+        found = type_of(node, below)
+        if isinstance(found, Mismatch):
+            self.report(found.message, node)
+            return None
+        return found
+
+    def _metric(self, metric: Metric) -> Type:
+        self.problems.extend(call_problems(metric, self.home, self.schema_of, self.signatures))
+        signature = self.signatures.get(metric.spec.name)
+        return None if signature is None else signature.returns
+
+    def _history(self, history: History) -> None:
+        if not self.home.partitioned:
+            self.report(f"{self.home.name} has no partitions: there are no past windows", history)
+        if history.metric.ago is not None:
+            place = history.metric.at("ago")
+            self.problems.append(Problem(message="past windows are counted by last=: leave ago= out", place=place))
+        if not 1 <= history.last <= MAX_LAST:
+            message = f"last= is from 1 to {MAX_LAST}, not {history.last}"
+            self.problems.append(Problem(message=message, place=history.at("last")))
+        elif history.min is not None and not 1 <= history.min <= history.last:
+            message = f"min= is from 1 to last={history.last}, not {history.min}"
+            self.problems.append(Problem(message=message, place=history.at("min")))

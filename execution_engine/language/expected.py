@@ -1,0 +1,74 @@
+"""What a reader who wrote something else is told: what was expected at the place, in words, and how to mend it."""
+
+import re
+from collections.abc import Iterable
+
+_OPERAND = frozenset({"NAME", "ABS", "CHOICE", "NUMBER", "LENGTH", "STRING", "LPAR", "MINUS", "_NOT"})
+_UNSAID = frozenset({"PERCENT", "_NOT"})
+
+# The first groups win: each says the terminals that are all expected, and takes them from what is left to say.
+_PHRASES = (
+    (_OPERAND - {"_NOT"}, "a metric such as row_count(), a number, a duration or '('"),
+    (frozenset({"COMPARATOR", "_BETWEEN"}), "a comparison (< <= > >= = != between)"),
+    (frozenset({"NAME", "NUMBER", "STRING", "LENGTH", "MINUS"}), "a column, a number, a text in quotes or name=value"),
+    (frozenset({"NUMBER", "STRING", "LENGTH", "MINUS"}), "a number, a text in quotes or a step such as 7d"),
+    (frozenset({"PLUS", "MINUS", "STAR", "SLASH"}), "an operator (+ - * /)"),
+    (frozenset({"PLUS", "MINUS"}), "an operator (+ - * /)"),
+    (frozenset({"_AND", "_OR"}), "'and' or 'or'"),
+    (frozenset({"_AND"}), "'and'"),
+    (frozenset({"_OR"}), "'or'"),
+    (frozenset({"_BETWEEN"}), "'between'"),
+    (frozenset({"NUMBER"}), "a number"),
+    (frozenset({"COMMA"}), "','"),
+    (frozenset({"EQUAL"}), "'='"),
+    (frozenset({"LPAR"}), "'('"),
+    (frozenset({"RPAR"}), "')'"),
+    (frozenset({"$END"}), "the end of the assertion"),
+)
+
+# What people write instead, as it is found at the place (the last character before it stands first), and the mending.
+_MENDINGS = (
+    (r".by\b", "grouping with 'by' is not supported yet: test one group with where="),
+    (r"\*\*", "there is no power operator: multiply"),
+    (r"<>", "write != for unequal"),
+    (r".&", "write 'and'"),
+    (r".\|", "write 'or'"),
+    (r".!", "write 'not', or != for unequal"),
+    (r".(in|is|like|rlike)\b", """write a condition on rows as compliance("status in ('a', 'b')") >= 0.99"""),
+    (r".(null|nan|true|false)\b", "there is no such literal: coalesce(…, 0) replaces a NULL"),
+    (r".[smhdwy]o?\b", "write a duration without a space, such as 4h"),
+    (r".['\"]", "a text ends with the quote it began with; a quote inside is doubled"),
+    (r".\[", "there is no index"),
+    (r".\.", "there are no attributes: a dataset's full name goes in quotes, dataset='raw.trips'"),
+)
+
+
+def describe(expected: Iterable[str]) -> str:
+    """The expected terminals of the grammar in words, such as ``',' or ')'``."""
+    left = set(expected)
+    said: list[str] = []
+    for terminals, phrase in _PHRASES:
+        if terminals <= left:
+            left -= terminals | _UNSAID
+            said.append(phrase)
+    return " or ".join([", ".join(said[:-1]), said[-1]] if said[1:] else said) or "something else"
+
+
+def mending(source: str, position: int, expected: Iterable[str]) -> str | None:
+    """How to mend the text at ``position``, where it is a mistake people are known to make."""
+    terminals = set(expected)
+    if terminals == {"LPAR"}:
+        name = re.search(r"(\w*)\s*$", source[:position])
+        return _mending_of_a_name(name.group(1) if name else "")
+    if position >= len(source.rstrip()):
+        return "an assertion compares, such as row_count() > 0" if "COMPARATOR" in terminals else None
+    found = f"{source[position - 1] if position else ' '}{source[position:]}"
+    return next((mend for pattern, mend in _MENDINGS if re.match(pattern, found, re.IGNORECASE | re.DOTALL)), None)
+
+
+def _mending_of_a_name(name: str) -> str:
+    if name.lower() in ("null", "nan", "true", "false", "inf"):
+        return f"there is no literal {name}: coalesce(…, 0) replaces a NULL"
+    if name.lower() in ("and", "or", "between", "by"):
+        return f"something is missing before {name!r}"
+    return f"a metric is called with parentheses: {name}()"

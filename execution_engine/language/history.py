@@ -1,0 +1,29 @@
+"""The functions over past windows: seed 003's moving means, medians and deviations."""
+
+import statistics
+from collections.abc import Callable, Sequence
+from math import isfinite
+
+from execution_engine.language.tree import History, HistoryFunction
+from execution_engine.outcome import Failure, Reason
+
+# stddev is that of the population (numpy's ddof=0), as the metric of the same name is.
+FUNCTIONS: dict[HistoryFunction, Callable[[Sequence[float]], float]] = {
+    HistoryFunction.MEAN: statistics.fmean,
+    HistoryFunction.MEDIAN: statistics.median,
+    HistoryFunction.STDDEV: statistics.pstdev,
+    HistoryFunction.MIN: min,
+    HistoryFunction.MAX: max,
+}
+
+
+def aggregate(history: History, values: Sequence[float | None]) -> float | Failure:
+    """The function of the past values, newest last, without the missing ones; too few are ``warming up``."""
+    known = [float(value) for value in values[-history.last :] if value is not None and isfinite(value)]
+    if len(known) < max(1, history.needed):
+        detail = f"{history.text} has {len(known)} of the {history.needed} past windows it needs; wait for more"
+        return Failure(reason=Reason.WARMING_UP, detail=detail)
+    try:
+        return float(FUNCTIONS[history.function](known))
+    except OverflowError:
+        return Failure(reason=Reason.NOT_FINITE, detail=f"{history.text} is too large to be held")

@@ -1,0 +1,153 @@
+"""Trees as JSON objects: ``{"node": …, "parameters": {…}, "children": […]}``; places stay with the text."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from execution_engine.language.tree import (
+    And,
+    Arithmetic,
+    Between,
+    Call,
+    Comparator,
+    Comparison,
+    Condition,
+    Duration,
+    Function,
+    History,
+    HistoryFunction,
+    Metric,
+    Negative,
+    Node,
+    Not,
+    Number,
+    Operator,
+    Or,
+    Percentage,
+    Text,
+)
+from execution_engine.language.walk import fold
+from execution_engine.metrics.spec import MetricSpec
+
+Json = dict[str, Any]
+MAX_NODES = 1000
+
+
+class UnableToReadTree(ValueError):
+    """JSON that is no tree of an assertion."""
+
+
+def to_json(tree: Node) -> Json:
+    """A JSON object that ``from_json`` reads back to an equal tree."""
+    return fold(tree, lambda node, below: _object(node, list(below)))
+
+
+def from_json(data: Json) -> Condition:
+    """The tree that ``to_json`` wrote; raises UnableToReadTree for JSON of another shape."""
+    try:
+        tree = _built(_flat(data))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UnableToReadTree(f"this JSON is no assertion ({error!r}): parse the test's text again") from None
+    return tree
+
+
+def _object(node: Node, below: list[Json]) -> Json:
+    return {"node": type(node).__name__.lower(), "parameters": _parameters(node), "children": below}
+
+
+def _parameters(node: Node) -> Json:
+    match node:
+        case Number(value=value) | Text(value=value):
+            return {"value": value}
+        case Percentage(percent=percent):
+            return {"percent": percent}
+        case Duration(seconds=seconds):
+            return {"seconds": seconds}
+        case Arithmetic(operator=operator):
+            return {"operator": operator.value}
+        case Call(function=function):
+            return {"function": function.value}
+        case Comparison(comparator=comparator):
+            return {"comparator": comparator.value}
+        case Between(negated=negated):
+            return {"negated": negated}
+        case Metric():
+            return _metric_json(node)
+        case History():
+            metric = _metric_json(node.metric)
+            return {"function": node.function.value, "last": node.last, "min": node.min, "metric": metric}
+    return {}
+
+
+def _metric_json(metric: Metric) -> Json:
+    target = {"dataset": metric.dataset, "datacenter": metric.datacenter, "ago": metric.ago}
+    return {"spec": metric.spec.to_json(), **target}
+
+
+def _metric(data: Json) -> Metric:
+    spec = MetricSpec.from_json(data["spec"])
+    return Metric(spec=spec, dataset=data["dataset"], datacenter=data["datacenter"], ago=data["ago"])
+
+
+def _history(data: Json) -> History:
+    function = HistoryFunction(data["function"])
+    return History(function=function, metric=_metric(data["metric"]), last=data["last"], min=data["min"])
+
+
+_MAKERS: Mapping[str, Callable[[Json, Sequence[Any]], Node]] = {
+    "number": lambda data, below: Number(value=float(data["value"])),
+    "percentage": lambda data, below: Percentage(percent=float(data["percent"])),
+    "duration": lambda data, below: Duration(seconds=float(data["seconds"])),
+    "text": lambda data, below: Text(value=data["value"]),
+    "metric": lambda data, below: _metric(data),
+    "history": lambda data, below: _history(data),
+    "negative": lambda data, below: Negative(value=_only(below)),
+    "call": lambda data, below: Call(function=Function(data["function"]), arguments=tuple(below)),
+    "arithmetic": lambda data, below: _arithmetic(Operator(data["operator"]), *below),
+    "comparison": lambda data, below: _comparison(Comparator(data["comparator"]), *below),
+    "between": lambda data, below: _between(data["negated"], *below),
+    "not": lambda data, below: Not(term=_only(below)),
+    "and": lambda data, below: And(terms=tuple(below)),
+    "or": lambda data, below: Or(terms=tuple(below)),
+}
+
+
+def _only(below: Sequence[Any]) -> Any:
+    (one,) = below
+    return one
+
+
+def _arithmetic(operator: Operator, left: Any, right: Any) -> Arithmetic:
+    return Arithmetic(operator=operator, left=left, right=right)
+
+
+def _comparison(comparator: Comparator, left: Any, right: Any) -> Comparison:
+    return Comparison(comparator=comparator, left=left, right=right)
+
+
+def _between(negated: bool, value: Any, low: Any, high: Any) -> Between:
+    return Between(value=value, low=low, high=high, negated=negated)
+
+
+def _flat(data: Json) -> list[Json]:
+    """Every object, each after those below it; raises ValueError for more than an assertion can have."""
+    order: list[Json] = []
+    stack = [data]
+    while stack:
+        if len(order) > MAX_NODES:
+            raise ValueError(f"more than {MAX_NODES} nodes")
+        order.append(stack.pop())
+        stack.extend(order[-1]["children"])
+    return order[::-1]
+
+
+def _built(objects: Sequence[Json]) -> Condition:
+    made: list[Any] = []
+    for data in objects:
+        first = len(made) - len(data["children"])
+        below = made[first:]
+        del made[first:]
+        made.append(_MAKERS[data["node"]](data["parameters"], below))
+    tree = _only(made)
+    if not isinstance(tree, Condition):
+        raise TypeError(f"{type(tree).__name__} is no condition")
+    return tree

@@ -1,0 +1,204 @@
+"""The tree of an assertion: frozen dataclasses named as the rules of grammar.lark; equal whatever their places."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from execution_engine.language.problem import NOWHERE, Span
+from execution_engine.metrics.spec import MetricSpec, quoted
+
+
+class Comparator(StrEnum):
+    """How the two sides of a comparison are compared."""
+
+    LESS = "<"
+    AT_MOST = "<="
+    GREATER = ">"
+    AT_LEAST = ">="
+    EQUAL = "="
+    UNEQUAL = "!="
+
+
+class Operator(StrEnum):
+    """The four operations of arithmetic."""
+
+    ADD = "+"
+    SUBTRACT = "-"
+    MULTIPLY = "*"
+    DIVIDE = "/"
+
+
+class Function(StrEnum):
+    """The functions of numbers."""
+
+    ABS = "abs"
+    LEAST = "least"
+    GREATEST = "greatest"
+    COALESCE = "coalesce"
+
+
+class HistoryFunction(StrEnum):
+    """The functions over past windows; a new one is a line here and one in history.py."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+    STDDEV = "stddev"
+    MIN = "min"
+    MAX = "max"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """What every node has: its place in the text, which says nothing about what it means."""
+
+    place: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number(Placed):
+    """A plain number."""
+
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Percentage(Placed):
+    """``1 %`` has percent 1 and the value 0.01."""
+
+    percent: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Duration(Placed):
+    """A length of time in seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text(Placed):
+    """A text outside an argument; the type check refuses it, as no metric gives a text."""
+
+    value: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric(Placed):
+    """A metric of a dataset (None: the test's own) in a datacenter (None: where the test runs), ``ago`` or now."""
+
+    spec: MetricSpec
+    dataset: str | None = None
+    datacenter: str | None = None
+    ago: str | None = None
+    parts: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def text(self) -> str:
+        """The canonical call, the key of its value; equal operands have equal texts."""
+        named = {"dataset": self.dataset, "datacenter": self.datacenter}
+        parts = [f"{name}={quoted(value)}" for name, value in named.items() if value is not None]
+        parts += [] if self.ago is None else [f"ago={self.ago}"]
+        call = self.spec.text[:-1]
+        return f"{call}{'' if call.endswith('(') or not parts else ', '}{', '.join(parts)})"
+
+    def at(self, part: str) -> Span:
+        """The place of an argument: ``column 0``, ``argument 1``, or a keyword; of the call if it is not known."""
+        return self.parts.get(part, self.place)
+
+
+@dataclass(frozen=True, kw_only=True)
+class History(Placed):
+    """A function of a metric over the ``last`` partitions before this one, of which ``min`` must be known."""
+
+    function: HistoryFunction
+    metric: Metric
+    last: int
+    min: int | None = None
+    parts: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def text(self) -> str:
+        """The canonical call, the key of its values."""
+        least = "" if self.min is None else f", min={self.min}"
+        return f"{self.function}({self.metric.text}, last={self.last}{least})"
+
+    @property
+    def needed(self) -> int:
+        """How many values it needs; half of ``last``, rounded up, unless ``min`` says otherwise."""
+        return -(-self.last // 2) if self.min is None else self.min
+
+    def at(self, part: str) -> Span:
+        """The place of ``last`` or ``min``; of the call if it is not known."""
+        return self.parts.get(part, self.place)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arithmetic(Placed):
+    """``left + right`` and the like."""
+
+    operator: Operator
+    left: "Expression"
+    right: "Expression"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Negative(Placed):
+    """``- value``."""
+
+    value: "Expression"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call(Placed):
+    """A function of numbers; all but ``coalesce`` are NULL where an argument is."""
+
+    function: Function
+    arguments: tuple["Expression", ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison(Placed):
+    """``left < right`` and the like."""
+
+    comparator: Comparator
+    left: "Expression"
+    right: "Expression"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Between(Placed):
+    """``value between low and high``, both included; negated: ``not between``."""
+
+    value: "Expression"
+    low: "Expression"
+    high: "Expression"
+    negated: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class And(Placed):
+    """All of two or more conditions."""
+
+    terms: tuple["Condition", ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Or(Placed):
+    """Any of two or more conditions."""
+
+    terms: tuple["Condition", ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Not(Placed):
+    """The opposite of a condition."""
+
+    term: "Condition"
+
+
+Operand = Metric | History
+Literal = Number | Percentage | Duration | Text
+Expression = Literal | Operand | Arithmetic | Negative | Call
+Predicate = Comparison | Between
+Condition = Predicate | And | Or | Not
+Node = Expression | Condition

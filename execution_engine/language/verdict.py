@@ -1,0 +1,52 @@
+"""What evaluating an assertion gave, and how bad it is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import inf
+
+from execution_engine.language.tree import Between, Comparison, Condition, Not, Predicate
+from execution_engine.outcome import Failure, Outcome
+
+
+class ZeroDivision(StrEnum):
+    """What a division by zero means: NULL as in SQL, or what the standard ratios of two counts say."""
+
+    NULL = "null"
+    STANDARD = "standard"  # 0/0: error, no data; x/0: broken
+    STANDARD_ALLOW_EMPTY = "standard_allow_empty"  # 0/0: held; x/0: broken
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """An evaluated assertion; ``value`` and ``bound`` are those of its only comparison, None when it has several."""
+
+    outcome: Outcome
+    sentence: str
+    failure: Failure | None = None
+    value: float | None = None
+    bound: float | None = None
+    operands: Mapping[str, float | None] = field(default_factory=dict)
+
+
+def only_predicate(tree: Condition) -> tuple[Predicate, bool] | None:
+    """The comparison that is the whole assertion, and whether it is negated; None where there are several."""
+    negated = False
+    while isinstance(tree, Not):
+        tree, negated = tree.term, not negated
+    return (tree, negated) if isinstance(tree, Comparison | Between) else None
+
+
+def excess(tree: Condition, verdict: Verdict) -> float | None:
+    """How far beyond its bound the value lies, in the value's own unit: the less, the better.
+
+    Comparable between runs of one test: 0 when held, infinite for a broken division by zero, None where there is
+    no single value to compare (an error, or several comparisons).
+    """
+    if verdict.outcome is Outcome.HELD:
+        return 0.0
+    if verdict.outcome is Outcome.ERROR or only_predicate(tree) is None:
+        return None
+    if verdict.value is None or verdict.bound is None:
+        return inf
+    return abs(verdict.value - verdict.bound)

@@ -1,0 +1,54 @@
+"""Walking a tree with an explicit stack: linear, and no deeper in Python's stack than one call."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from execution_engine.language.tree import And, Arithmetic, Between, Call, Comparison, Negative, Node, Not, Or
+
+T = TypeVar("T")
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The nodes directly below ``node``, in the order they are written."""
+    match node:
+        case Arithmetic(left=left, right=right) | Comparison(left=left, right=right):
+            return (left, right)
+        case Between(value=value, low=low, high=high):
+            return (value, low, high)
+        case Call(arguments=arguments):
+            return arguments
+        case And(terms=terms) | Or(terms=terms):
+            return terms
+        case Negative(value=value):
+            return (value,)
+        case Not(term=term):
+            return (term,)
+    return ()
+
+
+def postorder(tree: Node) -> list[Node]:
+    """Every node, each after the nodes below it, left before right."""
+    order: list[Node] = []
+    stack: list[Node] = [tree]
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        stack.extend(children(node))
+    order.reverse()
+    return order
+
+
+def fold(tree: Node, combine: Callable[[Node, Sequence[T]], T]) -> T:
+    """The result of ``combine(node, results of its children)`` at the root, from the leaves up."""
+    results: list[T] = []
+    for node in postorder(tree):
+        first = len(results) - len(children(node))
+        below = results[first:]
+        del results[first:]
+        results.append(combine(node, below))
+    return results[0]
+
+
+def depth(tree: Node) -> int:
+    """How many nodes the longest way from the root to a leaf has."""
+    return fold(tree, lambda _, below: 1 + max(below, default=0))

@@ -1,0 +1,45 @@
+"""What a metric call must look like; the type check of the language reads it, every metric declares one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class ValueType(StrEnum):
+    """The type of a metric's value: a plain number, or a length of time in seconds."""
+
+    NUMBER = "number"
+    DURATION = "duration"
+
+
+class ColumnKind(StrEnum):
+    """Which columns a metric takes."""
+
+    ANY = "any"
+    NUMERIC = "numeric"
+    TEXT = "text"
+    TEMPORAL = "temporal"
+
+
+class ArgumentType(StrEnum):
+    """The type of a literal argument."""
+
+    NUMBER = "number"
+    TEXT = "text"
+    SQL = "sql"  # a Spark SQL condition or query, in which window templates are allowed
+    DATASET = "dataset"  # the full name of a dataset
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signature:
+    """The shape of one metric's call."""
+
+    name: str
+    min_columns: int = 0
+    max_columns: int | None = 0  # None: any number
+    column_kind: ColumnKind = ColumnKind.ANY
+    arguments: tuple[ArgumentType, ...] = ()  # positional literals, all required, after the columns
+    options: Mapping[str, ArgumentType] = field(default_factory=dict)  # keyword literals, all optional
+    returns: ValueType = ValueType.NUMBER
+    takes_where: bool = True
+    needs_datacenter: bool = False  # ``keys_found`` means nothing without the other side

@@ -1,0 +1,61 @@
+"""What to measure, apart from where and when: the identity of a metric, shared by every test that asks for it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+Literal = float | int | str | bool
+
+
+def quoted(text: str) -> str:
+    """``text`` as a literal of the assertion language: a quote inside is doubled, a backslash is a backslash."""
+    if "'" in text and '"' not in text:
+        return f'"{text}"'
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _written(value: Literal) -> str:
+    return quoted(value) if isinstance(value, str) else repr(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricSpec:
+    """One metric call: ``quantile(fare, 0.99, where="city = 'x'")`` is columns, arguments and a filter."""
+
+    name: str
+    columns: tuple[str, ...] = ()
+    arguments: tuple[Literal, ...] = ()
+    options: tuple[tuple[str, Literal], ...] = ()
+    where: str | None = None
+
+    def option(self, name: str, default: Literal | None = None) -> Literal | None:
+        """The keyword argument ``name``, or ``default``."""
+        return dict(self.options).get(name, default)
+
+    @property
+    def text(self) -> str:
+        """The canonical call; equal specs have equal texts, so it serves as a key."""
+        parts = [*self.columns, *(_written(value) for value in self.arguments)]
+        parts += [f"{name}={_written(value)}" for name, value in sorted(self.options)]
+        parts += [] if self.where is None else [f"where={quoted(self.where)}"]
+        return f"{self.name}({', '.join(parts)})"
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object that ``from_json`` reads back to an equal spec."""
+        return {
+            "name": self.name,
+            "columns": list(self.columns),
+            "arguments": list(self.arguments),
+            "options": dict(self.options),
+            "where": self.where,
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "MetricSpec":
+        """The spec that ``to_json`` wrote."""
+        return cls(
+            name=data["name"],
+            columns=tuple(data["columns"]),
+            arguments=tuple(data["arguments"]),
+            options=tuple(sorted(data["options"].items())),
+            where=data["where"],
+        )

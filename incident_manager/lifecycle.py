@@ -1,0 +1,77 @@
+"""Decisions on incidents: what a FAIL opens, what heals a spoilt window, and how an incident ends."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from alerting.standing import State, Verdict
+
+
+class How(StrEnum):
+    """How a spoilt window was healed, and how an incident ended."""
+
+    FORCED = "forced"
+    ACCEPTED = "accepted"
+    AUTO = "auto"
+    REDEFINED = "redefined"
+    WITHDRAWN = "withdrawn"
+
+
+# An incident ends as the first of these that any of its windows did: a user's word counts before what tests saw,
+# and one window that was repaired makes the incident a real one.
+PRECEDENCE = (How.FORCED, How.ACCEPTED, How.AUTO, How.REDEFINED, How.WITHDRAWN)
+
+
+class Opening(StrEnum):
+    """What a FAIL does."""
+
+    NOTHING = "nothing"
+    JOIN = "join"
+    REOPEN = "reopen"
+    NEW = "new"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Closed:
+    """The latest incident of the dataset and category that has ended."""
+
+    how: How
+    resolved_at: datetime
+
+
+def on_fail(
+    *, failed_at: datetime, period: timedelta, waived: bool, is_open: bool, last_closed: Closed | None
+) -> Opening:
+    """What a FAIL of a test with this period does to the incidents of its dataset and category."""
+    if waived:
+        return Opening.NOTHING
+    if is_open:
+        return Opening.JOIN
+    return Opening.REOPEN if reopens(last_closed, failed_at=failed_at, period=period) else Opening.NEW
+
+
+def reopens(closed: Closed | None, *, failed_at: datetime, period: timedelta) -> bool:
+    """Whether a FAIL comes so soon after an auto-resolve that it is the same incident."""
+    return closed is not None and closed.how is How.AUTO and failed_at - closed.resolved_at <= period
+
+
+def healing(verdict: Verdict, *, new_revision: bool) -> How | None:
+    """How a spoilt window is healed by its test's standing; None while it is not.
+
+    ``new_revision``: the standing is folded over a newer revision than the one that spoilt the window.
+    """
+    if new_revision:
+        if verdict.state is not State.PASS:
+            return None
+        return How.AUTO if verdict.ever_broken else How.REDEFINED
+    if verdict.state is State.FAIL:
+        return None
+    return How.AUTO if verdict.ever_failed else How.WITHDRAWN
+
+
+def resolution(hows: Sequence[How | None]) -> How | None:
+    """How an incident with these spoilt windows ended; None while one of them is not healed."""
+    if not hows or None in hows:
+        return None
+    return next(how for how in PRECEDENCE if how in hows)

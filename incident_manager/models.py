@@ -1,0 +1,149 @@
+"""Incidents and their spoilt windows, timeline, users' reports and look-ups."""
+
+from django.db import models
+
+from alerting.models import Alert
+from assay.models import Category, Claimable, Dataset, DataTest, Severity
+from execution_engine.models import Windowed
+
+
+class Kind(models.TextChoices):
+    """Who found it."""
+
+    DETECTED = "detected"
+    REPORTED = "reported"
+
+
+class Resolution(models.TextChoices):
+    """How an incident, or one spoilt window, ended."""
+
+    AUTO = "auto"  # the test held
+    FORCED = "forced"  # a false positive
+    ACCEPTED = "accepted"  # real, will not be repaired
+    REDEFINED = "redefined"  # holds only by a new revision
+    WITHDRAWN = "withdrawn"  # the test, the window or the claim is gone
+    FIXED = "fixed"  # of a report
+    REJECTED = "rejected"  # of a report
+
+
+class Incident(models.Model):
+    """What is wrong with one dataset in one category, from the first FAIL until nothing is spoilt."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="incidents")
+    category = models.CharField(max_length=20, choices=Category.choices)
+    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.DETECTED)
+    open_key = models.CharField(max_length=190, unique=True, null=True)
+    alert = models.OneToOneField(Alert, models.SET_NULL, null=True, blank=True, related_name="incident")
+    tier = models.PositiveSmallIntegerField()  # tier, owner and team as they were at detection
+    owner = models.CharField(max_length=200)
+    team = models.CharField(max_length=200, blank=True)
+    detected_at = models.DateTimeField(db_index=True)
+    resolved_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    resolution = models.CharField(max_length=10, blank=True, choices=Resolution.choices)
+    acknowledged_at = models.DateTimeField(null=True, blank=True)
+    acknowledged_by = models.CharField(max_length=200, blank=True)
+    root_cause = models.TextField(blank=True)
+    eta = models.DateTimeField(null=True, blank=True)
+    backfill = models.CharField(max_length=200, blank=True)  # state of the repair, in the owner's words
+
+    class Meta:
+        indexes = [models.Index(fields=("dataset", "category", "resolved_at"))]
+
+    def __str__(self) -> str:
+        return f"incident {self.pk}: {self.category} of {self.dataset_id}"
+
+
+class Episode(models.Model):
+    """One time an incident was open; a re-opened incident has several."""
+
+    incident = models.ForeignKey(Incident, models.CASCADE, related_name="episodes")
+    opened_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"episode of incident {self.incident_id}"
+
+
+class SpoiltWindow(Windowed):
+    """Data that must not be used: one test's window in one datacenter (or in all), until it is healed."""
+
+    incident = models.ForeignKey(Incident, models.CASCADE, related_name="spoilt_windows")
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="spoilt_windows")
+    data_test = models.ForeignKey(DataTest, models.CASCADE, null=True, blank=True, related_name="spoilt_windows")
+    datacenter = models.CharField(max_length=60, blank=True)  # empty: all
+    severity = models.CharField(max_length=4, choices=Severity.choices)
+    whole_table = models.BooleanField(default=False)
+    partitions = models.JSONField(default=list)  # [[start, end], …] of the worst, when a whole-table test knows them
+    spoilt_at = models.DateTimeField()
+    healed_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    how = models.CharField(max_length=10, blank=True, choices=Resolution.choices)
+
+    class Meta:
+        indexes = [models.Index(fields=("dataset", "healed_at", "window_start"))]
+
+    def __str__(self) -> str:
+        return f"{self.dataset_id} {self.window.text} spoilt"
+
+
+class Entry(models.Model):
+    """One line of an incident's timeline."""
+
+    incident = models.ForeignKey(Incident, models.CASCADE, related_name="timeline")
+    at = models.DateTimeField()
+    actor = models.CharField(max_length=200)  # a user, or "assay"
+    event = models.CharField(max_length=30)
+    text = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("at", "pk")
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M} {self.event}"
+
+
+class ReportState(models.TextChoices):
+    """Where a user's claim stands."""
+
+    OPEN = "open"
+    CONFIRMED = "confirmed"
+    REJECTED = "rejected"
+    FIXED = "fixed"
+    WITHDRAWN = "withdrawn"
+    JOINED = "joined"  # wholly covered by detected incidents
+
+
+class Report(Windowed, Claimable):
+    """A user's claim that the data of a window is bad."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="reports")
+    datacenter = models.CharField(max_length=60, blank=True)
+    reporter = models.CharField(max_length=200)
+    description = models.TextField()
+    state = models.CharField(max_length=10, choices=ReportState.choices, default=ReportState.OPEN)
+    created_at = models.DateTimeField()
+    decided_at = models.DateTimeField(null=True, blank=True)
+    decided_by = models.CharField(max_length=200, blank=True)
+    closed_at = models.DateTimeField(null=True, blank=True)
+    joined = models.ManyToManyField(Incident, related_name="joined_reports", blank=True)  # the covered part
+    incident = models.OneToOneField(
+        Incident, models.SET_NULL, null=True, blank=True, related_name="report"
+    )  # the uncovered part
+    offered = models.ForeignKey(DataTest, models.SET_NULL, null=True, blank=True, related_name="+")  # the missing test
+    next_step_at = models.DateTimeField(null=True, blank=True, db_index=True)
+
+    def __str__(self) -> str:
+        return f"report {self.pk} on {self.dataset_id} {self.window.text}"
+
+
+class LookUp(Windowed):
+    """One range of one dataset that a consumer asked about; it stays as it was answered."""
+
+    query = models.UUIDField(db_index=True)  # the look-ups of one question share it
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="look_ups")
+    datacenter = models.CharField(max_length=60, blank=True)
+    at = models.DateTimeField(db_index=True)
+    failed = models.BooleanField()
+    incidents = models.JSONField(default=list)  # ids of those whose spoilt windows it overlapped
+
+    def __str__(self) -> str:
+        return f"look-up of {self.dataset_id} {self.window.text}"

@@ -1,0 +1,1 @@
+"""The core of Assay: settings, clock, windows, the catalog, data tests and the flow between the stages."""

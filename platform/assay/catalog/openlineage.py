@@ -1,0 +1,142 @@
+"""OpenLineage run events: which data flows where, what it looks like, who owns it, and which windows are complete."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from assay.catalog.profile import Column, LineageProfile
+from assay.windows import UnableToReadWindow, Window
+
+V = TypeVar("V")
+
+
+class UnableToReadEvent(ValueError):
+    """An event that is no OpenLineage run event, and what of it is wrong."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Completion:
+    """A job says that it has written a dataset; without a nominal time it does not say which window."""
+
+    dataset: str
+    window: Window | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineageEvent:
+    """What one event tells of the catalog; datasets by full name."""
+
+    job: str
+    at: datetime
+    lineage: tuple[LineageProfile, ...] = ()
+    columns: Mapping[str, tuple[Column, ...]] = field(default_factory=dict)
+    owners: Mapping[str, str] = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
+    completed: tuple[Completion, ...] = ()
+
+
+def read_event(event: object) -> LineageEvent:
+    """What an OpenLineage RunEvent says, as its clients post it; raises UnableToReadEvent.
+
+    Edges come without ``one_to_one`` and ``sampled``, of which the standard knows nothing: whoever applies them
+    keeps what is known of an edge. A failed or aborted run wrote nothing that could be relied on: it tells of no edge.
+    """
+    body = _mapping(event, "the event")
+    kind = str(body.get("eventType", "OTHER")).upper()
+    job, run = _mapping(body.get("job"), "job"), _mapping(body.get("run"), "run")
+    inputs, outputs = _datasets(body, "inputs"), _datasets(body, "outputs")
+    dropped = tuple(name for name, facets in outputs.items() if _is_dropped(facets))
+    window = _nominal_window(run)
+    return LineageEvent(
+        job=_full_name(job, "job"),
+        at=_instant(body.get("eventTime"), "eventTime"),
+        lineage=() if kind in ("FAIL", "ABORT") else _edges(inputs, [name for name in outputs if name not in dropped]),
+        columns=_known({name: _columns(facets) for name, facets in {**inputs, **outputs}.items()}),
+        owners=_known({name: _owner(facets) for name, facets in {**inputs, **outputs}.items()}),
+        dropped=dropped if kind == "COMPLETE" else (),
+        completed=tuple(
+            Completion(dataset=name, window=window) for name in outputs if kind == "COMPLETE" and name not in dropped
+        ),
+    )
+
+
+def _edges(inputs: Mapping[str, Any], outputs: list[str]) -> tuple[LineageProfile, ...]:
+    return tuple(
+        LineageProfile(upstream=upstream, downstream=downstream)
+        for downstream in outputs
+        for upstream in inputs
+        if upstream != downstream
+    )
+
+
+def _datasets(body: Mapping[str, Any], side: str) -> dict[str, Mapping[str, Any]]:
+    """Each dataset of one side with its facets, by full name."""
+    items = body.get(side) or []
+    if not isinstance(items, list):
+        raise UnableToReadEvent(f"{side} must be a list of datasets.")
+    read = [_mapping(item, f"{side}[{index}]") for index, item in enumerate(items)]
+    return {_full_name(item, f"{side}[{index}]"): _facets(item) for index, item in enumerate(read)}
+
+
+def _columns(facets: Mapping[str, Any]) -> tuple[Column, ...]:
+    fields = _facet(facets, "schema").get("fields") or []
+    named = [each for each in fields if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    return tuple(Column(name=each["name"], type=str(each.get("type") or "")) for each in named)
+
+
+def _owner(facets: Mapping[str, Any]) -> str:
+    """The first owner, and of several the one of type OWNER."""
+    owners = [each for each in _facet(facets, "ownership").get("owners") or [] if isinstance(each, dict)]
+    owners.sort(key=lambda each: str(each.get("type")).upper() != "OWNER")
+    return str(owners[0].get("name") or "") if owners else ""
+
+
+def _is_dropped(facets: Mapping[str, Any]) -> bool:
+    return _facet(facets, "lifecycleStateChange").get("lifecycleStateChange") == "DROP"
+
+
+def _nominal_window(run: Mapping[str, Any]) -> Window | None:
+    nominal = _facet(_facets(run), "nominalTime")
+    start, end = nominal.get("nominalStartTime"), nominal.get("nominalEndTime")
+    if start is None or end is None:
+        return None
+    try:
+        return Window(start=_instant(start, "nominalStartTime"), end=_instant(end, "nominalEndTime"))
+    except UnableToReadWindow:
+        return None  # some schedulers give the same instant twice: a nominal time, but no window
+
+
+def _facets(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    facets = item.get("facets")
+    return facets if isinstance(facets, dict) else {}
+
+
+def _facet(facets: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    facet = facets.get(name)
+    return facet if isinstance(facet, dict) else {}
+
+
+def _known(values: Mapping[str, V]) -> dict[str, V]:
+    return {name: value for name, value in values.items() if value}
+
+
+def _mapping(value: object, place: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise UnableToReadEvent(f"{place} must be an object: post an OpenLineage RunEvent.")
+    return value
+
+
+def _full_name(item: Mapping[str, Any], place: str) -> str:
+    namespace, name = item.get("namespace"), item.get("name")
+    if not (isinstance(namespace, str) and namespace and isinstance(name, str) and name):
+        raise UnableToReadEvent(f"{place} needs a namespace and a name, both of them text.")
+    return f"{namespace}.{name}"
+
+
+def _instant(value: object, place: str) -> datetime:
+    try:
+        instant = datetime.fromisoformat(str(value))
+    except ValueError:
+        raise UnableToReadEvent(f"{place} is {value!r}: write an ISO 8601 instant, 2013-02-01T05:00:00Z.") from None
+    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)

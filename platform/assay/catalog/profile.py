@@ -1,0 +1,167 @@
+"""What a catalog provider yields: the metadata of datasets, their lineage and their users' own tests."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal, TypeVar
+
+from assay.tiers import TIERS, Severity
+from assay.windows import Granularity, Partitioning
+
+Storage = Literal["parquet", "table", "sql"]
+GateOn = Literal["outcome", "incident"]
+UnknownPolicy = Literal["open", "closed"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """One column and its type, as the storage names it."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionProfile:
+    """How a dataset is cut into partitions, and the key of the first one it ever had."""
+
+    column: str
+    granularity: Granularity
+    time_zone: str = "UTC"
+    key_format: str = ""  # empty: that of the granularity
+    first: str | None = None
+
+    @property
+    def partitioning(self) -> Partitioning:
+        """The same as a map between keys and windows; raises UnableToPartition."""
+        return Partitioning(granularity=self.granularity, time_zone=self.time_zone, key_format=self.key_format)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplicaProfile:
+    """Where a copy of a dataset lies; what it is stored as says which engine reads it."""
+
+    datacenter: str
+    storage: Storage
+    location: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_in_lake(self) -> bool:
+        """Whether Spark reads it; a ``sql`` table lies outside and is read through its own database."""
+        return self.storage != "sql"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlaProfile:
+    """What a dataset promises; None leaves it to the tier."""
+
+    freshness: timedelta | None = None
+    completeness: float | None = None
+    duplicates: float | None = None
+    consistency: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Targets:
+    """What a dataset is held to once its tier has filled in what its metadata leaves open."""
+
+    freshness: timedelta
+    completeness: float
+    duplicates: float
+    consistency: float
+    sustain: timedelta
+    grace: timedelta
+    severity: Severity
+    fail_closed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetProfile:
+    """One dataset's metadata. The first replica is home."""
+
+    namespace: str
+    name: str
+    owner: str
+    tier: int
+    replicas: tuple[ReplicaProfile, ...]
+    description: str = ""
+    team: str = ""
+    columns: tuple[Column, ...] = ()
+    primary_key: tuple[str, ...] = ()
+    partition: PartitionProfile | None = None
+    slas: SlaProfile = SlaProfile()
+    sustain: timedelta | None = None
+    grace: timedelta | None = None
+    severity: Severity | None = None
+    allow_empty: bool = False
+    retention: timedelta | None = None
+    gate_on: GateOn = "outcome"
+    unknown_policy: UnknownPolicy | None = None
+
+    @property
+    def full_name(self) -> str:
+        """The name by which people and assertions call it, such as ``raw.trips``."""
+        return f"{self.namespace}.{self.name}"
+
+    @property
+    def column_names(self) -> frozenset[str]:
+        """The columns it is known to have; the partition key may be a folder's name and not be declared."""
+        declared = {column.name for column in self.columns}
+        return frozenset(declared | {self.partition.column} if self.partition else declared)
+
+    @property
+    def targets(self) -> Targets:
+        """Its SLAs and periods, from its own metadata or else its tier."""
+        tier = TIERS[self.tier]
+        return Targets(
+            freshness=_first(self.slas.freshness, tier.freshness),
+            completeness=_first(self.slas.completeness, tier.completeness),
+            duplicates=_first(self.slas.duplicates, tier.duplicates),
+            consistency=_first(self.slas.consistency, tier.consistency),
+            sustain=_first(self.sustain, tier.sustain),
+            grace=_first(self.grace, tier.grace),
+            severity=self.severity or tier.severity,
+            fail_closed=self.unknown_policy == "closed" if self.unknown_policy else tier.fail_closed,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineageProfile:
+    """Data flows from one dataset to another, by full names.
+
+    ``one_to_one``: every row upstream becomes one downstream. ``sampled``: the upstream is checked by a sample of it.
+    """
+
+    upstream: str
+    downstream: str
+    one_to_one: bool = False
+    sampled: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CustomProfile:
+    """A test that a user wrote; None leaves it to the dataset."""
+
+    dataset: str
+    name: str
+    assertion: str
+    severity: Severity | None = None
+    schedule: str = "partition"  # "partition", "weekly", or a cron line in the dataset's zone
+    sustain: timedelta | None = None
+    category: str = "custom"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogProfile:
+    """All that one provider says."""
+
+    datasets: tuple[DatasetProfile, ...] = ()
+    lineage: tuple[LineageProfile, ...] = ()
+    custom: tuple[CustomProfile, ...] = ()
+
+
+def _first(own: T | None, default: T) -> T:
+    return default if own is None else own

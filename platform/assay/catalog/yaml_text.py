@@ -1,0 +1,113 @@
+"""YAML with its places: what was written, and on which line each part of it stands."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+Path = Sequence[str | int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """One thing wrong in a file: where, and a sentence that says what was found and how to mend it."""
+
+    line: int
+    path: str
+    sentence: str
+
+
+class UnableToParseYaml(ValueError):
+    """A text that is no YAML at all, with the line and column (from 1) at which that shows."""
+
+    def __init__(self, sentence: str, line: int, column: int) -> None:
+        super().__init__(sentence)
+        self.sentence, self.line, self.column = sentence, line, column
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader, save that dates stay text: a partition key such as 2013-01-01 needs no quotes."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class YamlText:
+    """A parsed file: its content as plain values, and its nodes to find lines by."""
+
+    content: Any
+    root: yaml.Node | None
+    doubled_keys: tuple[Problem, ...]
+
+    def line(self, path: Path) -> int:
+        """The line (from 1) on which the deepest written part of ``path`` stands."""
+        node, line = self.root, 1
+        for step in path:
+            found = _child(node, step)
+            if found is None:
+                break
+            node, line = found[1], found[0].start_mark.line + 1
+        return line
+
+
+def parse_yaml(text: str) -> YamlText:
+    """The content of a YAML text with its places; raises UnableToParseYaml."""
+    try:
+        loader = _Loader(text)
+        root = loader.get_single_node()
+        doubled = tuple(_doubled_keys(root))  # before the merge keys (<<) are resolved, which doubles keys in earnest
+        content = None if root is None else loader.construct_document(root)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        reason = " ".join(part for part in (error.context, error.problem) if part)
+        raise UnableToParseYaml(reason, mark.line + 1 if mark else 1, mark.column + 1 if mark else 1) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UnableToParseYaml(str(error) or "nested too deeply", 1, 1) from None
+    return YamlText(content=content, root=root, doubled_keys=doubled)
+
+
+def path_text(path: Path) -> str:
+    """A path as people write it: ``datasets[0].partition.column``."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".")
+
+
+def _child(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
+    """The node to point at and the node to go on from."""
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step], node.value[step]
+    if isinstance(node, yaml.MappingNode):
+        return next(((key, value) for key, value in reversed(node.value) if key.value == step), None)
+    return None
+
+
+def _doubled_keys(root: yaml.Node | None) -> Iterator[Problem]:
+    """A problem for each key that a mapping holds twice, as YAML would silently drop the first."""
+    for mapping in _mappings(root):
+        seen: dict[str, int] = {}
+        for key, _ in mapping.value:
+            name, line = str(key.value), key.start_mark.line + 1
+            if name in seen:
+                sentence = f"the key is written twice, first on line {seen[name]}: keep one of the two."
+                yield Problem(line=line, path=name, sentence=sentence)
+            seen.setdefault(name, line)
+
+
+def _mappings(root: yaml.Node | None) -> Iterator[yaml.MappingNode]:
+    """Every mapping once, however many aliases lead to it."""
+    waiting, seen = [root], set()
+    while waiting:
+        node = waiting.pop()
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            yield node
+            waiting += [each for pair in reversed(node.value) for each in reversed(pair)]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += reversed(node.value)

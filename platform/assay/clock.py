@@ -1,0 +1,35 @@
+"""Domain time: the database's, or the simulated now of a replay. Leases use ``database_now`` always."""
+
+from datetime import UTC, datetime
+
+from django.db import connection
+
+from assay.models.clock import SimulatedClock
+
+
+def database_now() -> datetime:
+    """The database's own time in UTC, to the microsecond (MariaDB) or millisecond (SQLite)."""
+    sql = "SELECT UTC_TIMESTAMP(6)"
+    if connection.vendor == "sqlite":
+        sql = "SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        (value,) = cursor.fetchone()
+    instant = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    return instant.replace(tzinfo=UTC)
+
+
+def now() -> datetime:
+    """The instant that domain decisions are made at."""
+    simulated = SimulatedClock.objects.values_list("now", flat=True).first()
+    return simulated or database_now()
+
+
+def simulate(instant: datetime) -> None:
+    """Set the simulated now; domain time stands still there until it is set again."""
+    SimulatedClock.objects.update_or_create(id=1, defaults={"now": instant})
+
+
+def stop_simulating() -> None:
+    """Return to the database's time."""
+    SimulatedClock.objects.all().delete()

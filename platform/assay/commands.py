@@ -1,0 +1,70 @@
+"""The base of every command: ``--json``, exit codes, and errors that say what, where and how to mend it."""
+
+import json
+import sys
+from typing import Any, NoReturn
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
+from rich.console import Console
+
+from assay.exit_codes import ExitCode
+
+# What Django's own machinery reads of the options; no command of ours offers them.
+DJANGO_DEFAULTS = {
+    "settings": None,
+    "pythonpath": None,
+    "traceback": False,
+    "no_color": False,
+    "force_color": False,
+    "skip_checks": True,
+    "verbosity": 1,
+}
+
+
+class UnableToRun(Exception):
+    """A command could not do what it was asked; the message says what, where and how to mend it."""
+
+
+class Parser(CommandParser):
+    """Argument errors exit with ``UNABLE``."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the error, and exit."""
+        self.print_usage(sys.stderr)
+        self.exit(ExitCode.UNABLE, f"{self.prog}: {message}\n")
+
+
+class Command(BaseCommand):
+    """A command whose ``answer`` returns its exit code and a JSON-able result, and whose ``show`` prints it."""
+
+    requires_system_checks = ()
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """A parser with ``--json`` and this house's exit codes."""
+        parser = Parser(prog=f"assay {subcommand}", description=self.help or None)
+        parser.set_defaults(**DJANGO_DEFAULTS)
+        parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+        self.add_arguments(parser)
+        return parser
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Answer, print, and exit with the answer's code."""
+        try:
+            code, result = self.answer(**options)
+        except (CommandError, DatabaseError, UnableToRun) as error:
+            self.stderr.write(f"assay: {error}")
+            sys.exit(ExitCode.UNABLE)
+        if options["json"]:
+            self.stdout.write(json.dumps(result, indent=2, default=str))
+        else:
+            self.show(Console(), result)
+        sys.exit(code)
+
+    def answer(self, **options: Any) -> tuple[ExitCode, Any]:
+        """Do the work; the exit code and the result that ``--json`` prints."""
+        raise NotImplementedError
+
+    def show(self, console: Console, result: Any) -> None:
+        """Print the result for people."""
+        raise NotImplementedError

@@ -1,0 +1,89 @@
+"""The flow on one screen: each stage, the table it claims from, what is pending there, and the task that claims it.
+
+A stage's rows and the marker that the next stage claims are written in one transaction. A message only says "look
+now"; whatever a lost message left, the sweep finds here. Names, not imports: this module knows nothing above it.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One queue. A row is pending when ``after`` is set, ``marker`` is null and ``due`` has come."""
+
+    name: str
+    table: str
+    task: str
+    marker: str | None = None
+    after: str | None = None
+    due: str | None = None
+    by_datacenter: bool = False  # one queue per datacenter, worked beside its data
+
+
+STAGES = (
+    # what to test: metadata and lineage → data tests → due runs
+    Stage(name="reconcile", table="assay.Dataset", due="reconcile_at", task="test_generator.tasks.reconcile"),
+    Stage(name="schedule", table="assay.DataTest", due="next_due_at", task="execution_engine.tasks.schedule"),
+    # what the data says: runs → measurements → scans → outcomes
+    Stage(
+        name="plan", table="execution_engine.Run", marker="planned_at", due="due_at", task="execution_engine.tasks.plan"
+    ),
+    Stage(
+        name="scan",
+        table="execution_engine.Scan",
+        marker="ended_at",
+        task="execution_engine.tasks.scan",
+        by_datacenter=True,
+    ),
+    Stage(
+        name="evaluate",
+        table="execution_engine.Run",
+        after="ready_at",
+        marker="evaluated_at",
+        task="execution_engine.tasks.evaluate",
+    ),
+    Stage(
+        name="watch",
+        table="execution_engine.Watch",
+        due="next_look_at",
+        task="execution_engine.tasks.watch",
+        by_datacenter=True,
+    ),
+    # what it means: outcomes → standings → incidents and alerts → notices
+    Stage(
+        name="judge",
+        table="execution_engine.Run",
+        after="evaluated_at",
+        marker="judged_at",
+        task="alerting.tasks.judge",
+    ),
+    Stage(
+        name="adopt",  # due runs that have given nothing: their windows must not stay without a standing
+        table="execution_engine.Run",
+        marker="evaluated_at",
+        due="late_at",
+        task="alerting.tasks.adopt",
+    ),
+    Stage(name="age", table="alerting.Standing", due="next_age_at", task="alerting.tasks.age"),
+    Stage(name="handle", table="alerting.Flip", marker="handled_at", task="incident_manager.tasks.handle"),
+    Stage(name="alert", table="alerting.Alert", due="next_notice_at", task="alerting.tasks.alert"),
+    Stage(name="gaps", table="test_generator.Gap", due="next_report_at", task="alerting.tasks.report_gaps"),
+    Stage(name="send", table="alerting.Notice", marker="settled_at", due="due_at", task="alerting.tasks.send"),
+    # until the data is right: checks, changed data, new revisions, reports
+    Stage(name="check", table="alerting.Standing", due="next_check_at", task="incident_manager.tasks.check"),
+    Stage(name="follow", table="assay.DataChange", marker="followed_at", task="incident_manager.tasks.follow"),
+    Stage(name="rejudge", table="assay.Revision", marker="rejudged_at", task="incident_manager.tasks.rejudge"),
+    Stage(
+        name="withdraw",
+        table="assay.DataTest",
+        after="retired_at",
+        marker="withdrawn_at",
+        task="incident_manager.tasks.withdraw",
+    ),
+    Stage(name="remind", table="incident_manager.Report", due="next_step_at", task="incident_manager.tasks.remind"),
+)
+
+
+def stage(name: str) -> Stage:
+    """The stage called ``name``."""
+    return next(stage for stage in STAGES if stage.name == name)

@@ -1,0 +1,37 @@
+"""Where a local time lies in UTC, in zones that skip, double or even drop whole days of it."""
+
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+
+_SECOND = timedelta(seconds=1)
+_INSTANT = timedelta(microseconds=1)
+
+
+@lru_cache(maxsize=4096)
+def boundary(wall: datetime, zone: tzinfo) -> datetime:
+    """The UTC instant up to which local clocks show less than ``wall`` (naive).
+
+    It never falls as ``wall`` rises, so periods cut at it tile time: a skipped period comes out empty and a doubled
+    one twice as long, be the clocks moved at 02:00, at midnight or at one minute past it.
+    """
+    first = wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
+    second = wall.replace(tzinfo=zone, fold=1).astimezone(UTC)
+    if second < first:
+        return transition(second, first, zone)
+    shows_less = (second - _INSTANT).astimezone(zone).replace(tzinfo=None) < wall
+    return second if shows_less else first
+
+
+def transition(low: datetime, high: datetime, zone: tzinfo) -> datetime:
+    """The first second after ``low``, at most ``high``, at which the offset is no more that of ``low``."""
+    before = low.astimezone(zone).utcoffset()
+    while high - low > _SECOND:
+        middle = low + (high - low) // 2
+        middle = middle.replace(microsecond=0)
+        if middle <= low:
+            break
+        if middle.astimezone(zone).utcoffset() == before:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -1,0 +1,124 @@
+"""What the company has: datasets, their replicas, the lineage between them, and the changes of their data."""
+
+from django.db import models
+
+from assay.models.claimable import Claimable
+from assay.windows import Granularity, Partitioning, Window
+
+
+class Dataset(Claimable):
+    """A table, known by ``namespace.name``; the SLAs left empty come from its tier (``assay.tiers``)."""
+
+    namespace = models.CharField(max_length=120)
+    name = models.CharField(max_length=120)
+    full_name = models.CharField(max_length=241, unique=True, editable=False)
+    description = models.TextField(blank=True)
+    owner = models.CharField(max_length=200)
+    team = models.CharField(max_length=200, blank=True)
+    tier = models.PositiveSmallIntegerField(default=5)
+    columns = models.JSONField(default=list)  # [{"name": …, "type": …}] in order
+    primary_key = models.JSONField(default=list)  # column names
+    partition_column = models.CharField(max_length=128, blank=True)
+    granularity = models.CharField(max_length=10, blank=True, choices=[(g.value, g.value) for g in Granularity])
+    time_zone = models.CharField(max_length=64, default="UTC")
+    key_format = models.CharField(max_length=64, blank=True)
+    first_partition = models.CharField(max_length=64, blank=True)  # key of the first partition ever kept
+    freshness_sla = models.DurationField(null=True, blank=True)
+    completeness_sla = models.FloatField(null=True, blank=True)
+    duplicates_sla = models.FloatField(null=True, blank=True)
+    consistency_sla = models.FloatField(null=True, blank=True)
+    sustain = models.DurationField(null=True, blank=True)
+    grace = models.DurationField(null=True, blank=True)
+    severity = models.CharField(max_length=4, blank=True)
+    allow_empty = models.BooleanField(default=False)
+    retention = models.DurationField(null=True, blank=True)
+    gate_on = models.CharField(max_length=10, default="outcome")  # or "incident"
+    unknown_policy = models.CharField(max_length=10, blank=True)  # "open" or "closed"; empty: by tier
+    source = models.CharField(max_length=40, default="push")  # the provider that told of it
+    created_at = models.DateTimeField()
+    changed_at = models.DateTimeField()
+    missing_since = models.DateTimeField(null=True, blank=True)  # gone from its source
+    reconcile_at = models.DateTimeField(null=True, blank=True, db_index=True)  # null: its tests are as they should be
+
+    def save(self, *args: object, **kwargs: object) -> None:
+        """Save with the full name that the parts give."""
+        self.full_name = f"{self.namespace}.{self.name}"
+        super().save(*args, **kwargs)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        return self.full_name
+
+    @property
+    def partitioning(self) -> Partitioning | None:
+        """How instants map to partitions, or ``None`` for a table without a partition key."""
+        if not self.partition_column:
+            return None
+        return Partitioning(
+            granularity=Granularity(self.granularity), time_zone=self.time_zone, key_format=self.key_format
+        )
+
+
+class Replica(models.Model):
+    """A dataset's location in one datacenter; position 0 is home."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="replicas")
+    datacenter = models.CharField(max_length=60)
+    position = models.PositiveSmallIntegerField()
+    storage = models.CharField(max_length=10)  # parquet, table or sql
+    location = models.CharField(max_length=500)
+    options = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ("position",)
+        constraints = [models.UniqueConstraint(fields=("dataset", "datacenter"), name="one_replica_per_datacenter")]
+
+    def __str__(self) -> str:
+        return f"{self.dataset.full_name}@{self.datacenter}"
+
+
+class LineageEdge(models.Model):
+    """Data flows from ``upstream`` to ``downstream``."""
+
+    upstream = models.ForeignKey(Dataset, models.CASCADE, related_name="downstream_edges")
+    downstream = models.ForeignKey(Dataset, models.CASCADE, related_name="upstream_edges")
+    one_to_one = models.BooleanField(default=False)
+    sampled = models.BooleanField(default=False)
+    source = models.CharField(max_length=40, default="push")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=("upstream", "downstream"), name="one_edge_per_pair")]
+
+    def __str__(self) -> str:
+        return f"{self.upstream_id} → {self.downstream_id}"
+
+
+class ChangeKind(models.TextChoices):
+    """How Assay learnt that the data of a window changed."""
+
+    COMPLETED = "completed"  # a pipeline's completion event
+    REWRITTEN = "rewritten"  # another fingerprint
+    RESOLVED = "resolved"  # the cause of an inhibited alert ended
+
+
+class DataChange(Claimable):
+    """The data of one window was written (or should be looked at again); live tests that read it are run again."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="changes")
+    datacenter = models.CharField(max_length=60)
+    kind = models.CharField(max_length=10, choices=ChangeKind.choices)
+    window_start = models.DateTimeField()
+    window_end = models.DateTimeField()
+    pipeline = models.CharField(max_length=200, blank=True)
+    at = models.DateTimeField()
+    followed_at = models.DateTimeField(null=True, blank=True, db_index=True)
+
+    class Meta:
+        indexes = [models.Index(fields=("dataset", "window_start"))]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.dataset_id} {self.window.text}"
+
+    @property
+    def window(self) -> Window:
+        """The window whose data changed."""
+        return Window(start=self.window_start, end=self.window_end)

@@ -1,0 +1,88 @@
+"""Data tests and their revisions."""
+
+from django.db import models
+
+from assay.models.catalog import Dataset
+from assay.models.claimable import Claimable
+
+
+class Category(models.TextChoices):
+    """What a test is about (seed 004)."""
+
+    FRESHNESS = "freshness"
+    COMPLETENESS = "completeness"
+    DUPLICATES = "duplicates"
+    CONSISTENCY = "consistency"
+    CUSTOM = "custom"
+
+
+class Origin(models.TextChoices):
+    """Who wrote a test."""
+
+    GENERATED = "generated"
+    USER = "user"
+
+
+class Severity(models.TextChoices):
+    """Whether a broken test blocks pipelines or only tells."""
+
+    HARD = "hard"
+    SOFT = "soft"
+
+
+class Scope(models.TextChoices):
+    """Whether a test judges one partition at a time or the whole table."""
+
+    PARTITION = "partition"
+    TABLE = "table"
+
+
+class DataTest(Claimable):
+    """One test of one dataset. What it asserts is in its newest revision."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="data_tests")
+    name = models.CharField(max_length=300)
+    category = models.CharField(max_length=20, choices=Category.choices)
+    origin = models.CharField(max_length=10, choices=Origin.choices)
+    scope = models.CharField(max_length=10, choices=Scope.choices, default=Scope.PARTITION)
+    datacenter = models.CharField(max_length=60)  # where it runs
+    spoils = models.CharField(max_length=60, blank=True)  # where what it finds missing is spoilt; empty: its own
+    created_at = models.DateTimeField()
+    retired_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True, db_index=True)  # once retired: its windows closed
+    revision = models.ForeignKey("assay.Revision", models.SET_NULL, null=True, related_name="+")  # the newest
+    next_due_at = models.DateTimeField(null=True, blank=True, db_index=True)  # of the window below
+    next_window_start = models.DateTimeField(null=True, blank=True)
+    next_window_end = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=("dataset", "name"), name="one_name_per_dataset")]
+
+    def __str__(self) -> str:
+        return f"{self.dataset.full_name}/{self.name}"
+
+    @property
+    def spoilt_datacenter(self) -> str:
+        """Where data is spoilt when the test breaks."""
+        return self.spoils or self.datacenter
+
+
+class Revision(Claimable):
+    """What a test asserted from ``created_at`` on; never changed once written."""
+
+    data_test = models.ForeignKey(DataTest, models.CASCADE, related_name="revisions")
+    number = models.PositiveIntegerField()
+    assertion = models.TextField()
+    tree = models.JSONField()  # execution_engine.language.serialise
+    severity = models.CharField(max_length=4, choices=Severity.choices)
+    schedule = models.CharField(max_length=120)  # "partition", "weekly", or a cron line in the dataset's zone
+    sustain = models.DurationField()
+    created_at = models.DateTimeField()
+    author = models.CharField(max_length=200, blank=True)
+    rejudged_at = models.DateTimeField(null=True, blank=True, db_index=True)  # null: standings must be judged anew
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=("data_test", "number"), name="one_number_per_test")]
+
+    def __str__(self) -> str:
+        return f"{self.data_test_id} r{self.number}"

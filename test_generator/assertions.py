@@ -1,0 +1,64 @@
+"""The texts of the standard assertions, in the assertion language."""
+
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+from decimal import Decimal
+
+from assay.durations import format_duration
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
+_DECIMALS = 15  # no share is known better, and the language reads numbers of at most 40 characters
+_COMPLETE_AT_MOST = 0.999  # a dataset that promises all of its rows is there, for its consumers, a little sooner
+
+
+def is_writable(column: str) -> bool:
+    """Whether an assertion can name this column."""
+    return _NAME.fullmatch(column) is not None
+
+
+def freshness(sla: timedelta, completeness: float) -> str:
+    """A partition is complete no later than ``sla`` after its end."""
+    return f"freshness(complete={number(min(_COMPLETE_AT_MOST, completeness))}) < {format_duration(sla)}"
+
+
+def completeness(upstream: str, sla: float) -> str:
+    """As many rows as the upstream has: too few are lost, too many were loaded twice."""
+    ratio = f"row_count() / row_count(dataset={text(upstream)})"
+    return f"{ratio} between {number(sla)} and {format(2 - _decimal(sla), 'f')}"
+
+
+def sampled_completeness(upstream: str, sla: float) -> str:
+    """Of a sample of the upstream's keys, enough are found here."""
+    return f"sample_found({text(upstream)}) / sample_size({text(upstream)}) >= {number(sla)}"
+
+
+def duplicates(primary_key: Sequence[str], sla: float) -> str:
+    """The share of rows whose primary key is another row's too."""
+    return f"1 - distinct_count({', '.join(primary_key)}) / row_count() <= {number(sla)}"
+
+
+def consistent_count(other: str, sla: float) -> str:
+    """The other datacenter has as many rows, or more."""
+    return f"least(row_count(), row_count(datacenter={text(other)})) / row_count() >= {number(sla)}"
+
+
+def consistent_keys(primary_key: Sequence[str], other: str, sla: float) -> str:
+    """The other datacenter has the same keys, by a Bloom filter of them."""
+    keys = ", ".join(primary_key)
+    return f"keys_found({keys}, datacenter={text(other)}) / distinct_count({keys}) >= {number(sla)}"
+
+
+def number(value: float) -> str:
+    """A number without exponent or float noise: 0.999, 1, 0.00001."""
+    return format(_decimal(value), "f")
+
+
+def text(value: str) -> str:
+    """A string of the language: quotes inside are doubled."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _decimal(value: float) -> Decimal:
+    decimal = Decimal(repr(round(float(value), _DECIMALS)))
+    return decimal.to_integral_value() if decimal == decimal.to_integral_value() else decimal

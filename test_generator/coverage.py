@@ -1,0 +1,61 @@
+"""How much of what should be tested is: for each tier, the live tests among those wanted or missing."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from assay.tiers import TIERS
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetCoverage:
+    """One dataset's count of tests: those that can be written, the live ones among them, and the gaps."""
+
+    dataset: str
+    tier: int
+    live: int
+    wanted: int
+    gaps: int  # standard tests that its metadata does not let us write, and waived ones
+
+
+@dataclass(frozen=True, kw_only=True)
+class TierCoverage:
+    """One tier's coverage; ``share`` is from 0 to 1, or None where there is nothing to test."""
+
+    tier: int
+    datasets: int
+    live: int
+    wanted: int
+    gaps: int
+    target: float
+    uncovered: tuple[str, ...]  # the datasets that lack a test, by name
+
+    @property
+    def share(self) -> float | None:
+        """Tests live / (tests wanted + gaps)."""
+        whole = self.wanted + self.gaps
+        return self.live / whole if whole else None
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the tier reaches its target."""
+        return self.share is None or self.share >= self.target
+
+
+def coverage(datasets: Iterable[DatasetCoverage]) -> tuple[TierCoverage, ...]:
+    """The coverage of every tier from 0 to 5, those without datasets included."""
+    by_tier: dict[int, list[DatasetCoverage]] = {tier.level: [] for tier in TIERS}
+    for dataset in datasets:
+        by_tier[dataset.tier].append(dataset)
+    return tuple(_tier_coverage(level, members) for level, members in by_tier.items())
+
+
+def _tier_coverage(level: int, members: list[DatasetCoverage]) -> TierCoverage:
+    return TierCoverage(
+        tier=level,
+        datasets=len(members),
+        live=sum(each.live for each in members),
+        wanted=sum(each.wanted for each in members),
+        gaps=sum(each.gaps for each in members),
+        target=TIERS[level].coverage,
+        uncovered=tuple(sorted(each.dataset for each in members if each.live < each.wanted + each.gaps)),
+    )

@@ -1,0 +1,205 @@
+"""Inhibition: one page for one cause, and never silence for an unrelated trouble."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from alerting.causes import Spot, Trouble, can_cause, root_cause
+from alerting.inhibition import Action, Decision, EffectTerms, FormerCause, Why, decide
+from assay.windows import Window
+
+MONDAY = datetime(2024, 3, 4, tzinfo=UTC)
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+RAW, TRIPS, REPORT = "raw.events", "core.trips", "mart.report"
+LINEAGE = {TRIPS: frozenset({RAW}), REPORT: frozenset({TRIPS})}
+IDS = {RAW: 1, TRIPS: 2, REPORT: 3}
+
+
+def day(number: int = 0) -> Window:
+    return Window(start=MONDAY + number * DAY, end=MONDAY + (number + 1) * DAY)
+
+
+def at(hours: float) -> datetime:
+    return MONDAY + DAY + hours * HOUR
+
+
+def trouble(
+    dataset: str,
+    category: str = "freshness",
+    *,
+    id: int | None = None,
+    days: tuple[int, ...] = (0,),
+    datacenter: str | None = None,
+    since: float = 1,
+    failed: float | None = 2,
+    eta: float | None = None,
+) -> Trouble:
+    return Trouble(
+        id=id or IDS[dataset],
+        dataset=dataset,
+        category=category,
+        spots=tuple(Spot(window=day(number), datacenter=datacenter) for number in days),
+        since=at(since),
+        failed_at=None if failed is None else at(failed),
+        eta=None if eta is None else at(eta),
+    )
+
+
+def terms(*, sustain: float = 4, measured: float = 2, delay: float = 0, former: float | None = None) -> EffectTerms:
+    cause = None if former is None else FormerCause(id=9, resolved_at=at(former))
+    return EffectTerms(
+        sustain=sustain * HOUR, grace=HOUR, measured_at=at(measured), usual_delay=delay * HOUR, former=cause
+    )
+
+
+def decided(effect: Trouble, *others: Trouble, now: float = 3, by: EffectTerms | None = None) -> Decision:
+    return decide(effect, (effect, *others), LINEAGE, by or terms(), now=at(now))
+
+
+@pytest.mark.parametrize(
+    ("cause", "effect", "can"),
+    [
+        ((RAW, "freshness"), (RAW, "completeness"), True),
+        ((RAW, "freshness"), (RAW, "consistency"), True),
+        ((RAW, "freshness"), (RAW, "duplicates"), False),
+        ((RAW, "freshness"), (RAW, "custom"), False),
+        ((RAW, "freshness"), (TRIPS, "freshness"), True),
+        ((RAW, "freshness"), (TRIPS, "completeness"), False),
+        ((RAW, "completeness"), (TRIPS, "duplicates"), True),
+        ((RAW, "completeness"), (TRIPS, "custom"), True),
+        ((RAW, "duplicates"), (TRIPS, "duplicates"), True),
+        ((RAW, "duplicates"), (TRIPS, "custom"), True),
+        ((RAW, "completeness"), (TRIPS, "completeness"), False),
+        ((RAW, "duplicates"), (TRIPS, "completeness"), False),
+        ((RAW, "completeness"), (RAW, "freshness"), False),
+        ((RAW, "completeness"), (RAW, "custom"), False),
+        ((RAW, "custom"), (TRIPS, "custom"), False),
+        ((TRIPS, "freshness"), (RAW, "freshness"), False),
+        ((RAW, "freshness"), (REPORT, "freshness"), False),
+    ],
+)
+def test_a_trouble_causes_only_what_it_can(cause: tuple[str, str], effect: tuple[str, str], can: bool) -> None:
+    assert can_cause(trouble(*cause, id=8), trouble(*effect, id=9), LINEAGE) is can
+
+
+def test_three_tables_ten_hours_late_give_one_page() -> None:
+    chain = [trouble(RAW, since=1), trouble(TRIPS, since=2), trouble(REPORT, since=3)]
+    decisions = {late.dataset: decide(late, chain, LINEAGE, terms(), now=at(10)) for late in chain}
+    assert decisions[RAW] == Decision(action=Action.NOTIFY, why=Why.NO_CAUSE)
+    for dataset in (TRIPS, REPORT):
+        assert decisions[dataset].action is Action.INHIBIT
+        assert decisions[dataset].cause_id == IDS[RAW]
+
+
+@pytest.mark.parametrize(
+    "unrelated",
+    [
+        trouble(RAW, days=(1,)),
+        trouble(RAW, "duplicates"),
+        trouble(RAW, datacenter="phx"),
+        trouble("raw.other", id=7),
+    ],
+    ids=["another window", "another category", "another datacenter", "another table"],
+)
+def test_an_unrelated_trouble_silences_nothing(unrelated: Trouble) -> None:
+    assert decided(trouble(TRIPS), unrelated).action is Action.NOTIFY
+
+
+def test_a_replica_that_is_late_explains_what_is_missing_there_and_nowhere_else() -> None:
+    late = trouble(TRIPS, datacenter="phx")
+    assert decided(trouble(TRIPS, "consistency", id=5, datacenter="phx"), late).action is Action.INHIBIT
+    assert decided(trouble(TRIPS, "consistency", id=5, datacenter="sea"), late).action is Action.NOTIFY
+    assert decided(trouble(TRIPS, "completeness", id=5), late).action is Action.NOTIFY
+
+
+def test_a_late_home_explains_what_is_missing_in_its_replicas() -> None:
+    missing = trouble(TRIPS, "consistency", id=5, datacenter="phx")
+    assert decided(missing, trouble(TRIPS)).action is Action.INHIBIT
+
+
+def test_an_alert_is_silent_only_if_every_window_of_it_is_explained() -> None:
+    assert decided(trouble(TRIPS, days=(0, 1)), trouble(RAW, days=(0,))).action is Action.NOTIFY
+    assert decided(trouble(TRIPS, days=(0, 1)), trouble(RAW, days=(0, 1))).action is Action.INHIBIT
+
+
+def test_a_chain_holds_only_if_every_member_is_broken_on_the_window() -> None:
+    late, root = trouble(REPORT), trouble(RAW)
+    assert decided(late, root).action is Action.NOTIFY
+    assert decided(late, root, trouble(TRIPS, days=(1,))).action is Action.NOTIFY
+    assert decided(late, root, trouble(TRIPS, failed=None)).cause_id == root.id
+
+
+def test_the_chain_may_pass_through_categories_as_the_rules_allow() -> None:
+    root, middle = trouble(RAW, "completeness"), trouble(TRIPS, "duplicates")
+    assert decided(trouble(REPORT, "custom"), middle, root).cause_id == root.id
+
+
+def test_of_two_roots_the_furthest_then_the_earliest_is_told() -> None:
+    upstreams = {TRIPS: frozenset({RAW, "raw.other"}), REPORT: frozenset({TRIPS, "raw.near"})}
+    near, other = trouble("raw.near", id=4, since=0), trouble("raw.other", id=6, since=0.5)
+    effect = trouble(REPORT)
+    known = [trouble(RAW, since=1), other, near, trouble(TRIPS), effect]
+    root = root_cause(effect, effect.spots[0], known, upstreams)
+    assert root == other
+
+
+def test_in_a_cycle_the_earliest_is_told_and_the_others_are_not() -> None:
+    cycle = {RAW: frozenset({TRIPS}), TRIPS: frozenset({REPORT}), REPORT: frozenset({RAW})}
+    known = [trouble(RAW, since=3), trouble(TRIPS, since=1), trouble(REPORT, since=1)]
+    causes = {one.dataset: decide(one, known, cycle, terms(), now=at(5)).cause_id for one in known}
+    assert causes == {RAW: IDS[TRIPS], TRIPS: None, REPORT: IDS[TRIPS]}
+
+
+def test_a_cycle_upstream_is_a_cause_of_what_hangs_on_it() -> None:
+    lineage = {RAW: frozenset({TRIPS}), TRIPS: frozenset({RAW}), REPORT: frozenset({TRIPS})}
+    effect = trouble(REPORT, since=0)
+    known = [trouble(RAW, since=2), trouble(TRIPS, since=3), effect]
+    assert decide(effect, known, lineage, terms(), now=at(5)).cause_id == IDS[RAW]
+
+
+def test_a_table_that_reads_itself_is_not_its_own_upstream() -> None:
+    lineage, custom = {RAW: frozenset({RAW})}, trouble(RAW, "custom", id=5)
+    known = [custom, trouble(RAW, "duplicates")]
+    assert decide(custom, known, lineage, terms(), now=at(3)).action is Action.NOTIFY
+
+
+def test_while_the_cause_only_warns_its_effects_wait_at_most_their_own_sustain() -> None:
+    cause, effect = trouble(RAW, failed=None), trouble(TRIPS, failed=2)
+    waiting = Decision(action=Action.WAIT, why=Why.CAUSE_MAY_FAIL, cause_id=cause.id, until=at(6))
+    assert decided(effect, cause, now=5.9) == waiting
+    assert decided(effect, cause, now=6).action is Action.NOTIFY
+
+
+def test_a_failed_member_of_the_chain_takes_over_when_the_root_only_warns() -> None:
+    chain = [trouble(RAW, failed=None), trouble(TRIPS, failed=2)]
+    assert decided(trouble(REPORT, failed=2), *chain, now=6).cause_id == IDS[TRIPS]
+
+
+@pytest.mark.parametrize(("eta", "until"), [(None, 25.0), (8.0, 8.0), (40.0, 40.0)])
+def test_inhibition_ends_at_the_causes_eta_or_after_a_day(eta: float | None, until: float) -> None:
+    cause, effect = trouble(RAW, since=0, eta=eta), trouble(TRIPS, since=1)
+    assert decided(effect, cause, now=until - 0.1).until == at(until)
+    assert decided(effect, cause, now=until) == Decision(
+        action=Action.NOTIFY, why=Why.CAUSE_OUTLASTED, cause_id=cause.id
+    )
+
+
+def test_freshness_resolved_while_completeness_still_fails_releases_it() -> None:
+    lossy = trouble(TRIPS, "completeness")
+    assert decided(lossy, trouble(TRIPS, id=9), now=3).action is Action.INHIBIT
+    stale = terms(measured=2, former=5)
+    waiting = Decision(action=Action.WAIT, why=Why.AWAITING_RERUN, cause_id=9, until=at(29))
+    assert decided(lossy, by=stale, now=7) == waiting
+    rerun = terms(measured=5.2, former=5)
+    assert decided(lossy, by=rerun, now=5.5) == Decision(action=Action.WAIT, why=Why.SETTLING, cause_id=9, until=at(6))
+    assert decided(lossy, by=rerun, now=6) == Decision(action=Action.NOTIFY, why=Why.STILL_BROKEN, cause_id=9)
+
+
+def test_an_effect_is_released_only_after_its_usual_delay_behind_its_upstream() -> None:
+    rerun = terms(measured=6, former=5, delay=3)
+    assert decided(trouble(TRIPS), by=rerun, now=7.9).until == at(8)
+    assert decided(trouble(TRIPS), by=rerun, now=8).action is Action.NOTIFY
+
+
+def test_an_effect_that_is_never_run_again_is_told_after_a_day() -> None:
+    assert decided(trouble(TRIPS), by=terms(measured=2, former=5), now=29).action is Action.NOTIFY

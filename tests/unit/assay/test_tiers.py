@@ -1,0 +1,61 @@
+"""The table of tiers, in code and in the docs."""
+
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+
+from assay.catalog.profile import DatasetProfile, SlaProfile
+from assay.durations import format_duration
+from assay.tiers import TIERS, Tier
+
+DOCS = Path(__file__).parents[3] / "docs" / "standard-tests.md"
+
+
+def documented(tier: Tier) -> str:
+    hours = [f"{length / timedelta(hours=1):g} h" for length in (tier.freshness, tier.sustain)]
+    grace = f"{tier.grace / timedelta(minutes=1):g} min"
+    shares = [f"{share:g}" for share in (tier.completeness, tier.duplicates, tier.consistency)]
+    policy = "closed" if tier.fail_closed else "open"
+    cells = [str(tier.level), hours[0], *shares, hours[1], grace, tier.severity, f"{tier.coverage:.0%}", policy]
+    return "| " + " | ".join(cells) + " |"
+
+
+def test_the_docs_show_the_table_that_the_code_uses() -> None:
+    rows = [line for line in DOCS.read_text().splitlines() if line[:3] in [f"| {n}" for n in range(6)]]
+    assert rows == [documented(tier) for tier in TIERS]
+
+
+def test_a_tier_stands_at_its_own_level() -> None:
+    assert [tier.level for tier in TIERS] == [0, 1, 2, 3, 4, 5]
+
+
+def test_no_tier_promises_more_than_the_one_above_it() -> None:
+    for above, below in pairwise(TIERS):
+        assert (above.freshness, above.sustain, above.grace) <= (below.freshness, below.sustain, below.grace)
+        assert above.completeness >= below.completeness
+        assert above.consistency >= below.consistency
+        assert above.duplicates <= below.duplicates
+        assert above.coverage >= below.coverage
+
+
+def test_the_three_upper_tiers_block_and_the_two_upper_ones_are_covered_wholly() -> None:
+    assert [tier.level for tier in TIERS if tier.severity == "hard"] == [0, 1, 2]
+    assert [tier.level for tier in TIERS if tier.coverage == 1 and tier.fail_closed] == [0, 1]
+
+
+def test_metadata_goes_before_the_tier() -> None:
+    dataset = DatasetProfile(
+        namespace="raw",
+        name="trips",
+        owner="ann",
+        tier=5,
+        replicas=(),
+        slas=SlaProfile(freshness=timedelta(hours=1), duplicates=0.0),
+        severity="hard",
+        sustain=timedelta(0),
+        unknown_policy="closed",
+    )
+    targets = dataset.targets
+    assert (format_duration(targets.freshness), targets.duplicates, targets.sustain) == ("1h", 0.0, timedelta(0))
+    assert (targets.severity, targets.fail_closed) == ("hard", True)
+    assert (targets.completeness, targets.grace) == (TIERS[5].completeness, TIERS[5].grace)

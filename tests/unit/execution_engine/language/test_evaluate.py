@@ -1,0 +1,226 @@
+"""From values to a verdict."""
+
+from math import inf, nan
+
+import pytest
+
+from execution_engine.language.evaluate import UnableToEvaluate, Value, evaluate
+from execution_engine.language.parse import parse
+from execution_engine.language.verdict import Verdict, ZeroDivision, excess
+from execution_engine.outcome import Failure, Outcome, Reason
+
+HELD, BROKEN, ERROR = Outcome
+RATIO = "row_count() / row_count(dataset='raw.trips') between 0.99 and 1.01"
+
+
+def verdict(text: str, zero: ZeroDivision = ZeroDivision.NULL, **values: Value) -> Verdict:
+    """The verdict where ``row_count=5`` is the value of ``row_count()``, and so on for other names."""
+    return evaluate(parse(text), {f"{name}()": value for name, value in values.items()}, zero=zero)
+
+
+def ratio(here: Value, there: Value, zero: ZeroDivision = ZeroDivision.NULL) -> Verdict:
+    """The verdict of a completeness test."""
+    return evaluate(parse(RATIO), {"row_count()": here, "row_count(dataset='raw.trips')": there}, zero=zero)
+
+
+def test_a_verdict_shows_value_bound_operands_and_a_sentence() -> None:
+    assert ratio(9312, 10000) == Verdict(
+        outcome=BROKEN,
+        sentence="row_count() / row_count(dataset='raw.trips') = 0.9312, wanted between 0.99 and 1.01",
+        value=0.9312,
+        bound=0.99,
+        operands={"row_count()": 9312.0, "row_count(dataset='raw.trips')": 10000.0},
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "a", "outcome"),
+    [
+        ("a() < 5", 4.9, HELD),
+        ("a() < 5", 5, BROKEN),
+        ("a() <= 5", 5, HELD),
+        ("a() > 5", 5, BROKEN),
+        ("a() >= 5", 5, HELD),
+        ("a() = 5", 5, HELD),
+        ("a() == 5", 6, BROKEN),
+        ("a() != 5", 5, BROKEN),
+        ("a() between 1 and 5", 5, HELD),
+        ("a() between 1 and 5", 0.99, BROKEN),
+        ("a() between 5 and 1", 3, BROKEN),
+        ("a() not between 1 and 5", 5.01, HELD),
+        ("a() not between 1 and 5", 1, BROKEN),
+        ("not a() < 5", 4, BROKEN),
+        ("a() < 50 %", 0.5, BROKEN),
+        ("a() < 1.5h", 5399, HELD),
+        ("-a() + 2 * 3 - 4 / 8 = 5.5 - a()", 9, HELD),
+        ("abs(a()) = 3 and least(a(), 1) = -3 and greatest(a(), 1, 2) = 2", -3, HELD),
+    ],
+)
+def test_comparisons_and_arithmetic_mean_what_they_say(text: str, a: float, outcome: Outcome) -> None:
+    assert verdict(text, a=a).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("a() < 1", ERROR),
+        ("a() = a()", ERROR),
+        ("not a() = a()", ERROR),
+        ("a() < 1 and 1 < 2", ERROR),
+        ("a() < 1 and 2 < 1", BROKEN),
+        ("a() < 1 or 1 < 2", HELD),
+        ("a() < 1 or 2 < 1", ERROR),
+        ("3 between a() and 2", BROKEN),
+        ("3 between a() and 4", ERROR),
+        ("3 not between a() and 2", HELD),
+        ("a() + 1 > 0 or -a() > 0 or abs(a()) > 0", ERROR),
+        ("coalesce(a(), 3) = 3", HELD),
+        ("coalesce(a(), a()) = 3", ERROR),
+        ("least(a(), 1) <= 1", ERROR),
+        ("coalesce(1 / 0, 5) = 5", HELD),
+    ],
+)
+def test_null_goes_through_an_assertion_as_in_sql_and_is_no_verdict(text: str, outcome: Outcome) -> None:
+    found = verdict(text, a=None)
+    assert found.outcome is outcome
+    assert (found.failure.reason if found.failure else None) == (Reason.UNDEFINED if outcome is ERROR else None)
+
+
+def test_a_null_result_names_what_was_null() -> None:
+    assert verdict("a() / b() > 1", a=1, b=0).sentence == "result is null: a() / b() divides 1 by zero"
+    assert verdict("a() > b()", a=None, b=0).sentence == "result is null: a() is NULL"
+
+
+@pytest.mark.parametrize("value", [nan, inf, -inf])
+def test_a_value_that_is_not_finite_is_an_error_whatever_else_holds(value: float) -> None:
+    found = verdict("coalesce(a(), 1) < 2 or 1 < 2", a=value)
+    assert found.failure == Failure(reason=Reason.NOT_FINITE, detail=f"a() is {value}")
+
+
+def test_a_result_too_large_to_be_held_is_an_error() -> None:
+    found = verdict("a() * 1e300 > 1", a=1e300)
+    assert found.failure == Failure(reason=Reason.NOT_FINITE, detail="a() * 1e+300 is too large to be held")
+
+
+STANDARD, ALLOW_EMPTY = ZeroDivision.STANDARD, ZeroDivision.STANDARD_ALLOW_EMPTY
+
+
+@pytest.mark.parametrize(
+    ("zero", "here", "outcome", "reason"),
+    [
+        (ZeroDivision.NULL, 0, ERROR, Reason.UNDEFINED),
+        (ZeroDivision.NULL, 7, ERROR, Reason.UNDEFINED),
+        (STANDARD, 0, ERROR, Reason.NO_DATA),
+        (STANDARD, 7, BROKEN, None),
+        (STANDARD, None, ERROR, Reason.UNDEFINED),
+        (ALLOW_EMPTY, 0, HELD, None),
+        (ALLOW_EMPTY, 7, BROKEN, None),
+    ],
+)
+def test_an_empty_upstream_means_what_the_policy_says(
+    zero: ZeroDivision, here: float | None, outcome: Outcome, reason: Reason | None
+) -> None:
+    found = ratio(here, 0, zero)
+    assert (found.outcome, found.failure.reason if found.failure else None) == (outcome, reason)
+
+
+def test_an_empty_table_has_no_duplicates_to_judge() -> None:
+    text = "1 - distinct_count() / row_count() <= 0"
+    assert verdict(text, STANDARD, distinct_count=0, row_count=0).outcome is ERROR
+    assert verdict(text, ALLOW_EMPTY, distinct_count=0, row_count=0).outcome is HELD
+
+
+@pytest.mark.parametrize(
+    ("text", "a", "b"),
+    [
+        ("1 - a() / b() <= 0.01", 99, 100),  # 0.010000000000000009 in binary
+        ("a() / b() <= 2 - 0.999", 1001, 1000),  # 2 - 0.999 is 1.0009999999999999
+        ("a() / b() * 3 = 1", 1, 3),
+        ("a() + b() = 0.3", 0.1, 0.2),
+        ("a() / b() >= 99.9 %", 999, 1000),
+        ("a() = 99 %", 0.99, 1),
+    ],
+)
+def test_a_value_on_its_bound_is_not_broken_by_binary_rounding(text: str, a: float, b: float) -> None:
+    assert verdict(text + " and b() = b()", a=a, b=b).outcome is HELD
+
+
+def test_counts_of_many_digits_are_told_apart() -> None:
+    assert verdict("a() = b()", a=2**53 - 1, b=2**53).outcome is BROKEN
+
+
+def test_a_failed_operand_is_the_failure_of_the_run_even_under_coalesce() -> None:
+    failure = Failure(reason=Reason.QUERY_FAILED, detail="no such table")
+    found = verdict("coalesce(a(), 1) > 0 or b() > 0", a=failure, b=1)
+    assert (found.outcome, found.failure, found.operands) == (ERROR, failure, {"a()": None, "b()": 1.0})
+
+
+def test_of_several_failures_the_one_that_must_be_mended_is_told() -> None:
+    waiting, passing, lasting = (
+        Failure(reason=reason) for reason in (Reason.NOT_DUE, Reason.TIMEOUT, Reason.UNKNOWN_COLUMN)
+    )
+    assert verdict("a() + b() + c() > 0", a=waiting, b=passing, c=lasting).failure == lasting
+    assert verdict("a() + b() > 0", a=waiting, b=passing).failure == passing
+
+
+@pytest.mark.parametrize("values", [{}, {"a": [1.0]}, {"a": "1"}])
+def test_values_of_another_assertion_are_refused(values: dict[str, Value]) -> None:
+    with pytest.raises(UnableToEvaluate, match=r"a\(\)"):
+        verdict("a() > 0", **values)
+
+
+@pytest.mark.parametrize(
+    ("text", "a", "sentence"),
+    [
+        ("a() >= 0.99", 0.98999999, "a() = 0.98999999, wanted >= 0.99"),
+        ("a() / 3 >= 0.99", 1, "a() / 3 = 0.333333, wanted >= 0.99"),
+        ("0.99 <= a()", 1, "a() = 1, wanted >= 0.99"),
+        ("not a() < 5 %", 0.01, "a() = 0.01, wanted not < 5 %"),
+        ("a() < 4h", 18725.3, "a() = 5h 12m, wanted < 4h"),
+        ("a() / 1h < 4", 18000, "a() / 1h = 5, wanted < 4"),
+        ("a() <= 2 * a()", 12345678, "a() = 12345678, wanted <= 2 * a() (24691356)"),
+        ("a() > 5 and a() < 9", 9, "a() > 5 is true (9); a() < 9 is false (9)"),
+    ],
+)
+def test_a_sentence_says_what_was_found_and_wanted(text: str, a: float, sentence: str) -> None:
+    assert verdict(text, a=a).sentence == sentence
+
+
+def test_a_broken_division_by_zero_is_said_as_such() -> None:
+    assert ratio(7, 0, STANDARD).sentence.endswith(
+        "= NULL, wanted between 0.99 and 1.01; row_count() / row_count(dataset='raw.trips') divides 7 by zero"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "better", "worse"),
+    [
+        ("a() < 5", 6, 7),
+        ("a() >= 0.99", 0.98, 0.5),
+        ("a() between 1 and 5", 0, 9),
+        ("a() not between 1 and 5", 1.5, 3),
+        ("not a() < 5", 4, 3),
+        ("0.99 <= a()", 0.98, 0.5),
+        ("a() = 3", 2, 5),
+    ],
+)
+def test_the_farther_beyond_its_bound_the_worse_a_value_is(text: str, better: float, worse: float) -> None:
+    tree = parse(text)
+    near, far = (excess(tree, verdict(text, a=value)) for value in (better, worse))
+    assert near is not None
+    assert far is not None
+    assert 0 < near < far
+
+
+@pytest.mark.parametrize(
+    ("text", "a", "expected"),
+    [("a() < 5", 1, 0.0), ("a() < 5", None, None), ("a() < 5 and a() < 6", 9, None), ("a() != 5", 5, 0.0)],
+)
+def test_excess_is_nothing_when_held_and_unknown_without_a_single_value(
+    text: str, a: float | None, expected: float | None
+) -> None:
+    assert excess(parse(text), verdict(text, a=a)) == expected
+
+
+def test_nothing_is_worse_than_a_broken_division_by_zero() -> None:
+    assert excess(parse(RATIO), ratio(7, 0, STANDARD)) == inf

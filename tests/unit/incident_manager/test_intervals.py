@@ -1,0 +1,64 @@
+"""Sets of instants, against the same on a grid of minutes."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.windows import Window
+from incident_manager.coverage import split
+from incident_manager.intervals import clip, subtract, total, union
+
+START = datetime(2024, 3, 5, tzinfo=UTC)
+
+
+def window(start: int, end: int) -> Window:
+    return Window(start=START + timedelta(minutes=start), end=START + timedelta(minutes=end))
+
+
+def minutes(*windows: Window) -> set[int]:
+    def offset(at: datetime) -> int:
+        return int((at - START) / timedelta(minutes=1))
+
+    return {minute for one in windows for minute in range(offset(one.start), offset(one.end))}
+
+
+windows = st.builds(lambda start, length: window(start, start + length), st.integers(0, 60), st.integers(1, 20))
+sets = st.lists(windows, max_size=6)
+
+
+@given(sets)
+def test_a_union_has_the_instants_of_its_windows_once(some: list[Window]) -> None:
+    merged = union(some)
+    assert minutes(*merged) == minutes(*some)
+    assert total(merged) == timedelta(minutes=len(minutes(*some)))
+    assert all(one.end < other.start for one, other in pairwise(merged))
+
+
+@given(sets, sets)
+def test_a_difference_has_the_instants_of_the_one_and_not_of_the_other(some: list[Window], less: list[Window]) -> None:
+    assert minutes(*subtract(some, less)) == minutes(*some) - minutes(*less)
+
+
+@given(sets, windows)
+def test_clipping_keeps_what_is_inside(some: list[Window], to: Window) -> None:
+    assert minutes(*clip(some, to)) == minutes(*some) & minutes(to)
+
+
+@given(windows, st.lists(st.tuples(st.integers(1, 3), windows), max_size=6))
+def test_a_report_is_split_into_what_incidents_cover_and_the_rest(
+    report: Window, unhealed: list[tuple[int, Window]]
+) -> None:
+    parts = split(report, unhealed)
+    known = minutes(*(spoilt for _, spoilt in unhealed))
+    assert minutes(*parts.uncovered) == minutes(report) - known
+    for incident, covered in parts.covered.items():
+        own = minutes(*(spoilt for number, spoilt in unhealed if number == incident))
+        assert minutes(*covered) == own & minutes(report) != set()
+
+
+def test_a_report_may_join_two_incidents_and_open_a_third() -> None:
+    parts = split(window(0, 60), [(7, window(0, 20)), (8, window(10, 30)), (9, window(60, 90))])
+    assert parts.covered == {7: (window(0, 20),), 8: (window(10, 30),)}
+    assert parts.uncovered == (window(30, 60),)

@@ -1,0 +1,91 @@
+"""How incidents open, heal and end."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from alerting.standing import State, Verdict
+from incident_manager.lifecycle import Closed, How, Opening, healing, on_fail, resolution
+
+NOW = datetime(2024, 3, 5, 6, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def closed(how: How, *, ago: timedelta) -> Closed:
+    return Closed(how=how, resolved_at=NOW - ago)
+
+
+@pytest.mark.parametrize(
+    ("waived", "is_open", "last_closed", "opening"),
+    [
+        (True, True, None, Opening.NOTHING),
+        (True, False, closed(How.AUTO, ago=DAY / 2), Opening.NOTHING),
+        (False, True, closed(How.AUTO, ago=DAY / 2), Opening.JOIN),
+        (False, False, None, Opening.NEW),
+        (False, False, closed(How.AUTO, ago=DAY), Opening.REOPEN),
+        (False, False, closed(How.AUTO, ago=-DAY), Opening.REOPEN),
+        (False, False, closed(How.AUTO, ago=DAY + timedelta(seconds=1)), Opening.NEW),
+        (False, False, closed(How.FORCED, ago=DAY / 2), Opening.NEW),
+        (False, False, closed(How.ACCEPTED, ago=DAY / 2), Opening.NEW),
+        (False, False, closed(How.REDEFINED, ago=DAY / 2), Opening.NEW),
+    ],
+)
+def test_a_failure_opens_joins_or_reopens(
+    waived: bool, is_open: bool, last_closed: Closed | None, opening: Opening
+) -> None:
+    found = on_fail(failed_at=NOW, period=DAY, waived=waived, is_open=is_open, last_closed=last_closed)
+    assert found is opening
+
+
+@pytest.mark.parametrize(
+    ("state", "ever_broken", "ever_failed", "new_revision", "how"),
+    [
+        (State.FAIL, True, True, False, None),
+        (State.PASS, True, True, False, How.AUTO),
+        (State.WARN, True, True, False, How.AUTO),
+        (State.WARN, True, False, False, How.WITHDRAWN),
+        (State.PASS, True, False, False, How.WITHDRAWN),
+        (State.PASS, False, False, True, How.REDEFINED),
+        (State.PASS, True, True, True, How.AUTO),
+        (State.PENDING, False, False, True, None),
+        (State.WARN, True, False, True, None),
+        (State.UNKNOWN, False, False, True, None),
+    ],
+    ids=[
+        "a failure does not heal",
+        "it holds again",
+        "it held and broke again",
+        "late results leave no failure",
+        "late results leave no failure and hold",
+        "it holds only by the new revision",
+        "the new revision saw it broken and repaired",
+        "the new revision has not judged it",
+        "the new revision finds it broken",
+        "the new revision cannot tell",
+    ],
+)
+def test_a_spoilt_window_heals_by_its_own_test(
+    state: State, ever_broken: bool, ever_failed: bool, new_revision: bool, how: How | None
+) -> None:
+    verdict = Verdict(state=state, ever_broken=ever_broken, ever_failed=ever_failed)
+    assert healing(verdict, new_revision=new_revision) is how
+
+
+@pytest.mark.parametrize(
+    ("hows", "how"),
+    [
+        ([], None),
+        ([How.AUTO, None], None),
+        ([How.AUTO, How.AUTO], How.AUTO),
+        ([How.REDEFINED, How.REDEFINED], How.REDEFINED),
+        ([How.REDEFINED, How.AUTO], How.AUTO),
+        ([How.WITHDRAWN, How.AUTO], How.AUTO),
+        ([How.WITHDRAWN, How.REDEFINED], How.REDEFINED),
+        ([How.WITHDRAWN], How.WITHDRAWN),
+        ([How.AUTO, How.FORCED], How.FORCED),
+        ([How.AUTO, How.ACCEPTED], How.ACCEPTED),
+    ],
+)
+def test_an_incident_ends_when_its_last_window_is_healed(hows: list[How | None], how: How | None) -> None:
+    assert resolution(hows) is how
+    assert resolution(hows[::-1]) is how

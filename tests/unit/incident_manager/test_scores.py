@@ -1,0 +1,183 @@
+"""Precision, recall and quality, against a grid of minutes counted by numpy."""
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.windows import Window
+from incident_manager.lifecycle import How
+from incident_manager.scores import (
+    ConfirmedReport,
+    DetectedIncident,
+    Episode,
+    LookUp,
+    Score,
+    combine,
+    score,
+    score_look_ups,
+)
+
+START = datetime(2024, 3, 5, tzinfo=UTC)
+LENGTH = 200  # minutes on the grid
+MINUTE = timedelta(minutes=1)
+
+
+def at(minute: int) -> datetime:
+    return START + minute * MINUTE
+
+
+def span(start: int, end: int) -> Window:
+    return Window(start=at(start), end=at(end))
+
+
+def during(start: int, end: int | None = None) -> Episode:
+    return Episode(start=at(start), end=None if end is None else at(end))
+
+
+def found(*episodes: Episode, how: How | None = How.AUTO, about: Window | None = None) -> DetectedIncident:
+    return DetectedIncident(episodes=episodes, how=how, windows=(about or span(0, 10),))
+
+
+def reported(start: int, end: int | None, *, about: Window | None = None) -> ConfirmedReport:
+    return ConfirmedReport(episode=during(start, end), windows=(about or span(0, 10),))
+
+
+ASKED = span(0, 100)
+
+
+@pytest.mark.parametrize(
+    ("incidents", "reports", "times"),
+    [
+        ([], [], (0, 0, 0, 0)),
+        ([found(during(10, 30))], [], (20, 0, 0, 20)),
+        ([found(during(10, 30)), found(during(20, 40))], [], (30, 0, 0, 30)),
+        ([found(during(10, 30), during(50, 60))], [], (30, 0, 0, 30)),
+        ([found(during(-50, 10)), found(during(90, 150))], [], (20, 0, 0, 20)),
+        ([found(during(90), how=None)], [], (10, 0, 0, 10)),
+        ([found(during(10, 30), how=How.ACCEPTED)], [], (20, 0, 0, 20)),
+        ([found(during(10, 30), how=How.FORCED)], [], (0, 20, 0, 0)),
+        ([found(during(10, 30), how=How.REDEFINED)], [], (0, 20, 0, 0)),
+        ([found(during(10, 30), how=How.WITHDRAWN)], [], (0, 0, 0, 0)),
+        ([found(during(10, 30)), found(during(20, 40), how=How.FORCED)], [], (20, 10, 0, 20)),
+        ([], [reported(10, 30)], (0, 0, 20, 20)),
+        ([found(during(20, 30))], [reported(10, 30)], (10, 0, 10, 20)),
+        ([found(during(20, 25), how=How.FORCED)], [reported(10, 30)], (0, 5, 15, 15)),
+        ([found(during(20, 25), how=How.WITHDRAWN)], [reported(10, 30)], (0, 0, 20, 20)),
+        ([found(during(20, 30), about=span(70, 80))], [reported(10, 30)], (10, 0, 10, 20)),
+        ([], [reported(80, None)], (0, 0, 20, 20)),
+    ],
+)
+def test_times_by_what_became_of_incidents_and_reports(
+    incidents: list[DetectedIncident], reports: list[ConfirmedReport], times: tuple[int, int, int, int]
+) -> None:
+    found_score = score(incidents, reports, ASKED)
+    parts = (found_score.true_positive, found_score.false_positive, found_score.false_negative, found_score.bad)
+    assert tuple(part / MINUTE for part in parts) == times
+
+
+def test_precision_recall_and_quality_are_shares_of_time() -> None:
+    found_score = score([found(during(0, 30)), found(during(50, 60), how=How.FORCED)], [reported(70, 90)], ASKED)
+    assert found_score.precision == 0.75
+    assert found_score.recall == 0.6
+    assert found_score.bad_share == 0.5
+    assert found_score.data_quality == 0.5
+
+
+def test_nothing_alerted_and_nothing_bad_has_no_precision_and_no_recall() -> None:
+    quiet = score([], [], ASKED)
+    assert (quiet.precision, quiet.recall, quiet.data_quality) == (None, None, 1)
+    assert combine([]).data_quality is None
+
+
+@pytest.mark.parametrize(
+    ("incidents", "reports", "is_open"),
+    [
+        ([found(during(10, 30))], [], False),
+        ([found(during(10), how=None)], [], True),
+        ([found(during(150), how=None)], [], False),
+        ([], [reported(10, None)], True),
+    ],
+)
+def test_a_score_that_still_grows_is_marked(
+    incidents: list[DetectedIncident], reports: list[ConfirmedReport], is_open: bool
+) -> None:
+    assert score(incidents, reports, ASKED).open is is_open
+
+
+def test_datasets_weigh_by_their_time() -> None:
+    one, other = score([found(during(0, 10))], [], ASKED), score([found(during(0, 30), how=How.FORCED)], [], ASKED)
+    both = combine([one, other])
+    assert both.precision == 0.25
+    assert both.data_quality == 0.95
+
+
+def test_a_look_up_is_scored_as_recorded_and_without_those_later_forced() -> None:
+    look_ups = [LookUp(), LookUp(failed_by=(How.FORCED,)), LookUp(failed_by=(How.FORCED, How.AUTO)), LookUp()]
+    look_ups.append(LookUp(failed_by=(None,)))
+    scored = score_look_ups(look_ups)
+    assert (scored.total, scored.failed, scored.failed_without_forced) == (5, 3, 2)
+    assert scored.failed_share == 0.6
+    assert scored.query_quality == 0.4
+    assert scored.query_quality_without_forced == 0.6
+
+
+def test_without_look_ups_there_is_no_score() -> None:
+    assert score_look_ups([]).query_quality is None
+
+
+Grid = npt.NDArray[np.bool_]
+
+
+def painted(episodes: list[Episode], asked: Window) -> Grid:
+    grid = np.zeros(LENGTH, dtype=bool)
+    for episode in episodes:
+        end = LENGTH if episode.end is None else int((episode.end - START) / MINUTE)
+        grid[int((episode.start - START) / MINUTE) : end] = True
+    inside = np.zeros(LENGTH, dtype=bool)
+    inside[int((asked.start - START) / MINUTE) : int((asked.end - START) / MINUTE)] = True
+    return grid & inside
+
+
+def by_grid(incidents: list[DetectedIncident], reports: list[ConfirmedReport], asked: Window) -> Score:
+    """Section by section what the definition says, minute by minute."""
+    real, false, missed = (np.zeros(LENGTH, dtype=bool) for _ in range(3))
+    for incident in incidents:
+        if incident.how in (How.AUTO, How.ACCEPTED, None):
+            real |= painted(list(incident.episodes), asked)
+        if incident.how in (How.FORCED, How.REDEFINED):
+            false |= painted(list(incident.episodes), asked)
+    for report in reports:
+        alone = painted([report.episode], asked)
+        for incident in incidents:
+            touches = any(max(a.start, b.start) < min(a.end, b.end) for a in incident.windows for b in report.windows)
+            if touches and incident.how is not How.WITHDRAWN:
+                alone &= ~painted(list(incident.episodes), asked)
+        missed |= alone
+    tp, fp, fn, bad = (int(g.sum()) * MINUTE for g in (real, false & ~real, missed & ~real, real | missed))
+    return Score(true_positive=tp, false_positive=fp, false_negative=fn, bad=bad, total=asked.duration)
+
+
+starts, lengths = st.integers(0, 150), st.integers(1, 49)
+spans = st.builds(lambda start, length: span(start, start + length), starts, lengths)
+episodes = st.builds(lambda start, length: during(start, None if length == 49 else start + length), starts, lengths)
+detections = st.builds(
+    lambda some, how, about: DetectedIncident(episodes=tuple(some), how=how, windows=(about,)),
+    st.lists(episodes, min_size=1, max_size=3),
+    st.sampled_from([None, *How]),
+    spans,
+)
+confirmations = st.builds(lambda episode, about: ConfirmedReport(episode=episode, windows=(about,)), episodes, spans)
+
+
+@given(st.lists(detections, max_size=5), st.lists(confirmations, max_size=3), spans)
+def test_a_score_is_what_counting_minutes_gives(
+    incidents: list[DetectedIncident], reports: list[ConfirmedReport], asked: Window
+) -> None:
+    expected = by_grid(incidents, reports, asked)
+    actual = score(incidents, reports, asked)
+    for part in ("true_positive", "false_positive", "false_negative", "bad", "total", "precision", "recall"):
+        assert getattr(actual, part) == getattr(expected, part), part

@@ -1,0 +1,35 @@
+"""How much of what should be tested is."""
+
+from test_generator.coverage import DatasetCoverage, TierCoverage, coverage
+
+
+def counted(name: str, tier: int, live: int, wanted: int, gaps: int = 0) -> DatasetCoverage:
+    return DatasetCoverage(dataset=name, tier=tier, live=live, wanted=wanted, gaps=gaps)
+
+
+def of_tier(level: int, *datasets: DatasetCoverage) -> TierCoverage:
+    return coverage(datasets)[level]
+
+
+def test_every_tier_is_listed() -> None:
+    assert [each.tier for each in coverage([])] == [0, 1, 2, 3, 4, 5]
+
+
+def test_coverage_is_the_live_share_of_wanted_tests_and_gaps() -> None:
+    tier = of_tier(1, counted("a", 1, 6, 6), counted("b", 1, 2, 3, gaps=1), counted("c", 2, 0, 5))
+    assert (tier.share, tier.datasets, tier.gaps) == (0.8, 2, 1)
+    assert tier.uncovered == ("b",)
+
+
+def test_one_gap_in_a_critical_tier_misses_its_target() -> None:
+    assert not of_tier(0, counted("a", 0, 99, 99, gaps=1)).is_met
+    assert of_tier(0, counted("a", 0, 99, 99)).is_met
+
+
+def test_a_lower_tier_need_not_be_covered_wholly() -> None:
+    assert of_tier(3, counted("a", 3, 8, 10)).is_met
+    assert not of_tier(3, counted("a", 3, 7, 10)).is_met
+
+
+def test_a_tier_with_nothing_to_test_has_no_share_and_misses_nothing() -> None:
+    assert (of_tier(0).share, of_tier(0).is_met) == (None, True)

@@ -1,0 +1,121 @@
+"""From the tests there are to the tests there should be."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from test_generator.reconcile import Changes, ExistingTest, reconcile
+from test_generator.wanted import WantedTest
+
+NOW = datetime(2013, 2, 1, tzinfo=UTC)
+GRACE = timedelta(days=7)
+
+
+def wanted(name: str, assertion: str = "row_count() > 0") -> WantedTest:
+    return WantedTest(
+        name=name,
+        category="duplicates",
+        assertion=assertion,
+        datacenter="sea",
+        spoils=None,
+        scope="partition",
+        severity="hard",
+        sustain=timedelta(0),
+        schedule="partition",
+    )
+
+
+def existing(name: str, assertion: str = "row_count() > 0", **changes: datetime | None) -> ExistingTest:
+    return ExistingTest(id=1, name=name, origin="generated", definition=wanted(name, assertion), **changes)
+
+
+def users(name: str) -> ExistingTest:
+    return ExistingTest(id=2, name=name, origin="user", definition=None)
+
+
+def changes(there: list[ExistingTest], targets: list[WantedTest], now: datetime = NOW) -> Changes:
+    return reconcile(there, targets, now=now, retire_grace=GRACE)
+
+
+def apply(there: list[ExistingTest], change: Changes, now: datetime) -> list[ExistingTest]:
+    """What the tests are once the changes are made."""
+    new = {each.existing.name: each.wanted for each in (*change.revise, *change.revive)}
+    retired = {each.name for each in change.retire}
+    after = [
+        replace(each, definition=new[each.name], retired_at=None)
+        if each.name in new
+        else replace(each, retired_at=now)
+        if each.name in retired
+        else each
+        for each in there
+    ]
+    return after + [ExistingTest(id=9, name=w.name, origin="generated", definition=w) for w in change.create]
+
+
+def test_a_new_test_is_created() -> None:
+    assert changes([], [wanted("duplicates")]).create == (wanted("duplicates"),)
+
+
+def test_a_test_that_is_as_it_should_be_is_kept() -> None:
+    change = changes([existing("duplicates")], [wanted("duplicates")])
+    assert change.is_empty
+    assert change.keep == (existing("duplicates"),)
+
+
+def test_changed_metadata_revises_the_test_under_its_own_name() -> None:
+    change = changes([existing("duplicates", "old")], [wanted("duplicates", "new")])
+    assert [(each.existing.name, each.wanted.assertion) for each in change.revise] == [("duplicates", "new")]
+    assert not change.create
+
+
+def test_a_test_no_longer_wanted_is_retired_once() -> None:
+    assert changes([existing("duplicates")], []).retire == (existing("duplicates"),)
+    assert changes([existing("duplicates", retired_at=NOW)], []).is_empty
+
+
+def test_a_retired_test_that_is_wanted_again_is_revived_with_what_is_wanted_now() -> None:
+    change = changes([existing("duplicates", "old", retired_at=NOW)], [wanted("duplicates", "new")])
+    assert [each.wanted.assertion for each in change.revive] == ["new"]
+    assert not change.revise
+    assert not change.create
+
+
+def test_the_tests_of_a_dataset_gone_from_its_source_retire_after_the_grace() -> None:
+    gone = existing("duplicates", missing_since=NOW)
+    assert changes([gone], [wanted("duplicates")], NOW + GRACE - timedelta(seconds=1)).keep == (gone,)
+    assert changes([gone], [wanted("duplicates")], NOW + GRACE).retire == (gone,)
+
+
+def test_a_dataset_gone_from_its_source_gets_no_new_tests() -> None:
+    change = changes([existing("duplicates", missing_since=NOW)], [wanted("freshness")])
+    assert change.is_empty
+
+
+def test_a_users_test_is_never_touched_even_where_its_name_is_wanted() -> None:
+    change = changes([users("duplicates"), users("mine")], [wanted("duplicates")])
+    assert change.is_empty
+    assert change.clash == (wanted("duplicates"),)
+    assert not change.keep
+
+
+NAMES = st.sampled_from("abcdef")
+TEXTS = st.sampled_from(["1 > 0", "2 > 0"])
+WANTED = st.builds(wanted, NAMES, TEXTS)
+EXISTING = st.builds(existing, NAMES, TEXTS, retired_at=st.none() | st.just(NOW), missing_since=st.none()) | st.builds(
+    users, NAMES
+)
+
+
+@given(
+    there=st.lists(EXISTING, unique_by=lambda each: each.name),
+    targets=st.lists(WANTED, unique_by=lambda each: each.name),
+)
+def test_reconciling_twice_changes_nothing_more(there: list[ExistingTest], targets: list[WantedTest]) -> None:
+    after = apply(there, changes(there, targets), NOW)
+    assert changes(after, targets).is_empty
+    live = {each.name: each.definition for each in after if each.origin == "generated" and not each.retired_at}
+    taken = {each.name for each in there if each.origin == "user"}
+    assert live == {each.name: each for each in targets if each.name not in taken}
+    assert [each for each in after if each.origin == "user"] == [each for each in there if each.origin == "user"]

@@ -1,0 +1,269 @@
+"""The standard tests: which there are, what they assert, where they run, and what cannot be written."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from assay.catalog.profile import Column, DatasetProfile, SlaProfile
+from assay.windows import Granularity
+from execution_engine.language.parse import parse
+from test_generator.standard import Upstream, standard_tests
+from test_generator.wanted import Generation, WantedTest
+from tests.unit.test_generator.profiles import dataset, days, replica
+
+RAW = dataset("raw.trips")
+TWO_REPLICAS = (replica("sea"), replica("phx"))
+ORDERS = dataset("app.orders", replicas=(replica("sea", "sql"),))
+
+
+def generate(target: DatasetProfile, *upstreams: Upstream) -> Generation:
+    return standard_tests(target, upstreams)
+
+
+def one_to_one(upstream: DatasetProfile = RAW) -> Upstream:
+    return Upstream(dataset=upstream, one_to_one=True)
+
+
+def names(generation: Generation) -> list[str]:
+    return [test.name for test in generation.wanted]
+
+
+def named(generation: Generation, name: str) -> WantedTest:
+    return next(test for test in generation.wanted if test.name == name)
+
+
+def gaps(generation: Generation, category: str) -> list[str]:
+    return [gap.reason for gap in generation.gaps if gap.category == category]
+
+
+@pytest.mark.parametrize(
+    ("name", "assertion"),
+    [
+        ("freshness", "freshness(complete=0.999) < 4h"),
+        ("completeness:raw.trips", "row_count() / row_count(dataset='raw.trips') between 0.999 and 1.001"),
+        ("completeness:raw.trips:whole", "row_count() / row_count(dataset='raw.trips') between 0.999 and 1.001"),
+        ("duplicates", "1 - distinct_count(trip_id) / row_count() <= 0"),
+        ("consistency-count:sea>phx", "least(row_count(), row_count(datacenter='phx')) / row_count() >= 0.999"),
+        ("consistency-bloom:phx>sea", "keys_found(trip_id, datacenter='sea') / distinct_count(trip_id) >= 0.999"),
+    ],
+)
+def test_each_row_of_the_table_becomes_its_assertion(name: str, assertion: str) -> None:
+    generation = generate(dataset(replicas=TWO_REPLICAS), one_to_one())
+    assert named(generation, name).assertion == assertion
+
+
+def test_a_sampled_upstream_outside_the_lake_is_looked_up_by_its_sample() -> None:
+    generation = generate(dataset(), Upstream(dataset=ORDERS, sampled=True))
+    test = named(generation, "completeness-sample:app.orders")
+    assert test.assertion == "sample_found('app.orders') / sample_size('app.orders') >= 0.999"
+    assert test.scope == "partition"
+
+
+def test_a_dataset_with_everything_has_every_test_and_no_gap() -> None:
+    generation = generate(dataset(replicas=TWO_REPLICAS), one_to_one())
+    assert generation.gaps == ()
+    assert names(generation) == [
+        "freshness",
+        "freshness@phx",
+        "completeness:raw.trips",
+        "completeness:raw.trips:whole",
+        "duplicates",
+        "duplicates:whole",
+        "consistency-count:sea>phx",
+        "consistency-count:sea>phx:whole",
+        "consistency-count:phx>sea",
+        "consistency-count:phx>sea:whole",
+        "consistency-bloom:sea>phx",
+        "consistency-bloom:phx>sea",
+    ]
+
+
+def test_every_standard_assertion_is_one_the_language_reads() -> None:
+    generation = generate(
+        dataset(replicas=TWO_REPLICAS, slas=SlaProfile(freshness=timedelta(seconds=90), duplicates=1e-7)),
+        one_to_one(),
+        one_to_one(dataset("raw.o'hare")),
+        Upstream(dataset=ORDERS, sampled=True),
+    )
+    for test in generation.wanted:
+        parse(test.assertion)
+
+
+def test_home_runs_all_tests_and_the_others_freshness_and_consistency() -> None:
+    generation = generate(dataset(replicas=TWO_REPLICAS), one_to_one())
+    elsewhere = {test.category for test in generation.wanted if test.datacenter == "phx"}
+    assert elsewhere == {"freshness", "consistency"}
+    assert {test.category for test in generation.wanted if test.datacenter == "sea"} >= {"completeness", "duplicates"}
+
+
+def test_what_one_side_finds_missing_is_spoilt_on_the_other() -> None:
+    generation = generate(dataset(replicas=TWO_REPLICAS))
+    test = named(generation, "consistency-bloom:phx>sea")
+    assert (test.datacenter, test.spoils) == ("phx", "sea")
+    assert {each.spoils for each in generation.wanted if each.category != "consistency"} == {None}
+
+
+def test_three_replicas_are_compared_in_every_direction() -> None:
+    generation = generate(dataset(replicas=(*TWO_REPLICAS, replica("iad"))))
+    counts = [name for name in names(generation) if name.startswith("consistency-count") and ":whole" not in name]
+    assert len(counts) == 6
+
+
+def test_tests_of_the_whole_table_run_weekly_and_the_others_with_their_partition() -> None:
+    generation = generate(dataset(replicas=TWO_REPLICAS), one_to_one())
+    for test in generation.wanted:
+        whole = test.name.endswith(":whole")
+        assert (test.scope, test.schedule) == (("table", "weekly") if whole else ("partition", "partition"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "severity", "sustain"),
+    [
+        ({"tier": 0}, "hard", timedelta(0)),
+        ({"tier": 4}, "soft", timedelta(hours=24)),
+        ({"tier": 4, "severity": "hard", "sustain": timedelta(hours=2)}, "hard", timedelta(hours=2)),
+    ],
+)
+def test_severity_and_sustain_come_from_the_tier_unless_metadata_says_otherwise(
+    changes: dict[str, Any], severity: str, sustain: timedelta
+) -> None:
+    wanted = generate(dataset(**changes), one_to_one()).wanted
+    assert {(test.severity, test.sustain) for test in wanted} == {(severity, sustain)}
+
+
+@pytest.mark.parametrize(
+    ("sla", "freshness", "bounds"),
+    [
+        (1.0, "complete=0.999", "between 1 and 1"),
+        (0.9995, "complete=0.999", "between 0.9995 and 1.0005"),
+        (0.95, "complete=0.95", "between 0.95 and 1.05"),
+        (0.9, "complete=0.9", "between 0.9 and 1.1"),
+    ],
+)
+def test_the_completeness_sla_gives_both_bounds_without_float_noise(sla: float, freshness: str, bounds: str) -> None:
+    generation = generate(dataset(slas=SlaProfile(completeness=sla)), one_to_one())
+    assert freshness in named(generation, "freshness").assertion
+    assert named(generation, "completeness:raw.trips").assertion.endswith(bounds)
+
+
+def test_a_dataset_without_partitions_is_tested_as_a_whole() -> None:
+    generation = generate(dataset(partition=None, replicas=TWO_REPLICAS), one_to_one())
+    assert {test.scope for test in generation.wanted} == {"table"}
+    assert "consistency-bloom:sea>phx:whole" in names(generation)
+    assert gaps(generation, "freshness") == ["it has no partition key, so nothing says for when its data is."]
+
+
+def test_a_dataset_without_primary_key_has_gaps_and_only_its_rows_counted() -> None:
+    generation = generate(dataset(primary_key=(), replicas=TWO_REPLICAS))
+    assert gaps(generation, "duplicates") == ["it has no primary key."]
+    assert gaps(generation, "consistency") == ["it has no primary key, so only its rows are counted."]
+    assert not [name for name in names(generation) if "bloom" in name or "duplicates" in name]
+
+
+def test_a_key_that_an_assertion_cannot_name_is_a_gap() -> None:
+    generation = generate(dataset(columns=(), primary_key=("trip_id", "order id")))
+    assert gaps(generation, "duplicates") == [
+        "its primary key order id is not made of letters, digits and underscores."
+    ]
+
+
+def test_a_key_that_the_columns_no_longer_have_is_a_gap() -> None:
+    generation = generate(dataset(primary_key=("trip_id", "datestr", "leg")))
+    assert gaps(generation, "duplicates") == ["its primary key leg is no column of it."]
+
+
+def test_the_partition_key_may_be_part_of_the_primary_key_without_being_declared() -> None:
+    generation = generate(dataset(columns=(Column(name="trip_id", type="int"),), primary_key=("trip_id", "datestr")))
+    assert "distinct_count(trip_id, datestr)" in named(generation, "duplicates").assertion
+
+
+@pytest.mark.parametrize(
+    ("own", "upstream"),
+    [
+        (days("America/New_York"), days("UTC")),
+        (days("America/New_York"), days("America/Toronto", Granularity.MONTH)),
+        (days("UTC", Granularity.HOUR), days("UTC")),
+        (days("UTC", Granularity.MONTH), days("UTC", Granularity.WEEK)),
+        (days("Asia/Kolkata"), days("UTC", Granularity.HOUR)),
+        (days("Europe/London"), days("UTC")),  # the same all winter
+    ],
+)
+def test_partitions_that_do_not_align_are_a_gap(own: Any, upstream: Any) -> None:
+    generation = generate(dataset(partition=own), one_to_one(dataset("raw.trips", partition=upstream)))
+    assert gaps(generation, "completeness")[0].startswith("partitions do not align: those of raw.trips")
+    assert not [test for test in generation.wanted if test.category == "completeness"]
+
+
+@pytest.mark.parametrize(
+    ("own", "upstream"),
+    [
+        (days("America/New_York"), days("UTC", Granularity.HOUR)),
+        (days("America/New_York"), days("America/Toronto")),
+        (days("UTC", Granularity.MONTH), days("UTC")),
+        (days("UTC", Granularity.WEEK), days("UTC", Granularity.HOUR)),
+    ],
+)
+def test_finer_partitions_upstream_tile_coarser_ones(own: Any, upstream: Any) -> None:
+    generation = generate(dataset(partition=own), one_to_one(dataset("raw.trips", partition=upstream)))
+    assert "completeness:raw.trips" in names(generation)
+
+
+def test_an_upstream_without_partitions_is_a_gap_for_a_partitioned_dataset_only() -> None:
+    whole = dataset("raw.trips", partition=None)
+    assert "no partition key" in gaps(generate(dataset(), one_to_one(whole)), "completeness")[0]
+    assert "completeness:raw.trips:whole" in names(generate(dataset(partition=None), one_to_one(whole)))
+
+
+@pytest.mark.parametrize(
+    ("target", "upstream", "reason"),
+    [
+        (dataset(), RAW, "raw.trips is sampled but lies inside the lake"),
+        (dataset(primary_key=()), ORDERS, "it has no primary key, so a sample of app.orders cannot be looked up."),
+        (dataset(replicas=(replica("sea", "sql"),)), ORDERS, "it lies outside the lake itself"),
+        (
+            dataset(),
+            dataset("app.orders", columns=(Column(name="id", type="int"),), replicas=ORDERS.replicas),
+            "its primary key trip_id is no column of app.orders",
+        ),
+    ],
+)
+def test_a_sample_that_cannot_be_used_is_a_gap(target: DatasetProfile, upstream: DatasetProfile, reason: str) -> None:
+    generation = generate(target, Upstream(dataset=upstream, sampled=True))
+    assert gaps(generation, "completeness")[0].startswith(reason)
+
+
+def test_what_no_metadata_would_mend_is_shown_but_not_counted() -> None:
+    generation = generate(dataset())
+    assert [(gap.category, gap.mendable) for gap in generation.gaps] == [
+        ("completeness", False),
+        ("consistency", False),
+    ]
+
+
+def test_an_upstream_that_is_neither_one_to_one_nor_sampled_gives_no_test() -> None:
+    generation = generate(dataset(), Upstream(dataset=RAW))
+    assert gaps(generation, "completeness")[0].startswith("none of its upstreams is one-to-one or sampled")
+
+
+def test_a_replica_outside_the_lake_is_only_counted() -> None:
+    generation = generate(dataset(replicas=(replica("sea"), replica("phx", "sql"))))
+    assert "consistency-count:sea>phx" in names(generation)
+    assert not [name for name in names(generation) if "bloom" in name]
+    assert "its replica in phx lies outside the lake" in gaps(generation, "consistency")[0]
+
+
+def test_a_dataset_that_feeds_itself_is_not_compared_with_itself() -> None:
+    assert "completeness:raw.trips" not in names(generate(RAW, one_to_one(RAW)))
+
+
+def test_a_dataset_without_replica_has_only_gaps() -> None:
+    generation = generate(dataset(replicas=()))
+    assert generation.wanted == ()
+    assert len(generation.gaps) == 4
+
+
+def test_names_are_unique_within_a_dataset() -> None:
+    both = Upstream(dataset=ORDERS, one_to_one=True, sampled=True)
+    found = names(generate(dataset(replicas=(*TWO_REPLICAS, replica("iad"))), one_to_one(), both))
+    assert len(set(found)) == len(found)
