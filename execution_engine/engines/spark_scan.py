@@ -1,0 +1,52 @@
+"""One scan in Spark: check each measurement, take all aggregates together, then the rest one by one."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+
+from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.registry import METRICS
+
+from .checks import check_spec
+from .derived import measure_derived
+from .files import UnableToListFiles
+from .protocol import WHOLE, Measured, Table, Wanted
+from .spark_aggregates import measure_aggregates
+from .spark_failures import SPARK_ERRORS, failure_of
+from .spark_keys import build_filter, find_sample, probe_filter, take_sample
+from .spark_query import measure_query
+from .spark_source import Source, open_source
+
+COMPOUND: Mapping[str, Callable[[Source, Wanted], Measured]] = {
+    "sample": take_sample,
+    "sample_found": find_sample,
+    "bloom_filter": build_filter,
+    "keys_found": probe_filter,
+}
+
+
+def measure(session: SparkSession, source: Source, wanted: Sequence[Wanted]) -> dict[str, Measured]:
+    """Every measurement wanted, by key."""
+    wrong = {item.key: check_spec(item.spec, source.numeric, source.name, engine="spark") for item in wanted}
+    refused = {key: Measured(failure=failure) for key, failure in wrong.items() if failure is not None}
+    sound = [item for item in wanted if item.key not in refused]
+    shared = [item for item in sound if METRICS[item.spec.name].kind in (Kind.AGGREGATE, Kind.GROUPING)]
+    alone = {item.key: _measure_alone(session, source, item) for item in sound if item not in shared}
+    return refused | measure_aggregates(source, shared) | alone
+
+
+def _measure_alone(session: SparkSession, source: Source, item: Wanted) -> Measured:
+    if METRICS[item.spec.name].kind is Kind.DERIVED:
+        return measure_derived(item)
+
+    def open_table(table: Table) -> DataFrame:
+        return open_source(session, table, WHOLE).frame
+
+    try:
+        if item.spec.name == "query":
+            return measure_query(session, item, open_table)
+        return COMPOUND[item.spec.name](source, item)
+    except UnableToListFiles as error:
+        return Measured(failure=error.failure)
+    except SPARK_ERRORS as error:
+        return Measured(failure=failure_of(error, f"{item.spec.text:.200} of {source.name}"))

@@ -1,0 +1,110 @@
+"""A part of a table as a DataFrame, opened without starting a Spark job."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from execution_engine.outcome import Failure, Reason
+
+from .files import Listing, UnableToListFiles, list_part, newest_file, open_root
+from .footers import NANOSECONDS, read_columns
+from .protocol import Part, Table
+from .spark_sql import is_in, quote
+
+SMALL_BYTES = 32 * 1024 * 1024  # read by one task: two stages cost more than they save
+NUMERIC = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """What a scan reads."""
+
+    name: str
+    frame: DataFrame
+    columns: Mapping[str, str]  # name → Spark's type
+    small: bool
+    fingerprint: str | None
+
+    @property
+    def numeric(self) -> dict[str, bool]:
+        """Each column, and whether it holds numbers."""
+        return {name: type_.startswith(NUMERIC) for name, type_ in self.columns.items()}
+
+
+def open_source(session: SparkSession, table: Table, part: Part) -> Source:
+    """The part; UnableToListFiles or Spark's own error if it cannot be opened."""
+    if table.storage == "table":
+        return _open_catalog_table(session, table, part)
+    return _open_files(session, table, part, list_part(table, part))
+
+
+def _open_catalog_table(session: SparkSession, table: Table, part: Part) -> Source:
+    frame = session.table(table.location)
+    columns = dict(frame.dtypes)
+    if part.keys is not None:
+        frame = frame.where(_part_condition(table, columns, part.keys))
+    return Source(name=table.name, frame=frame, columns=columns, small=False, fingerprint=None)
+
+
+def _open_files(session: SparkSession, table: Table, part: Part, listing: Listing) -> Source:
+    if not listing.files:
+        return _open_nothing(session, table, listing)
+    newest = max(listing.files, key=lambda file: file.mtime_ns)
+    stored = read_columns(listing.root, newest) | dict.fromkeys(listing.folder_columns, "string")
+    frame = _reader(session, listing, stored)
+    if listing.filtered and part.keys is not None:
+        frame = frame.where(_part_condition(table, stored, part.keys))
+    small = listing.size < SMALL_BYTES
+    return Source(
+        name=table.name,
+        frame=frame.coalesce(1) if small else frame,
+        columns=_shown(stored),
+        small=small,
+        fingerprint=listing.fingerprint,
+    )
+
+
+def _reader(session: SparkSession, listing: Listing, stored: Mapping[str, str]) -> DataFrame:
+    """Named files, not folders: what is appended after the listing belongs to the next fingerprint."""
+    schema = ", ".join(f"{quote(name)} {'bigint' if t == NANOSECONDS else t}" for name, t in stored.items())
+    reader = session.read.schema(schema).option("basePath", listing.root.url(listing.root.path))
+    frame = reader.parquet(*(_without_glob(url) for url in listing.urls))
+    nanoseconds = [name for name, type_ in stored.items() if type_ == NANOSECONDS]
+    if not nanoseconds:
+        return frame
+    return frame.selectExpr(*(_as_timestamp(name) if name in nanoseconds else quote(name) for name in stored))
+
+
+def _open_nothing(session: SparkSession, table: Table, listing: Listing) -> Source:
+    """No rows, under the columns that a sibling partition has, else under the declared ones."""
+    sibling = newest_file(table)
+    stored = read_columns(open_root(table.location), sibling) if sibling else dict(table.columns)
+    columns = _shown(stored | ({table.partition_column: "string"} if table.partition_column else {}))
+    nulls = (f"cast(null as {type_}) as {quote(name)}" for name, type_ in columns.items())
+    frame = session.range(0, 0, 1, 1).selectExpr(*nulls) if columns else session.range(0, 0, 1, 1)
+    return Source(name=table.name, frame=frame, columns=columns, small=True, fingerprint=listing.fingerprint)
+
+
+def _part_condition(table: Table, columns: Mapping[str, str], keys: tuple[str, ...]) -> str:
+    column = table.partition_column
+    if column is None or column.lower() not in {name.lower() for name in columns}:
+        detail = (
+            f"{table.name} has neither folders {column}=… nor a column {column}; "
+            f"set its partition key to one of {', '.join(sorted(columns))}"
+        )
+        raise UnableToListFiles(Failure(reason=Reason.NO_PARTITION_COLUMN, detail=detail))
+    is_text = columns.get(column) == "string"  # compared as it is, so that the filter is pushed into the files
+    return is_in(quote(column) if is_text else f"cast({quote(column)} as string)", keys)
+
+
+def _shown(stored: Mapping[str, str]) -> dict[str, str]:
+    return {name: "timestamp" if type_ == NANOSECONDS else type_ for name, type_ in stored.items()}
+
+
+def _as_timestamp(name: str) -> str:
+    return f"timestamp_micros({quote(name)} div 1000) as {quote(name)}"
+
+
+def _without_glob(url: str) -> str:
+    return "".join(f"\\{char}" if char in "{}[]*?\\" else char for char in url)

@@ -1,0 +1,14 @@
+"""``freshness(complete=0.999)``: seconds from a window's end until it is complete, 0 once it is."""
+
+from .definition import Kind, MetricDefinition
+from .signature import ArgumentType, Signature, ValueType
+
+FRESHNESS = MetricDefinition(
+    signature=Signature(
+        name="freshness",
+        options={"complete": ArgumentType.NUMBER},
+        returns=ValueType.DURATION,
+        takes_where=False,
+    ),
+    kind=Kind.DERIVED,
+)

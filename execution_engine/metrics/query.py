@@ -1,0 +1,10 @@
+"""``query("select …")``: the one number that a Spark SQL query gives (UDQ's query0)."""
+
+from .definition import Kind, MetricDefinition
+from .signature import ArgumentType, Signature
+
+QUERY = MetricDefinition(
+    signature=Signature(name="query", arguments=(ArgumentType.SQL,), takes_where=False),
+    kind=Kind.COMPOUND,
+    portable=False,
+)

@@ -1,0 +1,45 @@
+"""``python connect_client.py ROOT PORT``: scans a table before, while and after its Connect server is gone."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.spark_session import SparkOptions
+from tests.integration.engines.trips import measure, metric, write_trips
+
+SERVER = Path(__file__).with_name("connect_server.py")
+
+
+def start(port: str) -> subprocess.Popen[str]:
+    command = [sys.executable, str(SERVER), port]
+    # a Connect client sets variables for its children that a server must not see
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
+    server = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=clean, start_new_session=True
+    )
+    if server.stdout is None or server.stdout.readline() != "ready\n":
+        raise SystemExit("the Connect server did not start")
+    return server
+
+
+def stop(server: subprocess.Popen[str]) -> None:
+    os.killpg(server.pid, signal.SIGKILL)  # the JVM too
+    server.wait()
+
+
+def main(root: str, port: str) -> None:
+    engine = SparkEngine(SparkOptions(remote=f"sc://127.0.0.1:{port}"))
+    table = write_trips(Path(root))
+    for up in (True, False, True):
+        server = start(port) if up else None
+        (rows,) = measure(engine, table, metric("row_count"))
+        print(rows.failure or rows.value, flush=True)
+        if server is not None:
+            stop(server)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

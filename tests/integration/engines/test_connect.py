@@ -1,0 +1,35 @@
+"""Everything that holds on classic Spark holds on Connect; in a process of its own, as the two clash in one."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.servers import free_port
+
+
+@pytest.mark.timeout(600)
+def test_spark_connect_measures_the_same() -> None:
+    here = Path(__file__).parent
+    files = [str(path) for path in sorted(here.glob("test_spark_*.py"))]
+    environment = {**os.environ, "ASSAY_SPARK_REMOTE": "local[2]", "SPARK_TESTING": "1"}  # a free port, not 15002
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
+    done = subprocess.run(command, cwd=here.parents[2], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:]
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert passed is not None
+    assert int(passed[1]) > 50
+
+
+def test_a_lost_server_is_transient_and_found_again(tmp_path: Path) -> None:
+    client = Path(__file__).with_name("connect_client.py")
+    root = client.parents[3]
+    command = [sys.executable, str(client), str(tmp_path), str(free_port())]
+    environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'platform'}"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    before, lost, after = done.stdout.splitlines()
+    assert (before, after) == ("5.0", "5.0")
+    assert lost.startswith("engine unreachable: raw.trips: ")

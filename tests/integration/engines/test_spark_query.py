@@ -1,0 +1,71 @@
+from pathlib import Path
+
+import pytest
+
+from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.spark import SparkEngine
+from execution_engine.outcome import Reason
+from tests.integration.engines.trips import DAY, measure_one, metric, write_trips
+
+
+def ask(engine: SparkEngine, root: Path, text: str) -> Measured:
+    table = write_trips(root)
+    spec = metric("query", arguments=(text,))
+    return measure_one(engine, table, Wanted(key="q", spec=spec, tables={"raw.trips": table, "supply": table}))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("select count(*) from supply", 8),
+        (f"select count(*) from raw.trips where datestr = '{DAY}'", 5),
+        ("select max(t.fare) from raw.trips t join supply s on t.trip_id = s.trip_id where s.city = 'rome'", 9.25),
+        ("select sum(supply.riders) from supply", 13),
+        ("with rome as (select * from supply where city = 'rome') select count(*) from rome", 3),
+        ("with supply as (select * from supply where city = 'rome') select count(*) from supply", 3),
+        ("select (select count(*) from supply) - (select count(*) from raw.trips where fare > 5)", 3),
+        ("select count(*) from (select city from supply union select city from raw.trips)", 4),
+        ("select cast('7' as int)", 7),
+        ("select fare from supply where trip_id = 3", None),
+        ("select fare from supply where false", None),
+    ],
+)
+def test_a_query_gives_its_number(spark_engine: SparkEngine, tmp_path: Path, text: str, value: float | None) -> None:
+    measured = ask(spark_engine, tmp_path, text)
+    assert measured.failure is None
+    assert measured.value == value
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "said"),
+    [
+        ("select count(*) from demand", Reason.INVALID, "no table demand; tables it may read: raw.trips, supply"),
+        ("select 1; drop table supply", Reason.INVALID, "exactly one SELECT"),
+        ("drop table supply", Reason.INVALID, "exactly one SELECT"),
+        ("select value from text.`/etc/passwd`", Reason.INVALID, "no table text./etc/passwd"),
+        ("select reflect('java.lang.System', 'getenv', 'HOME')", Reason.INVALID, "reflect is not allowed"),
+        ("select '${env:HOME}'", Reason.INVALID, "no ${"),
+        ("add jar 'http://127.0.0.1:9/x.jar'", Reason.INVALID, ""),
+        ("select", Reason.QUERY_FAILED, "PARSE_SYNTAX_ERROR"),
+        ("with secret as (select * from secret) select 1 from secret", Reason.INVALID, "no table secret"),
+        ("select 1 from secret where 1 in (with secret as (select 1) select * from secret)", Reason.INVALID, "secret"),
+        ("select fare, city from supply", Reason.QUERY_FAILED, "gives 2 columns"),
+        ("select fare from supply", Reason.QUERY_FAILED, "more than one row"),
+        ("select max(city) from supply", Reason.QUERY_FAILED, "'rome', not a number"),
+        ("select max(fair) from supply", Reason.UNKNOWN_COLUMN, "fair"),
+        ("select 1 / 0", Reason.QUERY_FAILED, "DIVIDE_BY_ZERO"),
+    ],
+)
+def test_a_query_that_gives_no_number_says_why(
+    spark_engine: SparkEngine, tmp_path: Path, text: str, reason: Reason, said: str
+) -> None:
+    failure = ask(spark_engine, tmp_path, text).failure
+    assert failure is not None
+    assert failure.reason is reason
+    assert said in failure.detail
+
+
+def test_no_view_is_left_behind(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    ask(spark_engine, tmp_path, "select count(*) from supply")
+    ask(spark_engine, tmp_path, "select max(fair) from supply")
+    assert not [table for table in spark_engine.session.catalog.listTables() if table.name.startswith("assay_")]

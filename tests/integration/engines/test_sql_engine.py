@@ -1,0 +1,157 @@
+"""The same measurements outside the lake: SQLite and a real MariaDB."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from execution_engine.engines.protocol import WHOLE, Part, Table, Wanted
+from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.sql import SqlEngine
+from execution_engine.metrics.sample import Sample
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.outcome import Failure, Reason
+from tests.integration.engines import reference
+from tests.integration.engines.trips import (
+    COLUMNS,
+    DAY,
+    OTHER_DAY,
+    ROWS,
+    measure,
+    measure_one,
+    metric,
+    write_trips,
+)
+from tests.servers import MariaDB, free_port
+
+DDL = (
+    "create table trips (trip_id bigint, city varchar(20), fare double, riders int, datestr date)",
+    "insert into trips values (:trip_id, :city, :fare, :riders, :day)",
+)
+
+
+@pytest.fixture
+def engine() -> Iterator[SqlEngine]:
+    sql = SqlEngine()
+    yield sql
+    sql.close()
+
+
+@pytest.fixture
+def sqlite_table(tmp_path: Path) -> Table:
+    connection = reference.connect(str(tmp_path / "trips.db"))
+    for day, rows in ROWS.items():
+        reference.load(connection, day, rows)
+    connection.close()
+    return sql_table(f"sqlite:///{tmp_path / 'trips.db'}")
+
+
+@pytest.fixture
+def mariadb_table(mariadb_server: MariaDB) -> Iterator[Table]:
+    url = mariadb_server.url
+    database = create_engine(url)
+    with database.begin() as connection:
+        connection.execute(text(DDL[0]))
+        for day, rows in ROWS.items():
+            connection.execute(text(DDL[1]), [{**dict(zip(COLUMNS, row, strict=True)), "day": day} for row in rows])
+    yield sql_table(url)
+    with database.begin() as connection:
+        connection.execute(text("drop table trips"))
+    database.dispose()
+
+
+@pytest.fixture(params=["sqlite_table", "mariadb_table"])
+def table(request: pytest.FixtureRequest) -> Table:
+    found: Table = request.getfixturevalue(request.param)
+    return found
+
+
+def sql_table(url: str, name: str = "trips") -> Table:
+    return Table(name="mysql.trips", storage="sql", location=url, options={"table": name}, partition_column="datestr")
+
+
+def failure_of(engine: SqlEngine, table: Table, spec: MetricSpec | None = None) -> Failure:
+    (measured,) = measure(engine, table, spec or metric("row_count"))
+    assert measured.failure is not None
+    return measured.failure
+
+
+def test_every_metric_agrees_with_sqlite(engine: SqlEngine, table: Table) -> None:
+    sqlite = reference.connect()
+    reference.load(sqlite, DAY, ROWS[DAY])
+    specs = [spec for spec, _ in reference.AGREED + reference.DISTINCT]
+    expected = [reference.value(sqlite, sql) for _, sql in reference.AGREED]
+    expected += [reference.distinct(sqlite, query) for _, query in reference.DISTINCT]
+    measured = measure(engine, table, *specs)
+    assert [one.failure for one in measured] == [None] * len(specs)
+    assert [one.value for one in measured] == pytest.approx(expected)
+
+
+def test_partitions_are_those_of_the_column(engine: SqlEngine, table: Table) -> None:
+    assert engine.partitions(table) == (DAY, OTHER_DAY)
+    values = [
+        measure(engine, table, metric("row_count"), keys=keys)[0].value
+        for keys in (None, (DAY, OTHER_DAY), ("x' or 1",))
+    ]
+    assert values == [8, 8, 0]
+    assert engine.fingerprint(table, WHOLE) is None
+
+
+def test_keys_sampled_outside_are_found_in_the_lake(
+    engine: SqlEngine, table: Table, spark_engine: SparkEngine, tmp_path: Path
+) -> None:
+    keys = ("trip_id", "city", "fare")
+    (sample,) = measure(engine, table, metric("sample", *keys, where="fare > 4"))
+    state = sample.state or b""
+    assert (sample.value, len(Sample.from_bytes(state).keys)) == (4, 4)
+    wanted = Wanted(key="n", spec=metric("sample_found", arguments=("mysql.trips",)), inputs={"sample": state})
+    found = measure_one(spark_engine, write_trips(tmp_path / "lake"), wanted)
+    assert (found.value, found.detail["lost"]) == (4, [])
+
+
+def test_a_metric_that_fails_leaves_the_others_alone(engine: SqlEngine, table: Table) -> None:
+    bad = (
+        metric("mean", "fair"),
+        metric("mean", "city"),
+        metric("compliance", arguments=("no_such_function(fare) > 1",)),
+    )
+    rows, *failed, most = measure(engine, table, metric("row_count"), *bad, metric("max", "fare"))
+    assert (rows.value, most.value) == (5, 20)
+    reasons = [one.failure.reason for one in failed if one.failure]
+    assert reasons == [Reason.UNKNOWN_COLUMN, Reason.INVALID, Reason.QUERY_FAILED]
+
+
+def test_what_only_the_lake_measures_says_so(engine: SqlEngine, table: Table) -> None:
+    assert "in the lake only" in failure_of(engine, table, metric("bloom_filter", "trip_id")).detail
+
+
+def test_a_missing_table_is_unreadable(engine: SqlEngine, table: Table) -> None:
+    failure = failure_of(engine, sql_table(table.location, "no_such_table"))
+    assert failure.reason is Reason.UNREADABLE
+    assert "no_such_table" in failure.detail
+
+
+def test_a_missing_partition_column_is_a_failure_of_its_own(engine: SqlEngine, sqlite_table: Table) -> None:
+    table = Table(name="t", storage="sql", location=sqlite_table.location, options={"table": "trips"})
+    assert failure_of(engine, table).reason is Reason.NO_PARTITION_COLUMN
+
+
+def test_a_server_that_is_down_is_transient_and_its_password_stays_secret(
+    engine: SqlEngine,
+) -> None:
+    failure = failure_of(engine, sql_table(f"mysql+mysqldb://reader:hush@127.0.0.1:{free_port()}/raw"))
+    assert failure.reason is Reason.ENGINE_UNREACHABLE
+    assert failure.transient
+    assert "hush" not in failure.detail
+
+
+@pytest.mark.parametrize("url", ["sqlite:////no/such/file.db", "sqlite://", "not a url"])
+def test_a_location_that_names_no_database_is_unreadable(engine: SqlEngine, url: str) -> None:
+    assert failure_of(engine, sql_table(url)).reason is Reason.UNREADABLE
+    assert engine.partitions(sql_table(url)) is None
+
+
+def test_a_scan_without_wishes_measures_nothing(engine: SqlEngine, sqlite_table: Table) -> None:
+    report = engine.scan(sqlite_table, Part(keys=(DAY,)), [])
+    assert (report.measured, report.spark_jobs, report.fingerprint) == ({}, 0, None)

@@ -1,0 +1,50 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from execution_engine.metrics.keys import Key
+from execution_engine.metrics.sample import Sample, UnableToReadSample, bottom_keys
+
+KEYS = st.lists(st.tuples(st.none() | st.text(max_size=5), st.text(max_size=5)), max_size=40)
+
+
+@given(KEYS)
+def test_a_sample_is_read_back_as_it_was_written(keys: list[Key]) -> None:
+    sample = Sample(columns=("a", "b"), keys=tuple(keys))
+    assert Sample.from_bytes(sample.to_bytes()) == sample
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        b"",
+        b"{}",
+        b"[1]",
+        b"\xff",
+        b'{"assay_sample": 2, "columns": ["a"], "size": 0}',
+        b'{"assay_sample": 1, "columns": ["a"], "size": 2}\n["x"]',
+        b'{"assay_sample": 1, "columns": ["a"], "size": 1}\n["x", "y"]',
+        b'{"assay_sample": 1, "columns": ["a"], "size": 1}\n[{"x": 1}]',
+        b'{"assay_sample": 1, "columns": 7, "size": 0}',
+        b"[" * 100_000,
+    ],
+)
+def test_bytes_that_are_no_sample_are_refused(state: bytes) -> None:
+    with pytest.raises(UnableToReadSample):
+        Sample.from_bytes(state)
+
+
+@given(KEYS, st.integers(1, 10), st.randoms())
+def test_the_sample_depends_on_the_set_of_keys_alone(keys: list[Key], size: int, random) -> None:  # type: ignore[no-untyped-def]
+    shuffled = keys * 3
+    random.shuffle(shuffled)
+    sampled = bottom_keys(shuffled, size)
+    assert sampled == bottom_keys(keys, size)
+    assert len(sampled) == min(size, len(set(keys)))
+    assert set(sampled) <= set(keys)
+
+
+def test_every_key_is_about_as_likely_to_be_sampled() -> None:
+    sampled = bottom_keys(((str(at),) for at in range(10_000)), 1000)
+    early = sum(int(key[0] or 0) < 5_000 for key in sampled)
+    assert 420 < early < 580  # five standard deviations of a fair draw; the hash is fixed
