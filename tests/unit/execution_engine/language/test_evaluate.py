@@ -163,10 +163,10 @@ def test_of_several_failures_the_one_that_must_be_mended_is_told() -> None:
     assert verdict("a() + b() > 0", a=waiting, b=passing).failure == passing
 
 
-@pytest.mark.parametrize("values", [{}, {"a": [1.0]}, {"a": "1"}])
+@pytest.mark.parametrize("values", [{}, {"a()": [1.0]}, {"a()": "1"}])
 def test_values_of_another_assertion_are_refused(values: dict[str, Value]) -> None:
     with pytest.raises(UnableToEvaluate, match=r"a\(\)"):
-        verdict("a() > 0", **values)
+        evaluate(parse("a() > 0"), values)
 
 
 @pytest.mark.parametrize(

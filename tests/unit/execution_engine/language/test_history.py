@@ -1,6 +1,6 @@
 """Functions over past windows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -11,7 +11,13 @@ from execution_engine.language.evaluate import evaluate
 from execution_engine.language.parse import parse
 from execution_engine.outcome import Failure, Outcome, Reason
 
-REFERENCE = {"mean": np.mean, "median": np.median, "stddev": np.std, "min": np.min, "max": np.max}
+REFERENCE: dict[str, Callable[[Sequence[float]], float]] = {
+    "mean": np.mean,
+    "median": np.median,
+    "stddev": np.std,
+    "min": np.min,
+    "max": np.max,
+}
 PAST = "mean(row_count(), last=7)"
 
 

@@ -1,0 +1,182 @@
+"""Runs, the measurements they ask for, the scans that take these, and the watch over what data looks like."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.db import models
+
+from assay.models import Claimable, Dataset, DataTest, Revision
+from assay.windows import Window
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.outcome import Outcome
+
+LATE_AFTER = timedelta(minutes=15)
+
+
+class Windowed(models.Model):
+    """A row about one window, ``[window_start, window_end)`` in UTC."""
+
+    window_start = models.DateTimeField()
+    window_end = models.DateTimeField()
+
+    class Meta:
+        abstract = True
+
+    @property
+    def window(self) -> Window:
+        """The window as a value."""
+        return Window(start=self.window_start, end=self.window_end)
+
+
+class RunReason(models.TextChoices):
+    """Why a run was made."""
+
+    SCHEDULE = "schedule"
+    TRIGGER = "trigger"
+    CHECK = "check"
+    MANUAL = "manual"
+    REVISION = "revision"
+    BACKTEST = "backtest"
+
+
+class Run(Windowed, Claimable):
+    """One revision of a data test over one window. It has exactly one terminal outcome."""
+
+    data_test = models.ForeignKey(DataTest, models.CASCADE, related_name="runs")
+    revision = models.ForeignKey(Revision, models.CASCADE, related_name="runs")
+    reason = models.CharField(max_length=10, choices=RunReason.choices)
+    slot = models.CharField(max_length=190, unique=True)  # what makes this run once: reason and occasion
+    requested_at = models.DateTimeField()
+    due_at = models.DateTimeField(db_index=True)  # when it may be planned
+    accept_from = models.DateTimeField(null=True, blank=True)  # measurements before this instant are too old
+    late_at = models.DateTimeField(null=True, blank=True, db_index=True)  # a scheduled one is missed if silent by then
+    planned_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    ready_at = models.DateTimeField(null=True, blank=True, db_index=True)  # all its measurements are in
+    evaluated_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    judged_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    outcome = models.CharField(max_length=6, blank=True, choices=[(o.value, o.value) for o in Outcome])
+    error_reason = models.CharField(max_length=40, blank=True)  # execution_engine.outcome.Reason
+    transient = models.BooleanField(default=False)
+    sentence = models.TextField(blank=True)  # what people read of the outcome
+    value = models.FloatField(null=True, blank=True)
+    excess = models.FloatField(null=True, blank=True)  # how far beyond the bound; comparable within a revision
+    operands = models.JSONField(default=dict)
+    findings = models.JSONField(default=dict)  # details worth telling: lost keys, worst partitions
+    measured_at = models.DateTimeField(null=True, blank=True)  # of the latest of its measurements
+
+    class Meta:
+        indexes = [models.Index(fields=("data_test", "window_start", "measured_at"))]
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Save; a new scheduled run is missed when it has given nothing ``LATE_AFTER`` its due time."""
+        if self.pk is None and self.reason == RunReason.SCHEDULE:
+            self.late_at = self.due_at + LATE_AFTER
+        super().save(*args, **kwargs)
+
+    def __str__(self) -> str:
+        return f"run {self.pk} of test {self.data_test_id} over {self.window.text}: {self.outcome or 'pending'}"
+
+
+class Scan(Windowed, Claimable):
+    """All measurements of one (dataset, datacenter, window) wanted now, taken in as few passes as they allow."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="scans")
+    datacenter = models.CharField(max_length=60, db_index=True)
+    open_key = models.CharField(max_length=190, unique=True, null=True)  # one that has not begun per place and window
+    created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True, blank=True)
+    worker = models.CharField(max_length=200, blank=True)  # who has begun it last; empty: no worker of the service
+    ended_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    spark_jobs = models.PositiveIntegerField(default=0)
+    taken = models.PositiveIntegerField(default=0)  # measurements taken from the data
+    reused = models.PositiveIntegerField(default=0)  # measurements found still true
+    seconds = models.FloatField(default=0.0)
+    error = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return f"scan {self.pk} of {self.dataset_id}@{self.datacenter} {self.window.text}"
+
+
+class Measurement(Windowed):
+    """One metric of one dataset in one datacenter over one window; wanted until ``measured_at`` is set."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="measurements")
+    datacenter = models.CharField(max_length=60)
+    spec = models.JSONField()
+    spec_hash = models.CharField(max_length=32)
+    spec_text = models.TextField()
+    requested_at = models.DateTimeField()
+    accept_from = models.DateTimeField(null=True, blank=True)
+    inputs = models.ManyToManyField("self", symmetrical=False, related_name="users", blank=True)
+    scan = models.ForeignKey(Scan, models.SET_NULL, null=True, blank=True, related_name="measurements")
+    measured_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    value = models.FloatField(null=True, blank=True)
+    state = models.BinaryField(null=True, blank=True)
+    state_path = models.CharField(max_length=300, blank=True)  # in the state store, when above 64 kB
+    state_length = models.PositiveBigIntegerField(default=0)
+    state_checksum = models.CharField(max_length=64, blank=True)
+    detail = models.JSONField(default=dict)
+    failure_reason = models.CharField(max_length=40, blank=True)
+    failure_detail = models.TextField(blank=True)
+    fingerprint = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=("dataset", "datacenter", "window_start", "spec_hash", "measured_at"))]
+
+    def __str__(self) -> str:
+        return f"{self.spec_text} of {self.dataset_id}@{self.datacenter} {self.window.text} = {self.value}"
+
+    @property
+    def metric(self) -> MetricSpec:
+        """What is measured."""
+        return MetricSpec.from_json(self.spec)
+
+
+class Ask(models.Model):
+    """A run asks for a measurement, as the value of one operand of its assertion."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="asks")
+    measurement = models.ForeignKey(Measurement, models.CASCADE, related_name="asks")
+    operand = models.TextField()
+
+    def __str__(self) -> str:
+        return f"run {self.run_id}: {self.operand}"
+
+
+class Watch(Windowed, Claimable):
+    """When to look next at the fingerprint of a window's data in one datacenter, without reading it."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="watches")
+    datacenter = models.CharField(max_length=60, db_index=True)
+    fingerprint = models.CharField(max_length=64, blank=True)
+    closely = models.BooleanField(default=False)  # WARN, FAIL or UNKNOWN: every five minutes
+    seen_at = models.DateTimeField(null=True, blank=True)
+    next_look_at = models.DateTimeField(null=True, blank=True, db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=("dataset", "datacenter", "window_start", "window_end"), name="one_watch_per_window"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"watch {self.dataset_id}@{self.datacenter} {self.window.text}"
+
+
+class Exclusion(Windowed):
+    """A window whose measurements enter no history: ``holder`` found it spoilt, and has not taken that back."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="exclusions")
+    datacenter = models.CharField(max_length=60, blank=True)  # empty: in every datacenter
+    holder = models.CharField(max_length=60)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=("dataset", "datacenter", "window_start", "window_end", "holder"), name="one_exclusion_each"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.dataset_id}@{self.datacenter or '*'} {self.window.text} excluded by {self.holder}"

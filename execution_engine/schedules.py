@@ -1,0 +1,157 @@
+"""Which window a test runs over next, and when (pure).
+
+A schedule is ``partition`` (every partition, once its freshness SLA has passed), ``weekly`` (the whole table, Mondays
+00:00 local time plus the SLA) or a cron line in the dataset's zone. A firing of a cron line runs over the latest
+partition that is due by then, as no scheduled test runs before its partition's freshness SLA.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from cronsim import CronSim, CronSimError
+
+from assay.keys import zone
+from assay.windows import Granularity, Partitioning, Window
+
+PARTITION = "partition"
+WEEKLY = "weekly"
+MONDAYS = "0 0 * * 1"
+CATCH_UP = 31  # slots of a partition test are made up for after an outage; older ones stay UNTESTED
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # where the window of a table without partitions starts
+_INSTANT = timedelta(microseconds=1)
+
+
+class UnableToSchedule(ValueError):
+    """A schedule that cannot be read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slot:
+    """A window to test, and the instant from which to."""
+
+    window: Window
+    due_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """When a test runs, with what that depends on."""
+
+    line: str
+    whole_table: bool
+    partitioning: Partitioning | None
+    time_zone: str
+    freshness: timedelta
+    kept_from: datetime | None = None  # a whole-table window starts with the first partition from here on
+
+    @property
+    def is_partition(self) -> bool:
+        """Whether every partition has a slot of its own."""
+        return self.line == PARTITION and self.partitioning is not None and not self.whole_table
+
+
+def check_line(line: str) -> None:
+    """Raise UnableToSchedule unless ``line`` is a schedule."""
+    if line in (PARTITION, WEEKLY):
+        return
+    try:
+        CronSim(line, BEGINNING)
+    except CronSimError as error:
+        raise UnableToSchedule(
+            f"{line!r} is no schedule ({error}): write 'partition', 'weekly' or a cron line such as '0 6 * * *'."
+        ) from None
+
+
+def first_slot(schedule: Schedule, *, now: datetime) -> Slot:
+    """The first slot of a test written at ``now``: windows that ended before stay UNTESTED."""
+    if schedule.is_partition:
+        assert schedule.partitioning
+        return _partition_slot(schedule, schedule.partitioning.at(now))
+    return next(_firings(schedule, now - _INSTANT))
+
+
+def moved_slot(schedule: Schedule, window: Window, *, now: datetime) -> Slot:
+    """The slot that follows a change of the schedule, for a test whose next window was ``window``."""
+    if schedule.is_partition and schedule.partitioning and schedule.partitioning.tile(window) == (window,):
+        return _partition_slot(schedule, window)
+    return first_slot(schedule, now=now)
+
+
+def due_slots(schedule: Schedule, slot: Slot, *, now: datetime) -> tuple[tuple[Slot, ...], Slot]:
+    """The slots due at ``now`` from ``slot`` on, at most ``CATCH_UP`` (one of a whole table), and the next to come."""
+    newest: deque[Slot] = deque(maxlen=1 if schedule.whole_table else CATCH_UP)
+    for coming in _slots(schedule, slot):
+        if coming.due_at > now:
+            return tuple(newest), coming
+        newest.append(coming)
+    raise UnableToSchedule(f"{schedule.line!r} fires no more after {now}: write a schedule that goes on.")
+
+
+def period(line: str, granularity: Granularity | None) -> timedelta:
+    """The usual time between two slots; the granularity is None for a table without partitions."""
+    if line == PARTITION and granularity is not None:
+        return granularity.after(BEGINNING) - BEGINNING
+    firings = CronSim(MONDAYS if line in (PARTITION, WEEKLY) else line, BEGINNING)
+    first = next(firings)
+    return next(firings) - first
+
+
+def _slots(schedule: Schedule, slot: Slot) -> Iterator[Slot]:
+    if not schedule.is_partition:
+        yield from _firings(schedule, slot.due_at - _INSTANT)  # its window anew: what is kept has moved
+        return
+    assert schedule.partitioning
+    yield slot
+    while True:
+        slot = _partition_slot(schedule, schedule.partitioning.next(slot.window))
+        yield slot
+
+
+def _partition_slot(schedule: Schedule, window: Window) -> Slot:
+    return Slot(window=window, due_at=window.end + schedule.freshness)
+
+
+def _firings(schedule: Schedule, after: datetime) -> Iterator[Slot]:
+    for instant in _firing_instants(schedule, after):
+        window = _window_at(schedule, instant)
+        if window is not None:
+            yield Slot(window=window, due_at=instant)
+
+
+def _firing_instants(schedule: Schedule, after: datetime) -> Iterator[datetime]:
+    """When the schedule fires after ``after``, in UTC; a weekly one Mondays 00:00 and the freshness SLA later."""
+    delay = timedelta() if _is_cron(schedule.line) else schedule.freshness
+    line = schedule.line if _is_cron(schedule.line) else MONDAYS
+    start = (after - delay).astimezone(zone(schedule.time_zone))
+    for firing in CronSim(line, start):
+        yield firing.astimezone(UTC) + delay
+
+
+def _is_cron(line: str) -> bool:
+    return line not in (PARTITION, WEEKLY)
+
+
+def _window_at(schedule: Schedule, firing: datetime) -> Window | None:
+    """What a firing runs over: the last due partition, or all up to it; None where nothing is kept."""
+    if schedule.partitioning is None:
+        return Window(start=BEGINNING, end=firing)
+    last = _last_ended(schedule.partitioning, firing - schedule.freshness)
+    if not schedule.whole_table:
+        return last
+    start = _first_kept(schedule)
+    return Window(start=start, end=last.end) if start < last.end else None
+
+
+def _last_ended(partitioning: Partitioning, instant: datetime) -> Window:
+    current = partitioning.at(instant)
+    return partitioning.at(current.start - _INSTANT)
+
+
+def _first_kept(schedule: Schedule) -> datetime:
+    """The start of the first whole partition that is kept."""
+    assert schedule.partitioning
+    kept = schedule.kept_from or BEGINNING
+    holding = schedule.partitioning.at(kept)
+    return holding.start if holding.start == kept else holding.end

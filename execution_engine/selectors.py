@@ -1,0 +1,68 @@
+"""What the engine knows: past values, the period of a test, and who has read what."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from assay.models import Dataset, DataTest
+from assay.windows import Granularity, Window
+from execution_engine import schedules
+from execution_engine.models import Ask, Exclusion, Measurement, Run
+
+
+def latest_values(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) -> dict[Window, float | None]:
+    """The latest value of each window under its spec hash; None where there is none, or the window is spoilt."""
+    rows = Measurement.objects.filter(
+        dataset=dataset_id,
+        datacenter=datacenter,
+        window_start__in=[window.start for window in hashes],
+        spec_hash__in=set(hashes.values()),
+        measured_at__isnull=False,
+        failure_reason="",
+    ).order_by("measured_at", "pk")
+    found = {
+        (Window(start=start, end=end), spec_hash): value
+        for start, end, spec_hash, value in rows.values_list("window_start", "window_end", "spec_hash", "value")
+    }
+    excluded = excluded_windows(dataset_id, datacenter, hashes)
+    return {window: None if window in excluded else found.get((window, hash_)) for window, hash_ in hashes.items()}
+
+
+def excluded_windows(dataset_id: int, datacenter: str, windows: Mapping[Window, str]) -> set[Window]:
+    """Those of the windows that overlap a spoilt one."""
+    if not windows:
+        return set()
+    rows = Exclusion.objects.filter(
+        dataset=dataset_id,
+        datacenter__in=("", datacenter),
+        window_start__lt=max(window.end for window in windows),
+        window_end__gt=min(window.start for window in windows),
+    )
+    spoilt = [row.window for row in rows]
+    return {window for window in windows if any(window.overlaps(other) for other in spoilt)}
+
+
+def period(data_test: DataTest) -> timedelta:
+    """The usual time between two scheduled runs of a test."""
+    assert data_test.revision
+    granularity = data_test.dataset.granularity
+    return schedules.period(data_test.revision.schedule, Granularity(granularity) if granularity else None)
+
+
+def has_judged(dataset: Dataset, datacenter: str, window: Window) -> list[tuple[DataTest, Window]]:
+    """The live tests, each with the window it was run over, that have read any data of ``window`` in one datacenter."""
+    read = Measurement.objects.filter(
+        dataset=dataset, datacenter=datacenter, window_start__lt=window.end, window_end__gt=window.start
+    )
+    measurements = set(read.values_list("pk", flat=True))
+    frontier = measurements
+    link = Measurement.inputs.through
+    while frontier:
+        users = set(link.objects.filter(to_measurement__in=frontier).values_list("from_measurement_id", flat=True))
+        frontier = users - measurements
+        measurements |= frontier
+    runs = Run.objects.filter(
+        pk__in=Ask.objects.filter(measurement__in=measurements).values("run"),
+        data_test__retired_at__isnull=True,
+        evaluated_at__isnull=False,
+    ).select_related("data_test__dataset")
+    return list({(run.data_test_id, run.window): (run.data_test, run.window) for run in runs}.values())

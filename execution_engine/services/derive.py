@@ -1,0 +1,50 @@
+"""Measurements that are computed from others, without reading data."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+
+from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.registry import METRICS
+from execution_engine.models import Measurement
+from execution_engine.outcome import Failure, Reason
+from execution_engine.services.derive_freshness import Derived, derive_freshness
+
+
+def is_derived(name: str) -> bool:
+    """Whether the metric is computed from others, without a scan."""
+    return METRICS[name].kind is Kind.DERIVED
+
+
+def settle_derived(measurement: Measurement, inputs: Sequence[Measurement], now: datetime) -> None:
+    """Compute a measurement whose inputs are all in, and write it down."""
+    failure = input_failure(inputs)
+    derived = Derived(failure=failure) if failure else _DERIVED[measurement.metric.name](measurement, inputs)
+    measurement.measured_at = max((part.measured_at for part in inputs if part.measured_at), default=now)
+    measurement.value = derived.value
+    measurement.detail = dict(derived.detail)
+    measurement.failure_reason = derived.failure.reason.value if derived.failure else ""
+    measurement.failure_detail = derived.failure.detail if derived.failure else ""
+    measurement.save(update_fields=["measured_at", "value", "detail", "failure_reason", "failure_detail"])
+
+
+def input_failure(inputs: Sequence[Measurement]) -> Failure | None:
+    """Why a measurement cannot be taken although its inputs are in: one of them failed, for good rather than not."""
+    failures = [failure for part in inputs if (failure := failure_of(part))]
+    return min(failures, key=lambda failure: failure.transient, default=None)
+
+
+def failure_of(measurement: Measurement) -> Failure | None:
+    """Why the measurement could not be taken, if it could not."""
+    if not measurement.failure_reason:
+        return None
+    return Failure(reason=Reason(measurement.failure_reason), detail=measurement.failure_detail)
+
+
+def _sample_size(measurement: Measurement, inputs: Sequence[Measurement]) -> Derived:
+    return Derived(value=inputs[0].value)
+
+
+_DERIVED: Mapping[str, Callable[[Measurement, Sequence[Measurement]], Derived]] = {
+    "freshness": derive_freshness,
+    "sample_size": _sample_size,
+}

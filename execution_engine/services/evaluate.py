@@ -1,0 +1,110 @@
+"""Evaluate a run whose measurements are all in."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from sys import float_info
+from typing import Any
+
+from django.db.models import Prefetch
+
+from assay.catalog.selectors import slas
+from assay.models import Origin
+from assay.queue import finish
+from execution_engine.language.evaluate import Value, evaluate
+from execution_engine.language.operands import operands
+from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import Condition, History, Metric
+from execution_engine.language.verdict import ZeroDivision, excess
+from execution_engine.models import Ask, Measurement, Run
+from execution_engine.outcome import Failure, Reason
+from execution_engine.planning import UnableToPlan
+from execution_engine.selectors import latest_values
+from execution_engine.services.derive import failure_of
+from execution_engine.services.plan import MAX_ATTEMPTS, end_as_error, planner_of
+from execution_engine.sources import Sources
+
+ASKED = Prefetch("asks", queryset=Ask.objects.select_related("measurement").defer("measurement__state").order_by("pk"))
+
+
+def evaluate_run(run: Run, now: datetime, *, sources: Sources | None = None) -> None:
+    """Give the run its outcome."""
+    if run.attempts > MAX_ATTEMPTS:
+        end_as_error(run, Failure(reason=Reason.LEASE_LOST, detail="evaluating it failed; see the log"), now)
+        return
+    tree = from_json(run.revision.tree)
+    asked = {ask.operand: ask.measurement for ask in run.asks.all()}
+    verdict = evaluate(tree, _values(run, tree, asked, sources or Sources(now)), zero=_zero(run))
+    failure = verdict.failure
+    finish(
+        run,
+        evaluated_at=now,
+        measured_at=max((row.measured_at for row in asked.values() if row.measured_at), default=now),
+        outcome=verdict.outcome,
+        error_reason=failure.reason.value if failure else "",
+        transient=failure is not None and failure.transient,
+        sentence=verdict.sentence,
+        value=verdict.value,
+        excess=_bounded(excess(tree, verdict)),
+        operands=dict(verdict.operands),
+        findings=_findings(asked),
+    )
+
+
+def _values(run: Run, tree: Condition, asked: Mapping[str, Measurement], sources: Sources) -> dict[str, Value]:
+    return {
+        operand.text: _past_values(run, operand, sources)
+        if isinstance(operand, History)
+        else _value(run, operand, asked[operand.text])
+        for operand in operands(tree)
+    }
+
+
+def _value(run: Run, operand: Metric, measurement: Measurement) -> Value:
+    failure = failure_of(measurement)
+    if failure is not None:
+        return failure
+    if operand.spec.name == "freshness" and not measurement.detail["complete"]:
+        return _lateness(run, measurement)
+    return measurement.value
+
+
+def _lateness(run: Run, measurement: Measurement) -> float | Failure | None:
+    """How late an incomplete window is; before its freshness SLA has passed that says nothing yet."""
+    due_at = measurement.window_end + _freshness_sla(run, measurement)
+    if measurement.measured_at is not None and measurement.measured_at < due_at:
+        detail = f"{measurement.window.text} is not complete yet, and need not be before {due_at:%Y-%m-%d %H:%M} UTC"
+        return Failure(reason=Reason.NOT_DUE, detail=detail)
+    return measurement.value
+
+
+def _freshness_sla(run: Run, measurement: Measurement) -> timedelta:
+    own = run.data_test.dataset
+    return slas(own if own.pk == measurement.dataset_id else measurement.dataset).freshness
+
+
+def _past_values(run: Run, history: History, sources: Sources) -> Value:
+    """The latest value of each past window, the oldest first."""
+    try:
+        wants = planner_of(run, None, sources).past(history)
+    except UnableToPlan as refused:
+        return refused.failure
+    hashes = {want.window: want.spec_hash for want in wants}
+    dataset = sources.dataset(wants[0].dataset)
+    return list(latest_values(dataset.pk, wants[0].datacenter, hashes).values())
+
+
+def _zero(run: Run) -> ZeroDivision:
+    """What a division by zero means: in standard tests what section 3 of their definition says, else NULL."""
+    if run.data_test.origin != Origin.GENERATED:
+        return ZeroDivision.NULL
+    return ZeroDivision.STANDARD_ALLOW_EMPTY if run.data_test.dataset.allow_empty else ZeroDivision.STANDARD
+
+
+def _bounded(number: float | None) -> float | None:
+    """A number that every database can hold."""
+    return None if number is None else min(number, float_info.max)
+
+
+def _findings(asked: Mapping[str, Measurement]) -> dict[str, Any]:
+    """What is worth telling beside the numbers, such as lost keys, by operand."""
+    return {operand: row.detail for operand, row in asked.items() if row.detail}

@@ -1,0 +1,19 @@
+"""Keep spoilt windows out of the histories that later windows are compared with."""
+
+from assay.models import Dataset
+from assay.windows import Window
+from execution_engine.models import Exclusion
+
+
+def exclude_window(*, dataset: Dataset, window: Window, datacenter: str = "", holder: str = "") -> None:
+    """Leave the window out of every history until each ``holder`` that excluded it includes it again."""
+    Exclusion.objects.get_or_create(
+        dataset=dataset, datacenter=datacenter, window_start=window.start, window_end=window.end, holder=holder
+    )
+
+
+def include_window(*, dataset: Dataset, window: Window, datacenter: str = "", holder: str = "") -> None:
+    """Take back what ``holder`` excluded."""
+    Exclusion.objects.filter(
+        dataset=dataset, datacenter=datacenter, window_start=window.start, window_end=window.end, holder=holder
+    ).delete()

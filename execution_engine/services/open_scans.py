@@ -1,0 +1,44 @@
+"""Scans that have not begun: at most one for each place, and locked while measurements are added to it."""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+
+from assay.windows import Window
+from execution_engine.models import Scan
+
+Place = tuple[int, str, Window]  # dataset, datacenter, window
+
+
+def open_key(place: Place) -> str:
+    """The key that a scan holds until it begins: one per place."""
+    dataset_id, datacenter, window = place
+    return f"{dataset_id}:{datacenter}:{window.text}"
+
+
+def open_scans(places: Collection[Place]) -> dict[Place, Scan]:
+    """The scans of these places that have not begun, locked until the end of the transaction."""
+    by_key = {open_key(place): place for place in places}
+    rows = Scan.objects.select_for_update().filter(open_key__in=by_key).order_by("pk")
+    return {by_key[str(row.open_key)]: row for row in rows}
+
+
+def scans_for(places: Collection[Place], known: Mapping[Place, Scan], now: datetime) -> dict[Place, Scan]:
+    """A scan that has not begun for each place: the open one, or a new one."""
+    scans = dict(known)
+    while missing := [place for place in dict.fromkeys(places) if place not in scans]:
+        rows = [_new_scan(place, now) for place in missing]
+        Scan.objects.bulk_create(rows, ignore_conflicts=True)
+        scans |= open_scans(missing)
+    return scans
+
+
+def _new_scan(place: Place, now: datetime) -> Scan:
+    dataset_id, datacenter, window = place
+    return Scan(
+        dataset_id=dataset_id,
+        datacenter=datacenter,
+        window_start=window.start,
+        window_end=window.end,
+        open_key=open_key(place),
+        created_at=now,
+    )

@@ -1,0 +1,49 @@
+"""Which tables a user's query reads, resolved in the catalog."""
+
+import sqlglot
+from django.db.models import Q
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from assay.catalog.selectors import home, replica
+from assay.models import Dataset
+from assay.secrets import UnableToFindSecret
+from execution_engine.engines.protocol import Table
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.storage import table_of
+
+
+def tables_read(metric: MetricSpec, dataset: Dataset, datacenter: str) -> dict[str, Table]:
+    """The tables that the query names and the catalog has, in the same datacenter where they have a replica there.
+
+    A name without a namespace is looked for in that of the test's own dataset first. Names that are not found are
+    left out; the engine refuses them.
+    """
+    names = _names_in(str(metric.arguments[0]))
+    found = Dataset.objects.filter(Q(full_name__in=names) | Q(name__in=names)).prefetch_related("replicas")
+    candidates = sorted(found, key=lambda other: (other.namespace != dataset.namespace, other.full_name))
+    tables: dict[str, Table] = {}
+    for name in names:
+        match = next((other for other in candidates if name in (other.full_name, other.name)), None)
+        if match is not None and (table := _table(match, datacenter)):
+            tables[name] = table
+    return tables
+
+
+def _table(dataset: Dataset, datacenter: str) -> Table | None:
+    if not dataset.replicas.all():
+        return None
+    try:
+        return table_of(dataset, replica(dataset, datacenter) or home(dataset))
+    except UnableToFindSecret:
+        return None
+
+
+def _names_in(query: str) -> list[str]:
+    """The names of tables in the text; none where it is no SQL, which the engine says better."""
+    try:
+        trees = sqlglot.parse(query, dialect="spark")
+    except (SqlglotError, RecursionError):
+        return []
+    tables = (table for tree in trees if tree for table in tree.find_all(exp.Table))
+    return sorted({".".join(part.name for part in table.parts) for table in tables})

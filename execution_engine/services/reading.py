@@ -1,0 +1,159 @@
+"""Take the measurements of one scan: what is still true is reused, the rest is read from the data in one call."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import blake2s
+from math import isfinite
+
+import structlog
+
+from assay.catalog.selectors import replica as replica_of
+from assay.config import config
+from assay.secrets import UnableToFindSecret
+from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Table, Wanted, failed
+from execution_engine.models import Measurement, Scan
+from execution_engine.outcome import Reason
+from execution_engine.services.derive import input_failure
+from execution_engine.services.query_tables import tables_read
+from execution_engine.state_store import StoredState, UnableToReadState, load_state
+from execution_engine.storage import engine_of, part_of, table_of
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass
+class Reading:
+    """What one scan found: adopted measurements, new results, and what the data looked like."""
+
+    fingerprint: str = ""
+    adopted: dict[int, Measurement] = field(default_factory=dict)  # by the id of the measurement that reuses it
+    results: dict[int, Measured] = field(default_factory=dict)
+    fingerprints: dict[int, str] = field(default_factory=dict)
+    spark_jobs: int = 0
+    seconds: float = 0.0
+    error: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What a scan reads, and with what."""
+
+    engine: Engine
+    table: Table
+    part: Part
+
+
+def read(scan: Scan, measurements: Sequence[Measurement]) -> Reading:
+    """Everything the scan's measurements need; a failure of the engine is a failure of each, never an exception."""
+    try:
+        return _read(scan, measurements)
+    except Exception as error:
+        # Engines return what they foresee; whatever else goes wrong must not stop the scans behind this one.
+        log.exception("scan failed", scan=str(scan))
+        reason = Reason.TIMEOUT if isinstance(error, TimeoutError) else Reason.ENGINE_UNREACHABLE
+        failure = failed(reason, f"{type(error).__name__}: {error}"[:1000])
+        return Reading(results={row.pk: failure for row in measurements}, error=str(failure.failure))
+
+
+def _read(scan: Scan, measurements: Sequence[Measurement]) -> Reading:
+    replica = replica_of(scan.dataset, scan.datacenter)
+    if replica is None:
+        return _all_failed(measurements, f"{scan.dataset} has no replica in {scan.datacenter} any more")
+    try:
+        table = table_of(scan.dataset, replica)
+    except UnableToFindSecret as error:
+        return _all_failed(measurements, str(error))
+    engine = engine_of(replica)
+    target = Target(engine=engine, table=table, part=part_of(scan.dataset, scan.window, engine, table))
+    reading = Reading(fingerprint=engine.fingerprint(table, target.part) or "")
+    reading.fingerprints = {row.pk: _fingerprint(row, reading.fingerprint) for row in measurements}
+    reading.adopted = _reusable(scan, measurements, reading.fingerprints)
+    _take([row for row in measurements if row.pk not in reading.adopted], target, reading)
+    return reading
+
+
+def _take(measurements: Sequence[Measurement], target: Target, reading: Reading) -> None:
+    """Read what could not be reused."""
+    wanted: list[Wanted] = []
+    for row in measurements:
+        item = _wanted(row, target)
+        if isinstance(item, Wanted):
+            wanted.append(item)
+        else:
+            reading.results[row.pk] = item
+    if not wanted:
+        return
+    report = target.engine.scan(target.table, target.part, wanted)
+    reading.spark_jobs, reading.seconds = report.spark_jobs, report.seconds
+    reading.results |= {int(item.key): _result(report, item) for item in wanted}
+
+
+def _wanted(row: Measurement, target: Target) -> Wanted | Measured:
+    inputs = list(row.inputs.all())
+    if failure := input_failure(inputs):
+        return Measured(failure=failure)
+    try:
+        states = {part.metric.name: state_of(part) for part in inputs}
+    except UnableToReadState as error:
+        return failed(Reason.ENGINE_UNREACHABLE, str(error))
+    metric = row.metric
+    tables = tables_read(metric, row.dataset, row.datacenter) if metric.name == "query" else {}
+    return Wanted(key=str(row.pk), spec=metric, inputs=states, tables=tables)
+
+
+def state_of(measurement: Measurement) -> bytes:
+    """The measurement's state, wherever it is kept; raises UnableToReadState."""
+    if not measurement.state_path:
+        return bytes(measurement.state or b"")
+    stored = StoredState(
+        path=measurement.state_path, length=measurement.state_length, checksum=measurement.state_checksum
+    )
+    return load_state(config().states, stored)
+
+
+def _result(report: ScanReport, item: Wanted) -> Measured:
+    """What the engine says of one item, in numbers that every database can hold."""
+    result = report.measured.get(item.key)
+    if result is None:
+        return failed(Reason.QUERY_FAILED, f"the engine gave nothing for {item.spec.text}")
+    if result.value is not None and not isfinite(result.value):
+        return failed(Reason.NOT_FINITE, f"{item.spec.text} is {result.value}")
+    return result
+
+
+def _fingerprint(row: Measurement, own: str) -> str:
+    """Of all the measurement was taken from, inputs included; empty where it cannot be told."""
+    parts = [own, *sorted(part.fingerprint for part in row.inputs.all())]
+    if row.metric.name == "query" or not all(parts):
+        return ""  # a query may read any table
+    return own if len(parts) == 1 else blake2s("\0".join(parts).encode(), digest_size=16).hexdigest()
+
+
+def _reusable(scan: Scan, rows: Sequence[Measurement], fingerprints: Mapping[int, str]) -> dict[int, Measurement]:
+    """For each measurement the newest earlier one that still says the same of the same data."""
+    known = {fingerprint for fingerprint in fingerprints.values() if fingerprint}
+    if not known:
+        return {}
+    earlier = Measurement.objects.filter(
+        dataset=scan.dataset_id,
+        datacenter=scan.datacenter,
+        window_start=scan.window_start,
+        window_end=scan.window_end,
+        spec_hash__in={row.spec_hash for row in rows},
+        fingerprint__in=known,
+        measured_at__isnull=False,
+        failure_reason="",
+    ).order_by("measured_at")
+    newest = {(twin.spec_hash, twin.fingerprint): twin for twin in earlier}
+    twins = {row.pk: newest.get((row.spec_hash, fingerprints[row.pk])) for row in rows}
+    return {row.pk: twin for row in rows if (twin := twins[row.pk]) and _is_new_enough(twin, row.accept_from)}
+
+
+def _is_new_enough(twin: Measurement, accept_from: datetime | None) -> bool:
+    return accept_from is None or (twin.measured_at is not None and twin.measured_at >= accept_from)
+
+
+def _all_failed(measurements: Sequence[Measurement], detail: str) -> Reading:
+    failure = failed(Reason.UNREADABLE, detail)
+    return Reading(results={row.pk: failure for row in measurements}, error=detail)

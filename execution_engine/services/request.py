@@ -1,0 +1,93 @@
+"""Ask for a run."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from assay.models import Category, Dataset, DataTest
+from assay.windows import Window
+from execution_engine.models import LATE_AFTER, Run, RunReason
+from execution_engine.schedules import Slot
+from execution_engine.sources import kept_from
+
+_GIVEN = (
+    "data_test",
+    "revision_id",
+    "reason",
+    "window_start",
+    "window_end",
+    "requested_at",
+    "due_at",
+    "late_at",
+    "accept_from",
+)
+
+
+def request_run(
+    *,
+    data_test: DataTest,
+    window: Window,
+    reason: RunReason,
+    occasion: str,
+    now: datetime,
+    due_at: datetime | None = None,
+) -> Run | None:
+    """The run of the test's newest revision over ``window``; the same reason and occasion give the same run.
+
+    None where nothing may run any more: the test is retired, or the window is beyond the dataset's retention.
+    """
+    if data_test.retired_at is not None or data_test.revision_id is None:
+        return None
+    if is_expired(data_test.dataset, window, now):
+        return None
+    run = _new_run(data_test, window, reason, occasion, now, due_at or now)
+    found, _ = Run.objects.get_or_create(slot=run.slot, defaults={name: getattr(run, name) for name in _GIVEN})
+    return found
+
+
+def request_scheduled(data_test: DataTest, slots: Iterable[Slot], now: datetime) -> None:
+    """The scheduled runs of a live test, each once, in one statement; none beyond retention."""
+    Run.objects.bulk_create(
+        (
+            _new_run(data_test, slot.window, RunReason.SCHEDULE, slot.due_at.isoformat(), now, slot.due_at)
+            for slot in slots
+            if not is_expired(data_test.dataset, slot.window, now)
+        ),
+        ignore_conflicts=True,
+    )
+
+
+def _new_run(
+    data_test: DataTest, window: Window, reason: RunReason, occasion: str, now: datetime, due_at: datetime
+) -> Run:
+    return Run(
+        data_test=data_test,
+        revision_id=data_test.revision_id,
+        reason=reason,
+        slot=f"{data_test.pk}:{window.text}:{reason}:{occasion}",
+        window_start=window.start,
+        window_end=window.end,
+        requested_at=now,
+        due_at=due_at,
+        late_at=due_at + LATE_AFTER if reason == RunReason.SCHEDULE else None,
+        accept_from=_accept_from(data_test, reason, due_at, now),
+    )
+
+
+def is_expired(dataset: Dataset, window: Window, now: datetime) -> bool:
+    """Whether the whole window is beyond the dataset's retention."""
+    kept = kept_from(dataset, now)
+    return kept is not None and window.end <= kept
+
+
+def _accept_from(data_test: DataTest, reason: RunReason, due_at: datetime, now: datetime) -> datetime | None:
+    """From when on a measurement counts; None: any of this window, while the data is unchanged."""
+    match reason:
+        case RunReason.SCHEDULE:
+            return due_at
+        case RunReason.BACKTEST:
+            return None
+        case RunReason.REVISION:
+            # Freshness is about the instant of looking, so an old look says nothing.
+            return now if data_test.category == Category.FRESHNESS else None
+        case _:
+            return now

@@ -1,0 +1,130 @@
+"""Work the scans of a datacenter: begin, read outside any transaction, write everything in one."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import structlog
+from django.db.models import Prefetch
+
+from assay import clock
+from assay.config import config
+from assay.flow import stage
+from assay.queue import UnableToFinish, claim, finish, in_transaction
+from execution_engine.engines.protocol import Measured, failed
+from execution_engine.models import Measurement, Scan
+from execution_engine.outcome import Reason
+from execution_engine.services.heartbeat import heartbeat
+from execution_engine.services.plan import MAX_ATTEMPTS
+from execution_engine.services.reading import Reading, read
+from execution_engine.services.wake import wake
+from execution_engine.services.watch import note_fingerprint
+from execution_engine.state_store import INLINE_BYTES, store_state
+
+log = structlog.get_logger(__name__)
+
+MOST_AT_A_TIME = 20  # then the task ends, so that a worker asked to stop does not go on until nothing is pending
+WRITTEN = (
+    "measured_at",
+    "value",
+    "state",
+    "state_path",
+    "state_length",
+    "state_checksum",
+    "detail",
+    "failure_reason",
+    "failure_detail",
+    "fingerprint",
+)
+
+
+def scan_pending(datacenter: str | None = None, *, worker: str = "") -> int:
+    """Work pending scans, of one datacenter or of all; how many there were, at most ``MOST_AT_A_TIME``.
+
+    Each is claimed only when its turn has come: a lease that waited behind another's reading would run out.
+    """
+    filters: dict[str, Any] = {"datacenter": datacenter} if datacenter else {}
+    total = 0
+    while total < MOST_AT_A_TIME and (scans := claim(stage("scan"), now=clock.now(), limit=1, **filters)):
+        total += 1
+        _attempt(scans[0], worker)
+    return total
+
+
+def run_scan(scan: Scan, *, worker: str = "") -> None:
+    """Take the scan's measurements; raises UnableToFinish when its lease was lost meanwhile."""
+    now = clock.now()
+    in_transaction(lambda: _begin(scan, now, worker))
+    measurements = _measurements(scan)
+    if scan.attempts > MAX_ATTEMPTS:
+        reading = _given_up(measurements)
+    else:
+        with heartbeat(scan):
+            reading = read(scan, measurements)
+    in_transaction(lambda: _close(scan, measurements, reading, now))
+
+
+def _attempt(scan: Scan, worker: str) -> None:
+    try:
+        run_scan(scan, worker=worker)
+    except UnableToFinish as lost:
+        log.warning("lease lost", scan=str(scan), why=str(lost))
+    except Exception:
+        log.exception("scan failed", scan=str(scan), attempts=scan.attempts)
+
+
+def _begin(scan: Scan, now: datetime, worker: str) -> None:
+    """From here on nothing is added to the scan; what it measures is as of now."""
+    rows = Scan.objects.filter(pk=scan.pk, epoch=scan.epoch)
+    if rows.update(started_at=now, open_key=None, worker=worker) != 1:
+        raise UnableToFinish(f"{scan}: claimed again since epoch {scan.epoch}")
+
+
+def _measurements(scan: Scan) -> list[Measurement]:
+    rows = scan.measurements.filter(measured_at__isnull=True).select_related("dataset")
+    return list(rows.prefetch_related(Prefetch("inputs")).order_by("pk"))
+
+
+def _given_up(measurements: Sequence[Measurement]) -> Reading:
+    failure = failed(Reason.LEASE_LOST, f"{MAX_ATTEMPTS} workers were lost while they read this")
+    return Reading(results={row.pk: failure for row in measurements}, error=str(failure.failure))
+
+
+def _close(scan: Scan, measurements: Sequence[Measurement], reading: Reading, now: datetime) -> None:
+    for row in measurements:
+        twin = reading.adopted.get(row.pk)
+        if twin is not None:
+            _adopt(row, twin)
+        else:
+            _fill(row, reading.results[row.pk], reading.fingerprints.get(row.pk, ""), now)
+    finish(
+        scan,
+        ended_at=now,
+        spark_jobs=reading.spark_jobs,
+        taken=len(reading.results),
+        reused=len(reading.adopted),
+        seconds=reading.seconds,
+        error=reading.error,
+    )
+    Measurement.objects.bulk_update(measurements, WRITTEN)
+    note_fingerprint(scan.dataset, scan.datacenter, scan.window, reading.fingerprint, now)
+    wake([row.pk for row in measurements], now)
+
+
+def _adopt(row: Measurement, twin: Measurement) -> None:
+    for name in WRITTEN:
+        setattr(row, name, getattr(twin, name))
+
+
+def _fill(row: Measurement, result: Measured, fingerprint: str, now: datetime) -> None:
+    row.measured_at = now
+    row.value = result.value
+    row.detail = dict(result.detail)
+    row.fingerprint = fingerprint if result.failure is None else ""
+    if result.failure is not None:
+        row.failure_reason, row.failure_detail = result.failure.reason.value, result.failure.detail
+    if result.state is not None and len(result.state) > INLINE_BYTES:
+        stored = store_state(config().states, result.state)
+        row.state_path, row.state_length, row.state_checksum = stored.path, stored.length, stored.checksum
+    else:
+        row.state = result.state

@@ -1,0 +1,91 @@
+"""Turn schedules into runs, and move each test's cursor to its next window."""
+
+from datetime import datetime
+
+import structlog
+
+from assay.catalog.selectors import slas
+from assay.models import Dataset, DataTest, Revision, Scope
+from assay.queue import finish
+from assay.windows import UnableToPartition, Window
+from execution_engine.language.operands import operands
+from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import History
+from execution_engine.schedules import BEGINNING, Schedule, Slot, due_slots, first_slot, moved_slot
+from execution_engine.services.request import request_scheduled
+from execution_engine.sources import kept_from
+
+log = structlog.get_logger(__name__)
+
+
+def first_cursor(data_test: DataTest, revision: Revision, now: datetime) -> Slot:
+    """Where the cursor of a new test, or of a new revision, stands: windows that ended before stay UNTESTED."""
+    schedule = schedule_of(data_test, revision, now)
+    if data_test.next_window_start and data_test.next_window_end:
+        window = Window(start=data_test.next_window_start, end=data_test.next_window_end)
+        return moved_slot(schedule, window, now=now)
+    return first_slot(schedule, now=now)
+
+
+def schedule(data_test: DataTest, now: datetime) -> None:
+    """Request the runs that are due, and put the cursor on the next window; a retired test has none."""
+    if data_test.retired_at is not None or data_test.revision is None:
+        finish(data_test, next_due_at=None, next_window_start=None, next_window_end=None)
+        return
+    cursor = _cursor(data_test)
+    due, coming = due_slots(schedule_of(data_test, data_test.revision, now), cursor, now=now)
+    if data_test.scope == Scope.PARTITION and due[0].window.start > cursor.window.start:
+        log.warning("windows skipped", test=str(data_test), first=cursor.window.text, up_to=due[0].window.text)
+    request_scheduled(data_test, due, now)
+    finish(
+        data_test,
+        next_due_at=coming.due_at,
+        next_window_start=coming.window.start,
+        next_window_end=coming.window.end,
+    )
+
+
+def schedule_of(data_test: DataTest, revision: Revision, now: datetime) -> Schedule:
+    """The schedule of a revision, with what it depends on."""
+    whole_table = data_test.scope == Scope.TABLE
+    dataset = data_test.dataset
+    return Schedule(
+        line=revision.schedule,
+        whole_table=whole_table,
+        partitioning=dataset.partitioning,
+        time_zone=dataset.time_zone,
+        freshness=slas(dataset).freshness,
+        kept_from=_kept_by_all(dataset, revision, now) if whole_table else None,
+    )
+
+
+def _cursor(data_test: DataTest) -> Slot:
+    """The slot that the row's own columns hold; a row that is due has all three."""
+    assert data_test.next_due_at
+    assert data_test.next_window_start
+    assert data_test.next_window_end
+    window = Window(start=data_test.next_window_start, end=data_test.next_window_end)
+    return Slot(window=window, due_at=data_test.next_due_at)
+
+
+def _kept_by_all(dataset: Dataset, revision: Revision, now: datetime) -> datetime:
+    """From when on every dataset that the assertion reads keeps its partitions."""
+    metrics = [
+        operand.metric if isinstance(operand, History) else operand for operand in operands(from_json(revision.tree))
+    ]
+    names = {metric.dataset for metric in metrics if metric.dataset}
+    others = Dataset.objects.filter(full_name__in=names) if names else []
+    return max(_kept_by(each, now) for each in (dataset, *others))
+
+
+def _kept_by(dataset: Dataset, now: datetime) -> datetime:
+    return max(kept_from(dataset, now) or BEGINNING, _first_ever(dataset))
+
+
+def _first_ever(dataset: Dataset) -> datetime:
+    if dataset.partitioning is None or not dataset.first_partition:
+        return BEGINNING
+    try:
+        return dataset.partitioning.window(dataset.first_partition).start
+    except UnableToPartition:
+        return BEGINNING

@@ -1,0 +1,149 @@
+"""Look at what data looks like without reading it, and tell when it changed."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+import structlog
+from django.db import transaction
+from django.db.models import QuerySet
+
+from assay import clock
+from assay.catalog.selectors import replica as replica_of
+from assay.flow import stage
+from assay.models import ChangeKind, DataChange, Dataset
+from assay.queue import claim
+from assay.secrets import UnableToFindSecret
+from assay.windows import Window
+from execution_engine.looks import LONG_WINDOW, next_look
+from execution_engine.models import Watch
+from execution_engine.services.request import is_expired
+from execution_engine.storage import engine_of, part_of, table_of
+
+log = structlog.get_logger(__name__)
+
+CLAIMED_AT_ONCE = 5000
+
+
+def look(datacenter: str | None = None) -> int:
+    """Look at everything that is due, in one datacenter or in all; how many windows were looked at."""
+    now = clock.now()
+    filters: dict[str, Any] = {"datacenter": datacenter} if datacenter else {}
+    rows = claim(stage("watch"), now=now, limit=CLAIMED_AT_ONCE, **filters)
+    groups: defaultdict[tuple[int, str], list[Watch]] = defaultdict(list)
+    for row in rows:
+        groups[row.dataset_id, row.datacenter].append(row)
+    datasets = Dataset.objects.prefetch_related("replicas").in_bulk({dataset for dataset, _ in groups})
+    for (dataset_id, place), watches in groups.items():
+        _look_at(datasets[dataset_id], place, watches, now)
+    return len(rows)
+
+
+def watch_window(*, dataset: Dataset, datacenter: str, window: Window, closely: bool, now: datetime) -> None:
+    """Look at the window every five minutes (``closely``), or as rarely as its age allows."""
+    due = next_look(window_end=window.end, closely=closely, now=now)
+    rows = _rows(dataset, datacenter, window)
+    if rows.exclude(closely=closely).update(closely=closely, next_look_at=due):
+        return
+    if closely and not rows.exists():
+        defaults = {"closely": True, "next_look_at": due}
+        Watch.objects.get_or_create(**_identity(dataset, datacenter, window), defaults=defaults)
+
+
+def unwatch_window(*, dataset: Dataset, datacenter: str, window: Window) -> None:
+    """Look at the window no more."""
+    _rows(dataset, datacenter, window).update(next_look_at=None, closely=False)
+
+
+def note_fingerprint(dataset: Dataset, datacenter: str, window: Window, fingerprint: str, now: datetime) -> None:
+    """Remember what a scan found, from now on watching the window; a difference to the last look is a change.
+
+    Windows of a whole table are not watched: their partitions are.
+    """
+    if dataset.partitioning and window.duration > LONG_WINDOW:
+        return
+    row, is_new = Watch.objects.get_or_create(
+        **_identity(dataset, datacenter, window),
+        defaults={
+            "fingerprint": fingerprint,
+            "seen_at": now,
+            "next_look_at": next_look(window_end=window.end, closely=False, now=now),
+        },
+    )
+    if is_new and not dataset.partitioning:  # its window moves with each run: only the newest is looked at
+        Watch.objects.filter(dataset=dataset, datacenter=datacenter).exclude(pk=row.pk).update(next_look_at=None)
+    if is_new or fingerprint == row.fingerprint:
+        return
+    Watch.objects.filter(pk=row.pk).update(fingerprint=fingerprint, seen_at=now)
+    if row.fingerprint and fingerprint:
+        _tell([row], now)
+
+
+def _look_at(dataset: Dataset, datacenter: str, watches: Sequence[Watch], now: datetime) -> None:
+    """One group of windows; one that cannot be looked at keeps its last fingerprint."""
+    kept = [watch for watch in watches if not is_expired(dataset, watch.window, now)]
+    try:
+        seen = _fingerprints(dataset, datacenter, kept)
+    except Exception:
+        log.exception("look failed", dataset=dataset.full_name, datacenter=datacenter)
+        seen = {}
+    changed = [watch for watch in kept if seen.get(watch.pk) and seen[watch.pk] != watch.fingerprint]
+    with transaction.atomic():
+        for watch in changed:
+            Watch.objects.filter(pk=watch.pk).update(fingerprint=seen[watch.pk])
+        _tell([watch for watch in changed if watch.fingerprint], now)
+        _set_next_looks(kept, now)
+        gone = [watch.pk for watch in watches if watch not in kept]
+        Watch.objects.filter(pk__in=gone).update(next_look_at=None, lease_until=None, attempts=0)
+
+
+def _fingerprints(dataset: Dataset, datacenter: str, watches: Iterable[Watch]) -> dict[int, str]:
+    replica = replica_of(dataset, datacenter)
+    if replica is None:
+        return {}
+    try:
+        table = table_of(dataset, replica)
+    except UnableToFindSecret:
+        return {}
+    engine = engine_of(replica)
+    return {
+        watch.pk: engine.fingerprint(table, part_of(dataset, watch.window, engine, table)) or "" for watch in watches
+    }
+
+
+def _tell(watches: Iterable[Watch], now: datetime) -> None:
+    DataChange.objects.bulk_create(
+        DataChange(
+            dataset_id=watch.dataset_id,
+            datacenter=watch.datacenter,
+            kind=ChangeKind.REWRITTEN,
+            window_start=watch.window_start,
+            window_end=watch.window_end,
+            at=now,
+        )
+        for watch in watches
+    )
+
+
+def _set_next_looks(watches: Iterable[Watch], now: datetime) -> None:
+    """All looked at now; the next looks fall on few instants, so few statements set them."""
+    by_instant: defaultdict[datetime, list[int]] = defaultdict(list)
+    for watch in watches:
+        due = next_look(window_end=watch.window_end, closely=watch.closely, now=now)
+        by_instant[due].append(watch.pk)
+    for due, keys in by_instant.items():
+        Watch.objects.filter(pk__in=keys).update(seen_at=now, next_look_at=due, lease_until=None, attempts=0)
+
+
+def _identity(dataset: Dataset, datacenter: str, window: Window) -> dict[str, Any]:
+    return {
+        "dataset": dataset,
+        "datacenter": datacenter,
+        "window_start": window.start,
+        "window_end": window.end,
+    }
+
+
+def _rows(dataset: Dataset, datacenter: str, window: Window) -> QuerySet[Watch]:
+    return Watch.objects.filter(**_identity(dataset, datacenter, window))

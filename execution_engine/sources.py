@@ -1,0 +1,58 @@
+"""The catalog as planning sees it, each dataset read once for as long as one task works."""
+
+from datetime import datetime
+
+from assay.catalog.selectors import slas
+from assay.models import Dataset
+from execution_engine.planning import Source
+
+MOST_SHARE = 0.999  # of its upstream's rows that completes a window, be the completeness SLA even stricter
+
+
+class Sources:
+    """What planning needs to know of the datasets, by full name."""
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+        self._found: dict[str, tuple[Dataset, Source] | None] = {}
+
+    def __call__(self, name: str) -> Source | None:
+        """The source called ``name``, or None."""
+        found = self._find(name)
+        return found[1] if found else None
+
+    def dataset(self, name: str) -> Dataset:
+        """The row of a source that is known to be there."""
+        found = self._find(name)
+        if found is None:
+            raise Dataset.DoesNotExist(name)
+        return found[0]
+
+    def _find(self, name: str) -> tuple[Dataset, Source] | None:
+        if name not in self._found:
+            dataset = Dataset.objects.filter(full_name=name).prefetch_related("replicas").first()
+            self._found[name] = (dataset, source_of(dataset, self._now)) if dataset else None
+        return self._found[name]
+
+
+def source_of(dataset: Dataset, now: datetime) -> Source:
+    """What planning needs to know of one dataset."""
+    edges = dataset.upstream_edges.filter(one_to_one=True).order_by("upstream__full_name")
+    return Source(
+        name=dataset.full_name,
+        datacenters=tuple(replica.datacenter for replica in dataset.replicas.all()),
+        partitioning=dataset.partitioning,
+        time_zone=dataset.time_zone,
+        primary_key=tuple(dataset.primary_key),
+        share=min(MOST_SHARE, slas(dataset).completeness),
+        upstreams=tuple(edges.values_list("upstream__full_name", flat=True)),
+        kept_from=kept_from(dataset, now),
+    )
+
+
+def kept_from(dataset: Dataset, now: datetime) -> datetime | None:
+    """The start of the oldest partition that retention keeps; None where all are kept."""
+    if dataset.retention is None:
+        return None
+    oldest = now - dataset.retention
+    return dataset.partitioning.at(oldest).start if dataset.partitioning else None

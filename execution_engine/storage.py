@@ -1,0 +1,67 @@
+"""Where a dataset's data lies, and the engine that reads it there."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from assay.config import config
+from assay.models import Dataset, Replica
+from assay.secrets import reveal
+from assay.windows import Window
+from execution_engine.engines.protocol import WHOLE, Engine, Part, Table
+from execution_engine.engines.registry import engine_for
+from execution_engine.engines.spark_session import SparkOptions
+
+MANY_PARTITIONS = 1000  # from here on a window is read by the partitions that are there, not by all that could be
+_substitutes: list[Engine] = []
+
+
+def engine_of(replica: Replica) -> Engine:
+    """The engine that reads a replica."""
+    if _substitutes:
+        return _substitutes[-1]
+    settings = config()
+    return engine_for(replica.storage, SparkOptions(master=settings.spark_master, remote=settings.spark_remote or None))
+
+
+@contextmanager
+def using(engine: Engine) -> Iterator[None]:
+    """Read everything with ``engine`` for a while, whatever its storage."""
+    _substitutes.append(engine)
+    try:
+        yield
+    finally:
+        _substitutes.remove(engine)
+
+
+def table_of(dataset: Dataset, replica: Replica) -> Table:
+    """The table behind a replica; raises UnableToFindSecret where its location names a variable that is not set."""
+    return Table(
+        name=dataset.full_name,
+        storage=replica.storage,
+        location=reveal(replica.location, os.environ),
+        options=replica.options,
+        partition_column=dataset.partition_column or None,
+        columns={column["name"]: column["type"] for column in dataset.columns},
+    )
+
+
+def part_of(dataset: Dataset, window: Window, engine: Engine, table: Table) -> Part:
+    """The part of a table that a window covers."""
+    partitioning = dataset.partitioning
+    if partitioning is None:
+        return WHOLE
+    if window.duration < MANY_PARTITIONS * partitioning.at(window.start).duration:
+        return Part(keys=partitioning.keys(window))
+    present = engine.partitions(table)
+    if present is None:
+        return WHOLE
+    return Part(keys=tuple(key for key in present if _holds(dataset, window, key)))
+
+
+def _holds(dataset: Dataset, window: Window, key: str) -> bool:
+    """Whether a folder's key is of this window; folders whose names are no keys belong to none."""
+    try:
+        return dataset.partitioning is not None and window.contains(dataset.partitioning.window(key))
+    except ValueError:
+        return False

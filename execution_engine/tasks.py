@@ -1,0 +1,44 @@
+"""The engine's tasks: a message only says "look now", so each works whatever is pending."""
+
+from functools import partial
+
+from celery import shared_task
+
+from assay import clock
+from assay.celery import worker_name
+from assay.queue import work
+from execution_engine import services
+from execution_engine.services.evaluate import ASKED
+from execution_engine.sources import Sources
+
+RUN = ("revision", "data_test__dataset")
+
+
+@shared_task(name="execution_engine.tasks.schedule", ignore_result=True)
+def schedule(**_: object) -> int:
+    """Request the runs that are due."""
+    return work("schedule", services.schedule, prefetch=("dataset", "revision"))
+
+
+@shared_task(name="execution_engine.tasks.plan", ignore_result=True)
+def plan(**_: object) -> int:
+    """Ask for the measurements of requested runs."""
+    return work("plan", partial(services.plan, sources=Sources(clock.now())), prefetch=RUN)
+
+
+@shared_task(name="execution_engine.tasks.scan", ignore_result=True)
+def scan(datacenter: str | None = None, **_: object) -> int:
+    """Take the measurements that are wanted, in one datacenter or in all."""
+    return services.scan_pending(datacenter, worker=worker_name())
+
+
+@shared_task(name="execution_engine.tasks.evaluate", ignore_result=True)
+def evaluate(**_: object) -> int:
+    """Evaluate the runs whose measurements are in."""
+    return work("evaluate", partial(services.evaluate_run, sources=Sources(clock.now())), prefetch=(*RUN, ASKED))
+
+
+@shared_task(name="execution_engine.tasks.watch", ignore_result=True)
+def watch(datacenter: str | None = None, **_: object) -> int:
+    """Look at the fingerprints that are due, in one datacenter or in all."""
+    return services.look(datacenter)

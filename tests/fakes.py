@@ -1,0 +1,90 @@
+"""An engine over rows in memory, for tests of what the platform does with measurements."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2s
+from statistics import fmean
+from typing import Any
+
+from execution_engine.engines.protocol import Measured, Part, ScanReport, Table, Wanted, failed
+from execution_engine.metrics.sample import Sample
+from execution_engine.outcome import Failure, Reason
+
+Row = Mapping[str, Any]
+
+
+def rows(count: int, start: int = 0) -> list[Row]:
+    """So many rows with the ids from ``start`` on."""
+    return [{"id": number, "fare": 10.0 + number % 5} for number in range(start, start + count)]
+
+
+@dataclass
+class FakeEngine:
+    """Tables by location, partitions by key; it counts what it is asked, and can be told to fail."""
+
+    name: str = "fake"
+    tables: dict[str, dict[str, list[Row]]] = field(default_factory=lambda: defaultdict(dict))
+    scans: list[tuple[str, tuple[str, ...] | None, tuple[str, ...]]] = field(default_factory=list)
+    failures: dict[str, Failure] = field(default_factory=dict)  # foreseen, by location
+    crashes: set[str] = field(default_factory=set)  # locations whose scan raises
+    while_reading: list[Any] = field(default_factory=list)  # called once each, in the middle of a scan
+
+    def write(self, location: str, key: str, data: list[Row]) -> None:
+        """Replace one partition."""
+        self.tables[location][key] = data
+
+    def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
+        self.scans.append((table.location, part.keys, tuple(sorted(item.spec.text for item in wanted))))
+        if table.location in self.crashes:
+            raise ConnectionError(f"{table.location} is not there")
+        fingerprint = self.fingerprint(table, part)
+        failure = self.failures.get(table.location)
+        found = self._rows(table, part)
+        if self.while_reading:
+            self.while_reading.pop(0)()
+        measured = {item.key: Measured(failure=failure) if failure else measure(item, found) for item in wanted}
+        return ScanReport(measured=measured, spark_jobs=1, seconds=0.0, fingerprint=fingerprint)
+
+    def fingerprint(self, table: Table, part: Part) -> str | None:
+        if table.storage == "sql":
+            return None
+        return blake2s(json.dumps(self._rows(table, part)).encode(), digest_size=16).hexdigest()
+
+    def partitions(self, table: Table) -> tuple[str, ...] | None:
+        return tuple(sorted(self.tables[table.location]))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _rows(self, table: Table, part: Part) -> list[Row]:
+        keys = self.tables[table.location] if part.keys is None else part.keys
+        return [row for key in keys for row in self.tables[table.location].get(key, ())]
+
+
+def measure(item: Wanted, found: Sequence[Row]) -> Measured:
+    """One metric over rows, told in Python."""
+    columns = item.spec.columns
+    keys = {tuple(str(row.get(column)) for column in columns) for row in found}
+    match item.spec.name:
+        case "row_count":
+            return Measured(value=float(len(found)))
+        case "distinct_count":
+            return Measured(value=float(len(keys)))
+        case "mean":
+            return Measured(value=fmean(row[columns[0]] for row in found) if found else None)
+        case "sample":
+            sample = Sample(columns=columns, keys=tuple(sorted(keys)[:10]))
+            return Measured(value=float(len(sample.keys)), state=sample.to_bytes())
+        case "sample_found":
+            sample = Sample.from_bytes(item.inputs["sample"])
+            present = {tuple(str(row.get(column)) for column in sample.columns) for row in found}
+            return Measured(value=float(len(present & set(sample.keys))))
+        case "bloom_filter":
+            return Measured(value=float(len(keys)), state=json.dumps(sorted(keys)).encode())
+        case "keys_found":
+            shipped = {tuple(key) for key in json.loads(item.inputs["bloom_filter"])}
+            lost = sorted(keys - shipped)
+            return Measured(value=float(len(keys & shipped)), detail={"missing": len(lost), "lost": lost[:20]})
+    return failed(Reason.INVALID, f"the fake engine has no {item.spec.text}")

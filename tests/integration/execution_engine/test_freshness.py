@@ -1,0 +1,147 @@
+from datetime import timedelta
+
+import pytest
+
+from assay.catalog.services import record_completion
+from assay.models import Category, Dataset, DataTest
+from execution_engine.models import Measurement, RunReason
+from execution_engine.services.derive_freshness import TIME_TO_COMPLETE
+from tests.factories import HOUR, DatasetFactory, DataTestFactory, LineageEdgeFactory, day
+from tests.fakes import rows
+from tests.integration.execution_engine.conftest import Loop
+
+MONDAY = day("2026-03-09")
+DUE = MONDAY.end + 6 * HOUR
+
+
+def fresh(dataset: Dataset, datacenter: str = "sea") -> DataTest:
+    return DataTestFactory(
+        dataset=dataset,
+        name=f"freshness@{datacenter}",
+        datacenter=datacenter,
+        category=Category.FRESHNESS,
+        assertion="freshness(complete=0.99) < 6h",
+        origin="generated",
+    )
+
+
+def test_a_table_that_is_there_in_time_is_fresh_however_late_the_run_is(loop: Loop, trips: Dataset) -> None:
+    loop.write(trips, "2026-03-09", rows(100))
+    loop.at(DUE + timedelta(seconds=20))
+    run = loop.run(fresh(trips), MONDAY)
+    assert (run.outcome, run.value) == ("held", 0)
+
+
+def test_an_empty_window_is_as_late_as_the_look_at_it(loop: Loop, trips: Dataset) -> None:
+    loop.at(DUE)
+    data_test = fresh(trips)
+    run = loop.run(data_test, MONDAY)
+    assert (run.outcome, run.value) == ("broken", 6 * 3600)
+    loop.write(trips, "2026-03-09", rows(100))
+    loop.at(DUE + HOUR)
+    assert loop.run(data_test, MONDAY, RunReason.CHECK).outcome == "held"
+
+
+def test_an_early_trigger_on_part_of_the_data_gives_no_verdict(loop: Loop, trips: Dataset) -> None:
+    raw = DatasetFactory(name="events")
+    LineageEdgeFactory(upstream=raw, downstream=trips)
+    loop.write(raw, "2026-03-09", rows(100))
+    loop.write(trips, "2026-03-09", rows(40))
+    loop.at(MONDAY.end + HOUR)
+    data_test = fresh(trips)
+    early = loop.run(data_test, MONDAY, RunReason.TRIGGER)
+    loop.at(DUE)
+    late = loop.run(data_test, MONDAY, RunReason.SCHEDULE)
+    assert [(run.outcome, run.error_reason) for run in (early, late)] == [("error", "not due"), ("broken", "")]
+
+
+def test_a_window_is_not_complete_before_its_upstreams_are(loop: Loop, trips: Dataset) -> None:
+    raw = DatasetFactory(name="events")
+    LineageEdgeFactory(upstream=raw, downstream=trips)
+    loop.write(trips, "2026-03-09", rows(40))
+    loop.at(DUE)
+    assert loop.run(fresh(trips), MONDAY).outcome == "broken"
+
+
+def test_what_an_upstream_is_fed_by_counts_too(loop: Loop, trips: Dataset) -> None:
+    raw, staged = DatasetFactory(name="events"), DatasetFactory(name="staged")
+    LineageEdgeFactory(upstream=raw, downstream=staged)
+    LineageEdgeFactory(upstream=staged, downstream=trips)
+    loop.write(raw, "2026-03-09", rows(100))
+    loop.write(staged, "2026-03-09", rows(50))
+    loop.write(trips, "2026-03-09", rows(50))
+    loop.at(DUE)
+    data_test = fresh(trips)
+    assert loop.run(data_test, MONDAY).outcome == "broken"
+    loop.write(staged, "2026-03-09", rows(100))
+    loop.write(trips, "2026-03-09", rows(100))
+    assert loop.run(data_test, MONDAY, occasion="2").outcome == "held"
+
+
+def test_tables_that_feed_each_other_can_be_fresh(loop: Loop, trips: Dataset) -> None:
+    other = DatasetFactory(name="other")
+    LineageEdgeFactory(upstream=trips, downstream=other)
+    LineageEdgeFactory(upstream=other, downstream=trips)
+    for dataset in (trips, other):
+        loop.write(dataset, "2026-03-09", rows(10))
+    loop.at(DUE)
+    assert loop.run(fresh(trips), MONDAY).outcome == "held"
+
+
+def test_half_of_what_is_usual_on_that_weekday_is_complete(loop: Loop, trips: Dataset) -> None:
+    counts = DataTestFactory(dataset=trips, assertion="row_count() >= 0")
+    for key in ("2026-02-16", "2026-02-23", "2026-03-02"):
+        loop.write(trips, key, rows(100))
+        loop.run(counts, day(key))
+    data_test = fresh(trips)
+    loop.at(DUE)
+    loop.write(trips, "2026-03-09", rows(49))
+    assert loop.run(data_test, MONDAY).outcome == "broken"
+    loop.write(trips, "2026-03-09", rows(50))
+    assert loop.run(data_test, MONDAY, occasion="2").outcome == "held"
+
+
+def test_a_completion_event_outweighs_what_is_usual(loop: Loop, trips: Dataset) -> None:
+    counts = DataTestFactory(dataset=trips, assertion="row_count() >= 0")
+    for key in ("2026-02-16", "2026-02-23", "2026-03-02"):
+        loop.write(trips, key, rows(100))
+        loop.run(counts, day(key))
+    loop.write(trips, "2026-03-09", rows(10))
+    record_completion(dataset=trips, datacenter="sea", window=MONDAY, pipeline="load", now=MONDAY.end)
+    loop.at(DUE)
+    assert loop.run(fresh(trips), MONDAY).outcome == "held"
+
+
+def test_a_replica_is_complete_against_home(loop: Loop) -> None:
+    trips = DatasetFactory(name="trips", datacenters=("sea", "phx"), freshness_sla=6 * HOUR)
+    loop.write(trips, "2026-03-09", rows(100))
+    loop.write(trips, "2026-03-09", rows(90), datacenter="phx")
+    loop.at(DUE)
+    data_test = fresh(trips, "phx")
+    assert loop.run(data_test, MONDAY).outcome == "broken"
+    loop.write(trips, "2026-03-09", rows(99), datacenter="phx")
+    assert loop.run(data_test, MONDAY, occasion="2").outcome == "held"
+
+
+@pytest.mark.parametrize(("has_completeness", "outcome"), [(True, "held"), (False, "broken")])
+def test_later_loss_is_for_the_completeness_test_where_there_is_one(
+    loop: Loop, trips: Dataset, has_completeness: bool, outcome: str
+) -> None:
+    if has_completeness:
+        DataTestFactory(dataset=trips, category=Category.COMPLETENESS)
+    loop.write(trips, "2026-03-09", rows(100))
+    loop.at(DUE)
+    data_test = fresh(trips)
+    loop.run(data_test, MONDAY)
+    loop.write(trips, "2026-03-09", [])
+    loop.at(DUE + HOUR)
+    assert loop.run(data_test, MONDAY, RunReason.CHECK).outcome == outcome
+
+
+def test_how_long_a_window_took_is_measured_once(loop: Loop, trips: Dataset) -> None:
+    loop.write(trips, "2026-03-09", rows(100))
+    data_test = fresh(trips)
+    for hours in (2, 7):
+        loop.at(MONDAY.end + hours * HOUR)
+        loop.run(data_test, MONDAY, occasion=str(hours))
+    assert Measurement.objects.get(spec_text=TIME_TO_COMPLETE.text).value == 2 * 3600

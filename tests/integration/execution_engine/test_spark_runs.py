@@ -1,0 +1,93 @@
+"""The engine's stages over real files, read by Spark."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assay import clock
+from assay.models import Dataset
+from execution_engine import storage
+from execution_engine.engines.spark import SparkEngine
+from execution_engine.models import RunReason, Scan
+from tests.factories import NOW, DatasetFactory, DataTestFactory, day
+from tests.fakes import FakeEngine
+from tests.integration.execution_engine.conftest import Loop
+
+MONDAY = day("2026-03-09")
+
+
+@pytest.fixture
+def spark(db: None, spark_engine: SparkEngine) -> Iterator[Loop]:
+    clock.simulate(NOW)
+    with storage.using(spark_engine):
+        yield Loop(lake=FakeEngine())
+
+
+def table(folder: Path, name: str, *datacenters: str) -> Dataset:
+    dataset = DatasetFactory(name=name, datacenters=datacenters or ("sea",))
+    for replica in dataset.replicas.all():
+        replica.location = str(folder / replica.datacenter / name)
+        replica.save()
+    return dataset
+
+
+def write(dataset: Dataset, ids: list[int], datacenter: str = "sea") -> None:
+    part = Path(dataset.replicas.get(datacenter=datacenter).location) / "datestr=2026-03-09"
+    part.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"id": ids, "fare": [float(number) for number in ids]}), part / "part-0.parquet")
+
+
+def test_standard_ratios_are_read_from_files_in_one_scan_each(spark: Loop, tmp_path: Path) -> None:
+    raw, trips = table(tmp_path, "events"), table(tmp_path, "trips")
+    write(raw, list(range(100)))
+    write(trips, [*range(98), 0])
+    complete = "row_count() / row_count(dataset='raw.events') between 0.99 and 1.01"
+    unique = "1 - distinct_count(id) / row_count() <= 0.001"
+    asked = [spark.request(DataTestFactory(dataset=trips, assertion=text), MONDAY) for text in (complete, unique)]
+    spark.drain()
+    for run in asked:
+        run.refresh_from_db()
+    assert [(run.outcome, round(run.value, 4)) for run in asked] == [("held", 0.99), ("broken", 0.0101)]
+    assert Scan.objects.count() == 2
+
+
+def test_a_lost_key_is_named(spark: Loop, tmp_path: Path) -> None:
+    trips = table(tmp_path, "trips", "sea", "phx")
+    write(trips, list(range(100)))
+    write(trips, list(range(99)), "phx")
+    assertion = "keys_found(id, datacenter='phx') / distinct_count(id) >= 0.999"
+    run = spark.run(DataTestFactory(dataset=trips, assertion=assertion), MONDAY)
+    assert (run.outcome, run.value) == ("broken", 0.99)
+    assert run.findings["keys_found(id, datacenter='phx')"]["lost"] == [{"id": "99"}]
+
+
+def test_a_query_reads_the_tables_it_names(spark: Loop, tmp_path: Path) -> None:
+    raw, trips = table(tmp_path, "events"), table(tmp_path, "trips")
+    write(raw, [1, 2, 3])
+    write(trips, [1, 2])
+    missing = (
+        "select count(*) from events e left anti join raw.trips t on e.id = t.id where datestr = '{window.start:date}'"
+    )
+    run = spark.run(DataTestFactory(dataset=trips, assertion=f'query("{missing}") = 0'), MONDAY)
+    assert (run.outcome, run.value) == ("broken", 1)
+
+
+def test_a_rewritten_file_is_read_again_and_an_unchanged_one_is_not(spark: Loop, tmp_path: Path) -> None:
+    trips = table(tmp_path, "trips")
+    data_test = DataTestFactory(dataset=trips)
+    write(trips, list(range(120)))
+    spark.run(data_test, MONDAY)
+    unchanged = spark.run(data_test, MONDAY, RunReason.REVISION)
+    write(trips, list(range(20)))
+    rewritten = spark.run(data_test, MONDAY, RunReason.REVISION, "2")
+    assert [run.outcome for run in (unchanged, rewritten)] == ["held", "broken"]
+    assert [(scan.taken, scan.reused) for scan in Scan.objects.order_by("pk")] == [(1, 0), (0, 1), (1, 0)]
+
+
+def test_a_missing_table_is_an_error_that_says_where_it_was_looked_for(spark: Loop, tmp_path: Path) -> None:
+    run = spark.run(DataTestFactory(dataset=table(tmp_path, "trips")), MONDAY)
+    assert (run.outcome, run.error_reason) == ("error", "table cannot be read")
+    assert str(tmp_path) in run.sentence

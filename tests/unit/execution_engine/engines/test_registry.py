@@ -1,0 +1,17 @@
+import pytest
+
+from execution_engine.engines.registry import STORAGES, UnableToFindEngine, engine_for
+
+
+def test_every_storage_has_an_engine_and_the_lake_has_one_for_all() -> None:
+    assert {storage: engine_for(storage).name for storage in STORAGES} == {
+        "parquet": "spark",
+        "table": "spark",
+        "sql": "sql",
+    }
+    assert engine_for("parquet") is engine_for("table")
+
+
+def test_an_unknown_storage_is_refused() -> None:
+    with pytest.raises(UnableToFindEngine, match="parquet, table, sql"):
+        engine_for("tape")

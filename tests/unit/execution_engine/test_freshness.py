@@ -1,0 +1,81 @@
+from datetime import UTC, datetime, timedelta
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.windows import Granularity, Partitioning, Window
+from execution_engine.freshness import Supply, freshness_value, is_complete, is_covered, same_weekdays
+
+DAILY = Partitioning(granularity=Granularity.DAY, time_zone="Europe/Berlin")
+
+
+def complete(rows: float, **given: object) -> bool:
+    facts = {"share": 0.9, "supplies": (), "announced": False, "usual": (), "allow_empty": False} | given
+    return is_complete(rows, **facts)  # type: ignore[arg-type]
+
+
+def supply(rows: float, complete: bool = True) -> Supply:
+    return Supply(rows=rows, complete=complete)
+
+
+@pytest.mark.parametrize(
+    ("rows", "given", "expected"),
+    [
+        (1, {}, True),  # any rows, where nothing is known
+        (0, {}, False),
+        (0, {"allow_empty": True}, True),
+        (0, {"announced": True}, False),
+        (0, {"announced": True, "allow_empty": True}, True),
+        (0, {"supplies": [supply(0)]}, False),
+        (0, {"supplies": [supply(0)], "allow_empty": True}, True),
+        (90, {"supplies": [supply(100)]}, True),
+        (89, {"supplies": [supply(100)]}, False),
+        (500, {"supplies": [supply(100)]}, True),
+        (100, {"supplies": [supply(100, complete=False)]}, False),
+        (100, {"supplies": [supply(100), supply(200)]}, False),
+        (1, {"announced": True, "supplies": [supply(100)]}, False),  # an upstream says more than an event
+        (1, {"announced": True, "usual": [100, 100, 100]}, True),  # an event says more than what is usual
+        (50, {"usual": [90, 100, 110]}, True),
+        (49, {"usual": [90, 100, 110]}, False),
+        (1, {"usual": [100, 100]}, True),  # two are too few to say what is usual
+        (0, {"usual": [100, 100, 100], "allow_empty": True}, False),
+        (0, {"usual": [0, 0, 0], "allow_empty": True}, True),
+    ],
+)
+def test_when_a_window_is_complete(rows: float, given: dict[str, object], expected: bool) -> None:
+    assert complete(rows, **given) is expected
+
+
+@given(rows=st.integers(0, 1000), more=st.integers(0, 1000), upstream=st.integers(0, 1000))
+def test_more_rows_never_make_a_window_less_complete(rows: int, more: int, upstream: int) -> None:
+    assert complete(rows + more, supplies=[supply(upstream)]) >= complete(rows, supplies=[supply(upstream)])
+
+
+def test_an_incomplete_window_is_as_late_as_its_measurement() -> None:
+    end = datetime(2026, 3, 10, tzinfo=UTC)
+    late = {"measured_at": end + timedelta(hours=6), "window_end": end}
+    assert freshness_value(complete=False, **late) == 6 * 3600
+    assert freshness_value(complete=True, **late) == 0
+
+
+def test_events_cover_a_window_in_any_order_only_without_a_gap() -> None:
+    start = datetime(2026, 3, 9, tzinfo=UTC)
+    hours = [Window(start=start + timedelta(hours=h), end=start + timedelta(hours=h + 8)) for h in (0, 8, 16)]
+    day = Window(start=start, end=start + timedelta(days=1))
+    assert all(is_covered(day, order) for order in permutations(hours))
+    assert not any(is_covered(day, order) for order in permutations(hours, 2))
+    assert not is_covered(day, [])
+
+
+def test_the_same_weekday_is_found_across_a_change_of_clocks() -> None:
+    window = DAILY.window("2026-04-01")
+    keys = [DAILY.key(earlier) for earlier in same_weekdays(window, DAILY)]
+    assert keys == ["2026-03-25", "2026-03-18", "2026-03-11", "2026-03-04", "2026-02-25", "2026-02-18"]
+
+
+def test_a_month_is_compared_with_the_months_before() -> None:
+    monthly = Partitioning(granularity=Granularity.MONTH)
+    earlier = same_weekdays(monthly.window("2026-03"), monthly)
+    assert [monthly.key(window) for window in earlier[:2]] == ["2026-02", "2026-01"]

@@ -1,0 +1,104 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from assay.windows import Granularity, Partitioning, Window
+from execution_engine.schedules import (
+    BEGINNING,
+    Schedule,
+    Slot,
+    UnableToSchedule,
+    check_line,
+    due_slots,
+    first_slot,
+    moved_slot,
+    period,
+)
+
+BERLIN = Partitioning(granularity=Granularity.DAY, time_zone="Europe/Berlin")
+HOUR = timedelta(hours=1)
+NOW = datetime(2026, 3, 11, 12, tzinfo=UTC)  # a Wednesday
+
+
+def daily(line: str = "partition", **given: object) -> Schedule:
+    facts = {"whole_table": False, "partitioning": BERLIN, "time_zone": "Europe/Berlin", "freshness": 6 * HOUR} | given
+    return Schedule(line=line, **facts)  # type: ignore[arg-type]
+
+
+def local(month: int, day: int, hour: int = 0) -> datetime:
+    return datetime(2026, month, day, hour, tzinfo=BERLIN.zone)
+
+
+def upcoming(schedule: Schedule, slot: Slot, count: int) -> list[Slot]:
+    found = [slot]
+    while len(found) < count:
+        found.append(due_slots(schedule, found[-1], now=found[-1].due_at)[1])
+    return found
+
+
+def test_a_partition_is_due_when_its_freshness_sla_has_passed() -> None:
+    slot = first_slot(daily(), now=NOW)
+    assert (BERLIN.key(slot.window), slot.due_at) == ("2026-03-11", slot.window.end + 6 * HOUR)
+
+
+def test_every_partition_has_its_slot_across_a_change_of_clocks() -> None:
+    slots = upcoming(daily(), first_slot(daily(), now=local(3, 28)), 3)
+    assert [BERLIN.key(slot.window) for slot in slots] == ["2026-03-28", "2026-03-29", "2026-03-30"]
+    assert [slot.window.duration for slot in slots] == [24 * HOUR, 23 * HOUR, 24 * HOUR]
+
+
+def test_a_whole_table_is_tested_mondays_after_its_last_partition_is_due() -> None:
+    schedule = daily("weekly", whole_table=True, kept_from=local(1, 5))
+    slots = upcoming(schedule, first_slot(schedule, now=NOW), 2)
+    assert [slot.due_at for slot in slots] == [local(3, 16, 6), local(3, 23, 6)]
+    assert slots[0].window == Window(start=local(1, 5), end=local(3, 16))
+
+
+def test_a_whole_table_starts_with_its_first_whole_partition() -> None:
+    schedule = daily("weekly", whole_table=True, kept_from=local(1, 5, 7))
+    assert first_slot(schedule, now=NOW).window.start == local(1, 6)
+
+
+def test_a_table_without_partitions_is_tested_up_to_now() -> None:
+    schedule = daily("weekly", whole_table=True, partitioning=None)
+    slot = first_slot(schedule, now=NOW)
+    assert slot.window == Window(start=BEGINNING, end=slot.due_at)
+
+
+def test_after_an_outage_a_whole_table_is_tested_once() -> None:
+    schedule = daily("weekly", whole_table=True)
+    due, coming = due_slots(schedule, first_slot(schedule, now=NOW), now=NOW + timedelta(days=30))
+    assert ([slot.due_at for slot in due], coming.due_at) == ([local(4, 6, 6)], local(4, 13, 6))
+
+
+def test_a_cron_line_fires_in_local_time() -> None:
+    schedule = daily("0 8 * * *")
+    slots = upcoming(schedule, first_slot(schedule, now=local(3, 28)), 3)
+    assert [slot.due_at for slot in slots] == [local(3, 28, 8), local(3, 29, 8), local(3, 30, 8)]
+    assert [BERLIN.key(slot.window) for slot in slots] == ["2026-03-27", "2026-03-28", "2026-03-29"]
+
+
+def test_a_changed_sla_moves_the_due_time_of_the_window_that_is_next() -> None:
+    slot = moved_slot(daily(freshness=2 * HOUR), BERLIN.window("2026-03-10"), now=NOW)
+    assert (BERLIN.key(slot.window), slot.due_at) == ("2026-03-10", slot.window.end + 2 * HOUR)
+
+
+@pytest.mark.parametrize(
+    ("line", "granularity", "length"),
+    [
+        ("partition", Granularity.HOUR, HOUR),
+        ("partition", Granularity.DAY, 24 * HOUR),
+        ("weekly", Granularity.DAY, timedelta(days=7)),
+        ("weekly", None, timedelta(days=7)),
+        ("*/30 * * * *", Granularity.DAY, HOUR / 2),
+    ],
+)
+def test_the_period_of_a_schedule(line: str, granularity: Granularity | None, length: timedelta) -> None:
+    assert period(line, granularity) == length
+
+
+def test_a_schedule_that_cannot_be_read_is_refused() -> None:
+    for line in ("partition", "weekly", "0 6 * * MON"):
+        check_line(line)
+    with pytest.raises(UnableToSchedule, match="write 'partition', 'weekly' or a cron line"):
+        check_line("every day")
