@@ -26,7 +26,7 @@ def window_key(test: DataTest, window: Window) -> str:
 
 def evaluated(test: DataTest) -> QuerySet[Run]:
     """The runs of the newest revision that enter standings."""
-    found = Run.objects.filter(data_test=test, revision_id=test.revision_id, evaluated_at__isnull=False)
+    found = Run.objects.filter(data_test=test, revision=test.revision, evaluated_at__isnull=False)
     return found.exclude(reason=RunReason.BACKTEST).only(*COLUMNS, *MORE_COLUMNS)
 
 

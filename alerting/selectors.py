@@ -1,14 +1,19 @@
 """What alerting knows: verdicts, who can be reached, and how late a dataset usually is."""
 
 from datetime import datetime, timedelta
+from statistics import median
 
 from alerting.channels import channels
 from alerting.evidence import Evidence, due_at, evidence, runs_of
 from alerting.models import Standing
 from alerting.standing import Verdict, fold, unknown_after
 from alerting.streak import with_streak
-from assay.models import Category, DataTest, Scope
+from assay.models import Category, DataTest, LineageEdge, Scope
+from execution_engine.models import Measurement
 from execution_engine.selectors import period
+from execution_engine.services.derive_freshness import TIME_TO_COMPLETE
+
+USUAL_WINDOWS = 14
 
 
 def verdict_of(standing: Standing, test: DataTest, found: Evidence, now: datetime) -> Verdict:
@@ -44,6 +49,21 @@ def spoilt_place(test: DataTest, home: str) -> str:
     if test.spoils:
         return test.spoils
     return "" if test.datacenter == home else test.datacenter
+
+
+def usual_delay(dataset_id: int) -> timedelta:
+    """How long after its direct upstreams a dataset's windows are usually complete, by the last weeks."""
+    upstreams = LineageEdge.objects.filter(downstream=dataset_id).values_list("upstream", flat=True)
+    own = _usual_completion(dataset_id)
+    latest = max((_usual_completion(upstream) for upstream in upstreams), default=own)
+    return max(own - latest, timedelta())
+
+
+def _usual_completion(dataset_id: int) -> timedelta:
+    """The median time from a window's end to when it was found complete; zero where that is not known."""
+    rows = Measurement.objects.filter(dataset=dataset_id, spec_text=TIME_TO_COMPLETE.text, value__isnull=False)
+    values = list(rows.order_by("-window_start").values_list("value", flat=True)[:USUAL_WINDOWS])
+    return timedelta(seconds=median(value or 0.0 for value in values)) if values else timedelta()
 
 
 def is_reachable(recipient: str) -> bool:

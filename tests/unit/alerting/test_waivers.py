@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from assay.windows import Window
-from incident_manager.waivers import Judged, Kind, Scope, Waiver, covering, covers, waiver_end
+from alerting.waivers import Judged, Kind, Scope, Waiver, covering, covers, waiver_end
 
 NOW = datetime(2024, 3, 5, 6, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -1,0 +1,25 @@
+"""The ways to reach people. A new one is a file beside its siblings and one line in ``channels``."""
+
+from alerting.channels.base import Channel, Message, TransportError
+from alerting.channels.email import EmailChannel
+from alerting.channels.log import LogChannel
+from alerting.channels.webhook import WebhookChannel
+from assay.config import config
+
+__all__ = ["Channel", "Message", "TransportError", "channel", "channels"]
+
+
+def channels() -> tuple[Channel, ...]:
+    """The channels that the environment configures; the log always."""
+    conf = config()
+    found: list[Channel] = [LogChannel()]
+    if conf.email_url:
+        found.append(EmailChannel(url=conf.email_url, sender=conf.email_from))
+    if conf.webhook_url:
+        found.append(WebhookChannel(url=conf.webhook_url, secret=conf.webhook_secret.get_secret_value()))
+    return tuple(found)
+
+
+def channel(name: str) -> Channel | None:
+    """The configured channel with this name."""
+    return next((channel for channel in channels() if channel.name == name), None)

@@ -1,0 +1,65 @@
+"""Notices by email, through Django's SMTP backend."""
+
+from dataclasses import dataclass
+from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from django.core.mail import EmailMessage, get_connection
+
+from alerting.channels.base import Message, TransportError
+
+BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+TIMEOUT = 10  # seconds
+PORTS = {"smtp": 25, "smtps": 465}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmailChannel:
+    """Sends to recipients whose name is an address; ``url`` is smtp://, smtp://…?tls=true or smtps://."""
+
+    url: str
+    sender: str
+
+    name = "email"
+
+    def reaches(self, recipient: str) -> bool:
+        """Whether the recipient is an email address."""
+        return "@" in recipient
+
+    def send(self, message: Message) -> None:
+        """Hand the message to the server; a refusal in the 500s is permanent, all else is not."""
+        email = EmailMessage(
+            subject=message.subject,
+            body=message.body,
+            from_email=self.sender,
+            to=[message.recipient],
+            headers={"Message-ID": f"<{message.key}@assay>"},
+            connection=get_connection(BACKEND, **smtp_options(self.url)),
+        )
+        try:
+            email.send()
+        except SMTPRecipientsRefused as refused:
+            codes = [code for code, _ in refused.recipients.values()]
+            raise TransportError(f"refused: {refused}", permanent=all(500 <= code < 600 for code in codes)) from refused
+        except SMTPResponseException as error:
+            raise TransportError(str(error), permanent=500 <= error.smtp_code < 600) from error
+        except ValueError as error:  # a header that holds a line break: it will never go out
+            raise TransportError(str(error), permanent=True) from error
+        except (SMTPException, OSError) as error:
+            raise TransportError(f"{type(error).__name__}: {error}", permanent=False) from error
+
+
+def smtp_options(url: str) -> dict[str, Any]:
+    """What Django's backend takes, from a URL."""
+    parts = urlsplit(url)
+    secure = parts.scheme == "smtps"
+    return {
+        "host": parts.hostname or "localhost",
+        "port": parts.port or PORTS.get(parts.scheme, 25),
+        "username": unquote(parts.username or ""),
+        "password": unquote(parts.password or ""),
+        "use_ssl": secure,
+        "use_tls": not secure and parse_qs(parts.query).get("tls") == ["true"],
+        "timeout": TIMEOUT,
+    }

@@ -1,0 +1,29 @@
+"""What alerting does: standings judged, alerts decided, notices told."""
+
+from alerting.services.alerts import close_alert, open_alert, release_after, update_alert
+from alerting.services.checks import after_check, is_checked, last_cost
+from alerting.services.decide import decide_alert
+from alerting.services.gaps import report_gap
+from alerting.services.judge import adopt_run, age_standing, judge_run
+from alerting.services.notices import tell
+from alerting.services.send import send_due
+from alerting.services.waivers import end_waivers, waive
+
+__all__ = [
+    "adopt_run",
+    "after_check",
+    "age_standing",
+    "close_alert",
+    "decide_alert",
+    "end_waivers",
+    "is_checked",
+    "judge_run",
+    "last_cost",
+    "open_alert",
+    "release_after",
+    "report_gap",
+    "send_due",
+    "tell",
+    "update_alert",
+    "waive",
+]

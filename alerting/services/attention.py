@@ -1,0 +1,87 @@
+"""What a change of a standing asks of others: a closer watch over its data, and a word to who can mend it."""
+
+from datetime import datetime
+
+from alerting.audience import Audience, told_of_unknown
+from alerting.messages import unknown
+from alerting.models import Standing
+from alerting.notice_policy import Event
+from alerting.services.notices import tell
+from alerting.standing import State
+from assay.config import config
+from assay.models import Category, Dataset, DataTest
+from assay.windows import Window
+from execution_engine.models import Measurement
+from execution_engine.outcome import Reason
+from execution_engine.services import watch_window
+
+TROUBLED = (State.WARN.value, State.FAIL.value, State.UNKNOWN.value)
+BROKEN = (State.WARN.value, State.FAIL.value)
+
+
+def watch_closely(standing: Standing, test: DataTest, *, was: bool, now: datetime) -> None:
+    """Watch what the test reads closely while its window is in trouble, and as usual again after."""
+    is_now = standing.state in TROUBLED
+    if is_now == was:
+        return
+    read = _read_by(standing, test)
+    datasets = Dataset.objects.in_bulk({dataset_id for dataset_id, _, _ in read})
+    for dataset_id, datacenter, window in sorted(read, key=str):
+        if is_now or not _troubled_elsewhere(standing, dataset_id, datacenter, window):
+            dataset = datasets[dataset_id]
+            watch_window(dataset=dataset, datacenter=datacenter, window=window, closely=is_now, now=now)
+
+
+def _read_by(standing: Standing, test: DataTest) -> set[tuple[int, str, Window]]:
+    asked = Measurement.objects.filter(asks__run=standing.last_run_id)
+    places = asked.values_list("dataset_id", "datacenter", "window_start", "window_end").distinct()
+    found = {(dataset, place, Window(start=start, end=end)) for dataset, place, start, end in places}
+    return found or {(test.dataset_id, test.datacenter, standing.window)}
+
+
+def _troubled_elsewhere(standing: Standing, dataset_id: int, datacenter: str, window: Window) -> bool:
+    """Whether another test that is in trouble reads the same data."""
+    others = Standing.objects.filter(
+        state__in=TROUBLED,
+        last_run__asks__measurement__dataset=dataset_id,
+        last_run__asks__measurement__datacenter=datacenter,
+        last_run__asks__measurement__window_start=window.start,
+        last_run__asks__measurement__window_end=window.end,
+    )
+    return others.exclude(pk=standing.pk).exists()
+
+
+def note_unknown(standing: Standing, test: DataTest, *, was: str, now: datetime) -> None:
+    """Tell of a window that could not be judged: on-call of what passes, the owner of what the test is at fault for."""
+    if standing.state != State.UNKNOWN or was == State.UNKNOWN or standing.waiver_id is not None:
+        return
+    reason = Reason(standing.error_reason) if standing.error_reason else None
+    audience = told_of_unknown(reason, freshness_broken=_freshness_is_broken(standing, test))
+    if audience is Audience.NOBODY:
+        return
+    text = unknown(
+        dataset=test.dataset.full_name,
+        test=test.name,
+        window=standing.window,
+        since=standing.since,
+        reason=standing.sentence or (reason.value if reason else "no result yet"),
+    )
+    tell(
+        event=Event.UNKNOWN,
+        recipient=test.dataset.owner if audience is Audience.OWNER else config().on_call,
+        subject=text.title,
+        body=text.body,
+        facts={"dataset": test.dataset.full_name, "test": test.name, "window": standing.window.text},
+        key=f"standing:{standing.pk}:{standing.since:%Y%m%dT%H%M%S}",
+        now=now,
+    )
+
+
+def _freshness_is_broken(standing: Standing, test: DataTest) -> bool:
+    return Standing.objects.filter(
+        data_test__dataset=test.dataset_id,
+        data_test__category=Category.FRESHNESS,
+        state__in=BROKEN,
+        window_start__lt=standing.window_end,
+        window_end__gt=standing.window_start,
+    ).exists()

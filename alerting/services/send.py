@@ -1,0 +1,107 @@
+"""Send what is due: one message per recipient and channel, at least once, with the sending outside any transaction."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+import structlog
+
+from alerting.channels import Message, TransportError, channel
+from alerting.grouping import Group, group
+from alerting.messages import Message as Text
+from alerting.messages import digest
+from alerting.models import Notice
+from alerting.notice_policy import Event, PlannedNotice, Step
+from assay import clock
+from assay.flow import stage
+from assay.queue import UnableToFinish, claim, finish, in_transaction
+
+log = structlog.get_logger(__name__)
+
+MOST_FAILURES = 10
+FIRST_RETRY = timedelta(minutes=1)
+LONGEST_RETRY = timedelta(hours=1)
+LEASE = timedelta(minutes=10)  # a channel may take its time-out for every message of a batch
+BATCH = 40
+
+
+def send_due(limit: int = BATCH) -> int:
+    """Send the notices that are due, grouped; the number that were claimed."""
+    now = clock.now()
+    rows: list[Notice] = claim(stage("send"), now=now, limit=limit, lease=LEASE)
+    by_key = {row.key: row for row in rows}
+    for message in _grouped(rows):
+        _send(message, [by_key[notice.key] for notice in message.notices], now)
+    return len(rows)
+
+
+def _grouped(rows: Iterable[Notice]) -> list[Group]:
+    """First tries due at one instant go out together; what failed before goes out alone, under its own key."""
+    batches: dict[tuple[datetime, str], list[PlannedNotice]] = defaultdict(list)
+    for row in rows:
+        batches[row.due_at, row.key if row.failures else ""].append(_planned(row))
+    return [message for batch in batches.values() for message in group(batch)]
+
+
+def _planned(row: Notice) -> PlannedNotice:
+    return PlannedNotice(
+        key=row.key,
+        event=Event(row.event),
+        recipient=row.recipient,
+        channel=row.channel,
+        due_at=row.due_at,
+        step=Step.SEND,
+    )
+
+
+def _send(message: Group, rows: Sequence[Notice], now: datetime) -> None:
+    error = deliver(message, rows)
+    try:
+        in_transaction(lambda: _settle(rows, error, now))
+    except UnableToFinish as lost:
+        log.warning("lease lost", stage="send", key=message.key, why=str(lost))
+
+
+def deliver(message: Group, rows: Sequence[Notice]) -> TransportError | None:
+    """Hand a group to its channel; the error, if it was not delivered."""
+    through = channel(message.channel)
+    if through is None:
+        return TransportError(f"channel {message.channel!r} is not configured any more", permanent=True)
+    text = digest([Text(title=row.subject, body=row.body) for row in rows])
+    try:
+        through.send(
+            Message(
+                key=message.key,
+                recipient=message.recipient,
+                subject=text.title,
+                body=text.body,
+                facts=tuple({"key": row.key, **row.facts} for row in rows),
+            )
+        )
+    except TransportError as error:
+        return error
+    return None
+
+
+def _settle(rows: Iterable[Notice], error: TransportError | None, now: datetime) -> None:
+    for row in rows:
+        if error is None:
+            finish(row, sent_at=now, settled_at=now, error="")
+        else:
+            _note_failure(row, error, now)
+
+
+def _note_failure(row: Notice, error: TransportError, now: datetime) -> None:
+    """Try again later, or give up: a settled notice without ``sent_at`` is a dead letter."""
+    failures = row.failures + 1
+    if error.permanent or failures >= MOST_FAILURES:
+        log.error("notice given up", key=row.key, error=str(error), failures=failures)
+        finish(row, failures=failures, error=str(error), settled_at=now)
+        return
+    finish(row, failures=failures, error=str(error), due_at=now + retry_after(failures))
+
+
+def retry_after(failures: int) -> timedelta:
+    """How long to wait after so many failures: a minute, doubled each time, at most an hour."""
+    factor: int = 2 ** min(failures - 1, 6)
+    return min(FIRST_RETRY * factor, LONGEST_RETRY)

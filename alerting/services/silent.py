@@ -1,0 +1,28 @@
+"""When an alert that is silent must be decided about again before its time."""
+
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from alerting.models import Alert, Standing
+from alerting.standing import State
+from assay.models import DataTest
+from execution_engine.outcome import Outcome
+
+
+def silent() -> QuerySet[Alert]:
+    """The open alerts that were told to nobody because of something else."""
+    return Alert.objects.filter(closed_at__isnull=True, told_at__isnull=True, inhibited_at__isnull=False)
+
+
+def decide_again(standing: Standing, test: DataTest, *, was: str, now: datetime) -> None:
+    """After a new result: its own alert if it is broken, and what waited for it once it warns no more."""
+    if standing.last_outcome == Outcome.BROKEN:
+        silent().filter(dataset=test.dataset_id, category=test.category).update(next_notice_at=now)
+    if was == State.WARN and standing.state != State.WARN:
+        decide_waiting(now)
+
+
+def decide_waiting(now: datetime) -> None:
+    """Decide again about what waits for a cause that may be about to fail."""
+    silent().filter(cause__isnull=True).update(next_notice_at=now)

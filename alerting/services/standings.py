@@ -1,0 +1,176 @@
+"""Fold a window's evidence into its standing, and write a flip where its state or waiver changes."""
+
+from datetime import datetime
+
+from alerting.evidence import Evidence, due_at, evidence, runs_of, window_key
+from alerting.models import Flip, Standing, Waiver
+from alerting.selectors import verdict_of
+from alerting.services.attention import note_unknown, watch_closely
+from alerting.services.checks import check_terms
+from alerting.services.silent import decide_again
+from alerting.standing import State, Verdict
+from alerting.waivers import Judged, Kind, covering
+from alerting.waivers import Scope as Reach
+from alerting.waivers import Waiver as Waived
+from assay.models import DataTest, Scope
+from assay.windows import Window
+from execution_engine.models import Run
+from execution_engine.outcome import Outcome
+
+KEPT = frozenset({State.PASS.value, State.WARN.value, State.FAIL.value})
+TROUBLED = frozenset({State.WARN.value, State.FAIL.value, State.UNKNOWN.value})
+
+
+def judge_window(test: DataTest, window: Window, now: datetime) -> Standing | None:
+    """The standing of a window after all that is known of it; None while nothing counts yet."""
+    standing = locked(test, window)
+    found = evidence(runs_of(test, window))
+    if standing is None:
+        if not found.runs:
+            return None
+        standing = create(test, window, due=due_at(test, window, found.runs), now=now)
+    refold(standing, test, found, now)
+    return standing
+
+
+def locked(test: DataTest, window: Window) -> Standing | None:
+    """The standing of a window, locked until the transaction ends."""
+    rows = Standing.objects.select_for_update().select_related("waiver")
+    return rows.filter(data_test=test, window_key=window_key(test, window)).first()
+
+
+def create(test: DataTest, window: Window, *, due: datetime | None, now: datetime) -> Standing:
+    """A new standing, PENDING; or the one that another worker was first to create."""
+    assert test.revision is not None
+    standing, _ = Standing.objects.get_or_create(
+        data_test=test,
+        window_key=window_key(test, window),
+        defaults={
+            "window_start": window.start,
+            "window_end": window.end,
+            "revision": test.revision,
+            "since": now,
+            "due_at": due or now,
+        },
+    )
+    return standing
+
+
+def refold(standing: Standing, test: DataTest, found: Evidence, now: datetime) -> None:
+    """Bring a standing up to what its evidence says at ``now``.
+
+    A standing of an older revision stays until a run of the newest has held or broken: an error changes nothing.
+    """
+    if standing.revision_id != test.revision_id:
+        if standing.state in KEPT and not found.judged:
+            return
+        standing.streak_at = None
+    verdict = verdict_of(standing, test, found, now)
+    waiver = waiver_of(standing, test, verdict, found)
+    end_held_waivers(test, standing, verdict, found)
+    write(standing, test, verdict, waiver, found, now)
+
+
+def waiver_of(standing: Standing, test: DataTest, verdict: Verdict, found: Evidence) -> Waiver | None:
+    """The waiver that covers the latest result, if that is broken."""
+    if verdict.outcome is not Outcome.BROKEN or verdict.measured_at is None:
+        return None
+    rows = {row.pk: row for row in Waiver.objects.filter(data_test=test, revision=test.revision)}
+    result = Judged(
+        test_id=test.pk,
+        revision=test.revision_id or 0,
+        window=standing.window,
+        measured_at=verdict.measured_at,
+        excess=verdict.excess,
+        held_at=found.held_at,
+    )
+    cover = covering((_as_said(row, test, standing) for row in rows.values()), result)
+    return rows[cover.id] if cover else None
+
+
+def _as_said(row: Waiver, test: DataTest, standing: Standing) -> Waived:
+    window = standing.window if test.scope == Scope.TABLE else row.window  # the window of a whole table moves
+    return Waived(
+        id=row.pk,
+        kind=Kind(row.kind),
+        test_id=row.data_test_id,
+        revision=row.revision_id,
+        made_at=row.starts_at,
+        excesses={window: row.excess},
+        scope=Reach.TEST if row.ends_at else Reach.WINDOW,
+        ends_at=row.ends_at,
+    )
+
+
+def end_held_waivers(test: DataTest, standing: Standing, verdict: Verdict, found: Evidence) -> None:
+    """Mark the end of a window's own waiver once the window has held."""
+    if standing.waiver_id is None or verdict.outcome is not Outcome.HELD:
+        return
+    own = Waiver.objects.filter(pk=standing.waiver_id, ends_at__isnull=True, starts_at__lt=found.held_at)
+    own.update(ended_at=verdict.measured_at)
+
+
+def write(
+    standing: Standing, test: DataTest, verdict: Verdict, waiver: Waiver | None, found: Evidence, now: datetime
+) -> None:
+    """Write the standing, and whatever follows from its change."""
+    before = (standing.state, standing.waiver_id is not None)
+    told = found.run(verdict.run_id)
+    newest = found.newest
+    moved = _moved(test, standing, newest)
+    changes = {
+        "revision_id": test.revision_id,
+        "state": verdict.state.value,
+        "since": verdict.since or (standing.since if verdict.state == standing.state else now),
+        "due_at": due_at(test, standing.window, found.runs) or standing.due_at,
+        "broken_since": verdict.t0,
+        "streak_at": standing.streak_at,
+        "last_run_id": newest.pk if newest else None,
+        "last_outcome": verdict.outcome.value if verdict.outcome else "",
+        "error_reason": verdict.reason.value if verdict.reason else "",
+        "value": verdict.value,
+        "excess": verdict.excess,
+        "sentence": told.sentence if told else "",
+        "waiver_id": waiver.pk if waiver else None,
+        "next_age_at": _next_age(verdict, waiver, now),
+        **moved,
+        **check_terms(standing, test, verdict, waived=waiver is not None, now=now),
+    }
+    Standing.objects.filter(pk=standing.pk).update(**changes)
+    for name, value in changes.items():
+        setattr(standing, name, value)
+    changed = before != (standing.state, standing.waiver_id is not None)
+    if changed or (moved and standing.state == State.FAIL):
+        flip(standing, before[0], now)
+    decide_again(standing, test, was=before[0], now=now)
+    if changed:
+        watch_closely(standing, test, was=before[0] in TROUBLED, now=now)
+        note_unknown(standing, test, was=before[0], now=now)
+
+
+def _moved(test: DataTest, standing: Standing, newest: Run | None) -> dict[str, datetime]:
+    """The new window of a whole table, where its newest run had another."""
+    if test.scope != Scope.TABLE or newest is None or newest.window == standing.window:
+        return {}
+    return {"window_start": newest.window_start, "window_end": newest.window_end}
+
+
+def _next_age(verdict: Verdict, waiver: Waiver | None, now: datetime) -> datetime | None:
+    instants = [verdict.next_change_at, waiver.ends_at if waiver else None]
+    return min((at for at in instants if at is not None and at > now), default=None)
+
+
+def flip(standing: Standing, old: str, now: datetime) -> Flip:
+    """A row for the incident manager: the state or the waiver has changed."""
+    return Flip.objects.create(
+        standing=standing,
+        data_test_id=standing.data_test_id,
+        revision_id=standing.revision_id,
+        run_id=standing.last_run_id,
+        window_start=standing.window_start,
+        window_end=standing.window_end,
+        old=old,
+        new=standing.state,
+        waived=standing.waiver_id is not None,
+        at=now,
+    )

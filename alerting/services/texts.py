@@ -1,0 +1,110 @@
+"""What the notices of an alert say, from the rows that it stands on."""
+
+from datetime import datetime
+from typing import Any
+
+from alerting.messages import (
+    BrokenWindow,
+    IncidentText,
+    InhibitedAlert,
+    Message,
+    downstream,
+    opened,
+    recovered,
+    withdrawn,
+)
+from alerting.models import Alert, Standing
+from alerting.notice_policy import Event
+from alerting.standing import State
+from assay.catalog.selectors import downstreams
+from assay.config import config
+
+
+def text_of(alert: Alert) -> IncidentText:
+    """What is known of an alert now; once closed, without the windows that are right again."""
+    dataset = alert.dataset
+    return IncidentText(
+        dataset=dataset.full_name,
+        category=alert.category,
+        tier=dataset.tier,
+        owner=alert.owner,
+        failed_at=alert.opened_at,
+        windows=tuple(_window(row) for row in failing(alert)),
+        inhibited=tuple(_inhibited(effect) for effect in effects(alert)),
+        eta=alert.eta,
+        url=f"{config().public_url}/datasets/{dataset.full_name}/",
+    )
+
+
+def message(event: Event, text: IncidentText, *, recipient: str, alert: Alert, now: datetime) -> Message:
+    """The text of one event for one recipient."""
+    if event is Event.DOWNSTREAM:
+        theirs = [d.full_name for d in downstreams(alert.dataset) if d.owner == recipient]
+        return downstream(text, downstreams=theirs)
+    if event is Event.RECOVERED:
+        return recovered(text, resolved_at=now)
+    if event is Event.WITHDRAWN:
+        return withdrawn(text, withdrawn_at=now)
+    return opened(text)
+
+
+def facts_of(alert: Alert, event: Event, text: IncidentText) -> dict[str, Any]:
+    """What a machine reads of a notice."""
+    return {
+        "event": event.value,
+        "alert": alert.pk,
+        "dataset": text.dataset,
+        "category": text.category,
+        "tier": text.tier,
+        "failed_at": text.failed_at.isoformat(),
+        "eta": text.eta.isoformat() if text.eta else None,
+        "windows": [window.window.text for window in text.windows],
+        "inhibited": [f"{effect.dataset} {effect.category}" for effect in text.inhibited],
+        "url": text.url,
+    }
+
+
+def failing(alert: Alert) -> list[Standing]:
+    """The standings that an alert stands on, oldest window first."""
+    rows = Standing.objects.filter(
+        data_test__dataset=alert.dataset_id,
+        data_test__category=alert.category,
+        data_test__retired_at__isnull=True,
+        state=State.FAIL.value,
+        waiver__isnull=True,
+    )
+    return list(rows.select_related("data_test", "revision", "last_run").order_by("window_start", "pk"))
+
+
+def effects(alert: Alert) -> list[Alert]:
+    """The open alerts that stay silent because of this one."""
+    found = Alert.objects.filter(cause=alert, closed_at__isnull=True, inhibited_at__isnull=False)
+    return list(found.select_related("dataset").order_by("pk"))
+
+
+def _window(row: Standing) -> BrokenWindow:
+    return BrokenWindow(
+        test=row.data_test.name,
+        assertion=row.revision.assertion,
+        window=row.window,
+        value=row.sentence or f"{row.value}",
+        datacenter=row.data_test.spoilt_datacenter,
+        lost_keys=lost_keys(row),
+    )
+
+
+def _inhibited(effect: Alert) -> InhibitedAlert:
+    rows = failing(effect)
+    lost = [keys for row in rows if (keys := lost_keys(row)) is not None]
+    return InhibitedAlert(
+        dataset=effect.dataset.full_name,
+        category=effect.category,
+        value="; ".join(row.sentence or f"{row.value}" for row in rows[:3]),
+        lost_keys=sum(lost) if lost else None,
+    )
+
+
+def lost_keys(row: Standing) -> int | None:
+    """How many keys the newest run found missing, where its metric counts them."""
+    found = row.last_run.findings.get("lost_keys") if row.last_run else None
+    return int(found) if isinstance(found, int | float) else None

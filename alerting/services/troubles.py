@@ -1,0 +1,96 @@
+"""What is broken around an alert, in the terms that inhibition decides by."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime
+
+from alerting.causes import Spot, Trouble
+from alerting.models import Alert, Standing
+from alerting.selectors import spoilt_place
+from alerting.standing import State
+from assay.catalog.selectors import upstream_map
+from assay.models import Replica
+from execution_engine.outcome import Outcome
+
+Place = tuple[int, str]  # dataset id and category
+
+
+@dataclass(frozen=True, kw_only=True)
+class Around:
+    """The troubles of a dataset and of all its upstreams, and the lineage between them."""
+
+    troubles: dict[Place, Trouble]
+    standings: dict[Place, list[Standing]]
+    alerts: dict[Place, Alert]
+    upstreams: dict[str, frozenset[str]]
+
+    def place(self, trouble_id: int | None) -> Place | None:
+        """Where a trouble is."""
+        return next((place for place, trouble in self.troubles.items() if trouble.id == trouble_id), None)
+
+    def alert(self, trouble_id: int | None) -> Alert | None:
+        """The open alert of a trouble, once it has failed."""
+        place = self.place(trouble_id)
+        return self.alerts.get(place) if place else None
+
+
+def around(dataset_id: int) -> Around:
+    """Everything un-waived that is WARN or FAIL in a dataset or upstream of it."""
+    lineage = upstream_map()
+    reached = _closure(dataset_id, lineage)
+    standings = _broken(reached)
+    alerts = {
+        (alert.dataset_id, alert.category): alert
+        for alert in Alert.objects.filter(dataset__in=reached, closed_at__isnull=True)
+    }
+    homes = dict(Replica.objects.filter(dataset__in=reached, position=0).values_list("dataset_id", "datacenter"))
+    troubles = {
+        place: _trouble(number, place, rows, homes.get(place[0], ""), alerts.get(place))
+        for number, (place, rows) in enumerate(sorted(standings.items()))
+    }
+    upstreams = {str(id_): frozenset(map(str, lineage.get(id_, ()))) for id_ in reached}
+    return Around(troubles=troubles, standings=standings, alerts=alerts, upstreams=upstreams)
+
+
+def _closure(dataset_id: int, lineage: dict[int, tuple[int, ...]]) -> set[int]:
+    found, edge = {dataset_id}, [dataset_id]
+    while edge:
+        edge = [up for id_ in edge for up in lineage.get(id_, ()) if up not in found]
+        found.update(edge)
+    return found
+
+
+def _broken(datasets: set[int]) -> dict[Place, list[Standing]]:
+    rows = Standing.objects.filter(
+        data_test__dataset__in=datasets,
+        data_test__retired_at__isnull=True,
+        state__in=(State.WARN.value, State.FAIL.value),
+        waiver__isnull=True,
+    )
+    found: dict[Place, list[Standing]] = defaultdict(list)
+    for row in rows.select_related("data_test__dataset", "revision", "last_run").order_by("window_start", "pk"):
+        found[row.data_test.dataset_id, row.data_test.category].append(row)
+    return dict(found)
+
+
+def _trouble(number: int, place: Place, rows: list[Standing], home: str, alert: Alert | None) -> Trouble:
+    failed = [row.since for row in rows if row.state == State.FAIL]
+    return Trouble(
+        id=number,
+        dataset=str(place[0]),
+        category=place[1],
+        spots=tuple(_spot(row, home) for row in rows),
+        since=min(row.broken_since or row.since for row in rows),
+        failed_at=min(failed, default=None),
+        eta=alert.eta if alert else None,
+    )
+
+
+def _spot(row: Standing, home: str) -> Spot:
+    return Spot(window=row.window, datacenter=spoilt_place(row.data_test, home) or None)
+
+
+def measured_at(rows: list[Standing], otherwise: datetime) -> datetime:
+    """When the latest broken result among the standings was measured."""
+    runs = [row.last_run for row in rows if row.last_run is not None and row.last_run.outcome == Outcome.BROKEN]
+    return max((run.measured_at for run in runs if run.measured_at is not None), default=otherwise)

@@ -1,0 +1,90 @@
+"""``assay gate``: may a pipeline read these datasets?"""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+from rich.console import Console
+
+from assay import clock
+from assay.catalog.asked import asked_window, latest_ended
+from assay.catalog.selectors import by_name
+from assay.commands import Command as Base
+from assay.commands import UnableToRun
+from assay.config import config
+from assay.drain import drain
+from assay.exit_codes import ExitCode, FailOn
+from assay.models import Dataset
+from assay.windows import UnableToReadWindow, Window
+from incident_manager.gate import STRICTNESS, Decision, GateAnswer
+from incident_manager.services.gates import gate
+
+CODES = {Decision.ALLOW: ExitCode.HELD, Decision.WARN: ExitCode.WARNED, Decision.BLOCK: ExitCode.FAILED}
+
+
+class Command(Base):
+    """The gate, as a pipeline's shell step asks it."""
+
+    help = "Say whether a pipeline may read datasets over a window: exit 0 allow, 2 warn, 1 block, 3 could not ask."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """What is about to be read, where."""
+        parser.add_argument("datasets", nargs="+", help="full names, such as raw.trips")
+        parser.add_argument("--window", help="a partition key, or START/END in ISO 8601 (default: the last one ended)")
+        parser.add_argument("--datacenter", default="", help="where it is read (default: home)")
+        parser.add_argument("--pipeline", default="", help="the name of the pipeline that asks")
+        parser.add_argument(
+            "--fail-on", choices=FailOn.CHOICES, default="warn", help="from which answer on to exit > 0"
+        )
+
+    def answer(self, **options: Any) -> tuple[ExitCode, Any]:
+        """The decision and every reason."""
+        datasets = [_dataset(name) for name in options["datasets"]]
+        asked = [(dataset, _window(dataset, options["window"])) for dataset in datasets]
+        answer = _ask(asked, options["datacenter"], options["pipeline"])
+        if not config().broker_url and drain():
+            answer = _ask(asked, options["datacenter"], options["pipeline"])  # what had no verdict was tested just now
+        reasons = [
+            {
+                "decision": each.decision,
+                "dataset": each.dataset,
+                "window": each.window.text,
+                "test": each.test,
+                "incident": each.incident_id,
+                "text": each.text,
+            }
+            for each in answer.reasons
+        ]
+        code = FailOn.apply(CODES[answer.decision], options["fail_on"])
+        return code, {"decision": answer.decision, "reasons": reasons}
+
+    def show(self, console: Console, result: Any) -> None:
+        """The decision, then a line per reason."""
+        console.print(f"[bold]{result['decision']}[/bold]")
+        for each in result["reasons"]:
+            console.print(f"  {each['decision']}: {each['dataset']} {each['window']}: {each['text']}", soft_wrap=True)
+
+
+def _dataset(name: str) -> Dataset:
+    if (dataset := by_name(name)) is None:
+        raise UnableToRun(f"the catalog has no dataset {name!r}; `assay sync` reads it")
+    return dataset
+
+
+def _window(dataset: Dataset, text: str | None) -> Window:
+    try:
+        return asked_window(dataset, text) if text else latest_ended(dataset, clock.now())
+    except UnableToReadWindow as error:
+        raise UnableToRun(str(error)) from None
+
+
+def _ask(asked: list[tuple[Dataset, Window]], datacenter: str, pipeline: str) -> GateAnswer:
+    """One answer for all: a key names another window in each dataset's own zone, so each is asked by itself."""
+    now = clock.now()
+    answers = [
+        gate(datasets=[dataset], window=window, datacenter=datacenter, pipeline=pipeline, now=now)
+        for dataset, window in asked
+    ]
+    strictest = max(answers, key=lambda answer: STRICTNESS[answer.decision])
+    return GateAnswer(
+        decision=strictest.decision, reasons=tuple(reason for answer in answers for reason in answer.reasons)
+    )

@@ -1,0 +1,191 @@
+"""Users' reports: what is known already joins its incidents, the rest goes to the owner."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from alerting.notice_policy import Event
+from alerting.services import tell
+from assay.catalog.selectors import upstream_map
+from assay.models import Category, Dataset, DataTest, Scope, Severity
+from assay.queue import finish
+from assay.windows import Window
+from execution_engine.models import RunReason
+from execution_engine.services import request_run
+from incident_manager.coverage import split
+from incident_manager.models import Episode, Incident, Kind, Report, ReportState, Resolution, SpoiltWindow
+from incident_manager.services.incidents import resolve
+from incident_manager.services.timeline import note
+
+TEAM_HEARS_AFTER = timedelta(days=7)
+WITHDRAWN_AFTER = timedelta(days=30)
+
+
+class UnableToDecide(ValueError):
+    """A report that this cannot be done to any more."""
+
+
+@transaction.atomic
+def report(
+    *, dataset: Dataset, window: Window, reporter: str, description: str, now: datetime, datacenter: str = ""
+) -> Report:
+    """The report: its known part joined to incidents, the rest a reported incident that its owner hears of."""
+    row = Report.objects.create(
+        dataset=dataset,
+        datacenter=datacenter,
+        reporter=reporter,
+        description=description,
+        window_start=window.start,
+        window_end=window.end,
+        created_at=now,
+    )
+    known = list(_known(dataset, window, datacenter))
+    parts = split(window, known)
+    row.joined.set(parts.covered)
+    for incident in Incident.objects.filter(pk__in=parts.covered):
+        note(incident, "report joined", now=now, actor=reporter, text=description)
+    if parts.uncovered:
+        row.incident = _open_reported(row, parts.uncovered, now)
+        row.next_step_at = now + TEAM_HEARS_AFTER
+        _tell(row, [dataset.owner], "Please confirm, reject or fix it.", "new", now)
+    else:
+        row.state, row.closed_at = ReportState.JOINED, now
+    row.save()
+    return row
+
+
+def _known(dataset: Dataset, window: Window, datacenter: str) -> Iterable[tuple[int, Window]]:
+    """The unhealed spoilt windows of the dataset and its upstreams, with their incidents."""
+    lineage = upstream_map()
+    found, edge = {dataset.pk}, [dataset.pk]
+    while edge:
+        edge = [up for id_ in edge for up in lineage.get(id_, ()) if up not in found]
+        found.update(edge)
+    rows = SpoiltWindow.objects.filter(
+        dataset__in=found,
+        incident__kind=Kind.DETECTED,
+        healed_at__isnull=True,
+        window_start__lt=window.end,
+        window_end__gt=window.start,
+    )
+    if datacenter:
+        rows = rows.filter(datacenter__in=("", datacenter))
+    return [(row.incident_id, row.window) for row in rows]
+
+
+def _open_reported(row: Report, windows: Iterable[Window], now: datetime) -> Incident:
+    dataset = row.dataset
+    incident = Incident.objects.create(
+        dataset=dataset,
+        category=Category.CUSTOM,
+        kind=Kind.REPORTED,
+        open_key=f"report:{row.pk}",
+        tier=dataset.tier,
+        owner=dataset.owner,
+        team=dataset.team,
+        detected_at=now,
+    )
+    Episode.objects.create(incident=incident, opened_at=now)
+    for window in windows:
+        SpoiltWindow.objects.create(
+            incident=incident,
+            dataset=dataset,
+            datacenter=row.datacenter,
+            severity=Severity.SOFT,  # hard once it is confirmed
+            window_start=window.start,
+            window_end=window.end,
+            spoilt_at=now,
+        )
+    note(incident, "reported", now=now, actor=row.reporter, text=row.description)
+    return incident
+
+
+@transaction.atomic
+def confirm_report(row: Report, *, author: str, now: datetime, offered: DataTest | None = None) -> Report:
+    """The report, confirmed: it blocks as hard. Once ``offered``, the missing test, holds, it is fixed."""
+    locked = _demand(row, ReportState.OPEN)
+    SpoiltWindow.objects.filter(incident=locked.incident).update(severity=Severity.HARD)
+    _decide(locked, ReportState.CONFIRMED, author, now)
+    if offered is not None:
+        offer(locked, offered, now=now)
+    return locked
+
+
+def offer(row: Report, test: DataTest, *, now: datetime) -> None:
+    """Name the test that was missing, and run it over what the report claims."""
+    row.offered = test
+    row.save(update_fields=["offered"])
+    partitioning = row.dataset.partitioning
+    windows = partitioning.between(partitioning.at(row.window_start).start, row.window_end) if partitioning else ()
+    for window in windows if test.scope == Scope.PARTITION else ():
+        request_run(data_test=test, window=window, reason=RunReason.MANUAL, occasion=f"report:{row.pk}", now=now)
+
+
+@transaction.atomic
+def reject_report(row: Report, *, author: str, now: datetime, reason: str = "") -> Report:
+    """The report, found wrong by the owner."""
+    locked = _demand(row, ReportState.OPEN, ReportState.CONFIRMED)
+    _decide(locked, ReportState.REJECTED, author, now)
+    _close(locked, Resolution.REJECTED, author, now, reason)
+    return locked
+
+
+@transaction.atomic
+def fix_report(row: Report, *, author: str, now: datetime) -> Report:
+    """The report, with its data repaired."""
+    locked = _demand(row, ReportState.OPEN, ReportState.CONFIRMED)
+    _decide(locked, ReportState.FIXED, author, now)
+    _close(locked, Resolution.FIXED, author, now)
+    return locked
+
+
+def remind_report(row: Report, now: datetime) -> None:
+    """After a week without a decision the team hears; after thirty days the report is withdrawn."""
+    if row.state != ReportState.OPEN:
+        finish(row, next_step_at=None)
+    elif now >= row.created_at + WITHDRAWN_AFTER:
+        row.state = ReportState.WITHDRAWN
+        _close(row, Resolution.WITHDRAWN, "assay", now, "nobody confirmed it")
+        finish(row, state=ReportState.WITHDRAWN, closed_at=now, next_step_at=None)
+    else:
+        _tell(row, [row.dataset.team or row.dataset.owner], "Nobody has answered it for a week.", "team", now)
+        finish(row, next_step_at=row.created_at + WITHDRAWN_AFTER)
+
+
+def _demand(row: Report, *states: ReportState) -> Report:
+    locked = Report.objects.select_for_update().get(pk=row.pk)
+    if locked.state not in states:
+        raise UnableToDecide(f"Report {row.pk} is {locked.state}: only {' or '.join(states)} ones can be decided so.")
+    return locked
+
+
+def _decide(row: Report, state: ReportState, author: str, now: datetime) -> None:
+    row.state, row.decided_at, row.decided_by, row.next_step_at = state, now, author, None
+    row.save(update_fields=["state", "decided_at", "decided_by", "next_step_at"])
+    _tell(row, [row.reporter], f"{author} says: {state.label.lower()}.", state.value, now)
+    if row.incident is not None:
+        note(row.incident, state.value, now=now, actor=author)
+
+
+def _close(row: Report, how: Resolution, author: str, now: datetime, text: str = "") -> None:
+    Report.objects.filter(pk=row.pk).update(closed_at=now)
+    if row.incident is not None:
+        SpoiltWindow.objects.filter(incident=row.incident, healed_at__isnull=True).update(healed_at=now, how=how)
+        resolve(row.incident, how, now=now, actor=author, text=text)
+
+
+def _tell(row: Report, recipients: Iterable[str], what: str, step: str, now: datetime) -> None:
+    subject = f"Report {row.pk} on {row.dataset.full_name}"
+    body = f"{row.reporter} reports of {row.dataset.full_name}, {row.window.text}:\n\n{row.description}\n\n{what}\n"
+    facts = {"report": row.pk, "dataset": row.dataset.full_name, "window": row.window.text, "state": row.state}
+    for recipient in recipients:
+        tell(
+            event=Event.REPORTED,
+            recipient=recipient,
+            subject=subject,
+            body=body,
+            facts=facts,
+            key=f"report:{row.pk}:{step}",
+            now=now,
+        )

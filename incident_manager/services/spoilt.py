@@ -1,0 +1,107 @@
+"""Spoilt windows: spoilt by a FAIL, healed when their own test holds, or as a user or a new revision says."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+
+from alerting.models import Flip, Standing
+from alerting.selectors import spoilt_place, verdict
+from alerting.standing import Verdict
+from assay.catalog.selectors import home
+from assay.models import Category, DataTest, Scope
+from assay.windows import Window
+from execution_engine.services import exclude_window, include_window
+from incident_manager.lifecycle import How, healing
+from incident_manager.models import Incident, Resolution, SpoiltWindow
+from incident_manager.services.incidents import incident_for, resolve_healed
+from incident_manager.services.timeline import note
+
+
+def spoilt_of(test: DataTest, window: Window | None) -> QuerySet[SpoiltWindow]:
+    """The unhealed windows of a test: the one asked for, or all (a whole table has one, which moves)."""
+    rows = SpoiltWindow.objects.filter(data_test=test, healed_at__isnull=True).select_related("incident", "dataset")
+    if window is None or test.scope == Scope.TABLE:
+        return rows
+    return rows.filter(window_start=window.start, window_end=window.end)
+
+
+def spoil(flip: Flip, standing: Standing, now: datetime) -> None:
+    """Write that a window is spoilt, in the incident that its FAIL opens or joins."""
+    test = standing.data_test
+    if spoilt_of(test, flip.window).exists():
+        return
+    incident = incident_for(test, failed_at=flip.at, now=now)
+    spoilt = SpoiltWindow.objects.create(
+        incident=incident,
+        dataset=test.dataset,
+        data_test=test,
+        datacenter=spoilt_place(test, home(test.dataset).datacenter),
+        severity=standing.revision.severity,
+        whole_table=test.scope == Scope.TABLE,
+        partitions=worst_partitions(standing),
+        window_start=flip.window_start,
+        window_end=flip.window_end,
+        spoilt_at=flip.at,
+    )
+    note(incident, "spoilt", now=now, text=f"{test.name} {spoilt.window.text}: {standing.sentence}")
+    if test.scope == Scope.PARTITION:
+        exclude_window(**_place(spoilt))
+
+
+def move(standing: Standing) -> None:
+    """Let the spoilt window of a whole table follow its newest run."""
+    rows = SpoiltWindow.objects.filter(data_test=standing.data_test_id, healed_at__isnull=True)
+    rows.update(
+        window_start=standing.window_start, window_end=standing.window_end, partitions=worst_partitions(standing)
+    )
+
+
+def worst_partitions(standing: Standing) -> list[list[str]]:
+    """The ranges that a whole-table test names as the worst, if its metric allows."""
+    found = standing.last_run.findings.get("partitions") if standing.last_run else None
+    return list(found) if isinstance(found, list) else []
+
+
+def heal_by_standing(flip: Flip, standing: Standing, now: datetime) -> None:
+    """Heal what the standing says is right again."""
+    spoilt = list(spoilt_of(standing.data_test, flip.window))
+    if not spoilt:
+        return
+    said = verdict(standing, standing.data_test, now)
+    for window in spoilt:
+        renewed = standing.revision.created_at > window.spoilt_at
+        how = healing(said, new_revision=renewed)
+        if how is not None:
+            heal([window], Resolution(_seen_how(how, said, standing.data_test).value), now=now)
+
+
+def _seen_how(how: How, said: Verdict, test: DataTest) -> How:
+    """A window that is found complete now holds by its data, not by the new revision that had it looked at."""
+    if how is How.REDEFINED and test.category == Category.FRESHNESS and said.value == 0:
+        return How.AUTO
+    return how
+
+
+def heal(windows: Iterable[SpoiltWindow], how: Resolution, *, now: datetime, actor: str = "assay") -> None:
+    """Write that windows are healed, and resolve the incidents that have none left."""
+    incidents: dict[int, Incident] = {}
+    for window in windows:
+        SpoiltWindow.objects.filter(pk=window.pk, healed_at__isnull=True).update(healed_at=now, how=how)
+        incidents[window.incident_id] = window.incident
+        note(window.incident, "healed", now=now, actor=actor, text=f"{window.window.text}: {how.label.lower()}")
+        if not window.whole_table:
+            include_window(**_place(window))
+    for incident in incidents.values():
+        resolve_healed(incident, now, actor=actor)
+
+
+def _place(window: SpoiltWindow) -> dict[str, Any]:
+    """What history operands leave out while the window is spoilt."""
+    return {
+        "dataset": window.dataset,
+        "datacenter": window.datacenter,
+        "window": window.window,
+        "holder": f"spoilt:{window.pk}",
+    }

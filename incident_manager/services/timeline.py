@@ -1,0 +1,12 @@
+"""An incident's timeline."""
+
+from datetime import datetime
+
+from incident_manager.models import Entry, Incident
+
+ASSAY = "assay"
+
+
+def note(incident: Incident, event: str, *, now: datetime, actor: str = ASSAY, text: str = "") -> None:
+    """Add one line to the timeline."""
+    Entry.objects.create(incident=incident, at=now, actor=actor, event=event, text=text)

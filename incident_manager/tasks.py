@@ -1,0 +1,36 @@
+"""The incident manager's stages as Celery tasks."""
+
+from celery import shared_task
+
+from assay.queue import work
+from incident_manager import services
+
+
+@shared_task(name="incident_manager.tasks.handle", ignore_result=True)
+def handle(**_: object) -> int:
+    """Open, heal and resolve by the flips of standings."""
+    return work("handle", services.handle_flip)
+
+
+@shared_task(name="incident_manager.tasks.check", ignore_result=True)
+def check(**_: object) -> int:
+    """Run windows in trouble again."""
+    return work("check", services.check_standing)
+
+
+@shared_task(name="incident_manager.tasks.follow", ignore_result=True)
+def follow(**_: object) -> int:
+    """Run what reads changed data again."""
+    return work("follow", services.follow_change)
+
+
+@shared_task(name="incident_manager.tasks.rejudge", ignore_result=True)
+def rejudge(**_: object) -> int:
+    """Judge windows in trouble by new revisions, and withdraw what retired tests had found."""
+    return work("rejudge", services.rejudge_revision)
+
+
+@shared_task(name="incident_manager.tasks.remind", ignore_result=True)
+def remind(**_: object) -> int:
+    """Take the next step of reports that nobody has answered."""
+    return work("remind", services.remind_report)
