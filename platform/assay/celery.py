@@ -1,15 +1,17 @@
 """The Celery application: messages are hints, the rows are the truth (``assay.flow``)."""
 
+import os
 from typing import Any
 
-from celery import Celery
+from celery import Celery, current_task
 
 from assay.config import config
 from assay.flow import STAGES, Stage
 
 CONFIG = config()
-VISIBILITY_TIMEOUT = CONFIG.broker_visibility_timeout
+HINT_SECONDS = 60  # an older hint tells nothing that the sweep has not told again
 
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "assay.settings")  # by which Celery knows to set Django up
 app = Celery("assay", broker=CONFIG.broker_url or "memory://")
 app.conf.update(
     accept_content=["json"],
@@ -21,22 +23,24 @@ app.conf.update(
     task_reject_on_worker_lost=False,
     worker_prefetch_multiplier=1,
     worker_enable_remote_control=False,
+    worker_hijack_root_logger=False,  # the logs are ours (assay.logs)
     worker_cancel_long_running_tasks_on_connection_loss=False,
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     broker_transport_options={
-        "visibility_timeout": VISIBILITY_TIMEOUT,
+        "visibility_timeout": CONFIG.broker_visibility_timeout,
         "unacked_restore_interval": 10,
         "unacked_restore_throttle": 1,
         "socket_timeout": 10,
         "socket_connect_timeout": 5,
         "socket_keepalive": True,
         "health_check_interval": 25,
+        "max_retries": 1,  # of whoever sends: a sweep that finds the broker away says so and comes again
     },
     task_publish_retry_policy={"max_retries": 2, "interval_max": 0.5},
     task_default_queue="assay",
     timezone="UTC",
-    imports=sorted({stage.task.rpartition(".")[0] for stage in STAGES}),
+    imports=["assay.sweep", *sorted({stage.task.rpartition(".")[0] for stage in STAGES})],
 )
 
 
@@ -49,4 +53,9 @@ def hint(stage: Stage, datacenter: str = "", **kwargs: Any) -> None:
     """Send "look now" for a stage."""
     if datacenter:
         kwargs["datacenter"] = datacenter
-    app.send_task(stage.task, kwargs=kwargs, queue=queue_name(stage, datacenter))
+    app.send_task(stage.task, kwargs=kwargs, queue=queue_name(stage, datacenter), expires=HINT_SECONDS)
+
+
+def worker_name() -> str:
+    """The node name of the worker that runs the current task; empty outside of workers."""
+    return str(current_task.request.hostname or "") if current_task else ""

@@ -17,6 +17,7 @@ class Config(BaseSettings):
     database_url: str = Field(default="", description="sqlite:///… or mysql://…; empty: SQLite inside the home folder")
     broker_url: str = Field(default="", description="redis://…; empty: no broker, the stages are drained in-process")
     broker_visibility_timeout: int = Field(default=900, description="Seconds before Redis redelivers a message")
+    lease_seconds: float = Field(default=60, ge=1, description="How long a worker that died keeps what it had claimed")
     state_store: Path | None = Field(default=None, description="Folder of large states; empty: inside the home folder")
     secret_key: SecretStr = Field(default=SecretStr(""), description="Empty: made once, kept in home")
     debug: bool = Field(default=False, description="Django's debug pages; never in service")

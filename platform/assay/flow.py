@@ -73,13 +73,6 @@ STAGES = (
     Stage(name="check", table="alerting.Standing", due="next_check_at", task="incident_manager.tasks.check"),
     Stage(name="follow", table="assay.DataChange", marker="followed_at", task="incident_manager.tasks.follow"),
     Stage(name="rejudge", table="assay.Revision", marker="rejudged_at", task="incident_manager.tasks.rejudge"),
-    Stage(
-        name="withdraw",
-        table="assay.DataTest",
-        after="retired_at",
-        marker="withdrawn_at",
-        task="incident_manager.tasks.withdraw",
-    ),
     Stage(name="remind", table="incident_manager.Report", due="next_step_at", task="incident_manager.tasks.remind"),
 )
 

@@ -1,22 +1,23 @@
 """Claim pending rows of a stage, work them one transaction each, and let nothing be finished under an old lease."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
 from django.apps import apps
 from django.db import OperationalError, connection, transaction
-from django.db.models import F, Min, Model, Q, QuerySet
+from django.db.models import F, Min, Model, Prefetch, Q, QuerySet
 from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from assay import clock
+from assay.config import config
 from assay.flow import STAGES, Stage, stage
 from assay.models import Claimable
 
 log = structlog.get_logger(__name__)
 
-LEASE = timedelta(seconds=60)
+LEASE = timedelta(seconds=config().lease_seconds)
 MAX_LIMIT = 200
 # MariaDB: deadlock, lock wait timeout, record changed since last read; the whole transaction is tried again.
 RETRIABLE = frozenset({1213, 1205, 1020})
@@ -73,7 +74,14 @@ def extend(row: Claimable, lease: timedelta = LEASE) -> bool:
     return bool(rows.update(lease_until=clock.database_now() + lease) == 1)
 
 
-def work(name: str, handle: Callable[[Any, datetime], None], *, limit: int = MAX_LIMIT, **filters: Any) -> int:
+def work(
+    name: str,
+    handle: Callable[[Any, datetime], None],
+    *,
+    limit: int = MAX_LIMIT,
+    prefetch: Sequence[str | Prefetch[Any]] = (),
+    **filters: Any,
+) -> int:
     """Claim rows of the stage ``name`` and handle each in its own transaction; the number that were claimed.
 
     ``handle`` ends with ``finish``. A row that raises keeps its lease, so that it is tried again once that has run

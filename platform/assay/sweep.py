@@ -1,36 +1,66 @@
 """Find what is pending and unclaimed, and tell the workers to look; what a lost message left is found here."""
 
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
 import structlog
+from celery.signals import task_success
 from django.db.models import Q
-from kombu.exceptions import OperationalError
+from kombu import Connection
+from kombu.exceptions import ChannelError, OperationalError
 
 from assay import clock
-from assay.celery import hint
+from assay.celery import app, hint, queue_name
 from assay.flow import STAGES, Stage
 from assay.queue import pending
 
 log = structlog.get_logger(__name__)
 
+MOST_WAITING = 100  # hints in one queue; more say no more, and would pile up where no worker takes them
+
 
 def sweep() -> int:
-    """Send one hint per stage (and datacenter) with claimable rows; how many were sent."""
-    now, real_now = clock.now(), clock.database_now()
-    sent = 0
+    """Send one hint per stage (and datacenter) with claimable rows; how many were sent.
+
+    Where the broker is away, the rows wait in the database for the next sweep.
+    """
+    claimable = list(_claimable(clock.now(), clock.database_now()))
+    if not claimable:
+        return 0
+    try:
+        with app.connection_for_write() as broker:
+            room = {name: _room(broker, name) for name in {queue_name(*place) for place in claimable}}
+        told = [place for place in claimable if room[queue_name(*place)]]
+        for stage, datacenter in told:
+            hint(stage, datacenter)
+    except (OperationalError, OSError) as error:
+        log.warning("hints not sent", stages=[stage.name for stage, _ in claimable], why=str(error))
+        return 0
+    return len(told)
+
+
+def _claimable(now: datetime, real_now: datetime) -> Iterator[tuple[Stage, str]]:
+    """The stages with rows that a worker could claim, each with the datacenter of the rows where that matters."""
     for stage in STAGES:
         rows = pending(stage, now).filter(Q(lease_until__isnull=True) | Q(lease_until__lt=real_now))
         if stage.by_datacenter:
-            places = rows.order_by().values_list("datacenter", flat=True).distinct()
-            sent += sum(_send(stage, place) for place in places)
+            yield from ((stage, place) for place in rows.order_by().values_list("datacenter", flat=True).distinct())
         elif rows.exists():
-            sent += _send(stage, "")
-    return sent
+            yield stage, ""
 
 
-def _send(stage: Stage, datacenter: str) -> int:
+def _room(broker: Connection, queue: str) -> bool:
+    """Whether a queue can take another hint."""
     try:
-        hint(stage, datacenter)
-    except OperationalError as error:
-        # The broker is away: the row waits in the database, and the next sweep tries again.
-        log.warning("hint not sent", stage=stage.name, datacenter=datacenter, why=str(error))
-        return 0
-    return 1
+        waiting = broker.default_channel.queue_declare(queue=queue, passive=True).message_count
+    except ChannelError:  # nothing was ever sent to it
+        return True
+    return bool(waiting < MOST_WAITING)
+
+
+@task_success.connect
+def look_on(result: Any = None, **_: Any) -> None:
+    """A worker that has found work tells of what that left to do, without waiting for the next sweep."""
+    if result:
+        sweep()

@@ -37,7 +37,7 @@ def apply_catalog(profile: CatalogProfile, *, source: str, full: bool, now: date
         changed += [told.full_name] if is_changed and not is_new else []
     touched = _apply_lineage(profile.lineage, source=source, full=full)
     missing = _note_missing(profile, source=source, now=now) if full else ()
-    _mark({*created, *changed, *touched, *missing} | _downstreams_of({*created, *changed}), now)
+    mark_changed({*created, *changed, *touched, *missing} | _downstreams_of({*created, *changed}), now)
     return Applied(created=tuple(created), changed=tuple(changed), missing=missing)
 
 
@@ -139,7 +139,8 @@ def _downstreams_of(names: set[str]) -> set[str]:
     return set(edges.values_list("downstream__full_name", flat=True))
 
 
-def _mark(names: set[str], now: datetime) -> None:
+def mark_changed(names: set[str], now: datetime) -> None:
+    """Leave the tests of these datasets to be reconciled."""
     Dataset.objects.filter(full_name__in=names).update(changed_at=now, reconcile_at=now)
 
 

@@ -49,7 +49,6 @@ class DataTest(Claimable):
     spoils = models.CharField(max_length=60, blank=True)  # where what it finds missing is spoilt; empty: its own
     created_at = models.DateTimeField()
     retired_at = models.DateTimeField(null=True, blank=True)
-    withdrawn_at = models.DateTimeField(null=True, blank=True, db_index=True)  # once retired: its windows closed
     revision = models.ForeignKey("assay.Revision", models.SET_NULL, null=True, related_name="+")  # the newest
     next_due_at = models.DateTimeField(null=True, blank=True, db_index=True)  # of the window below
     next_window_start = models.DateTimeField(null=True, blank=True)

@@ -3,12 +3,18 @@
 import time
 from typing import Any
 
+import structlog
 from django.core.management.base import CommandParser
+from django.db import DatabaseError, close_old_connections
 from rich.console import Console
 
 from assay.commands import Command as Base
+from assay.commands import UnableToRun
+from assay.config import config
 from assay.exit_codes import ExitCode
 from assay.sweep import sweep
+
+log = structlog.get_logger(__name__)
 
 
 class Command(Base):
@@ -23,12 +29,22 @@ class Command(Base):
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """Sweep until stopped; the number of hints of the last sweep."""
-        while True:
-            hints = sweep()
-            if options["once"]:
-                return ExitCode.HELD, {"hints": hints}
+        if not config().broker_url:
+            raise UnableToRun("there is no broker to send hints to: set ASSAY_BROKER_URL, or run `assay up` without one")
+        while not options["once"]:
+            _sweep_again()
             time.sleep(options["every"])
+        return ExitCode.HELD, {"hints": sweep()}
 
     def show(self, console: Console, result: Any) -> None:
         """Say how many hints were sent."""
         console.print(f"{result['hints']} hints sent")
+
+
+def _sweep_again() -> None:
+    """One sweep of many: a database that is away for a while is looked for again by the next."""
+    close_old_connections()
+    try:
+        sweep()
+    except DatabaseError as error:
+        log.warning("sweep failed", why=str(error))
