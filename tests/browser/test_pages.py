@@ -1,0 +1,86 @@
+"""The pages in a real browser: they show what is there, and their forms do what they say."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from incident_manager.models import Incident
+from tests.browser.scene import Scene
+
+
+def test_the_catalogue_shows_open_incidents_before_all_else(
+    scene: Scene, page: Page, complaints: list[str], shots: Path
+) -> None:
+    page.goto("/")
+    first = page.locator("#matrix tbody tr").first
+    expect(first).to_contain_text("mart.trip_fares")
+    expect(first.locator(".pill.fail")).to_have_count(2)
+    expect(page.locator(".incident-card")).to_have_count(2)
+    page.screenshot(path=shots / "catalogue.png", full_page=True)
+    assert complaints == []
+
+
+def test_the_catalogue_filters_while_one_types(scene: Scene, page: Page, complaints: list[str]) -> None:
+    page.goto("/")
+    page.get_by_label("Find").press_sequentially("riders")
+    expect(page.locator("#matrix tbody tr")).to_have_count(1)
+    expect(page.locator("#matrix tbody tr")).to_contain_text("raw.riders")
+    assert "q=riders" in page.url
+    assert complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_dataset_page_draws_days_results_and_lineage(
+    scene: Scene, page: Page, complaints: list[str], shots: Path, scheme: str
+) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto("/datasets/mart.trip_fares")
+    expect(page.locator(".grid tbody tr")).to_have_count(4)
+    expect(page.locator(".grid .dot.fail")).to_have_count(2)
+    expect(page.locator("#history canvas")).to_be_visible()
+    expect(page.locator("#lineage canvas").first).to_be_visible()
+    expect(page.locator("#history-rows tr")).to_have_count(27)
+    page.screenshot(path=shots / f"dataset-{scheme}.png", full_page=True)
+    assert complaints == []
+
+
+def test_the_incident_page_tells_what_is_spoilt_and_why(
+    scene: Scene, page: Page, complaints: list[str], shots: Path
+) -> None:
+    page.goto(f"/incidents/{scene.incident.pk}")
+    expect(page.locator("main")).to_contain_text("Held back, as its cause is freshness of mart.trip_fares")
+    expect(page.locator("main")).to_contain_text("48213")
+    expect(page.locator(".timeline li")).to_have_count(3)
+    page.screenshot(path=shots / "incident.png", full_page=True)
+    assert complaints == []
+
+
+def test_force_resolve_through_the_form_ends_the_incident(scene: Scene, page: Page, complaints: list[str]) -> None:
+    page.goto(f"/incidents/{scene.incident.pk}")
+    page.get_by_text("Force-resolve: a false positive").click()
+    page.locator("#force").get_by_label("Reason").fill("The bound was copied from another table.")
+    page.locator("#force").get_by_role("button").click()
+    expect(page.get_by_role("status")).to_contain_text("Resolved as a false positive")
+    incident = Incident.objects.get(pk=scene.incident.pk)
+    assert (incident.resolution, incident.open_key) == ("forced", None)
+    assert incident.timeline.filter(actor="grace", event="forced").exists()
+    assert complaints == []
+
+
+def test_the_scores_page_counts_the_open_incidents(
+    scene: Scene, page: Page, complaints: list[str], shots: Path
+) -> None:
+    page.goto("/scores")
+    expect(page.locator("tbody tr", has_text="mart.trip_fares").first).to_contain_text("open")
+    page.screenshot(path=shots / "scores.png", full_page=True)
+    assert complaints == []
+
+
+def test_a_narrow_screen_need_not_scroll_sideways(scene: Scene, page: Page, shots: Path) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    for address in ("/", "/datasets/mart.trip_fares", f"/incidents/{scene.incident.pk}", "/scores"):
+        page.goto(address)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
+    page.goto("/datasets/mart.trip_fares")
+    page.screenshot(path=shots / "narrow.png")

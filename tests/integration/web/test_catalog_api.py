@@ -1,0 +1,119 @@
+"""Datasets and lineage over REST."""
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+from openlineage.client import OpenLineageClient
+from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
+from openlineage.client.facet_v2 import nominal_time_run
+from openlineage.client.serde import Serde
+from openlineage.client.uuid import generate_new_uuid
+from rest_framework.test import APIClient
+
+from assay.models import DataChange, Dataset, LineageEdge
+from tests.factories import DatasetFactory, LineageEdgeFactory, day
+
+TRIPS: dict[str, Any] = {
+    "owner": "ada",
+    "tier": 1,
+    "columns": {"id": "bigint", "datestr": "string"},
+    "primary_key": ["id"],
+    "partition": {"column": "datestr", "granularity": "day"},
+    "replicas": [{"datacenter": "sea", "storage": "parquet", "location": "/lake/trips"}],
+    "slas": {"freshness": "4h"},
+}
+
+
+def test_a_pushed_dataset_is_created_then_kept(api: APIClient) -> None:
+    first = api.put("/api/v1/datasets/raw.trips", TRIPS, format="json")
+    again = api.put("/api/v1/datasets/raw.trips", {**TRIPS, "tier": 2}, format="json")
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert again.json()["freshness_sla"] == "4h"
+    assert Dataset.objects.get().tier == 2
+    assert Dataset.objects.get().reconcile_at is not None
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"tier": 9}, "tier"),
+        ({"tier": "one"}, "tier"),
+        ({"ownr": "ada"}, "ownr"),
+        ({"primary_key": ["nope"]}, "primary_key"),
+        ({"name": "raw.other"}, "name"),
+        ({"replicas": [{"datacenter": "sea", "storage": "parquet", "location": "trips"}]}, "replicas"),
+        ({"partition": {"column": "datestr", "granularity": "day", "time_zone": "Mars/Olympus"}}, "partition"),
+    ],
+)
+def test_a_wrong_profile_is_refused_with_its_place(api: APIClient, change: dict[str, Any], where: str) -> None:
+    answer = api.put("/api/v1/datasets/raw.trips", {**TRIPS, **change}, format="json")
+    assert answer.status_code == 400
+    assert where in answer.json()["where"]
+    assert not Dataset.objects.exists()
+
+
+def test_datasets_are_filtered_and_an_unknown_filter_is_an_error(api: APIClient) -> None:
+    DatasetFactory.create(name="trips", tier=0)
+    DatasetFactory.create(name="fares", tier=3)
+    names = [row["name"] for row in api.get("/api/v1/datasets", {"tier": 0}).json()["results"]]
+    assert names == ["raw.trips"]
+    wrong = api.get("/api/v1/datasets", {"colour": "red"})
+    assert (wrong.status_code, wrong.json()["where"]) == (400, "colour")
+    assert api.get("/api/v1/datasets", {"tier": "critical"}).status_code == 400
+    assert api.get("/api/v1/datasets/raw.nothing").status_code == 404
+
+
+def test_the_graph_of_a_dataset_counts_hops(api: APIClient) -> None:
+    edge = LineageEdgeFactory.create()
+    body = api.get("/api/v1/lineage", {"dataset": edge.downstream.full_name}).json()
+    assert {row["name"]: row["hops"] for row in body["datasets"]} == {
+        edge.upstream.full_name: -1,
+        edge.downstream.full_name: 0,
+    }
+    assert body["edges"][0]["one_to_one"] is True
+
+
+def _event() -> RunEvent:
+    nominal = nominal_time_run.NominalTimeRunFacet(
+        nominalStartTime="2026-03-09T00:00:00Z", nominalEndTime="2026-03-10T00:00:00Z"
+    )
+    return RunEvent(
+        eventType=RunState.COMPLETE,
+        eventTime=datetime.fromisoformat("2026-03-10T02:00:00+00:00").isoformat(),
+        run=Run(runId=str(generate_new_uuid()), facets={"nominalTime": nominal}),
+        job=Job(namespace="airflow", name="fares"),
+        producer="https://example.com/fares",
+        inputs=[InputDataset(namespace="raw", name="trips"), InputDataset(namespace="raw", name="unheard")],
+        outputs=[OutputDataset(namespace="raw", name="fares")],
+    )
+
+
+def test_an_openlineage_event_draws_edges_and_completes_windows(api: APIClient) -> None:
+    DatasetFactory.create(name="trips")
+    DatasetFactory.create(name="fares")
+    answer = api.post("/api/v1/lineage", Serde.to_json(_event()), content_type="application/json")
+    assert answer.status_code == 201
+    assert answer.json() == {"edges": 1, "completions": 1, "unknown": ["raw.unheard"]}
+    assert LineageEdge.objects.get().upstream.name == "trips"
+    assert DataChange.objects.get().window == day("2026-03-09")
+
+
+def test_what_is_no_event_is_refused(api: APIClient) -> None:
+    bodies: list[Any] = [{}, [], {"run": {}, "job": 1}, {"eventTime": "soon"}]
+    for body in bodies:
+        answer = api.post("/api/v1/lineage", body, format="json")
+        assert answer.status_code == 400
+        assert "OpenLineage" in answer.json()["mend"]
+    assert api.post("/api/v1/lineage", "{nonsense", content_type="application/json").status_code == 400
+
+
+def test_openlineages_own_client_is_understood(api: APIClient, live_server: Any, user: Any) -> None:
+    from knox.models import AuthToken
+    from openlineage.client.transport.http import ApiKeyTokenProvider, HttpConfig, HttpTransport
+
+    DatasetFactory.create(name="fares")
+    provider = ApiKeyTokenProvider({"apiKey": AuthToken.objects.create(user)[1]})
+    transport = HttpTransport(HttpConfig(url=live_server.url, auth=provider))
+    OpenLineageClient(transport=transport).emit(_event())
+    assert DataChange.objects.get().pipeline == "airflow.fares"

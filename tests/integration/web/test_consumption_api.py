@@ -1,0 +1,125 @@
+"""May this data be used? Quality, queries, the gate, pipelines and scores over REST."""
+
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from assay.models import DataChange, Dataset
+from incident_manager.models import Incident, LookUp
+from tests.factories import DatasetFactory, DataTestFactory, IncidentFactory, SpoiltWindowFactory, StandingFactory, day
+
+MONDAY = {"from": "2026-03-09T00:00:00Z", "to": "2026-03-10T00:00:00Z"}
+SUNDAY = {"from": "2026-03-08T00:00:00Z", "to": "2026-03-09T00:00:00Z"}
+
+
+@pytest.fixture
+def trips(db: None) -> Dataset:
+    """``raw.trips``, whose 9 March is spoilt."""
+    dataset = DatasetFactory.create(name="trips", first_partition="2026-01-01")
+    test = DataTestFactory.create(dataset=dataset)
+    StandingFactory.create(data_test=test, state="FAIL", last_outcome="broken")
+    StandingFactory.create(data_test=test, window=day("2026-03-08"))
+    SpoiltWindowFactory.create(incident=IncidentFactory.create(dataset=dataset), data_test=test, datacenter="sea")
+    return dataset
+
+
+def test_the_spoilt_day_is_bad_and_the_day_before_is_good(api: APIClient, trips: Dataset) -> None:
+    bad = api.get("/api/v1/quality", {"dataset": "raw.trips", **MONDAY}).json()
+    good = api.get("/api/v1/quality", {"dataset": "raw.trips", **SUNDAY}).json()
+    assert (bad["status"], good["status"], good["incidents"]) == ("bad", "good", [])
+    assert bad["incidents"][0]["id"] == Incident.objects.get().pk
+    assert [row.failed for row in LookUp.objects.order_by("pk")] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"to": "2026-03-09T00:00:00Z"}, "to"),
+        ({"from": "monday"}, "from"),
+        ({"from": "NaN"}, "from"),
+        ({"dataset": "raw.nope"}, "dataset"),
+        ({"datacenter": "moon"}, "datacenter"),
+        ({"window": "x"}, "window"),
+    ],
+)
+def test_a_question_that_means_nothing_is_refused(
+    api: APIClient, trips: Dataset, change: dict[str, str], where: str
+) -> None:
+    answer = api.get("/api/v1/quality", {"dataset": "raw.trips", **MONDAY, **change})
+    assert (answer.status_code, answer.json()["where"]) == (400, where)
+
+
+@pytest.mark.parametrize(
+    ("condition", "status"),
+    [
+        ("datestr = '2026-03-08'", "good"),
+        ("datestr = '2026-03-09'", "bad"),
+        ("datestr < '2026-03-09'", "good"),
+        ("datestr in ('2026-03-07', '2026-03-08')", "good"),
+        ("fare > 3", "bad"),
+    ],
+)
+def test_a_query_is_as_good_as_the_partitions_it_reads(
+    api: APIClient, trips: Dataset, condition: str, status: str
+) -> None:
+    sql = f"select count(*) from raw.trips join elsewhere.cities using (city) where {condition}"
+    sql = sql.replace("datestr", "trips.datestr")
+    body = api.post("/api/v1/quality/query", {"sql": sql}, format="json").json()
+    assert (body["status"], body["unknown"]) == (status, ["elsewhere.cities"])
+    assert len({row.query for row in LookUp.objects.all()}) == 1
+
+
+def test_a_text_that_is_no_query_is_refused(api: APIClient) -> None:
+    for sql in ("select from where", "   ", "drop everything(("):
+        answer = api.post("/api/v1/quality/query", {"sql": sql}, format="json")
+        assert (answer.status_code, answer.json()["where"]) == (400, "sql")
+
+
+@pytest.mark.parametrize(("key", "decision"), [("2026-03-08", "allow"), ("2026-03-09", "block")])
+def test_the_gate_blocks_the_spoilt_day_only(api: APIClient, trips: Dataset, key: str, decision: str) -> None:
+    body: dict[str, Any] = {"datasets": ["raw.trips"], "window": key, "pipeline": "fares"}
+    answer = api.post("/api/v1/gate", body, format="json").json()
+    assert answer["decision"] == decision
+    assert all(reason["decision"] != "allow" for reason in answer["reasons"] if decision == "block")
+
+
+@pytest.mark.parametrize(
+    "change", [{"datasets": []}, {"datasets": ["raw.nope"]}, {"window": "someday"}, {"datacenter": "moon"}]
+)
+def test_the_gate_refuses_what_it_does_not_know(api: APIClient, trips: Dataset, change: dict[str, Any]) -> None:
+    body = {"datasets": ["raw.trips"], "window": "2026-03-09", **change}
+    answer = api.post("/api/v1/gate", body, format="json")
+    assert answer.status_code == 400
+    assert answer.json()["where"].startswith(next(iter(change)))
+
+
+def test_a_completed_pipeline_is_recorded_and_its_outputs_are_judged(api: APIClient, trips: Dataset) -> None:
+    body = {"outputs": [{"dataset": "raw.trips", "window": "2026-03-09"}], "wait": 0.01}
+    answer = api.post("/api/v1/pipelines/load-trips/completed", body, format="json")
+    assert (answer.status_code, answer.json()["judged"], answer.json()["decision"]) == (201, False, "block")
+    assert DataChange.objects.get().window == day("2026-03-09")
+    DataChange.objects.update(followed_at=DataChange.objects.get().at)
+    quality = api.get("/api/v1/pipelines/load-trips/quality").json()
+    assert [output["status"] for output in quality["outputs"]] == ["bad"]
+
+
+def test_with_wait_the_answer_comes_once_all_is_judged(api: APIClient, trips: Dataset) -> None:
+    body = {"outputs": [{"dataset": "raw.trips", "window": "2026-03-08"}], "wait": float("inf")}
+    raw = '{"outputs": [{"dataset": "raw.trips", "window": "2026-03-08"}], "wait": NaN}'
+    assert api.post("/api/v1/pipelines/p/completed", {**body, "wait": 10**9}, format="json").status_code == 400
+    assert api.post("/api/v1/pipelines/p/completed", raw, content_type="application/json").status_code == 400
+    assert not DataChange.objects.exists()
+
+
+def test_scores_clip_the_open_incident_to_the_asked_range(api: APIClient, trips: Dataset) -> None:
+    query = {"from": "2026-03-10T00:00:00Z", "to": "2026-03-10T10:00:00Z", "dataset": "raw.trips"}
+    total = api.get("/api/v1/scores", query).json()["total"]
+    assert (total["precision"], total["recall"], total["bad"], total["open"]) == (1.0, 1.0, 3 * 3600.0, True)
+
+
+@pytest.mark.parametrize(
+    "change", [{"tier": "7"}, {"category": "taste"}, {"from": "x"}, {"from": "2030-01-01T00:00:00Z"}, {"tiers": "1"}]
+)
+def test_scores_of_nothing_that_exists_are_refused(api: APIClient, change: dict[str, str]) -> None:
+    assert api.get("/api/v1/scores", {**MONDAY, **change}).status_code == 400

@@ -1,0 +1,97 @@
+"""Data tests, runs and measurements over REST."""
+
+from math import inf
+
+import pytest
+from rest_framework.test import APIClient
+
+from assay.models import DataTest, Origin
+from execution_engine.models import Run
+from tests.factories import DatasetFactory, DataTestFactory, RunFactory, day
+
+NEW = {"name": "enough rows", "assertion": "row_count() >= 100", "severity": "soft", "sustain": "2h"}
+
+
+def test_a_user_writes_revises_and_retires_a_test(api: APIClient) -> None:
+    dataset = DatasetFactory.create()
+    made = api.post("/api/v1/data-tests", {**NEW, "dataset": dataset.full_name}, format="json").json()
+    assert (made["revision"], made["severity"], made["sustain"], made["origin"]) == (1, "soft", "2h", "user")
+    address = f"/api/v1/data-tests/{made['id']}"
+    revised = api.patch(address, {"assertion": "row_count() >= 50"}, format="json").json()
+    assert (revised["revision"], revised["assertion"]) == (2, "row_count() >= 50")
+    assert api.delete(address).status_code == 204
+    assert DataTest.objects.get().retired_at is not None
+    assert api.get("/api/v1/data-tests").json()["count"] == 0
+    assert api.get("/api/v1/data-tests", {"live": "false"}).json()["count"] == 1
+
+
+@pytest.mark.parametrize("assertion", ["row_count( >= 100", "completeness(fair) > 0.9", "row_count() < 4h", "mean("])
+def test_a_wrong_assertion_is_answered_with_a_caret_under_the_place(api: APIClient, assertion: str) -> None:
+    dataset = DatasetFactory.create()
+    body = {**NEW, "dataset": dataset.full_name, "assertion": assertion}
+    answer = api.post("/api/v1/data-tests", body, format="json")
+    assert answer.status_code == 400
+    assert answer.json()["where"] == "assertion"
+    assert answer.json()["error"].splitlines()[-1].strip(" ").strip("^") == ""
+    assert not DataTest.objects.exists()
+
+
+def test_generated_tests_are_not_edited_by_hand(api: APIClient) -> None:
+    test = DataTestFactory.create(origin=Origin.GENERATED)
+    answer = api.patch(f"/api/v1/data-tests/{test.pk}", {"assertion": "row_count() > 1"}, format="json")
+    assert answer.status_code == 409
+    assert "SLA" in answer.json()["mend"]
+    assert api.delete(f"/api/v1/data-tests/{test.pk}").status_code == 409
+
+
+@pytest.mark.parametrize("window", ["2026-03-08", day("2026-03-08").text])
+def test_a_run_is_asked_for_by_key_or_by_window(api: APIClient, window: str) -> None:
+    test = DataTestFactory.create()
+    body = {"data_test": test.pk, "window": window, "key": "once"}
+    answers = [api.post("/api/v1/runs", body, format="json") for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [201, 201]
+    run = Run.objects.get()
+    assert (run.reason, run.window, answers[0].json()["id"]) == ("manual", day("2026-03-08"), run.pk)
+
+
+@pytest.mark.parametrize(
+    "window", ["yesterday", "2026-13-01", "2026-03-08/2026-03-09", "", "2026-03-02T00:00Z/2026-03-01T00:00Z"]
+)
+def test_a_run_of_no_window_is_refused(api: APIClient, window: str) -> None:
+    body = {"data_test": DataTestFactory.create().pk, "window": window}
+    answer = api.post("/api/v1/runs", body, format="json")
+    assert (answer.status_code, answer.json()["where"]) == (400, "window")
+
+
+def test_runs_are_filtered(api: APIClient) -> None:
+    broken = RunFactory.create(outcome="broken", value=3.0, excess=inf)
+    RunFactory.create(window=day("2026-03-08"))
+    for query in ({"outcome": "broken"}, {"data_test": broken.data_test_id}, {"window": day("2026-03-09").text}):
+        found = api.get("/api/v1/runs", query).json()["results"]
+        assert [row["id"] for row in found] == [broken.pk]
+    assert found[0]["excess"] is None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"outcome": "great"},
+        {"window": "2026"},
+        {"data_test": "NaN"},
+        {"data_test": str(10**30)},
+        {"dataset": "raw.nothing"},
+        {"outcom": "held"},
+        {"window": "0001-01-01T00:00+23:00/0001-01-02T00:00Z"},
+    ],
+)
+def test_a_wrong_filter_is_refused(api: APIClient, query: dict[str, str]) -> None:
+    answer = api.get("/api/v1/runs", query)
+    assert answer.status_code == 400
+    assert answer.json()["where"] == next(iter(query))
+
+
+def test_lists_are_cut_into_pages_whatever_is_asked(api: APIClient) -> None:
+    RunFactory.create_batch(3)
+    assert len(api.get("/api/v1/runs", {"limit": 2}).json()["results"]) == 2
+    for offset in (10**40, -1, "many"):
+        assert api.get("/api/v1/runs", {"limit": 2, "offset": offset}).status_code == 200

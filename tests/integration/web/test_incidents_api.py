@@ -1,0 +1,79 @@
+"""Incidents and reports over REST."""
+
+import pytest
+from rest_framework.test import APIClient
+
+from alerting.models import Waiver
+from execution_engine.models import Run
+from incident_manager.models import Incident, Report
+from tests.factories import (
+    NOW,
+    DatasetFactory,
+    DataTestFactory,
+    IncidentFactory,
+    SpoiltWindowFactory,
+    StandingFactory,
+    day,
+)
+
+
+@pytest.fixture
+def incident(db: None) -> Incident:
+    """An open incident with one spoilt window."""
+    test = DataTestFactory.create()
+    incident = IncidentFactory.create(dataset=test.dataset)
+    SpoiltWindowFactory.create(incident=incident, data_test=test)
+    StandingFactory.create(data_test=test, state="FAIL", last_outcome="broken", value=90.0, excess=10.0)
+    return incident
+
+
+def test_an_incident_shows_its_windows_and_its_timeline(api: APIClient, incident: Incident) -> None:
+    body = api.get(f"/api/v1/incidents/{incident.pk}").json()
+    assert [row["window"] for row in body["spoilt_windows"]] == [day("2026-03-09").text]
+    assert body["timeline"][0]["event"] == "opened"
+    assert api.get("/api/v1/incidents", {"open": "true"}).json()["count"] == 1
+    assert api.get("/api/v1/incidents", {"open": "false"}).json()["count"] == 0
+    assert api.get("/api/v1/incidents").json()["count"] == 1
+
+
+def test_users_annotate_acknowledge_and_run_again(api: APIClient, incident: Incident) -> None:
+    said = {"root_cause": "disk full", "eta": "2026-03-10T18:00:00Z"}
+    assert api.post(f"/api/v1/incidents/{incident.pk}/annotations", said, format="json").status_code == 200
+    assert api.post(f"/api/v1/incidents/{incident.pk}/acknowledge").json()["acknowledged_by"] == "grace"
+    assert api.post(f"/api/v1/incidents/{incident.pk}/rerun").status_code == 200
+    incident.refresh_from_db()
+    assert (incident.root_cause, Run.objects.get().reason) == ("disk full", "manual")
+
+
+@pytest.mark.parametrize(("action", "how"), [("force-resolve", "forced"), ("accept", "accepted")])
+def test_users_end_an_incident_once_and_say_why(api: APIClient, incident: Incident, action: str, how: str) -> None:
+    address = f"/api/v1/incidents/{incident.pk}/{action}"
+    assert api.post(address, {}, format="json").json()["where"] == "reason"
+    assert api.post(address, {"reason": "known"}, format="json").json()["resolution"] == how
+    assert Waiver.objects.get().kind == how
+    assert api.post(address, {"reason": "known"}, format="json").status_code == 409
+
+
+def test_a_wrong_scope_is_refused(api: APIClient, incident: Incident) -> None:
+    body = {"reason": "wrong test", "scope": "galaxy"}
+    answer = api.post(f"/api/v1/incidents/{incident.pk}/force-resolve", body, format="json")
+    assert (answer.status_code, answer.json()["where"]) == (400, "scope")
+
+
+def test_a_report_goes_to_the_owner_who_decides(api: APIClient) -> None:
+    dataset = DatasetFactory.create()
+    body = {"dataset": dataset.full_name, "window": day("2026-03-09").text, "description": "Fares doubled."}
+    made = api.post("/api/v1/reports", body, format="json").json()
+    assert (made["state"], made["reporter"]) == ("open", "grace")
+    assert api.post(f"/api/v1/reports/{made['id']}/confirm").json()["state"] == "confirmed"
+    assert api.post(f"/api/v1/reports/{made['id']}/fix").json()["state"] == "fixed"
+    refused = api.post(f"/api/v1/reports/{made['id']}/reject")
+    assert refused.status_code == 409
+    assert Report.objects.get().closed_at == NOW
+
+
+def test_a_report_on_a_place_without_a_replica_is_refused(api: APIClient) -> None:
+    dataset = DatasetFactory.create()
+    body = {"dataset": dataset.full_name, "window": day("2026-03-09").text, "description": "x", "datacenter": "moon"}
+    answer = api.post("/api/v1/reports", body, format="json")
+    assert (answer.status_code, answer.json()["where"]) == (400, "datacenter")

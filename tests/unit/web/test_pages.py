@@ -1,0 +1,51 @@
+"""What pages show of states, bounds and lineage."""
+
+import pytest
+
+from execution_engine.language.parse import parse
+from web.pages.bounds import Bounds, bounds
+from web.pages.selectors.lineage import hops
+from web.pages.status import MEANINGS, WORDS, Status, status_of, worst
+
+BOUNDS = [
+    ("row_count() >= 100", Bounds(low=100)),
+    ("100 <= row_count()", Bounds(low=100)),
+    ("completeness(a) > 98 %", Bounds(low=0.98)),
+    ("freshness(complete=0.999) < 4h", Bounds(high=4 * 3600, is_duration=True)),
+    ("row_count() between 10 and 20", Bounds(low=10, high=20)),
+    ("row_count() = 7", Bounds(low=7, high=7)),
+    ("row_count() not between 10 and 20", Bounds()),
+    ("row_count() > 1 and row_count() < 5", Bounds()),
+    ("row_count() > row_count(ago=7d)", Bounds()),
+    ("row_count() != 3", Bounds()),
+]
+
+
+@pytest.mark.parametrize(("assertion", "expected"), BOUNDS)
+def test_the_bounds_of_an_assertion_are_its_literals(assertion: str, expected: Bounds) -> None:
+    assert bounds(parse(assertion)) == expected
+
+
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        ([Status.PASS, Status.WARN, Status.FAIL], Status.FAIL),
+        ([Status.PENDING, Status.PASS], Status.PASS),
+        ([Status.WAIVED, Status.PASS], Status.WAIVED),
+        ([], Status.NONE),
+    ],
+)
+def test_trouble_outweighs_what_holds_and_that_what_is_pending(statuses: list[Status], expected: Status) -> None:
+    assert worst(statuses) is expected
+
+
+def test_a_waived_failure_is_shown_as_waived_and_a_waived_pass_as_pass() -> None:
+    assert (status_of("FAIL", True), status_of("PASS", True)) == (Status.WAIVED, Status.PASS)
+
+
+def test_every_status_has_a_word_and_a_meaning() -> None:
+    assert set(WORDS) == set(MEANINGS) == set(Status)
+
+
+def test_a_cycle_in_the_lineage_ends_where_it_began() -> None:
+    assert hops(1, {1: [2], 2: [3], 3: [1, 4], 4: [5]}, 1) == {1: 0, 2: 1, 3: 2, 4: 3}

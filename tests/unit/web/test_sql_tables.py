@@ -1,0 +1,75 @@
+"""Which partitions a query reads."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from assay.windows import Granularity, Partitioning, Window
+from web.sql_tables import UnableToReadQuery, ranges, table_uses
+
+DAYS = Partitioning(granularity=Granularity.DAY)
+MARCH = Window(start=datetime(2026, 3, 1, tzinfo=UTC), end=datetime(2026, 4, 1, tzinfo=UTC))
+
+
+def _days(sql: str, table: str = "raw.trips") -> list[str]:
+    """The days of March that the query reads of ``table``, as ``first..last`` of each stretch."""
+    uses = [use for use in table_uses(sql) if use.name == table]
+    parts = [part for use in uses for part in ranges(use, "datestr", DAYS, MARCH)]
+    return [f"{part.start.day}..{DAYS.previous(DAYS.at(part.end))[0].start.day}" for part in parts]
+
+
+CONDITIONS = [
+    ("datestr = '2026-03-09'", ["9..9"]),
+    ("'2026-03-09' = datestr", ["9..9"]),
+    ("DATESTR = date '2026-03-09'", ["9..9"]),
+    ("t.datestr between '2026-03-03' and '2026-03-05'", ["3..5"]),
+    ("datestr >= '2026-03-03' and datestr < '2026-03-05'", ["3..4"]),
+    ("datestr > '2026-03-03' and '2026-03-06' >= datestr", ["4..6"]),
+    ("(datestr > '2026-03-03' and fare > 1) and datestr <= '2026-03-06'", ["4..6"]),
+    ("datestr in ('2026-03-03', '2026-03-04', '2026-03-09')", ["3..4", "9..9"]),
+    ("datestr in ('2026-03-03', '2026-03-09') and datestr > '2026-03-05'", ["9..9"]),
+    ("datestr = '2026-03-03' and datestr = '2026-03-04'", []),
+    ("datestr = '2026-03-03' or fare > 3", ["1..31"]),
+    ("not datestr = '2026-03-03'", ["1..31"]),
+    ("datestr != '2026-03-03'", ["1..31"]),
+    ("datestr = current_date()", ["1..31"]),
+    ("datestr = 'monday'", ["1..31"]),
+    ("substr(datestr, 1, 7) = '2026-03'", ["1..31"]),
+    ("fare = '2026-03-03'", ["1..31"]),
+    ("datestr >= '2025-01-01'", ["1..31"]),
+    ("datestr > '2026-05-01'", []),
+]
+
+
+@pytest.mark.parametrize(("condition", "days"), CONDITIONS)
+def test_a_condition_on_the_partition_column_narrows_the_range(condition: str, days: list[str]) -> None:
+    assert _days(f"select * from raw.trips t where {condition}") == days
+
+
+SHAPES = [
+    ("with x as (select * from raw.trips where datestr = '2026-03-02') select * from x", ["2..2"]),
+    ("select * from (select * from raw.trips where datestr = '2026-03-02') y where fare > 1", ["2..2"]),
+    ("select 1 from a.b where id in (select id from raw.trips where datestr = '2026-03-02')", ["2..2"]),
+    ("create table c.d as select * from raw.trips where datestr = '2026-03-02'", ["2..2"]),
+    ("insert into c.d select * from raw.trips where datestr = '2026-03-02'", ["2..2"]),
+    ("select * from raw.trips t, a.b where datestr = '2026-03-02'", ["1..31"]),
+    ("select * from raw.trips t, a.b where t.datestr = '2026-03-02'", ["2..2"]),
+    ("select * from raw.trips t join a.b u on t.id = u.id where u.datestr = '2026-03-02'", ["1..31"]),
+    ("select * from raw.trips where datestr = '2026-03-02' union select * from raw.trips where datestr = '2026-03-04'",
+     ["2..2", "4..4"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sql", "days"), SHAPES)
+def test_tables_are_found_wherever_they_stand(sql: str, days: list[str]) -> None:
+    assert _days(sql) == days
+
+
+def test_a_common_table_expression_is_no_table() -> None:
+    assert [use.name for use in table_uses("with x as (select 1 from raw.trips) select * from x")] == ["raw.trips"]
+
+
+@pytest.mark.parametrize("sql", ["", "select from where", "select (", "drop everything((", "drop table raw.trips"])
+def test_what_is_no_query_is_refused(sql: str) -> None:
+    with pytest.raises(UnableToReadQuery):
+        table_uses(sql)

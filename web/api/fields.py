@@ -1,0 +1,126 @@
+"""The types of the API's values, shared by requests and answers."""
+
+from math import isfinite
+from typing import Any
+
+from django.db import models
+from rest_framework import serializers
+from rest_framework.fields import empty
+
+from assay.durations import UnableToReadDuration, format_duration, parse_duration
+from assay.models import Dataset
+from assay.windows import UnableToReadWindow, Window
+
+PAGING = ("limit", "offset")
+
+
+class Shape(serializers.Serializer[Any]):
+    """A request's parameters or body; a name that is not known is an error, not a filter that filters nothing."""
+
+    def run_validation(self, data: Any = empty) -> Any:
+        """The checked values."""
+        if isinstance(data, dict) and (unknown := sorted(set(data) - {*self.fields, *PAGING})):
+            known = ", ".join(self.fields)
+            raise serializers.ValidationError(dict.fromkeys(unknown, f"not known; known here: {known}"))
+        return super().run_validation(data)
+
+
+class DatasetField(serializers.CharField):
+    """A dataset by its full name."""
+
+    def to_internal_value(self, data: Any) -> Dataset:  # type: ignore[override]
+        """The dataset."""
+        name = super().to_internal_value(data)
+        found = Dataset.objects.prefetch_related("replicas").filter(full_name=name).first()
+        if found is None:
+            raise serializers.ValidationError(f"no dataset is called {name!r}; GET /api/v1/datasets lists them")
+        return found
+
+    def to_representation(self, value: Dataset) -> str:  # type: ignore[override]
+        """The full name."""
+        return value.full_name
+
+
+class WindowField(serializers.CharField):
+    """``START/END`` in ISO 8601."""
+
+    def to_internal_value(self, data: Any) -> Window:  # type: ignore[override]
+        """The window."""
+        try:
+            return Window.parse(super().to_internal_value(data))
+        except (UnableToReadWindow, OverflowError) as unable:
+            raise serializers.ValidationError(str(unable)) from None
+
+    def to_representation(self, value: Window) -> str:  # type: ignore[override]
+        """The window's text."""
+        return value.text
+
+
+class LengthField(serializers.CharField):
+    """A length of time, such as ``4h``."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The length."""
+        try:
+            return parse_duration(super().to_internal_value(data))
+        except UnableToReadDuration as unable:
+            raise serializers.ValidationError(str(unable)) from None
+
+    def to_representation(self, value: Any) -> str:
+        """The shortest text."""
+        return format_duration(value)
+
+
+class FiniteField(serializers.FloatField):
+    """A figure; what JSON has no number for is null."""
+
+    def to_representation(self, value: float) -> float | None:  # type: ignore[override]
+        """The figure, or null."""
+        return finite(float(value))  # type: ignore[no-any-return]
+
+
+class FiniteJsonField(serializers.JSONField):
+    """Any JSON; figures that JSON has no number for are null."""
+
+    def to_representation(self, value: Any) -> Any:
+        """The value, with nulls."""
+        return finite(value)
+
+
+class Row(serializers.ModelSerializer[Any]):
+    """A row of a table, fit for JSON."""
+
+    serializer_field_mapping = {
+        **serializers.ModelSerializer.serializer_field_mapping,
+        models.FloatField: FiniteField,
+        models.JSONField: FiniteJsonField,
+        models.DurationField: LengthField,
+    }
+
+
+def finite(value: Any) -> Any:
+    """``value`` with null for every infinite or undefined figure in it."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: finite(inside) for name, inside in value.items()}
+    if isinstance(value, list):
+        return [finite(inside) for inside in value]
+    return value
+
+
+def with_range(shape: type[Shape]) -> type[Shape]:
+    """``shape`` with the parameters ``from`` and ``to``, of which the first is no name in Python."""
+
+    class WithRange(shape):  # type: ignore[valid-type,misc]
+        def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+            instants = {name: serializers.DateTimeField() for name in ("from", "to")}
+            return {**super().get_fields(), **instants}
+
+        def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+            if attrs["from"] >= attrs["to"]:
+                raise serializers.ValidationError({"to": "the range must end after it starts"})
+            return {**attrs, "range": Window(start=attrs["from"], end=attrs["to"])}
+
+    WithRange.__name__ = shape.__name__
+    return WithRange

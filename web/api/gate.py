@@ -1,0 +1,81 @@
+"""The gate: may a pipeline read this now?"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from assay import clock
+from assay.catalog.asked import asked_window
+from assay.catalog.selectors import replica
+from assay.models import Dataset
+from assay.windows import UnableToReadWindow, Window
+from incident_manager.gate import STRICTNESS, Decision, GateAnswer
+from incident_manager.services import gate
+from web.api.base import Api
+from web.api.errors import Wrong
+from web.api.fields import DatasetField, Shape
+
+
+class GateQuestion(Shape):
+    """What a pipeline is about to read: a window as START/END, or a partition's key."""
+
+    datasets = serializers.ListField(child=DatasetField(), min_length=1, max_length=200)
+    window = serializers.CharField(max_length=100)
+    datacenter = serializers.CharField(required=False, default="", max_length=60)
+    pipeline = serializers.CharField(required=False, default="", max_length=200)
+
+
+class Gate(Api):
+    """POST what will be read."""
+
+    @extend_schema(request=GateQuestion, responses=dict[str, Any])
+    def post(self, request: Request) -> Response:
+        """``allow``, ``warn`` or ``block`` with every reason, strictest first."""
+        given, now = self.given(GateQuestion), clock.now()
+        windows = [read_window(dataset, given["window"], where="window") for dataset in given["datasets"]]
+        for dataset in given["datasets"]:
+            demand_replica(dataset, given["datacenter"])
+        answers = [
+            gate(datasets=[dataset], window=window, datacenter=given["datacenter"], pipeline=given["pipeline"], now=now)
+            for dataset, window in zip(given["datasets"], windows, strict=True)
+        ]
+        return Response(written(answers))
+
+
+def written(answers: Iterable[GateAnswer]) -> dict[str, Any]:
+    """Several answers as one: the strictest decision, and all reasons."""
+    reasons = [reason for answer in answers for reason in answer.reasons]
+    reasons.sort(key=lambda reason: -STRICTNESS[reason.decision])
+    return {
+        "decision": (reasons[0].decision if reasons else Decision.ALLOW).value,
+        "reasons": [
+            {
+                "decision": reason.decision.value,
+                "dataset": reason.dataset,
+                "window": reason.window.text,
+                "text": reason.text,
+                "test": reason.test,
+                "incident": reason.incident_id,
+            }
+            for reason in reasons
+        ],
+    }
+
+
+def read_window(dataset: Dataset, text: str, *, where: str) -> Window:
+    """The window that is meant; raises Wrong."""
+    try:
+        return asked_window(dataset, text)
+    except (UnableToReadWindow, OverflowError) as unable:
+        raise Wrong(str(unable), where=where) from None
+
+
+def demand_replica(dataset: Dataset, datacenter: str) -> None:
+    """Nothing where the dataset is kept in that datacenter, or none is named; else raises Wrong."""
+    if datacenter and replica(dataset, datacenter) is None:
+        places = ", ".join(replica.datacenter for replica in dataset.replicas.all())
+        raise Wrong(f"{dataset} has no replica in {datacenter!r}; it has {places}.", where="datacenter")

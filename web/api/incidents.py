@@ -1,0 +1,162 @@
+"""Incidents: what is spoilt, and what users do about it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from alerting.waivers import Scope
+from assay import clock
+from assay.models import Category
+from incident_manager import services
+from incident_manager.models import Entry, Incident, Kind, SpoiltWindow
+from web.api.base import Rows
+from web.api.errors import conflict
+from web.api.fields import DatasetField, Row, Shape, WindowField
+
+
+class SpoiltWindowRow(Row):
+    """Data that must not be used, until it is healed."""
+
+    window = WindowField()
+    data_test = serializers.CharField(source="data_test.name", default=None)
+
+    class Meta:
+        model = SpoiltWindow
+        fields = (
+            "window", "data_test", "datacenter", "severity", "whole_table", "partitions", "spoilt_at", "healed_at",
+            "how",
+        )  # fmt: skip
+
+
+class EntryRow(Row):
+    """One line of a timeline."""
+
+    class Meta:
+        model = Entry
+        fields = ("at", "actor", "event", "text")
+
+
+class IncidentRow(Row):
+    """An incident."""
+
+    dataset = serializers.CharField(source="dataset.full_name")
+    cause = serializers.IntegerField(source="alert.cause.incident.pk", default=None, help_text="the incident behind it")
+
+    class Meta:
+        model = Incident
+        fields = (
+            "id", "dataset", "category", "kind", "tier", "owner", "team", "detected_at", "resolved_at", "resolution",
+            "acknowledged_at", "acknowledged_by", "root_cause", "eta", "backfill", "cause",
+        )  # fmt: skip
+
+
+class WholeIncident(IncidentRow):
+    """An incident with its windows and its timeline."""
+
+    spoilt_windows = SpoiltWindowRow(many=True)
+    timeline = EntryRow(many=True)
+
+    class Meta(IncidentRow.Meta):
+        fields = (*IncidentRow.Meta.fields, "spoilt_windows", "timeline")  # type: ignore[assignment]
+
+
+class IncidentQuery(Shape):
+    """Which incidents."""
+
+    dataset = DatasetField(required=False)
+    category = serializers.ChoiceField(Category.choices, required=False)
+    kind = serializers.ChoiceField(Kind.choices, required=False)
+    tier = serializers.IntegerField(required=False, min_value=0, max_value=5)
+    owner = serializers.CharField(required=False)
+    open = serializers.BooleanField(required=False, allow_null=True, default=None)
+
+
+class Annotation(Shape):
+    """What an owner says; what is left out stays as it is."""
+
+    root_cause = serializers.CharField(required=False, allow_blank=True, max_length=10_000)
+    eta = serializers.DateTimeField(required=False)
+    backfill = serializers.CharField(required=False, allow_blank=True, max_length=200)
+    text = serializers.CharField(required=False, allow_blank=True, max_length=10_000)
+
+
+class Nothing(Shape):
+    """An empty body."""
+
+
+class Acceptance(Shape):
+    """Why it stays as it is."""
+
+    reason = serializers.CharField(max_length=10_000)
+
+
+class Force(Acceptance):
+    """Why it was a false positive, and how far that reaches."""
+
+    scope = serializers.ChoiceField([scope.value for scope in Scope], default=Scope.WINDOW.value)
+
+
+class Incidents(Rows):
+    """Incidents, the newest first."""
+
+    serializer_class = IncidentRow
+    queryset = Incident.objects.select_related("dataset", "alert__cause__incident").order_by("-pk")
+    lookup_value_regex = r"\d+"
+
+    @extend_schema(parameters=[IncidentQuery])
+    def list(self, request: Request) -> Response:
+        """The incidents that match."""
+        wanted = self.asked(IncidentQuery)
+        is_open = wanted.pop("open")
+        if is_open is not None:
+            wanted["resolved_at__isnull"] = is_open
+        return self.page_of(self.get_queryset().filter(**wanted))
+
+    @extend_schema(responses=WholeIncident)
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """One incident with its windows and its timeline."""
+        return Response(WholeIncident(self.get_object()).data)
+
+    @extend_schema(request=Annotation, responses=WholeIncident)
+    @action(detail=True, methods=["post"])
+    def annotations(self, request: Request, pk: str) -> Response:
+        """Say what its owner knows: root cause, ETA, state of the backfill, a note."""
+        return self._act(services.annotate, **self.given(Annotation))
+
+    @extend_schema(request=Nothing, responses=WholeIncident)
+    @action(detail=True, methods=["post"])
+    def acknowledge(self, request: Request, pk: str) -> Response:
+        """Take it up."""
+        return self._act(services.acknowledge, **self.given(Nothing))
+
+    @extend_schema(request=Nothing, responses=WholeIncident)
+    @action(detail=True, methods=["post"])
+    def rerun(self, request: Request, pk: str) -> Response:
+        """Run the tests of every window that is still spoilt, now."""
+        return self._act(services.rerun, **self.given(Nothing))
+
+    @extend_schema(request=Force, responses=WholeIncident)
+    @action(detail=True, methods=["post"], url_path="force-resolve")
+    def force_resolve(self, request: Request, pk: str) -> Response:
+        """End a false positive."""
+        given = self.given(Force)
+        return self._act(services.force_resolve, scope=Scope(given["scope"]), reason=given["reason"])
+
+    @extend_schema(request=Acceptance, responses=WholeIncident)
+    @action(detail=True, methods=["post"])
+    def accept(self, request: Request, pk: str) -> Response:
+        """End one that is real and will not be repaired."""
+        return self._act(services.accept, **self.given(Acceptance))
+
+    def _act(self, service: Callable[..., object], **given: Any) -> Response:
+        incident = self.get_object()
+        try:
+            service(incident, **given, author=self.author, now=clock.now())
+        except services.UnableToResolve as unable:
+            raise conflict(str(unable), mend="Look at the incident's timeline: GET it again.") from None
+        return Response(WholeIncident(self.get_object()).data)

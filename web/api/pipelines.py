@@ -1,0 +1,111 @@
+"""Pipelines: what they completed, and how good that is."""
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from assay import clock
+from assay.catalog.selectors import home
+from assay.catalog.services import record_completion
+from assay.models import ChangeKind, DataChange
+from execution_engine.models import Run, RunReason
+from incident_manager.services import gate, look_up
+from web.api import gate as gates
+from web.api import quality
+from web.api.base import Api
+from web.api.fields import DatasetField, Shape
+
+LONGEST_WAIT = 300  # seconds
+LOOK_EVERY = 0.5  # seconds
+RECENT = 50  # outputs
+
+
+class Output(Shape):
+    """A window that was written: START/END, or a partition's key."""
+
+    dataset = DatasetField()
+    window = serializers.CharField(max_length=100)
+    datacenter = serializers.CharField(required=False, default="", max_length=60)
+
+
+class Completion(Shape):
+    """What a pipeline has written; with ``wait`` the answer comes when it is judged, or so many seconds later."""
+
+    outputs = Output(many=True, allow_empty=False)
+    wait = serializers.FloatField(required=False, default=0, min_value=0, max_value=LONGEST_WAIT)
+
+
+class Completed(Api):
+    """POST the outputs of a pipeline that has ended."""
+
+    @extend_schema(request=Completion, responses={201: dict[str, Any]})
+    def post(self, request: Request, name: str) -> Response:
+        """The gate's answer on the outputs, and whether all that was triggered has been judged."""
+        given, now = self.given(Completion), clock.now()
+        for output in given["outputs"]:
+            gates.demand_replica(output["dataset"], output["datacenter"])
+            output["window"] = gates.read_window(output["dataset"], output["window"], where="outputs")
+        changes = [
+            record_completion(
+                dataset=output["dataset"],
+                datacenter=output["datacenter"] or home(output["dataset"]).datacenter,
+                window=output["window"],
+                pipeline=name,
+                now=now,
+            )
+            for output in given["outputs"]
+        ]
+        is_judged = wait_until_judged(changes, seconds=given["wait"]) if given["wait"] else False
+        answers = [
+            gate(datasets=[c.dataset], window=c.window, datacenter=c.datacenter, now=clock.now()) for c in changes
+        ]
+        return Response({"judged": is_judged, **gates.written(answers)}, status=201)
+
+
+class PipelineQuality(Api):
+    """GET how good the outputs are."""
+
+    @extend_schema(responses=dict[str, Any])
+    def get(self, request: Request, name: str) -> Response:
+        """The quality of the newest window that the pipeline completed of each dataset."""
+        outputs = [
+            look_up(dataset=c.dataset, window=c.window, datacenter=c.datacenter, now=clock.now(), record=False)
+            for c in _newest_outputs(name)
+        ]
+        return Response({"pipeline": name, "outputs": [quality.written(answer) for answer in outputs]})
+
+
+def wait_until_judged(changes: Iterable[DataChange], *, seconds: float) -> bool:
+    """Whether every run that the completions trigger was judged within so many seconds of real time."""
+    wanted = list(changes)
+    end = time.monotonic() + seconds
+    while not (judged := all(_is_judged(change) for change in wanted)) and time.monotonic() < end:
+        time.sleep(min(LOOK_EVERY, seconds))
+    return judged
+
+
+def _is_judged(change: DataChange) -> bool:
+    if DataChange.objects.filter(pk=change.pk, followed_at=None).exists():
+        return False
+    triggered = Run.objects.filter(
+        data_test__dataset=change.dataset,
+        window_start__lt=change.window_end,
+        window_end__gt=change.window_start,
+        reason=RunReason.TRIGGER,
+        requested_at__gte=change.at,
+    )
+    return not triggered.filter(judged_at=None).exists()
+
+
+def _newest_outputs(pipeline: str) -> list[DataChange]:
+    completions = DataChange.objects.filter(pipeline=pipeline, kind=ChangeKind.COMPLETED)
+    newest: dict[tuple[int, str], DataChange] = {}
+    related = completions.select_related("dataset").prefetch_related("dataset__replicas")
+    for change in related.order_by("-window_start", "-pk")[: RECENT * 20]:
+        newest.setdefault((change.dataset_id, change.datacenter), change)
+    return list(newest.values())[:RECENT]

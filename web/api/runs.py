@@ -1,0 +1,127 @@
+"""Runs and the measurements they asked for."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from assay import clock
+from assay.catalog.asked import asked_window
+from assay.models import DataTest
+from assay.windows import UnableToReadWindow
+from execution_engine.models import Measurement, Run, RunReason
+from execution_engine.outcome import Outcome
+from execution_engine.services import request_run
+from web.api.base import Rows
+from web.api.errors import Wrong, conflict
+from web.api.fields import DatasetField, Row, Shape, WindowField
+
+LIVE_TESTS = DataTest.objects.select_related("dataset", "revision").filter(retired_at=None)
+
+
+class RunRow(Row):
+    """A run and what it saw; without an outcome it is on its way."""
+
+    dataset = serializers.CharField(source="data_test.dataset.full_name")
+    window = WindowField()
+    revision = serializers.IntegerField(source="revision.number")
+
+    class Meta:
+        model = Run
+        fields = (
+            "id", "data_test", "dataset", "window", "revision", "reason", "requested_at", "due_at", "measured_at",
+            "evaluated_at", "judged_at", "outcome", "error_reason", "transient", "sentence", "value", "excess",
+            "operands", "findings",
+        )  # fmt: skip
+
+
+class RunQuery(Shape):
+    """Which runs."""
+
+    dataset = DatasetField(required=False, source="data_test__dataset")
+    data_test = serializers.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
+    outcome = serializers.ChoiceField([outcome.value for outcome in Outcome], required=False)
+    reason = serializers.ChoiceField(RunReason.choices, required=False)
+    window = WindowField(required=False)
+
+
+class NewRun(Shape):
+    """Which test over which window: a partition's key, or START/END."""
+
+    data_test = serializers.PrimaryKeyRelatedField(queryset=LIVE_TESTS)
+    window = serializers.CharField(max_length=100)
+    key = serializers.CharField(required=False, max_length=60, help_text="the same key asks for the same run")
+
+
+class Runs(Rows):
+    """Runs, the newest first."""
+
+    serializer_class = RunRow
+    queryset = Run.objects.select_related("data_test__dataset", "revision").order_by("-pk")
+    lookup_value_regex = r"\d+"
+
+    @extend_schema(parameters=[RunQuery])
+    def list(self, request: Request) -> Response:
+        """The runs that match."""
+        wanted = self.asked(RunQuery)
+        if window := wanted.pop("window", None):
+            wanted |= {"window_start": window.start, "window_end": window.end}
+        return self.page_of(self.get_queryset().filter(**wanted))
+
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """One run."""
+        return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(request=NewRun, responses={201: RunRow})
+    def create(self, request: Request) -> Response:
+        """Run a test now, on fresh measurements."""
+        given, now = self.given(NewRun), clock.now()
+        data_test: DataTest = given["data_test"]
+        try:
+            window = asked_window(data_test.dataset, given["window"])
+        except (UnableToReadWindow, OverflowError) as unable:
+            raise Wrong(str(unable), where="window") from None
+        occasion = f"{self.author[:40]}:{given.get('key', now.isoformat())}"
+        run = request_run(data_test=data_test, window=window, reason=RunReason.MANUAL, occasion=occasion, now=now)
+        if run is None:
+            raise conflict("The window is beyond the dataset's retention.", mend="Ask for a newer window.")
+        return Response(self.get_serializer(run).data, status=201)
+
+
+class MeasurementRow(Row):
+    """A measurement; wanted until it has an instant."""
+
+    dataset = serializers.CharField(source="dataset.full_name")
+    metric = serializers.CharField(source="spec_text")
+    window = WindowField()
+
+    class Meta:
+        model = Measurement
+        fields = (
+            "id", "dataset", "datacenter", "window", "metric", "requested_at", "measured_at", "value", "detail",
+            "failure_reason", "failure_detail", "fingerprint", "state_length",
+        )  # fmt: skip
+
+
+class MeasurementQuery(Shape):
+    """Which measurements."""
+
+    dataset = DatasetField(required=False)
+    datacenter = serializers.CharField(required=False)
+    metric = serializers.CharField(required=False, source="spec_text", help_text="as written, such as row_count()")
+    window = WindowField(required=False)
+
+
+class Measurements(Rows):
+    """Measurements, the newest first."""
+
+    serializer_class = MeasurementRow
+    queryset = Measurement.objects.select_related("dataset").defer("state").order_by("-pk")
+
+    @extend_schema(parameters=[MeasurementQuery])
+    def list(self, request: Request) -> Response:
+        """The measurements that match."""
+        wanted = self.asked(MeasurementQuery)
+        if window := wanted.pop("window", None):
+            wanted |= {"window_start": window.start, "window_end": window.end}
+        return self.page_of(self.get_queryset().filter(**wanted))

@@ -1,0 +1,73 @@
+"""Scores: precision, recall and quality of any range, tier, team, owner, category or dataset."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from assay import clock
+from assay.models import Category
+from incident_manager.scores import Score
+from incident_manager.selectors import scores
+from web.api.base import Api
+from web.api.errors import Wrong
+from web.api.fields import DatasetField, Shape, with_range
+
+
+@with_range
+class ScoreQuery(Shape):
+    """Of what."""
+
+    tier = serializers.IntegerField(required=False, min_value=0, max_value=5)
+    team = serializers.CharField(required=False)
+    owner = serializers.CharField(required=False)
+    category = serializers.ChoiceField(Category.choices, required=False)
+    dataset = DatasetField(required=False)
+
+
+class Scores(Api):
+    """GET how good tests and data were."""
+
+    @extend_schema(parameters=[ScoreQuery], responses=dict[str, Any])
+    def get(self, request: Request) -> Response:
+        """Durations in seconds; a share of nothing is null."""
+        asked, now = self.asked(ScoreQuery), clock.now()
+        start, end = asked.pop("from"), asked.pop("to")
+        del asked["range"]
+        if start >= now:
+            raise Wrong("The range begins in the future.", where="from")
+        found = scores(start=start, end=end, now=now, **asked)
+        looked = found.look_ups
+        return Response(
+            {
+                "from": found.start,
+                "to": found.end,
+                "total": _written(found.total),
+                "look_ups": {
+                    "total": looked.total,
+                    "failed": looked.failed,
+                    "failed_share": looked.failed_share,
+                    "quality": looked.query_quality,
+                    "quality_without_forced": looked.query_quality_without_forced,
+                },
+                "datasets": [
+                    {"dataset": row.dataset, "category": row.category, **_written(row.score)} for row in found.rows
+                ],
+            }
+        )
+
+
+def _written(score: Score) -> dict[str, Any]:
+    return {
+        "precision": score.precision,
+        "recall": score.recall,
+        "true_positive": score.true_positive.total_seconds(),
+        "false_positive": score.false_positive.total_seconds(),
+        "false_negative": score.false_negative.total_seconds(),
+        "bad": score.bad.total_seconds(),
+        "bad_share": score.bad_share,
+        "data_quality": score.data_quality,
+        "open": score.open,
+    }

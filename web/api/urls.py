@@ -1,0 +1,37 @@
+"""The addresses of the REST API."""
+
+from django.urls import URLPattern, URLResolver, path
+from rest_framework.routers import SimpleRouter
+
+from web.api.auth import Login, Logout
+from web.api.data_tests import DataTests
+from web.api.datasets import Datasets
+from web.api.gate import Gate
+from web.api.incidents import Incidents
+from web.api.lineage import Lineage
+from web.api.pipelines import Completed, PipelineQuality
+from web.api.quality import Quality, QueryQuality
+from web.api.reports import Reports
+from web.api.runs import Measurements, Runs
+from web.api.scores import Scores
+
+router = SimpleRouter(trailing_slash=False)
+router.register("datasets", Datasets, basename="api-dataset")
+router.register("data-tests", DataTests, basename="api-data-test")
+router.register("runs", Runs, basename="api-run")
+router.register("measurements", Measurements, basename="api-measurement")
+router.register("incidents", Incidents, basename="api-incident")
+router.register("reports", Reports, basename="api-report")
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("auth/login", Login.as_view()),
+    path("auth/logout", Logout.as_view()),
+    path("lineage", Lineage.as_view()),
+    path("quality", Quality.as_view()),
+    path("quality/query", QueryQuality.as_view()),
+    path("gate", Gate.as_view()),
+    path("pipelines/<str:name>/completed", Completed.as_view()),
+    path("pipelines/<str:name>/quality", PipelineQuality.as_view()),
+    path("scores", Scores.as_view()),
+    *router.urls,
+]

@@ -1,0 +1,98 @@
+"""``assay demo``: the whole loop on real data."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from assay.commands import Command as Base
+from assay.commands import UnableToRun
+from assay.config import config
+from assay.exit_codes import ExitCode
+from assay.logs import configure_logs
+from execution_engine.engines.java import UnableToFindJava, use_java
+from web.demo.data import UnableToLoadData
+from web.demo.days import BEGINS_AT, ENDS_AT, ZONE
+from web.demo.home import UnableToUseHome, prepare
+from web.demo.replay import replay
+from web.demo.result import findings, result
+from web.demo.show import show
+
+COLUMNS = (
+    TextColumn("{task.description}"),
+    BarColumn(),
+    MofNCompleteColumn(),
+    TextColumn("days"),
+    TimeElapsedColumn(),
+)
+
+
+class Command(Base):
+    """28 days of real flights and weather with known faults, replayed in a home of its own."""
+
+    help = "Replay 28 days of real data with known faults; exit 1 unless each is caught, or missed, as expected."
+
+    def answer(self, **options: Any) -> tuple[ExitCode, Any]:
+        """Replay, and say what became of every fault."""
+        conf = config()
+        _refuse_what_leaves_home()
+        configure_logs(level="WARNING", as_json=conf.log_json)
+        try:
+            java = use_java() if not conf.spark_remote else None
+            prepare(conf.home)
+            with _progress() as seen:
+                replay(conf.home, seen=seen)
+        except (UnableToFindJava, UnableToLoadData, UnableToUseHome) as error:
+            raise UnableToRun(str(error)) from None
+        found = findings()
+        wrong = [finding for finding in found if not finding.is_as_expected]
+        for finding in wrong:
+            said = f"{finding.fault.name}: expected {finding.fault.expected}, seen as {finding.seen}"
+            self.stderr.write(f"assay: {said}")
+        code = ExitCode.FAILED if wrong else ExitCode.HELD
+        return code, result(found) | {"java": str(java) if java else "that of Spark Connect"}
+
+    def show(self, console: Console, result: Any) -> None:
+        """Tables, and how to look at the rest in the dashboard."""
+        show(console, result)
+        console.print(f"Spark ran on {result['java']}.", soft_wrap=True)
+        command = f"ASSAY_HOME={config().home} {sys.argv[0]} up"
+        console.print(f"To walk through all this in the dashboard: [bold]{command}[/bold]", soft_wrap=True)
+
+
+def _refuse_what_leaves_home() -> None:
+    """The demo's people do not exist, and its rows belong to nobody: neither must reach a real service."""
+    conf = config()
+    given = {
+        "ASSAY_DATABASE_URL": conf.database_url,
+        "ASSAY_EMAIL_URL": conf.email_url,
+        "ASSAY_WEBHOOK_URL": conf.webhook_url,
+    }
+    if named := [name for name, value in given.items() if value]:
+        raise UnableToRun(f"the demo keeps to its own folder: unset {', '.join(named)}")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[datetime], None]]:
+    """A bar of simulated days on standard error, where somebody looks at it."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("days"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task("replaying", total=(ENDS_AT - BEGINS_AT).days)
+
+        def seen(instant: datetime) -> None:
+            today = f"{instant.astimezone(ZONE):%a %d %b %Y}"
+            progress.update(task, completed=(instant - BEGINS_AT).days, description=today)
+
+        yield seen
+        progress.update(task, completed=(ENDS_AT - BEGINS_AT).days)

@@ -1,0 +1,30 @@
+"""``assay doctor``: find what is wrong, and say how to mend it."""
+
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+
+from assay.commands import Command as Base
+from assay.exit_codes import ExitCode
+from web.doctor import examine
+
+
+class Command(Base):
+    """Every check of ``web.doctor``."""
+
+    help = "Examine this set-up; exit 1 when something is wrong."
+
+    def answer(self, **options: Any) -> tuple[ExitCode, Any]:
+        """The findings."""
+        findings = list(examine())
+        code = ExitCode.HELD if all(finding.is_well for finding in findings) else ExitCode.FAILED
+        return code, {"findings": [asdict(finding) for finding in findings]}
+
+    def show(self, console: Console, result: Any) -> None:
+        """One line each, and a second one where there is something to mend."""
+        for each in result["findings"]:
+            mark = "[green]well[/green]" if each["is_well"] else "[red]ill [/red]"
+            console.print(f"{mark} {each['check']:<11} {each['found']}", soft_wrap=True)
+            if each["mend"]:
+                console.print(f"     to mend it: {each['mend']}", soft_wrap=True)

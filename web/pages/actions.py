@@ -1,0 +1,107 @@
+"""What the forms of the pages do: read the form, call one service, say what came of it."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_POST
+
+from assay import clock
+from assay.models import Dataset
+from assay.windows import Window
+from incident_manager import services
+from incident_manager.models import Incident
+from web.pages.forms import AnnotateForm, ForceForm, ReasonForm, ReportForm
+from web.pages.policy import page
+
+Given = Mapping[str, Any]
+
+
+def _annotate(incident: Incident, given: Given, author: str, now: datetime) -> str:
+    changed = {
+        name: given[name] for name in ("root_cause", "eta", "backfill") if given[name] != getattr(incident, name)
+    }
+    services.annotate(incident, **changed, text=given["text"], author=author, now=now)
+    return "Saved."
+
+
+def _acknowledge(incident: Incident, given: Given, author: str, now: datetime) -> str:
+    services.acknowledge(incident, author=author, now=now)
+    return "Acknowledged: it is yours now."
+
+
+def _rerun(incident: Incident, given: Given, author: str, now: datetime) -> str:
+    runs = services.rerun(incident, author=author, now=now)
+    return f"{len(runs)} {'run is' if len(runs) == 1 else 'runs are'} on the way."
+
+
+def _force_resolve(incident: Incident, given: Given, author: str, now: datetime) -> str:
+    services.force_resolve(incident, scope=given["scope"], reason=given["reason"], author=author, now=now)
+    return "Resolved as a false positive."
+
+
+def _accept(incident: Incident, given: Given, author: str, now: datetime) -> str:
+    services.accept(incident, reason=given["reason"], author=author, now=now)
+    return "Accepted: the gate warns on these windows until a run holds."
+
+
+Act = Callable[[Incident, Given, str, datetime], str]
+ACTIONS: dict[str, tuple[type[forms.Form], Act]] = {
+    "annotate": (AnnotateForm, _annotate),
+    "acknowledge": (forms.Form, _acknowledge),
+    "rerun": (forms.Form, _rerun),
+    "force-resolve": (ForceForm, _force_resolve),
+    "accept": (ReasonForm, _accept),
+}
+
+
+@page
+@require_POST
+def act(request: HttpRequest, pk: int, action: str) -> HttpResponse:
+    """Do one thing to an incident and return to its page."""
+    incident = get_object_or_404(Incident.objects.select_related("alert", "dataset"), pk=pk)
+    form_class, carry_out = ACTIONS[action]
+    form = form_class(request.POST)
+    if not form.is_valid():
+        _complain(request, form)
+        return redirect("incident", pk)
+    try:
+        messages.success(request, carry_out(incident, form.cleaned_data, request.user.get_username(), clock.now()))
+    except services.UnableToResolve as unable:
+        messages.error(request, str(unable))
+    return redirect("incident", pk)
+
+
+@page
+@require_POST
+def report(request: HttpRequest, name: str) -> HttpResponse:
+    """Take a user's claim on a dataset and return to its page."""
+    dataset = get_object_or_404(Dataset, full_name=name)
+    form = ReportForm(request.POST)
+    if not form.is_valid():
+        _complain(request, form)
+        return redirect("dataset", name)
+    given = form.cleaned_data
+    row = services.report(
+        dataset=dataset,
+        window=Window(start=given["start"], end=given["end"]),
+        datacenter=given["datacenter"],
+        description=given["description"],
+        reporter=request.user.get_username(),
+        now=clock.now(),
+    )
+    known = (
+        "It is known already, and joined its incident." if row.incident_id is None else f"{dataset.owner} hears of it."
+    )
+    messages.success(request, f"Thank you: report {row.pk} is written down. {known}")
+    return redirect("dataset", name)
+
+
+def _complain(request: HttpRequest, form: forms.Form) -> None:
+    for field, errors in form.errors.items():
+        place = "" if field == "__all__" else f"{field.replace('_', ' ').capitalize()}: "
+        messages.error(request, place + " ".join(str(error) for error in errors))

@@ -1,0 +1,65 @@
+"""Between which figures the value of an assertion must lie, where it says so with literals."""
+
+from dataclasses import dataclass
+
+from execution_engine.language.tree import (
+    Between,
+    Comparator,
+    Comparison,
+    Condition,
+    Duration,
+    Expression,
+    Number,
+    Percentage,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """The least and the greatest value that hold; None where there is none, or it is not a literal."""
+
+    low: float | None = None
+    high: float | None = None
+    is_duration: bool = False  # in seconds
+
+
+UPPER = (Comparator.LESS, Comparator.AT_MOST)
+LOWER = (Comparator.GREATER, Comparator.AT_LEAST)
+
+
+def bounds(tree: Condition) -> Bounds:
+    """The bounds of a single comparison; none for several joined by and, or, not."""
+    match tree:
+        case Between(negated=False):
+            return _bounds(tree.low, tree.high)
+        case Comparison():
+            return _of_comparison(tree)
+    return Bounds()
+
+
+def _of_comparison(tree: Comparison) -> Bounds:
+    is_mirrored = _figure(tree.left) is not None
+    literal = tree.left if is_mirrored else tree.right
+    if tree.comparator is Comparator.EQUAL:
+        return _bounds(literal, literal)
+    if tree.comparator in UPPER:
+        return _bounds(literal, None) if is_mirrored else _bounds(None, literal)
+    if tree.comparator in LOWER:
+        return _bounds(None, literal) if is_mirrored else _bounds(literal, None)
+    return Bounds()
+
+
+def _bounds(low: Expression | None, high: Expression | None) -> Bounds:
+    is_duration = isinstance(low, Duration) or isinstance(high, Duration)
+    return Bounds(low=_figure(low), high=_figure(high), is_duration=is_duration)
+
+
+def _figure(expression: Expression | None) -> float | None:
+    match expression:
+        case Number(value=value):
+            return value
+        case Percentage(percent=percent):
+            return percent / 100
+        case Duration(seconds=seconds):
+            return seconds
+    return None

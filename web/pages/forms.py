@@ -1,0 +1,84 @@
+"""What the pages' forms accept."""
+
+from datetime import UTC, date, datetime
+
+from django import forms
+
+from alerting.waivers import Scope
+from web.pages.selectors.catalogue import FILTERS, Wanted
+from web.pages.status import Status
+
+TIERS = range(6)
+
+
+class WantedForm(forms.Form):
+    """The filters of the catalogue; what cannot be read filters nothing."""
+
+    q = forms.CharField(required=False, max_length=200)
+    tier = forms.TypedChoiceField(
+        required=False, coerce=int, empty_value=None, choices=[(tier, tier) for tier in TIERS]
+    )
+    status = forms.TypedChoiceField(
+        required=False, coerce=Status, empty_value=None, choices=[(status.value, status.value) for status in FILTERS]
+    )
+    page = forms.IntegerField(required=False, min_value=1, max_value=10**6)
+
+    def wanted(self) -> Wanted:
+        """What the reader filters by."""
+        self.is_valid()
+        given = self.cleaned_data
+        return Wanted(text=given.get("q") or "", tier=given.get("tier"), status=given.get("status"))
+
+    def page_number(self) -> int:
+        """The page that is asked for, from 1."""
+        self.is_valid()
+        return self.cleaned_data.get("page") or 1
+
+
+class UtcField(forms.DateTimeField):
+    """An instant in UTC, as ``datetime-local`` inputs send it."""
+
+    input_formats = ("%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
+
+    def to_python(self, value: str | datetime | date | None) -> datetime | None:
+        """The instant, aware."""
+        instant = super().to_python(value)
+        return instant.astimezone(UTC) if instant else None
+
+
+class AnnotateForm(forms.Form):
+    """What an owner says of an incident."""
+
+    root_cause = forms.CharField(required=False, max_length=10_000)
+    eta = UtcField(required=False)
+    backfill = forms.CharField(required=False, max_length=200)
+    text = forms.CharField(required=False, max_length=10_000)
+
+
+class ReasonForm(forms.Form):
+    """Why an incident ends."""
+
+    reason = forms.CharField(max_length=10_000)
+
+
+class ForceForm(ReasonForm):
+    """Why an incident was a false positive, and how far that reaches."""
+
+    scope = forms.TypedChoiceField(coerce=Scope, choices=[(scope.value, scope.value) for scope in Scope])
+
+
+class ReportForm(forms.Form):
+    """A user's claim that the data of a window is bad."""
+
+    start = UtcField()
+    end = UtcField()
+    datacenter = forms.CharField(required=False, max_length=60)
+    description = forms.CharField(max_length=10_000)
+
+    def clean(self) -> dict[str, object]:
+        """The fields, with a window that has a length."""
+        given = super().clean() or {}
+        start, end = given.get("start"), given.get("end")
+        if start and end and start >= end:
+            raise forms.ValidationError("The range must end after it starts.")
+        return given

@@ -1,0 +1,62 @@
+"""The dataset page: what it promises, its tests and its incidents."""
+
+from dataclasses import dataclass
+
+from django.db.models import F, OuterRef, Subquery
+
+from alerting.models import Standing
+from assay.catalog.selectors import slas
+from assay.durations import format_duration
+from assay.models import Dataset, DataTest
+from incident_manager.models import Incident
+from web.pages.status import RANK, TROUBLE, Status, status_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveTest:
+    """A live test and the standing that counts: the newest trouble, else that of the newest window."""
+
+    test: DataTest
+    standing: Standing | None
+    status: Status
+
+
+def promises(dataset: Dataset) -> tuple[tuple[str, str], ...]:
+    """The SLAs and policies in force, in words."""
+    found = slas(dataset)
+    return (
+        ("Freshness", f"complete within {format_duration(found.freshness)}"),
+        ("Completeness", f"at least {found.completeness:.4g}"),
+        ("Duplicates", f"at most {found.duplicates:.4g}"),
+        ("Consistency", f"at least {found.consistency:.4g}"),
+        ("Sustain period", format_duration(found.sustain) if found.sustain else "none"),
+        ("Grace", format_duration(found.grace) if found.grace else "none"),
+        ("Severity", "hard: blocks pipelines" if found.severity == "hard" else "soft: only tells"),
+        ("Without a verdict", "the gate blocks" if found.fail_closed else "the gate allows"),
+    )
+
+
+def live_tests(dataset: Dataset) -> list[LiveTest]:
+    """The live tests of a dataset, the troubled first, in two statements."""
+    own = Standing.objects.filter(data_test=OuterRef("pk")).order_by("-window_start").values("pk")
+    annotated = (
+        DataTest.objects.filter(dataset=dataset, retired_at=None)
+        .select_related("revision")
+        .annotate(troubled=Subquery(own.filter(state__in=TROUBLE, waiver=None)[:1]), newest=Subquery(own[:1]))
+        .order_by("category", "name")
+    )
+    tests = list(annotated)
+    standings = Standing.objects.in_bulk([pk for test in tests for pk in (test.troubled, test.newest) if pk])
+    found = [_live(test, standings.get(test.troubled or test.newest)) for test in tests]
+    return sorted(found, key=lambda live: RANK[live.status])
+
+
+def incidents_of(dataset: Dataset, limit: int = 20) -> list[Incident]:
+    """The dataset's incidents, open ones first, then the newest."""
+    found = Incident.objects.filter(dataset=dataset).select_related("alert__cause__dataset")
+    return list(found.order_by(F("resolved_at").desc(nulls_first=True), "-detected_at")[:limit])
+
+
+def _live(test: DataTest, standing: Standing | None) -> LiveTest:
+    status = status_of(standing.state, standing.waiver_id is not None) if standing else Status.PENDING
+    return LiveTest(test=test, standing=standing, status=status)

@@ -1,0 +1,39 @@
+"""The results of one data test over its windows, ready to be drawn."""
+
+from math import isfinite
+from typing import Any
+
+from assay.models import DataTest, Revision
+from execution_engine.language.serialise import from_json
+from execution_engine.models import Run, RunReason
+from execution_engine.outcome import Outcome
+from web.pages.bounds import Bounds, bounds
+
+LONGEST = 1000
+
+
+def history(data_test: DataTest) -> dict[str, Any]:
+    """Parallel columns by window, oldest first: start (seconds), value, outcome and the bounds of its revision."""
+    runs = _newest_by_window(data_test)
+    limits = {revision.pk: bounds(from_json(revision.tree)) for revision in _revisions(runs)}
+    of_run = [limits.get(run.revision_id, Bounds()) for run in runs]
+    return {
+        "test": data_test.name,
+        "duration": any(bound.is_duration for bound in of_run),
+        "start": [int(run.window_start.timestamp()) for run in runs],
+        "value": [run.value if run.value is not None and isfinite(run.value) else None for run in runs],
+        "outcome": [run.outcome for run in runs],
+        "low": [bound.low for bound in of_run],
+        "high": [bound.high for bound in of_run],
+    }
+
+
+def _newest_by_window(data_test: DataTest) -> list[Run]:
+    judged = data_test.runs.filter(outcome__in=(Outcome.HELD, Outcome.BROKEN)).exclude(reason=RunReason.BACKTEST)
+    newest = judged.order_by("-window_start", "-measured_at", "-pk")
+    found = {run.window_start: run for run in reversed(newest[:LONGEST])}
+    return list(found.values())
+
+
+def _revisions(runs: list[Run]) -> list[Revision]:
+    return list(Revision.objects.filter(pk__in={run.revision_id for run in runs}))

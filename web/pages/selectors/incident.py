@@ -1,0 +1,83 @@
+"""The incident page: what is spoilt and why, what caused it, and who was told."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Prefetch
+
+from alerting.models import Alert, Notice, Standing
+from assay.models import Dataset
+from incident_manager.models import Incident, SpoiltWindow
+
+MOST_WINDOWS = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spoilt:
+    """One spoilt window, under the key of its partition, with the newest result of its test."""
+
+    row: SpoiltWindow
+    key: str
+    standing: Standing | None
+
+    @property
+    def findings(self) -> list[tuple[str, str]]:
+        """What the newest result found, such as lost keys, as pairs of a name and a text."""
+        run = self.standing.last_run if self.standing else None
+        return [(name.replace("_", " "), _text(value)) for name, value in run.findings.items()] if run else []
+
+
+def incident_by_id(pk: int) -> Incident | None:
+    """The incident with its dataset, cause, timeline and reports."""
+    effects = Prefetch("alert__effects", Alert.objects.select_related("dataset", "incident"))
+    found = Incident.objects.select_related("dataset", "alert__cause__dataset", "alert__cause__incident")
+    return found.prefetch_related("timeline", "episodes", "joined_reports", effects).filter(pk=pk).first()
+
+
+def spoilt_windows(incident: Incident) -> list[Spoilt]:
+    """The newest 200 spoilt windows, the unhealed first, in two statements."""
+    rows = list(
+        incident.spoilt_windows.select_related("data_test__revision").order_by("healed_at", "-window_start")[
+            :MOST_WINDOWS
+        ]
+    )
+    standings = Standing.objects.select_related("last_run").filter(
+        data_test__in={row.data_test_id for row in rows if row.data_test_id},
+        window_key__in={_window_key(row) for row in rows},
+    )
+    by_place = {(standing.data_test_id, standing.window_key): standing for standing in standings}
+    return [
+        Spoilt(
+            row=row,
+            key=_partition_key(incident.dataset, row),
+            standing=by_place.get((row.data_test_id or 0, _window_key(row))),
+        )
+        for row in rows
+    ]
+
+
+def notices_of(incident: Incident) -> list[Notice]:
+    """What was told of the incident, to whom, or why not."""
+    return (
+        list(Notice.objects.filter(alert=incident.alert_id).order_by("created_at", "pk")) if incident.alert_id else []
+    )
+
+
+def _window_key(row: SpoiltWindow) -> str:
+    return "table" if row.whole_table else row.window.text
+
+
+def _partition_key(dataset: Dataset, row: SpoiltWindow) -> str:
+    """The partition's key where the window is one; else the window in short."""
+    partitioning = dataset.partitioning
+    tiles = partitioning.tile(row.window) if partitioning and not row.whole_table else None
+    if partitioning and tiles and len(tiles) <= 2:
+        return " – ".join(partitioning.key(tile) for tile in tiles)
+    return f"{row.window_start:%Y-%m-%d %H:%M} – {row.window_end:%Y-%m-%d %H:%M} UTC"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        shown = ", ".join(str(item) for item in value[:20])
+        return f"{shown} … ({len(value)} in all)" if len(value) > 20 else shown
+    return str(value)

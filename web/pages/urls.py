@@ -1,0 +1,18 @@
+"""The addresses of the pages for people."""
+
+from django.urls import URLPattern, path, re_path
+
+from web.pages import actions, views
+from web.pages.scores import scores_page
+
+urlpatterns: list[URLPattern] = [
+    path("", views.catalogue_page, name="catalogue"),
+    path("datasets/<path:name>/report", actions.report, name="report"),
+    path("datasets/<path:name>", views.dataset_page, name="dataset"),
+    path("incidents", views.incidents_page, name="incidents"),
+    path("incidents/<int:pk>", views.incident_page, name="incident"),
+    re_path(rf"^incidents/(?P<pk>\d+)/(?P<action>{'|'.join(actions.ACTIONS)})$", actions.act, name="incident-action"),
+    path("scores", scores_page, name="scores"),
+    path("login", views.login, name="login"),
+    path("logout", views.logout, name="logout"),
+]

@@ -1,0 +1,139 @@
+"""Which tables a query reads and, where their partition column is compared with literals, which partitions."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.scope import Scope, traverse_scope
+
+from assay.windows import Partitioning, UnableToPartition, Window
+from incident_manager.intervals import Intervals, clip, union
+
+DIALECT = "spark"
+FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.EQ: exp.EQ,
+}
+
+
+class UnableToReadQuery(ValueError):
+    """A text that is no query, and where."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """``column operator literals``, as it stands in a conjunction of a where-clause."""
+
+    column: str
+    operator: type[exp.Expr]
+    literals: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableUse:
+    """One mention of a table, with the comparisons that its rows must pass."""
+
+    name: str
+    comparisons: tuple[Comparison, ...]
+
+
+def table_uses(sql: str) -> tuple[TableUse, ...]:
+    """Every table that a query reads, in order; raises UnableToReadQuery.
+
+    Only conjuncts of the where-clause beside the table count, and of several tables only qualified columns:
+    whatever is not understood makes the range wider, never narrower.
+    """
+    try:
+        statements = [each for each in sqlglot.parse(sql, read=DIALECT) if each is not None]
+        scopes = [scope for statement in statements for query in _queries(statement) for scope in traverse_scope(query)]
+    except (SqlglotError, RecursionError) as error:
+        raise UnableToReadQuery(f"Cannot read the query: {str(error) or 'it is too deep'}") from None
+    if not scopes:
+        raise UnableToReadQuery("Cannot read the query: it has no select.")
+    return tuple(dict.fromkeys(use for scope in scopes for use in _uses(scope)))
+
+
+def ranges(use: TableUse, column: str, partitioning: Partitioning, whole: Window) -> Intervals:
+    """The parts of ``whole`` that a use reads; all of it where the partition column is not compared with keys."""
+    found: Intervals = (whole,)
+    for comparison in use.comparisons:
+        if comparison.column == column.lower():
+            allowed = _allowed(comparison, partitioning, whole)
+            found = found if allowed is None else union(part for each in allowed for part in clip(found, each))
+    return found
+
+
+def _queries(statement: exp.Expr) -> Iterator[exp.Expr]:
+    """The outermost queries of a statement; ``create table … as`` and ``insert … select`` read too."""
+    if isinstance(statement, exp.Query):
+        yield statement
+    elif isinstance(statement.args.get("expression"), exp.Query):
+        yield statement.args["expression"]
+
+
+def _uses(scope: Scope) -> Iterator[TableUse]:
+    where = scope.expression.args.get("where")
+    comparisons = list(_comparisons(where.this)) if where else []
+    for alias, source in scope.sources.items():
+        if not isinstance(source, exp.Table) or alias not in scope.selected_sources:
+            continue
+        is_alone = len(scope.selected_sources) == 1
+        own = [found for table, found in comparisons if table == alias.lower() or (not table and is_alone)]
+        name = ".".join(part.name for part in source.parts)
+        yield TableUse(name=name, comparisons=tuple(own))
+
+
+def _comparisons(condition: exp.Expr) -> Iterator[tuple[str, Comparison]]:
+    """The comparisons of columns with literals among the conjuncts, each with its table's alias, if it has one."""
+    for conjunct in condition.flatten() if isinstance(condition, exp.And) else (condition,):
+        conjunct = conjunct.unnest()
+        if isinstance(conjunct, exp.And):
+            yield from _comparisons(conjunct)
+        elif isinstance(conjunct, exp.Between):
+            yield from _made(conjunct.this, exp.GTE, [conjunct.args["low"]])
+            yield from _made(conjunct.this, exp.LTE, [conjunct.args["high"]])
+        elif isinstance(conjunct, exp.In) and conjunct.expressions:
+            yield from _made(conjunct.this, exp.EQ, conjunct.expressions)
+        elif type(conjunct) in FLIPPED and isinstance(conjunct.expression, exp.Column):
+            yield from _made(conjunct.expression, FLIPPED[type(conjunct)], [conjunct.this])
+        elif type(conjunct) in FLIPPED:
+            yield from _made(conjunct.this, type(conjunct), [conjunct.expression])
+
+
+def _made(column: exp.Expr, operator: type[exp.Expr], values: list[exp.Expr]) -> Iterator[tuple[str, Comparison]]:
+    literals = [_literal(value) for value in values]
+    if isinstance(column, exp.Column) and None not in literals:
+        texts = tuple(text for text in literals if text is not None)
+        yield column.table.lower(), Comparison(column=column.name.lower(), operator=operator, literals=texts)
+
+
+def _literal(value: exp.Expr) -> str | None:
+    inner = value.this if isinstance(value, exp.Cast) else value
+    return inner.name if isinstance(inner, exp.Literal) else None
+
+
+def _allowed(comparison: Comparison, partitioning: Partitioning, whole: Window) -> Intervals | None:
+    """The time that a comparison leaves; None where a literal is no key."""
+    try:
+        windows = [partitioning.window(literal) for literal in comparison.literals]
+    except UnableToPartition:
+        return None
+    if comparison.operator is exp.EQ:
+        return union(windows)
+    (window,) = windows
+    start, end = whole.start, whole.end
+    if comparison.operator in (exp.GT, exp.GTE):
+        start = max(start, window.end if comparison.operator is exp.GT else window.start)
+    else:
+        end = min(end, window.start if comparison.operator is exp.LT else window.end)
+    return _between(start, end)
+
+
+def _between(start: datetime, end: datetime) -> Intervals:
+    return (Window(start=start, end=end),) if start < end else ()

@@ -1,0 +1,95 @@
+"""How templates show states, instants, lengths and shares."""
+
+from datetime import datetime, timedelta
+from math import isfinite
+
+from django import template
+from django.templatetags.static import static
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from assay.durations import format_duration
+from assay.models import Category
+from web.pages.status import MEANINGS, WORDS, Status
+
+register = template.Library()
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """An icon of the sprite; decorative, so hidden from screen readers."""
+    return format_html(
+        '<svg class="icon" aria-hidden="true" focusable="false"><use href="{}#{}"></use></svg>',
+        static("web/icons.svg"),
+        name,
+    )
+
+
+@register.simple_tag
+def pill(status: Status, text: str = "") -> SafeString:
+    """A status as icon and word; ``text`` replaces the word."""
+    return format_html(
+        '<span class="pill {}" title="{}">{}{}</span>', status, MEANINGS[status], icon(status), text or WORDS[status]
+    )
+
+
+@register.simple_tag
+def dot(status: Status) -> SafeString:
+    """A status as its icon alone, with the word for screen readers."""
+    return format_html(
+        '<span class="dot {}">{}<span class="sr-only">{}</span></span>', status, icon(status), WORDS[status]
+    )
+
+
+@register.filter
+def when(instant: datetime | None) -> SafeString | str:
+    """An instant in UTC, to the minute."""
+    if instant is None:
+        return "–"
+    return format_html('<time datetime="{}">{}</time>', instant.isoformat(), instant.strftime("%Y-%m-%d %H:%M"))
+
+
+@register.filter
+def since(instant: datetime | None, now: datetime) -> str:
+    """How long ago an instant was, in its largest whole unit."""
+    return "–" if instant is None else roughly(max(now - instant, timedelta(0)))
+
+
+@register.filter
+def roughly(length: timedelta) -> str:
+    """A length in its largest whole unit: ``3 h``."""
+    seconds = int(length.total_seconds())
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return "under 1 min"
+
+
+@register.filter
+def duration(value: timedelta) -> str:
+    """A length exactly, as metadata writes it: ``4h``."""
+    return format_duration(value) if value else "none"
+
+
+@register.filter
+def percent(share: float | None) -> str:
+    """A share to a tenth of a percent, never rounded up to 100 %."""
+    if share is None:
+        return "–"
+    return "100 %" if share >= 1 else f"{min(share, 0.999) * 100:.1f} %"
+
+
+@register.filter
+def measured(value: float | None, category: str) -> str:
+    """A test's value: of freshness a length of time, else a figure."""
+    if category == Category.FRESHNESS and value:
+        return roughly(timedelta(seconds=value))
+    return figure(value)
+
+
+@register.filter
+def figure(value: float | None) -> str:
+    """A value to six significant digits, whole numbers in full."""
+    if value is None or not isfinite(value):
+        return "–"
+    return f"{value:,.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.6g}"
