@@ -50,6 +50,7 @@ class Spot:
 
     window: Window
     datacenter: str | None = None
+    failed: bool = True  # broken for longer than its sustain period
 
 
 @dataclass(frozen=True, kw_only=True)

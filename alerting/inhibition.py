@@ -71,9 +71,10 @@ def decide(
     *,
     now: datetime,
 ) -> Decision:
-    """The decision for one failing alert: silent only where a cause explains every one of its spots."""
+    """The decision for one failing alert: silent only where a cause explains every one of its failed spots."""
     known = tuple(troubles)
-    decisions = (_decide_spot(effect, spot, known, upstreams, terms, now) for spot in effect.spots)
+    spots = tuple(spot for spot in effect.spots if spot.failed) or effect.spots
+    decisions = (_decide_spot(effect, spot, known, upstreams, terms, now) for spot in spots)
     far = datetime.max.replace(tzinfo=now.tzinfo)
     return min(decisions, key=lambda decision: (LOUDNESS[decision.action], decision.until or far))
 
@@ -110,7 +111,7 @@ def _after(terms: EffectTerms, now: datetime) -> Decision:
     former = terms.former
     if former is None:
         return Decision(action=Action.NOTIFY, why=Why.NO_CAUSE)
-    rerun = terms.measured_at > former.resolved_at
+    rerun = terms.measured_at >= former.resolved_at  # in a replay the run that this asked for takes no time
     patience = max(terms.grace, terms.usual_delay)
     until = former.resolved_at + (patience if rerun else max(patience, LONGEST_INHIBITION))
     if now < until:

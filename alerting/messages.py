@@ -7,6 +7,11 @@ from datetime import datetime
 from assay.windows import Window
 
 MOST_LINES = 10
+ENDINGS = {
+    "forced": "its owner calls it a false positive",
+    "accepted": "its owner accepts the data as it is, and it will not be repaired",
+    "redefined": "the data holds by what the test asserts now",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +103,16 @@ def withdrawn(incident: IncidentText, *, withdrawn_at: datetime) -> Message:
         *_link(incident),
     ]
     return _message(f"{incident.dataset}: {incident.category} withdrawn", lines)
+
+
+def ended(incident: IncidentText, *, ended_at: datetime, how: str) -> Message:
+    """What everybody who was told reads when a word ended the incident, and not a repair."""
+    lines = [
+        f"The {incident.category} incident of {incident.dataset} from {_time(incident.failed_at)} was ended "
+        f"at {_time(ended_at)}: {ENDINGS[how]}. No repair was seen.",
+        *_link(incident),
+    ]
+    return _message(f"{incident.dataset}: {incident.category} ended ({how})", lines)
 
 
 def unknown(*, dataset: str, test: str, window: Window, since: datetime, reason: str) -> Message:

@@ -1,8 +1,8 @@
 """What alerting knows: verdicts, who can be reached, and how late a dataset usually is."""
 
 from datetime import datetime, timedelta
-from statistics import median
 
+from alerting import delay
 from alerting.channels import channels
 from alerting.evidence import Evidence, due_at, evidence, runs_of
 from alerting.models import Standing
@@ -54,16 +54,14 @@ def spoilt_place(test: DataTest, home: str) -> str:
 def usual_delay(dataset_id: int) -> timedelta:
     """How long after its direct upstreams a dataset's windows are usually complete, by the last weeks."""
     upstreams = LineageEdge.objects.filter(downstream=dataset_id).values_list("upstream", flat=True)
-    own = _usual_completion(dataset_id)
-    latest = max((_usual_completion(upstream) for upstream in upstreams), default=own)
-    return max(own - latest, timedelta())
+    return delay.usual_delay(_completions(dataset_id), [_completions(upstream) for upstream in upstreams])
 
 
-def _usual_completion(dataset_id: int) -> timedelta:
-    """The median time from a window's end to when it was found complete; zero where that is not known."""
+def _completions(dataset_id: int) -> list[float]:
+    """The seconds from each of the last windows' end to when it was found complete."""
     rows = Measurement.objects.filter(dataset=dataset_id, spec_text=TIME_TO_COMPLETE.text, value__isnull=False)
-    values = list(rows.order_by("-window_start").values_list("value", flat=True)[:USUAL_WINDOWS])
-    return timedelta(seconds=median(value or 0.0 for value in values)) if values else timedelta()
+    values = rows.order_by("-window_start").values_list("value", flat=True)[:USUAL_WINDOWS]
+    return [value for value in values if value is not None]
 
 
 def is_reachable(recipient: str) -> bool:

@@ -3,11 +3,12 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
 from assay.config import config
 from assay.models import Dataset, Replica
 from assay.secrets import reveal
-from assay.windows import Window
+from assay.windows import Partitioning, Window
 from execution_engine.engines.protocol import WHOLE, Engine, Part, Table
 from execution_engine.engines.registry import engine_for
 from execution_engine.engines.spark_session import SparkOptions
@@ -52,11 +53,16 @@ def part_of(dataset: Dataset, window: Window, engine: Engine, table: Table) -> P
     if partitioning is None:
         return WHOLE
     if window.duration < MANY_PARTITIONS * partitioning.at(window.start).duration:
-        return Part(keys=partitioning.keys(window))
+        return Part(keys=_keys(partitioning, window))
     present = engine.partitions(table)
     if present is None:
         return WHOLE
     return Part(keys=tuple(key for key in present if _holds(dataset, window, key)))
+
+
+@lru_cache(maxsize=10_000)
+def _keys(partitioning: Partitioning, window: Window) -> tuple[str, ...]:
+    return partitioning.keys(window)
 
 
 def _holds(dataset: Dataset, window: Window, key: str) -> bool:

@@ -1,6 +1,7 @@
 """Notices by email, through Django's SMTP backend."""
 
 from dataclasses import dataclass
+from hashlib import blake2s
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -34,7 +35,7 @@ class EmailChannel:
             body=message.body,
             from_email=self.sender,
             to=[message.recipient],
-            headers={"Message-ID": f"<{message.key}@assay>"},
+            headers={"Message-ID": message_id(message.key)},
             connection=get_connection(BACKEND, **smtp_options(self.url)),
         )
         try:
@@ -48,6 +49,11 @@ class EmailChannel:
             raise TransportError(str(error), permanent=True) from error
         except (SMTPException, OSError) as error:
             raise TransportError(f"{type(error).__name__}: {error}", permanent=False) from error
+
+
+def message_id(key: str) -> str:
+    """The same id for every try of one message, whatever characters its key has."""
+    return f"<{blake2s(key.encode(), digest_size=16).hexdigest()}@assay>"
 
 
 def smtp_options(url: str) -> dict[str, Any]:

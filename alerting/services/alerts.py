@@ -15,7 +15,7 @@ from assay.catalog.selectors import downstreams, slas
 from assay.models import Dataset
 
 OPENINGS = (Event.OPENED, Event.DOWNSTREAM)
-WITHDRAWN = "withdrawn"
+REPAIRED = "auto"
 
 
 def open_alert(*, dataset: Dataset, category: str, owner: str, now: datetime, key: str = "") -> Alert:
@@ -71,7 +71,7 @@ def known_facts(alert: Alert, decision: Decision) -> AlertFacts:
         told=told(alert, OPENINGS),
         told_of_cause=frozenset(a.recipient for a in told(alert.cause, OPENINGS)) if alert.cause else frozenset(),
         closed_at=alert.closed_at,
-        withdrawn=alert.closing == WITHDRAWN,
+        withdrawn=alert.closing not in ("", REPAIRED),
     )
 
 

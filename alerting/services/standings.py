@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from django.db import IntegrityError, transaction
+
 from alerting.evidence import Evidence, due_at, evidence, runs_of, window_key
 from alerting.models import Flip, Standing, Waiver
 from alerting.selectors import verdict_of
@@ -42,18 +44,20 @@ def locked(test: DataTest, window: Window) -> Standing | None:
 def create(test: DataTest, window: Window, *, due: datetime | None, now: datetime) -> Standing:
     """A new standing, PENDING; or the one that another worker was first to create."""
     assert test.revision is not None
-    standing, _ = Standing.objects.get_or_create(
-        data_test=test,
-        window_key=window_key(test, window),
-        defaults={
-            "window_start": window.start,
-            "window_end": window.end,
-            "revision": test.revision,
-            "since": now,
-            "due_at": due or now,
-        },
-    )
-    return standing
+    key = window_key(test, window)
+    try:
+        with transaction.atomic():
+            return Standing.objects.create(
+                data_test=test,
+                window_key=key,
+                window_start=window.start,
+                window_end=window.end,
+                revision=test.revision,
+                since=now,
+                due_at=due or now,
+            )
+    except IntegrityError:
+        return Standing.objects.select_for_update().get(data_test=test, window_key=key)
 
 
 def refold(standing: Standing, test: DataTest, found: Evidence, now: datetime) -> None:
@@ -161,7 +165,11 @@ def _next_age(verdict: Verdict, waiver: Waiver | None, now: datetime) -> datetim
 
 
 def flip(standing: Standing, old: str, now: datetime) -> Flip:
-    """A row for the incident manager: the state or the waiver has changed."""
+    """A row for the incident manager: the state or the waiver has changed.
+
+    Nearly all are a first verdict that opens nothing: there is nothing to handle.
+    """
+    is_harmless = old == State.PENDING and standing.state != State.FAIL and standing.waiver_id is None
     return Flip.objects.create(
         standing=standing,
         data_test_id=standing.data_test_id,
@@ -173,4 +181,5 @@ def flip(standing: Standing, old: str, now: datetime) -> Flip:
         new=standing.state,
         waived=standing.waiver_id is not None,
         at=now,
+        handled_at=now if is_harmless else None,
     )

@@ -4,11 +4,13 @@ from datetime import datetime
 from typing import Any
 
 from alerting.messages import (
+    ENDINGS,
     BrokenWindow,
     IncidentText,
     InhibitedAlert,
     Message,
     downstream,
+    ended,
     opened,
     recovered,
     withdrawn,
@@ -43,6 +45,8 @@ def message(event: Event, text: IncidentText, *, recipient: str, alert: Alert, n
         return downstream(text, downstreams=theirs)
     if event is Event.RECOVERED:
         return recovered(text, resolved_at=now)
+    if event is Event.WITHDRAWN and alert.closing in ENDINGS:
+        return ended(text, ended_at=now, how=alert.closing)
     if event is Event.WITHDRAWN:
         return withdrawn(text, withdrawn_at=now)
     return opened(text)

@@ -87,7 +87,8 @@ def _trouble(number: int, place: Place, rows: list[Standing], home: str, alert: 
 
 
 def _spot(row: Standing, home: str) -> Spot:
-    return Spot(window=row.window, datacenter=spoilt_place(row.data_test, home) or None)
+    place = spoilt_place(row.data_test, home) or None
+    return Spot(window=row.window, datacenter=place, failed=row.state == State.FAIL)
 
 
 def measured_at(rows: list[Standing], otherwise: datetime) -> datetime:

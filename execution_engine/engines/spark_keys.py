@@ -57,13 +57,13 @@ def find_sample(source: Source, item: Wanted) -> Measured:
 def build_filter(source: Source, item: Wanted) -> Measured:
     """A Bloom filter of the distinct keys as state; the value is their number."""
     keys = _keys(source, item.spec.columns, item.spec.where)
-    shape = shape_for(source.frame.count())
+    shape = shape_for(source.frame.count() if source.rows is None else source.rows)
     if shape is None:
         return failed(
             Reason.QUERY_FAILED, f"{source.name} has too many keys for a filter of 64 MB; narrow it by where="
         )
     tasks = max(1, min(MAX_TASKS, FILTERS_IN_FLIGHT_BYTES // shape.body_bytes))
-    rows = keys.coalesce(tasks).mapInArrow(_filler(shape), "body binary").collect()
+    rows = keys.coalesce(tasks).mapInArrow(_filler(shape), "body binary").collect() if source.rows != 0 else []
     built = merged(shape, item.spec.columns, (bytes(row["body"]) for row in rows))
     detail = {"capacity": shape.capacity, "error_rate": shape.error_rate, "columns": list(item.spec.columns)}
     return Measured(value=float(built.keys), state=built.to_bytes(), detail=detail)
@@ -77,6 +77,8 @@ def probe_filter(source: Source, item: Wanted) -> Measured:
         return failed(Reason.QUERY_FAILED, f"{item.spec.text} was refused its filter: {error}")
     if shipped.columns != item.spec.columns:
         return failed(Reason.QUERY_FAILED, f"{item.spec.text} was given a filter of {', '.join(shipped.columns)}")
+    if source.rows == 0:
+        return _probed([], shipped)
     keys = _keys(source, item.spec.columns, item.spec.where)
     rows = keys.mapInArrow(_prober(shipped.body), "found bigint, missing bigint, lost array<string>").collect()
     return _probed([row.asDict() for row in rows], shipped)

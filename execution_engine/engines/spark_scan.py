@@ -30,9 +30,17 @@ def measure(session: SparkSession, source: Source, wanted: Sequence[Wanted]) -> 
     wrong = {item.key: check_spec(item.spec, source.numeric, source.name, engine="spark") for item in wanted}
     refused = {key: Measured(failure=failure) for key, failure in wrong.items() if failure is not None}
     sound = [item for item in wanted if item.key not in refused]
-    shared = [item for item in sound if METRICS[item.spec.name].kind in (Kind.AGGREGATE, Kind.GROUPING)]
-    alone = {item.key: _measure_alone(session, source, item) for item in sound if item not in shared}
-    return refused | measure_aggregates(source, shared) | alone
+    told = {item.key: Measured(value=float(rows)) for item in sound if (rows := _told(source, item)) is not None}
+    left = [item for item in sound if item.key not in told]
+    shared = [item for item in left if METRICS[item.spec.name].kind in (Kind.AGGREGATE, Kind.GROUPING)]
+    alone = {item.key: _measure_alone(session, source, item) for item in left if item not in shared}
+    return refused | told | measure_aggregates(source, shared) | alone
+
+
+def _told(source: Source, item: Wanted) -> int | None:
+    """What the footers tell without a job: how many rows there are and, where there are none, no keys either."""
+    counts = item.spec.name == "row_count" and item.spec.where is None
+    return source.rows if counts or (source.rows == 0 and item.spec.name == "distinct_count") else None
 
 
 def _measure_alone(session: SparkSession, source: Source, item: Wanted) -> Measured:

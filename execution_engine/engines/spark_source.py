@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from execution_engine.outcome import Failure, Reason
 
 from .files import Listing, UnableToListFiles, list_part, newest_file, open_root
-from .footers import NANOSECONDS, read_columns
+from .footers import NANOSECONDS, count_rows, read_columns
 from .protocol import Part, Table
 from .spark_sql import is_in, quote
 
@@ -25,6 +25,7 @@ class Source:
     columns: Mapping[str, str]  # name → Spark's type
     small: bool
     fingerprint: str | None
+    rows: int | None = None  # where the files' footers tell
 
     @property
     def numeric(self) -> dict[str, bool]:
@@ -62,6 +63,7 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
         columns=_shown(stored),
         small=small,
         fingerprint=listing.fingerprint,
+        rows=None if listing.filtered else count_rows(listing.root, listing.files),
     )
 
 
@@ -83,7 +85,7 @@ def _open_nothing(session: SparkSession, table: Table, listing: Listing) -> Sour
     columns = _shown(stored | ({table.partition_column: "string"} if table.partition_column else {}))
     nulls = (f"cast(null as {type_}) as {quote(name)}" for name, type_ in columns.items())
     frame = session.range(0, 0, 1, 1).selectExpr(*nulls) if columns else session.range(0, 0, 1, 1)
-    return Source(name=table.name, frame=frame, columns=columns, small=True, fingerprint=listing.fingerprint)
+    return Source(name=table.name, frame=frame, columns=columns, small=True, fingerprint=listing.fingerprint, rows=0)
 
 
 def _part_condition(table: Table, columns: Mapping[str, str], keys: tuple[str, ...]) -> str:

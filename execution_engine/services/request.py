@@ -11,7 +11,7 @@ from execution_engine.sources import kept_from
 
 _GIVEN = (
     "data_test",
-    "revision_id",
+    "revision",
     "reason",
     "window_start",
     "window_end",
@@ -35,7 +35,7 @@ def request_run(
 
     None where nothing may run any more: the test is retired, or the window is beyond the dataset's retention.
     """
-    if data_test.retired_at is not None or data_test.revision_id is None:
+    if data_test.retired_at is not None or data_test.revision is None:
         return None
     if is_expired(data_test.dataset, window, now):
         return None
@@ -61,7 +61,7 @@ def _new_run(
 ) -> Run:
     return Run(
         data_test=data_test,
-        revision_id=data_test.revision_id,
+        revision=data_test.revision,
         reason=reason,
         slot=f"{data_test.pk}:{window.text}:{reason}:{occasion}",
         window_start=window.start,

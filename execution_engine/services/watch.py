@@ -92,10 +92,12 @@ def _look_at(dataset: Dataset, datacenter: str, watches: Sequence[Watch], now: d
     with transaction.atomic():
         for watch in changed:
             Watch.objects.filter(pk=watch.pk).update(fingerprint=seen[watch.pk])
-        _tell([watch for watch in changed if watch.fingerprint], now)
+        if changed:
+            _tell([watch for watch in changed if watch.fingerprint], now)
         _set_next_looks(kept, now)
-        gone = [watch.pk for watch in watches if watch not in kept]
-        Watch.objects.filter(pk__in=gone).update(next_look_at=None, lease_until=None, attempts=0)
+        gone = {watch.pk for watch in watches} - {watch.pk for watch in kept}
+        if gone:
+            Watch.objects.filter(pk__in=gone).update(next_look_at=None, lease_until=None, attempts=0)
 
 
 def _fingerprints(dataset: Dataset, datacenter: str, watches: Iterable[Watch]) -> dict[int, str]:

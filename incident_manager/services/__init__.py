@@ -2,7 +2,7 @@
 
 from incident_manager.services.checks import check_standing
 from incident_manager.services.follow import follow_change
-from incident_manager.services.gates import gate, gate_each
+from incident_manager.services.gates import gate
 from incident_manager.services.handle import handle_flip
 from incident_manager.services.incidents import UnableToResolve
 from incident_manager.services.look_ups import LookUpAnswer, look_up
@@ -31,7 +31,6 @@ __all__ = [
     "follow_change",
     "force_resolve",
     "gate",
-    "gate_each",
     "handle_flip",
     "look_up",
     "offer",

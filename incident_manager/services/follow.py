@@ -7,6 +7,7 @@ from django.db.models import Q
 
 from alerting.models import Standing
 from alerting.standing import State
+from assay.catalog.selectors import home
 from assay.models import ChangeKind, DataChange, DataTest, Scope
 from assay.queue import finish
 from assay.windows import Window
@@ -50,14 +51,19 @@ def judged_readers(change: DataChange) -> set[Reader]:
 
 
 def own_readers(change: DataChange) -> set[Reader]:
-    """Every partition test of the dataset that reads this datacenter, on the partitions that were completed."""
-    partitioning = change.dataset.partitioning
-    windows = (partitioning.tile(change.window) if partitioning else None) or ()
+    """The partition tests that a completion lets judge, on the partitions that were completed.
+
+    At home those of home's data alone, as its copies are yet to come; elsewhere those that compare the copy too.
+    """
+    dataset = change.dataset
+    windows = (dataset.partitioning.tile(change.window) if dataset.partitioning else None) or ()
     tests = DataTest.objects.filter(
-        dataset=change.dataset_id, scope=Scope.PARTITION, retired_at__isnull=True, revision__schedule=PARTITION
+        dataset=dataset, scope=Scope.PARTITION, retired_at__isnull=True, revision__schedule=PARTITION
     )
-    here = tests.filter(Q(datacenter=change.datacenter) | Q(spoils=change.datacenter))
-    return {Reader(test_id=test, window=w) for test in here.values_list("pk", flat=True) for w in windows}
+    here = Q(datacenter=change.datacenter, spoils="")
+    if change.datacenter != home(dataset).datacenter:
+        here = Q(datacenter=change.datacenter) | Q(spoils=change.datacenter)
+    return {Reader(test_id=test, window=w) for test in tests.filter(here).values_list("pk", flat=True) for w in windows}
 
 
 def _live(ids: set[int]) -> dict[int, DataTest]:

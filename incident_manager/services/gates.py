@@ -27,21 +27,13 @@ AGAIN_AFTER_MINUTES = 5  # a gate that is asked over and over has an unjudged wi
 DATASETS_ONLY_INCIDENTS = "incident"
 
 
+@transaction.atomic
 def gate(
     *, datasets: Iterable[Dataset], window: Window, datacenter: str = "", pipeline: str = "", now: datetime
 ) -> GateAnswer:
-    """May ``pipeline`` read one window of these datasets now?"""
-    asked = [(dataset, window) for dataset in datasets]
-    return gate_each(asked=asked, datacenter=datacenter, pipeline=pipeline, now=now)
-
-
-@transaction.atomic
-def gate_each(
-    *, asked: Iterable[tuple[Dataset, Window]], datacenter: str = "", pipeline: str = "", now: datetime
-) -> GateAnswer:
-    """May ``pipeline`` read each dataset's window now? What has ended and was never judged is tested at once."""
-    answer = judge_gate([question(dataset, window, datacenter, now) for dataset, window in asked])
-    log.info("gate", pipeline=pipeline, decision=answer.decision.value, reasons=len(answer.reasons))
+    """May ``pipeline`` read the window of these datasets now? What has ended and was never judged is tested at once."""
+    answer = judge_gate([question(dataset, window, datacenter, now) for dataset in datasets])
+    log.info("gate", pipeline=pipeline, window=window.text, decision=answer.decision.value)
     return answer
 
 

@@ -9,7 +9,6 @@ from alerting.standing import State
 from assay.models import Scope
 from assay.queue import finish
 from incident_manager.models import Resolution
-from incident_manager.services.offers import note_held
 from incident_manager.services.spoilt import heal, heal_by_standing, move, spoil, spoilt_of
 
 WAIVED_HOW = {WaiverKind.FORCED.value: Resolution.FORCED, WaiverKind.ACCEPTED.value: Resolution.ACCEPTED}
@@ -18,21 +17,13 @@ RELATED = ("data_test__dataset", "data_test__revision", "revision", "waiver", "l
 
 def handle_flip(flip: Flip, now: datetime) -> None:
     """Carry out one flip, after those of the same standing that came before it."""
-    if not _is_trivial(flip):
-        list(Standing.objects.select_for_update().filter(pk=flip.standing_id).values_list("pk"))
-        standing = Standing.objects.select_related(*RELATED).get(pk=flip.standing_id)
-        earlier = Flip.objects.filter(standing=standing, handled_at__isnull=True, pk__lt=flip.pk).order_by("pk")
-        for one in (*earlier, flip):
-            carry_out(one, standing, now)
-        earlier.update(handled_at=now, epoch=F("epoch") + 1)
-    if flip.new == State.PASS:
-        note_held(flip, now)
+    list(Standing.objects.select_for_update().filter(pk=flip.standing_id).values_list("pk"))
+    standing = Standing.objects.select_related(*RELATED).get(pk=flip.standing_id)
+    earlier = Flip.objects.filter(standing=standing, handled_at__isnull=True, pk__lt=flip.pk).order_by("pk")
+    for one in (*earlier, flip):
+        carry_out(one, standing, now)
+    earlier.update(handled_at=now, epoch=F("epoch") + 1)
     finish(flip, handled_at=now)
-
-
-def _is_trivial(flip: Flip) -> bool:
-    """Whether it is a first verdict that opens nothing, as nearly all are."""
-    return flip.old == State.PENDING and flip.new != State.FAIL and not flip.waived
 
 
 def carry_out(flip: Flip, standing: Standing, now: datetime) -> None:

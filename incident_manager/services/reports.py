@@ -5,8 +5,10 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
+from alerting.models import Standing
 from alerting.notice_policy import Event
 from alerting.services import tell
+from alerting.standing import State
 from assay.catalog.selectors import upstream_map
 from assay.models import Category, Dataset, DataTest, Scope, Severity
 from assay.queue import finish
@@ -20,6 +22,7 @@ from incident_manager.services.timeline import note
 
 TEAM_HEARS_AFTER = timedelta(days=7)
 WITHDRAWN_AFTER = timedelta(days=30)
+LOOKED_AT_EVERY = timedelta(minutes=15)  # until the offered test holds
 
 
 class UnableToDecide(ValueError):
@@ -114,8 +117,8 @@ def confirm_report(row: Report, *, author: str, now: datetime, offered: DataTest
 
 def offer(row: Report, test: DataTest, *, now: datetime) -> None:
     """Name the test that was missing, and run it over what the report claims."""
-    row.offered = test
-    row.save(update_fields=["offered"])
+    row.offered, row.next_step_at = test, now + LOOKED_AT_EVERY
+    row.save(update_fields=["offered", "next_step_at"])
     partitioning = row.dataset.partitioning
     windows = partitioning.between(partitioning.at(row.window_start).start, row.window_end) if partitioning else ()
     for window in windows if test.scope == Scope.PARTITION else ():
@@ -141,8 +144,16 @@ def fix_report(row: Report, *, author: str, now: datetime) -> Report:
 
 
 def remind_report(row: Report, now: datetime) -> None:
-    """After a week without a decision the team hears; after thirty days the report is withdrawn."""
-    if row.state != ReportState.OPEN:
+    """After a week without a decision the team hears; after thirty days the report is withdrawn.
+
+    A confirmed one is fixed once its missing test holds on all that it claims.
+    """
+    if row.state == ReportState.CONFIRMED and row.offered_id is not None and not _holds(row):
+        finish(row, next_step_at=now + LOOKED_AT_EVERY)
+    elif row.state == ReportState.CONFIRMED and row.offered_id is not None:
+        fix_report(row, author="assay", now=now)
+        finish(row, next_step_at=None)
+    elif row.state != ReportState.OPEN:
         finish(row, next_step_at=None)
     elif now >= row.created_at + WITHDRAWN_AFTER:
         row.state = ReportState.WITHDRAWN
@@ -151,6 +162,12 @@ def remind_report(row: Report, now: datetime) -> None:
     else:
         _tell(row, [row.dataset.team or row.dataset.owner], "Nobody has answered it for a week.", "team", now)
         finish(row, next_step_at=row.created_at + WITHDRAWN_AFTER)
+
+
+def _holds(row: Report) -> bool:
+    passed = Standing.objects.filter(data_test=row.offered_id, state=State.PASS.value)
+    held = [standing.window for standing in passed.filter(window_start__lt=row.window_end)]
+    return not split(row.window, [(row.pk, window) for window in held]).uncovered
 
 
 def _demand(row: Report, *states: ReportState) -> Report:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from itertools import cycle
 
 from django.utils.module_loading import import_string
 
@@ -12,9 +13,12 @@ from assay.queue import next_due, pending
 
 def drain() -> int:
     """Work the stages in their order, over and over, until none finds a pending row; how many rows were worked."""
-    total = 0
-    while worked := sum(_work(stage) for stage in STAGES):
-        total += worked
+    total = idle = 0
+    for stage in cycle(STAGES):
+        worked = _work(stage)
+        total, idle = total + worked, 0 if worked else idle + 1
+        if idle == len(STAGES):
+            break
     return total
 
 

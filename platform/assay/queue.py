@@ -7,7 +7,7 @@ from typing import Any
 import structlog
 from django.apps import apps
 from django.db import OperationalError, connection, transaction
-from django.db.models import F, Min, Model, Prefetch, Q, QuerySet
+from django.db.models import F, Min, Model, Prefetch, Q, QuerySet, prefetch_related_objects
 from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from assay import clock
@@ -85,10 +85,11 @@ def work(
     """Claim rows of the stage ``name`` and handle each in its own transaction; the number that were claimed.
 
     ``handle`` ends with ``finish``. A row that raises keeps its lease, so that it is tried again once that has run
-    out, and the rows behind it go on.
+    out, and the rows behind it go on. What ``prefetch`` names is read for all rows at once.
     """
     now = clock.now()
     rows = claim(stage(name), now=now, limit=limit, **filters)
+    prefetch_related_objects(rows, *prefetch)
     for row in rows:
         attempt(name, row, now, handle)
     return len(rows)

@@ -1,6 +1,6 @@
 """Find what is pending and unclaimed, and tell the workers to look; what a lost message left is found here."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +17,7 @@ from assay.queue import pending
 
 log = structlog.get_logger(__name__)
 
-MOST_WAITING = 100  # hints in one queue; more say no more, and would pile up where no worker takes them
+MOST_WAITING = 40  # hints in one queue; more say no more, and would pile up where no worker takes them
 
 
 def sweep() -> int:
@@ -28,15 +28,19 @@ def sweep() -> int:
     claimable = list(_claimable(clock.now(), clock.database_now()))
     if not claimable:
         return 0
-    try:
-        with app.connection_for_write() as broker:
-            room = {name: _room(broker, name) for name in {queue_name(*place) for place in claimable}}
-        told = [place for place in claimable if room[queue_name(*place)]]
-        for stage, datacenter in told:
-            hint(stage, datacenter)
-    except (OperationalError, OSError) as error:
-        log.warning("hints not sent", stages=[stage.name for stage, _ in claimable], why=str(error))
-        return 0
+    with app.connection_for_write() as broker:
+        try:
+            return _tell(broker, claimable)
+        except (OperationalError, *broker.connection_errors) as error:
+            log.warning("hints not sent", stages=[stage.name for stage, _ in claimable], why=str(error))
+            return 0
+
+
+def _tell(broker: Connection, places: Collection[tuple[Stage, str]]) -> int:
+    room = {queue: _room(broker, queue) for queue in {queue_name(*place) for place in places}}
+    told = [place for place in places if room[queue_name(*place)]]
+    for stage, datacenter in told:
+        hint(stage, datacenter)
     return len(told)
 
 

@@ -1,14 +1,16 @@
 """Alerts: who is woken, when, and who is spared because something else explains it."""
 
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 
 from alerting.models import Alert, Notice, Silence
+from alerting.waivers import Scope
 from assay.models import Category, Dataset, DataTest
 from execution_engine.models import Run
 from incident_manager.models import Incident
-from incident_manager.services import annotate
+from incident_manager.services import annotate, force_resolve
 from tests.factories import DAY, HOUR, day
 from tests.integration.story import (
     advance,
@@ -37,7 +39,7 @@ NOW = timedelta(0)
 def chain(length: int, category: str = Category.FRESHNESS) -> list[DataTest]:
     """Tests without a sustain period on tables that feed each other, each with an owner of its own."""
     tables = [new_table(owner=f"owner-{n}") for n in range(length)]
-    for upstream, downstream in zip(tables, tables[1:], strict=False):
+    for upstream, downstream in pairwise(tables):
         feed(upstream, downstream)
     return [new_test(dataset=table, category=category, sustain=NOW) for table in tables]
 
@@ -204,3 +206,14 @@ def test_late_results_that_leave_no_failure_withdraw_what_was_told() -> None:
     settle()
     assert Incident.objects.get().resolution == "withdrawn"
     assert (told("opened"), told("withdrawn"), told("recovered")) == (["ada"], ["ada"], [])
+
+
+def test_who_was_told_of_a_false_positive_hears_that_it_was_one() -> None:
+    test = new_test(sustain=NOW)
+    start(due(MONDAY))
+    incident = fail(test, MONDAY)
+    advance(due(MONDAY) + GRACE)
+    force_resolve(incident, scope=Scope.WINDOW, reason="twins", author="ada", now=due(MONDAY) + GRACE)
+    settle()
+    assert (told("withdrawn"), told("recovered")) == (["ada"], [])
+    assert "false positive" in Notice.objects.get(event="withdrawn").body

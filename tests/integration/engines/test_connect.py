@@ -24,6 +24,7 @@ def test_spark_connect_measures_the_same() -> None:
     assert int(passed[1]) > 50
 
 
+@pytest.mark.timeout(600)
 def test_a_lost_server_is_transient_and_found_again(tmp_path: Path) -> None:
     client = Path(__file__).with_name("connect_client.py")
     root = client.parents[3]

@@ -67,4 +67,4 @@ def loop(db: None) -> Iterator[Loop]:
 @pytest.fixture
 def trips(loop: Loop) -> Dataset:
     """A daily table of tier 2, fresh six hours after the day."""
-    return factories.DatasetFactory(name="trips", freshness_sla=timedelta(hours=6))
+    return factories.DatasetFactory.create(name="trips", freshness_sla=timedelta(hours=6))

@@ -15,7 +15,7 @@ DUE = MONDAY.end + 6 * HOUR
 
 
 def fresh(dataset: Dataset, datacenter: str = "sea") -> DataTest:
-    return DataTestFactory(
+    return DataTestFactory.create(
         dataset=dataset,
         name=f"freshness@{datacenter}",
         datacenter=datacenter,
@@ -43,8 +43,8 @@ def test_an_empty_window_is_as_late_as_the_look_at_it(loop: Loop, trips: Dataset
 
 
 def test_an_early_trigger_on_part_of_the_data_gives_no_verdict(loop: Loop, trips: Dataset) -> None:
-    raw = DatasetFactory(name="events")
-    LineageEdgeFactory(upstream=raw, downstream=trips)
+    raw = DatasetFactory.create(name="events")
+    LineageEdgeFactory.create(upstream=raw, downstream=trips)
     loop.write(raw, "2026-03-09", rows(100))
     loop.write(trips, "2026-03-09", rows(40))
     loop.at(MONDAY.end + HOUR)
@@ -56,17 +56,17 @@ def test_an_early_trigger_on_part_of_the_data_gives_no_verdict(loop: Loop, trips
 
 
 def test_a_window_is_not_complete_before_its_upstreams_are(loop: Loop, trips: Dataset) -> None:
-    raw = DatasetFactory(name="events")
-    LineageEdgeFactory(upstream=raw, downstream=trips)
+    raw = DatasetFactory.create(name="events")
+    LineageEdgeFactory.create(upstream=raw, downstream=trips)
     loop.write(trips, "2026-03-09", rows(40))
     loop.at(DUE)
     assert loop.run(fresh(trips), MONDAY).outcome == "broken"
 
 
 def test_what_an_upstream_is_fed_by_counts_too(loop: Loop, trips: Dataset) -> None:
-    raw, staged = DatasetFactory(name="events"), DatasetFactory(name="staged")
-    LineageEdgeFactory(upstream=raw, downstream=staged)
-    LineageEdgeFactory(upstream=staged, downstream=trips)
+    raw, staged = DatasetFactory.create(name="events"), DatasetFactory.create(name="staged")
+    LineageEdgeFactory.create(upstream=raw, downstream=staged)
+    LineageEdgeFactory.create(upstream=staged, downstream=trips)
     loop.write(raw, "2026-03-09", rows(100))
     loop.write(staged, "2026-03-09", rows(50))
     loop.write(trips, "2026-03-09", rows(50))
@@ -79,9 +79,9 @@ def test_what_an_upstream_is_fed_by_counts_too(loop: Loop, trips: Dataset) -> No
 
 
 def test_tables_that_feed_each_other_can_be_fresh(loop: Loop, trips: Dataset) -> None:
-    other = DatasetFactory(name="other")
-    LineageEdgeFactory(upstream=trips, downstream=other)
-    LineageEdgeFactory(upstream=other, downstream=trips)
+    other = DatasetFactory.create(name="other")
+    LineageEdgeFactory.create(upstream=trips, downstream=other)
+    LineageEdgeFactory.create(upstream=other, downstream=trips)
     for dataset in (trips, other):
         loop.write(dataset, "2026-03-09", rows(10))
     loop.at(DUE)
@@ -89,7 +89,7 @@ def test_tables_that_feed_each_other_can_be_fresh(loop: Loop, trips: Dataset) ->
 
 
 def test_half_of_what_is_usual_on_that_weekday_is_complete(loop: Loop, trips: Dataset) -> None:
-    counts = DataTestFactory(dataset=trips, assertion="row_count() >= 0")
+    counts = DataTestFactory.create(dataset=trips, assertion="row_count() >= 0")
     for key in ("2026-02-16", "2026-02-23", "2026-03-02"):
         loop.write(trips, key, rows(100))
         loop.run(counts, day(key))
@@ -102,7 +102,7 @@ def test_half_of_what_is_usual_on_that_weekday_is_complete(loop: Loop, trips: Da
 
 
 def test_a_completion_event_outweighs_what_is_usual(loop: Loop, trips: Dataset) -> None:
-    counts = DataTestFactory(dataset=trips, assertion="row_count() >= 0")
+    counts = DataTestFactory.create(dataset=trips, assertion="row_count() >= 0")
     for key in ("2026-02-16", "2026-02-23", "2026-03-02"):
         loop.write(trips, key, rows(100))
         loop.run(counts, day(key))
@@ -113,7 +113,7 @@ def test_a_completion_event_outweighs_what_is_usual(loop: Loop, trips: Dataset) 
 
 
 def test_a_replica_is_complete_against_home(loop: Loop) -> None:
-    trips = DatasetFactory(name="trips", datacenters=("sea", "phx"), freshness_sla=6 * HOUR)
+    trips = DatasetFactory.create(name="trips", datacenters=("sea", "phx"), freshness_sla=6 * HOUR)
     loop.write(trips, "2026-03-09", rows(100))
     loop.write(trips, "2026-03-09", rows(90), datacenter="phx")
     loop.at(DUE)
@@ -128,7 +128,7 @@ def test_later_loss_is_for_the_completeness_test_where_there_is_one(
     loop: Loop, trips: Dataset, has_completeness: bool, outcome: str
 ) -> None:
     if has_completeness:
-        DataTestFactory(dataset=trips, category=Category.COMPLETENESS)
+        DataTestFactory.create(dataset=trips, category=Category.COMPLETENESS)
     loop.write(trips, "2026-03-09", rows(100))
     loop.at(DUE)
     data_test = fresh(trips)

@@ -2,7 +2,8 @@ from datetime import timedelta
 
 import pytest
 
-from assay.models import Dataset
+from assay.models import Dataset, DataTest
+from assay.windows import Window
 from execution_engine import services, tasks
 from execution_engine.models import Measurement, Run, RunReason, Scan
 from execution_engine.outcome import Failure, Outcome, Reason
@@ -15,20 +16,20 @@ MONDAY = day("2026-03-09")
 
 def test_a_run_holds_when_its_assertion_does(loop: Loop, trips: Dataset) -> None:
     loop.write(trips, "2026-03-09", rows(120))
-    run = loop.run(DataTestFactory(dataset=trips, assertion="row_count() >= 100"), MONDAY)
+    run = loop.run(DataTestFactory.create(dataset=trips, assertion="row_count() >= 100"), MONDAY)
     assert (run.outcome, run.value, run.operands, run.measured_at) == ("held", 120, {"row_count()": 120}, NOW)
 
 
 def test_a_run_breaks_when_its_assertion_does_not_hold(loop: Loop, trips: Dataset) -> None:
     loop.write(trips, "2026-03-09", rows(80))
-    run = loop.run(DataTestFactory(dataset=trips, assertion="row_count() >= 100"), MONDAY)
+    run = loop.run(DataTestFactory.create(dataset=trips, assertion="row_count() >= 100"), MONDAY)
     assert (run.outcome, run.value, run.excess) == ("broken", 80, 20)
 
 
 def test_ten_runs_that_ask_the_same_share_one_measurement_and_one_scan(loop: Loop, trips: Dataset) -> None:
     loop.write(trips, "2026-03-09", rows(120))
     for _ in range(10):
-        loop.request(DataTestFactory(dataset=trips, assertion="row_count() >= 100"), MONDAY)
+        loop.request(DataTestFactory.create(dataset=trips, assertion="row_count() >= 100"), MONDAY)
     loop.drain()
     assert Measurement.objects.count() == Scan.objects.count() == len(loop.lake.scans) == 1
     assert Run.objects.filter(outcome=Outcome.HELD).count() == 10
@@ -36,22 +37,22 @@ def test_ten_runs_that_ask_the_same_share_one_measurement_and_one_scan(loop: Loo
 
 def test_all_measurements_of_one_window_are_taken_in_one_scan(loop: Loop, trips: Dataset) -> None:
     loop.write(trips, "2026-03-09", rows(120))
-    loop.request(DataTestFactory(dataset=trips, assertion="row_count() >= 100"), MONDAY)
-    loop.request(DataTestFactory(dataset=trips, assertion="1 - distinct_count(id) / row_count() <= 0"), MONDAY)
-    loop.request(DataTestFactory(dataset=trips, assertion="mean(fare) between 10 and 20"), MONDAY)
+    loop.request(DataTestFactory.create(dataset=trips, assertion="row_count() >= 100"), MONDAY)
+    loop.request(DataTestFactory.create(dataset=trips, assertion="1 - distinct_count(id) / row_count() <= 0"), MONDAY)
+    loop.request(DataTestFactory.create(dataset=trips, assertion="mean(fare) between 10 and 20"), MONDAY)
     loop.drain()
     assert [specs for _, _, specs in loop.lake.scans] == [("distinct_count(id)", "mean(fare)", "row_count()")]
 
 
 def test_the_same_occasion_gives_the_same_run(loop: Loop, trips: Dataset) -> None:
-    data_test = DataTestFactory(dataset=trips)
+    data_test = DataTestFactory.create(dataset=trips)
     assert loop.request(data_test, MONDAY) == loop.request(data_test, MONDAY)
     assert loop.request(data_test, MONDAY) != loop.request(data_test, MONDAY, occasion="2")
 
 
 def test_a_revision_reuses_a_measurement_while_the_data_is_unchanged(loop: Loop, trips: Dataset) -> None:
     loop.write(trips, "2026-03-09", rows(120))
-    data_test = DataTestFactory(dataset=trips)
+    data_test = DataTestFactory.create(dataset=trips)
     loop.run(data_test, MONDAY)
     loop.at(NOW + timedelta(hours=1))
     run = loop.run(data_test, MONDAY, RunReason.REVISION)
@@ -60,7 +61,7 @@ def test_a_revision_reuses_a_measurement_while_the_data_is_unchanged(loop: Loop,
 
 def test_a_rewritten_partition_is_never_judged_by_an_old_measurement(loop: Loop, trips: Dataset) -> None:
     loop.write(trips, "2026-03-09", rows(120))
-    data_test = DataTestFactory(dataset=trips)
+    data_test = DataTestFactory.create(dataset=trips)
     loop.run(data_test, MONDAY)
     loop.write(trips, "2026-03-09", rows(20))
     run = loop.run(data_test, MONDAY, RunReason.REVISION)
@@ -70,13 +71,13 @@ def test_a_rewritten_partition_is_never_judged_by_an_old_measurement(loop: Loop,
 def test_a_table_that_is_appended_to_all_the_time_is_judged_all_the_same(loop: Loop, trips: Dataset) -> None:
     loop.write(trips, "2026-03-09", rows(120))
     loop.lake.while_reading.append(lambda: loop.write(trips, "2026-03-09", rows(130)))
-    run = loop.run(DataTestFactory(dataset=trips), MONDAY)
+    run = loop.run(DataTestFactory.create(dataset=trips), MONDAY)
     assert (run.outcome, run.value) == ("held", 120)
 
 
 def test_a_check_takes_a_new_measurement_of_unchanged_data(loop: Loop, trips: Dataset) -> None:
     loop.write(trips, "2026-03-09", rows(20))
-    data_test = DataTestFactory(dataset=trips)
+    data_test = DataTestFactory.create(dataset=trips)
     loop.run(data_test, MONDAY)
     loop.at(NOW + timedelta(minutes=5))
     run = loop.run(data_test, MONDAY, RunReason.CHECK)
@@ -85,7 +86,7 @@ def test_a_check_takes_a_new_measurement_of_unchanged_data(loop: Loop, trips: Da
 
 def test_a_held_early_run_satisfies_the_scheduled_one_while_the_data_is_unchanged(loop: Loop, trips: Dataset) -> None:
     loop.write(trips, "2026-03-09", rows(120))
-    data_test = DataTestFactory(dataset=trips)
+    data_test = DataTestFactory.create(dataset=trips)
     loop.run(data_test, MONDAY, RunReason.TRIGGER)
     loop.at(NOW + timedelta(hours=2))
     run = loop.run(data_test, MONDAY, RunReason.SCHEDULE)
@@ -94,7 +95,7 @@ def test_a_held_early_run_satisfies_the_scheduled_one_while_the_data_is_unchange
 
 def test_a_broken_early_run_satisfies_nobody(loop: Loop, trips: Dataset) -> None:
     loop.write(trips, "2026-03-09", rows(40))
-    data_test = DataTestFactory(dataset=trips)
+    data_test = DataTestFactory.create(dataset=trips)
     early = loop.run(data_test, MONDAY, RunReason.TRIGGER)
     loop.at(NOW + timedelta(hours=2))
     run = loop.run(data_test, MONDAY, RunReason.SCHEDULE)
@@ -102,40 +103,40 @@ def test_a_broken_early_run_satisfies_nobody(loop: Loop, trips: Dataset) -> None
 
 
 def test_an_upstream_is_compared_over_the_same_window(loop: Loop, trips: Dataset) -> None:
-    raw = DatasetFactory(name="events", granularity="hour", key_format="%Y-%m-%d-%H")
+    raw = DatasetFactory.create(name="events", granularity="hour", key_format="%Y-%m-%d-%H")
     loop.write(trips, "2026-03-09", rows(48))
     for hour in range(24):
         loop.write(raw, f"2026-03-09-{hour:02}", rows(2))
     run = loop.run(
-        DataTestFactory(dataset=trips, assertion="row_count() / row_count(dataset='raw.events') = 1"), MONDAY
+        DataTestFactory.create(dataset=trips, assertion="row_count() / row_count(dataset='raw.events') = 1"), MONDAY
     )
     assert (run.outcome, run.value) == ("held", 1)
 
 
 def test_an_upstream_whose_partitions_do_not_tile_the_window_is_an_error(loop: Loop, trips: Dataset) -> None:
-    DatasetFactory(name="weekly", granularity="week", key_format="%G-W%V")
+    DatasetFactory.create(name="weekly", granularity="week", key_format="%G-W%V")
     run = loop.run(
-        DataTestFactory(dataset=trips, assertion="row_count() / row_count(dataset='raw.weekly') = 1"), MONDAY
+        DataTestFactory.create(dataset=trips, assertion="row_count() / row_count(dataset='raw.weekly') = 1"), MONDAY
     )
     assert (run.outcome, run.error_reason, run.transient) == ("error", "partitions do not align", False)
 
 
 def test_a_table_that_cannot_be_read_is_an_error_and_the_others_go_on(loop: Loop, trips: Dataset) -> None:
-    fares = DatasetFactory(name="fares")
+    fares = DatasetFactory.create(name="fares")
     loop.write(fares, "2026-03-09", rows(120))
     loop.lake.failures["/lake/sea/trips"] = Failure(reason=Reason.UNREADABLE, detail="permission denied")
-    broken = loop.request(DataTestFactory(dataset=trips), MONDAY)
-    sound = loop.run(DataTestFactory(dataset=fares), MONDAY)
+    broken = loop.request(DataTestFactory.create(dataset=trips), MONDAY)
+    sound = loop.run(DataTestFactory.create(dataset=fares), MONDAY)
     broken.refresh_from_db()
     assert (sound.outcome, broken.outcome, broken.error_reason) == ("held", "error", "table cannot be read")
 
 
 def test_an_engine_that_crashes_makes_a_transient_error_and_the_others_go_on(loop: Loop, trips: Dataset) -> None:
-    fares = DatasetFactory(name="fares")
+    fares = DatasetFactory.create(name="fares")
     loop.write(fares, "2026-03-09", rows(120))
     loop.lake.crashes.add("/lake/sea/trips")
-    crashed = loop.request(DataTestFactory(dataset=trips), MONDAY)
-    sound = loop.run(DataTestFactory(dataset=fares), MONDAY)
+    crashed = loop.request(DataTestFactory.create(dataset=trips), MONDAY)
+    sound = loop.run(DataTestFactory.create(dataset=fares), MONDAY)
     crashed.refresh_from_db()
     assert (sound.outcome, crashed.outcome, crashed.error_reason, crashed.transient) == (
         "held",
@@ -146,11 +147,11 @@ def test_an_engine_that_crashes_makes_a_transient_error_and_the_others_go_on(loo
 
 
 def test_a_filter_is_built_over_there_before_it_is_probed_here(loop: Loop) -> None:
-    trips = DatasetFactory(name="trips", datacenters=("sea", "phx"))
+    trips = DatasetFactory.create(name="trips", datacenters=("sea", "phx"))
     loop.write(trips, "2026-03-09", rows(100))
     loop.write(trips, "2026-03-09", rows(99), datacenter="phx")
     assertion = "keys_found(id, datacenter='phx') / distinct_count(id) >= 0.999"
-    run = loop.run(DataTestFactory(dataset=trips, assertion=assertion), MONDAY)
+    run = loop.run(DataTestFactory.create(dataset=trips, assertion=assertion), MONDAY)
     assert (run.outcome, run.value) == ("broken", 0.99)
     assert run.findings["keys_found(id, datacenter='phx')"]["lost"] == [["99"]]
     assert loop.lake.scans == [
@@ -160,11 +161,11 @@ def test_a_filter_is_built_over_there_before_it_is_probed_here(loop: Loop) -> No
 
 
 def test_a_check_of_a_sampled_upstream_probes_the_first_sample_again(loop: Loop, trips: Dataset) -> None:
-    orders = DatasetFactory(name="orders")
+    orders = DatasetFactory.create(name="orders")
     loop.write(orders, "2026-03-09", rows(10))
     loop.write(trips, "2026-03-09", rows(9))
     assertion = "sample_found('raw.orders') / sample_size('raw.orders') >= 0.99"
-    data_test = DataTestFactory(dataset=trips, assertion=assertion)
+    data_test = DataTestFactory.create(dataset=trips, assertion=assertion)
     first = loop.run(data_test, MONDAY)
     loop.write(orders, "2026-03-09", rows(10, start=500))
     loop.write(trips, "2026-03-09", rows(10))
@@ -176,7 +177,7 @@ def test_a_check_of_a_sampled_upstream_probes_the_first_sample_again(loop: Loop,
 def test_an_operand_of_another_day_takes_any_measurement_of_unchanged_data(loop: Loop, trips: Dataset) -> None:
     loop.write(trips, "2026-03-02", rows(100))
     loop.write(trips, "2026-03-09", rows(120))
-    data_test = DataTestFactory(dataset=trips, assertion="row_count() / row_count(ago=7d) < 1.5")
+    data_test = DataTestFactory.create(dataset=trips, assertion="row_count() / row_count(ago=7d) < 1.5")
     loop.run(data_test, MONDAY)
     loop.at(NOW + timedelta(hours=1))
     run = loop.run(data_test, MONDAY, RunReason.CHECK)
@@ -185,33 +186,36 @@ def test_an_operand_of_another_day_takes_any_measurement_of_unchanged_data(loop:
 
 
 def test_templates_are_filled_in_for_the_window_that_is_measured(loop: Loop, trips: Dataset) -> None:
-    loop.run(DataTestFactory(dataset=trips, assertion="row_count(where=\"d = '{window.start:date}'\") >= 0"), MONDAY)
+    loop.run(
+        DataTestFactory.create(dataset=trips, assertion="row_count(where=\"d = '{window.start:date}'\") >= 0"), MONDAY
+    )
     assert Measurement.objects.get().metric.where == "d = '2026-03-09'"
 
 
 def test_a_standard_ratio_of_two_empty_sides_is_no_data(loop: Loop, trips: Dataset) -> None:
-    DatasetFactory(name="events")
+    DatasetFactory.create(name="events")
     assertion = "row_count() / row_count(dataset='raw.events') between 0.99 and 1.01"
-    run = loop.run(DataTestFactory(dataset=trips, assertion=assertion, origin="generated"), MONDAY)
+    run = loop.run(DataTestFactory.create(dataset=trips, assertion=assertion, origin="generated"), MONDAY)
     assert (run.outcome, run.error_reason) == ("error", "no data")
 
 
+def check(data_test: DataTest, window: Window) -> Run | None:
+    return services.request_run(data_test=data_test, window=window, reason=RunReason.CHECK, occasion="1", now=NOW)
+
+
 def test_a_window_beyond_retention_is_never_run_again(loop: Loop) -> None:
-    trips = DatasetFactory(name="trips", retention=timedelta(days=30))
-    data_test = DataTestFactory(dataset=trips)
-    request = {"data_test": data_test, "reason": RunReason.CHECK, "occasion": "1", "now": NOW}
-    assert services.request_run(window=day("2026-02-07"), **request) is None
-    assert services.request_run(window=day("2026-02-08"), **request) is not None
+    trips = DatasetFactory.create(name="trips", retention=timedelta(days=30))
+    data_test = DataTestFactory.create(dataset=trips)
+    assert check(data_test, day("2026-02-07")) is None
+    assert check(data_test, day("2026-02-08")) is not None
 
 
 def test_a_retired_test_is_never_run_again(loop: Loop, trips: Dataset) -> None:
-    data_test = DataTestFactory(dataset=trips, retired_at=NOW)
-    request = {"data_test": data_test, "reason": RunReason.CHECK, "occasion": "1", "now": NOW}
-    assert services.request_run(window=MONDAY, **request) is None
+    assert check(DataTestFactory.create(dataset=trips, retired_at=NOW), MONDAY) is None
 
 
 def test_a_scan_whose_workers_are_lost_ends_as_an_error(loop: Loop, trips: Dataset) -> None:
-    loop.request(DataTestFactory(dataset=trips), MONDAY)
+    loop.request(DataTestFactory.create(dataset=trips), MONDAY)
     tasks.plan()
     Scan.objects.update(attempts=3)
     loop.drain()
@@ -220,7 +224,7 @@ def test_a_scan_whose_workers_are_lost_ends_as_an_error(loop: Loop, trips: Datas
 
 
 def test_a_run_that_cannot_be_planned_three_times_ends_as_an_error(loop: Loop, trips: Dataset) -> None:
-    run = loop.request(DataTestFactory(dataset=trips), MONDAY)
+    run = loop.request(DataTestFactory.create(dataset=trips), MONDAY)
     Run.objects.update(attempts=3)
     loop.drain()
     run.refresh_from_db()
@@ -229,7 +233,9 @@ def test_a_run_that_cannot_be_planned_three_times_ends_as_an_error(loop: Loop, t
 
 @pytest.mark.parametrize(("stored", "outcome"), [(True, "held"), (False, "error")])
 def test_a_history_needs_half_of_its_windows(loop: Loop, trips: Dataset, stored: bool, outcome: str) -> None:
-    data_test = DataTestFactory(dataset=trips, assertion="row_count() / mean(row_count(), last=4) between 0.8 and 1.2")
+    data_test = DataTestFactory.create(
+        dataset=trips, assertion="row_count() / mean(row_count(), last=4) between 0.8 and 1.2"
+    )
     for key in ("2026-03-07", "2026-03-08")[not stored :]:
         loop.write(trips, key, rows(100))
         loop.run(data_test, day(key))
@@ -239,7 +245,7 @@ def test_a_history_needs_half_of_its_windows(loop: Loop, trips: Dataset, stored:
 
 
 def test_a_history_leaves_out_spoilt_windows(loop: Loop, trips: Dataset) -> None:
-    data_test = DataTestFactory(dataset=trips, assertion="row_count() = mean(row_count(), last=3, min=1)")
+    data_test = DataTestFactory.create(dataset=trips, assertion="row_count() = mean(row_count(), last=3, min=1)")
     for key, count in {"2026-03-07": 100, "2026-03-08": 7, "2026-03-09": 100}.items():
         loop.write(trips, key, rows(count))
         loop.run(data_test, day(key))

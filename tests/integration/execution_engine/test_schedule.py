@@ -5,13 +5,19 @@ import pytest
 from assay.models import Dataset, DataTest
 from execution_engine import services, tasks
 from execution_engine.models import Run
+from execution_engine.schedules import Slot
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, day
 from tests.integration.execution_engine.conftest import Loop
 
 
+def cursor(data_test: DataTest, now: datetime) -> Slot:
+    assert data_test.revision is not None
+    return services.first_cursor(data_test, data_test.revision, now)
+
+
 def scheduled(dataset: Dataset, **kwargs: object) -> DataTest:
-    data_test = DataTestFactory(dataset=dataset, **kwargs)
-    slot = services.first_cursor(data_test, data_test.revision, NOW)
+    data_test = DataTestFactory.create(dataset=dataset, **kwargs)
+    slot = cursor(data_test, NOW)
     data_test.next_due_at = slot.due_at
     data_test.next_window_start, data_test.next_window_end = slot.window.start, slot.window.end
     data_test.save()
@@ -56,7 +62,7 @@ def test_a_retired_test_loses_its_cursor(loop: Loop, trips: Dataset) -> None:
 
 
 def test_the_whole_table_is_tested_from_its_first_partition_to_its_last_due_one(loop: Loop) -> None:
-    trips = DatasetFactory(name="trips", freshness_sla=6 * HOUR, first_partition="2026-01-05")
+    trips = DatasetFactory.create(name="trips", freshness_sla=6 * HOUR, first_partition="2026-01-05")
     scheduled(trips, scope="table", schedule="weekly")
     monday = datetime(2026, 3, 16, tzinfo=UTC)
     loop.at(monday + 6 * HOUR)
@@ -66,8 +72,8 @@ def test_the_whole_table_is_tested_from_its_first_partition_to_its_last_due_one(
 
 
 def test_the_whole_table_is_what_both_sides_still_keep(loop: Loop) -> None:
-    trips = DatasetFactory(name="trips", freshness_sla=6 * HOUR, first_partition="2026-01-05")
-    DatasetFactory(name="events", retention=timedelta(days=14))
+    trips = DatasetFactory.create(name="trips", freshness_sla=6 * HOUR, first_partition="2026-01-05")
+    DatasetFactory.create(name="events", retention=timedelta(days=14))
     assertion = "row_count() / row_count(dataset='raw.events') = 1"
     scheduled(trips, scope="table", schedule="weekly", assertion=assertion)
     loop.at(datetime(2026, 3, 16, 6, tzinfo=UTC))
@@ -86,5 +92,4 @@ def test_a_cron_line_tests_the_latest_window_that_is_due(loop: Loop, trips: Data
 def test_a_new_revision_keeps_the_window_that_is_still_to_be_tested(loop: Loop, trips: Dataset) -> None:
     data_test = scheduled(trips)
     later = day("2026-03-11").start + 2 * HOUR
-    slot = services.first_cursor(data_test, data_test.revision, later)
-    assert slot.window == day("2026-03-10")
+    assert cursor(data_test, later).window == day("2026-03-10")

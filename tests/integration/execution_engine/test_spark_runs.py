@@ -27,7 +27,7 @@ def spark(db: None, spark_engine: SparkEngine) -> Iterator[Loop]:
 
 
 def table(folder: Path, name: str, *datacenters: str) -> Dataset:
-    dataset = DatasetFactory(name=name, datacenters=datacenters or ("sea",))
+    dataset = DatasetFactory.create(name=name, datacenters=datacenters or ("sea",))
     for replica in dataset.replicas.all():
         replica.location = str(folder / replica.datacenter / name)
         replica.save()
@@ -46,11 +46,13 @@ def test_standard_ratios_are_read_from_files_in_one_scan_each(spark: Loop, tmp_p
     write(trips, [*range(98), 0])
     complete = "row_count() / row_count(dataset='raw.events') between 0.99 and 1.01"
     unique = "1 - distinct_count(id) / row_count() <= 0.001"
-    asked = [spark.request(DataTestFactory(dataset=trips, assertion=text), MONDAY) for text in (complete, unique)]
+    asked = [
+        spark.request(DataTestFactory.create(dataset=trips, assertion=text), MONDAY) for text in (complete, unique)
+    ]
     spark.drain()
     for run in asked:
         run.refresh_from_db()
-    assert [(run.outcome, round(run.value, 4)) for run in asked] == [("held", 0.99), ("broken", 0.0101)]
+    assert [(run.outcome, run.value) for run in asked] == [("held", 0.99), ("broken", pytest.approx(1 / 99))]
     assert Scan.objects.count() == 2
 
 
@@ -59,7 +61,7 @@ def test_a_lost_key_is_named(spark: Loop, tmp_path: Path) -> None:
     write(trips, list(range(100)))
     write(trips, list(range(99)), "phx")
     assertion = "keys_found(id, datacenter='phx') / distinct_count(id) >= 0.999"
-    run = spark.run(DataTestFactory(dataset=trips, assertion=assertion), MONDAY)
+    run = spark.run(DataTestFactory.create(dataset=trips, assertion=assertion), MONDAY)
     assert (run.outcome, run.value) == ("broken", 0.99)
     assert run.findings["keys_found(id, datacenter='phx')"]["lost"] == [{"id": "99"}]
 
@@ -71,13 +73,13 @@ def test_a_query_reads_the_tables_it_names(spark: Loop, tmp_path: Path) -> None:
     missing = (
         "select count(*) from events e left anti join raw.trips t on e.id = t.id where datestr = '{window.start:date}'"
     )
-    run = spark.run(DataTestFactory(dataset=trips, assertion=f'query("{missing}") = 0'), MONDAY)
+    run = spark.run(DataTestFactory.create(dataset=trips, assertion=f'query("{missing}") = 0'), MONDAY)
     assert (run.outcome, run.value) == ("broken", 1)
 
 
 def test_a_rewritten_file_is_read_again_and_an_unchanged_one_is_not(spark: Loop, tmp_path: Path) -> None:
     trips = table(tmp_path, "trips")
-    data_test = DataTestFactory(dataset=trips)
+    data_test = DataTestFactory.create(dataset=trips)
     write(trips, list(range(120)))
     spark.run(data_test, MONDAY)
     unchanged = spark.run(data_test, MONDAY, RunReason.REVISION)
@@ -88,6 +90,6 @@ def test_a_rewritten_file_is_read_again_and_an_unchanged_one_is_not(spark: Loop,
 
 
 def test_a_missing_table_is_an_error_that_says_where_it_was_looked_for(spark: Loop, tmp_path: Path) -> None:
-    run = spark.run(DataTestFactory(dataset=table(tmp_path, "trips")), MONDAY)
+    run = spark.run(DataTestFactory.create(dataset=table(tmp_path, "trips")), MONDAY)
     assert (run.outcome, run.error_reason) == ("error", "table cannot be read")
     assert str(tmp_path) in run.sentence

@@ -11,13 +11,13 @@ MONDAY = day("2026-03-09")
 
 
 def test_a_window_is_watched_from_its_first_scan_on(loop: Loop, trips: Dataset) -> None:
-    loop.run(DataTestFactory(dataset=trips), MONDAY)
+    loop.run(DataTestFactory.create(dataset=trips), MONDAY)
     watch = Watch.objects.get()
     assert (watch.window, watch.next_look_at, watch.fingerprint != "") == (MONDAY, NOW + HOUR, True)
 
 
 def test_rewritten_data_is_told_once(loop: Loop, trips: Dataset) -> None:
-    loop.run(DataTestFactory(dataset=trips), MONDAY)
+    loop.run(DataTestFactory.create(dataset=trips), MONDAY)
     loop.write(trips, "2026-03-09", rows(7))
     for hours in (1, 2):
         loop.at(NOW + hours * HOUR)
@@ -32,7 +32,7 @@ def test_rewritten_data_is_told_once(loop: Loop, trips: Dataset) -> None:
 
 
 def test_a_change_that_a_scan_comes_upon_is_told_too(loop: Loop, trips: Dataset) -> None:
-    data_test = DataTestFactory(dataset=trips)
+    data_test = DataTestFactory.create(dataset=trips)
     loop.run(data_test, MONDAY)
     loop.write(trips, "2026-03-09", rows(7))
     loop.run(data_test, MONDAY, occasion="2")
@@ -40,17 +40,16 @@ def test_a_change_that_a_scan_comes_upon_is_told_too(loop: Loop, trips: Dataset)
 
 
 def test_a_window_in_trouble_is_looked_at_every_five_minutes(loop: Loop, trips: Dataset) -> None:
-    loop.run(DataTestFactory(dataset=trips), MONDAY)
-    place = {"dataset": trips, "datacenter": "sea", "window": MONDAY}
-    services.watch_window(**place, closely=True, now=NOW)
+    loop.run(DataTestFactory.create(dataset=trips), MONDAY)
+    services.watch_window(dataset=trips, datacenter="sea", window=MONDAY, closely=True, now=NOW)
     assert Watch.objects.get().next_look_at == NOW + timedelta(minutes=5)
-    services.watch_window(**place, closely=False, now=NOW)
+    services.watch_window(dataset=trips, datacenter="sea", window=MONDAY, closely=False, now=NOW)
     assert Watch.objects.get().next_look_at == NOW + HOUR
 
 
 def test_an_old_window_is_looked_at_daily_and_an_expired_one_never(loop: Loop) -> None:
-    trips = DatasetFactory(name="trips", retention=timedelta(days=40))
-    loop.run(DataTestFactory(dataset=trips), MONDAY)
+    trips = DatasetFactory.create(name="trips", retention=timedelta(days=40))
+    loop.run(DataTestFactory.create(dataset=trips), MONDAY)
     loop.at(NOW + 36 * DAY)
     tasks.watch()
     assert Watch.objects.get().next_look_at == day("2026-04-16").start
@@ -60,7 +59,7 @@ def test_an_old_window_is_looked_at_daily_and_an_expired_one_never(loop: Loop) -
 
 
 def test_a_look_that_fails_keeps_what_was_seen_and_looks_again(loop: Loop, trips: Dataset) -> None:
-    loop.run(DataTestFactory(dataset=trips), MONDAY)
+    loop.run(DataTestFactory.create(dataset=trips), MONDAY)
     seen = Watch.objects.get().fingerprint
     trips.replicas.update(location="env:NOT_SET")
     loop.at(NOW + HOUR)
@@ -70,8 +69,8 @@ def test_a_look_that_fails_keeps_what_was_seen_and_looks_again(loop: Loop, trips
 
 
 def test_the_tests_that_read_a_window_are_known_through_what_they_derive(loop: Loop, trips: Dataset) -> None:
-    fresh = DataTestFactory(dataset=trips, assertion="freshness() < 6h")
-    other = DataTestFactory(dataset=trips, assertion="row_count() >= 0")
+    fresh = DataTestFactory.create(dataset=trips, assertion="freshness() < 6h")
+    other = DataTestFactory.create(dataset=trips, assertion="row_count() >= 0")
     loop.run(fresh, MONDAY)
     loop.run(other, day("2026-03-08"))
     assert selectors.has_judged(trips, "sea", MONDAY) == [(fresh, MONDAY)]

@@ -93,6 +93,7 @@ def test_a_report_is_fixed_once_its_missing_test_holds_on_all_that_it_claims() -
     row.refresh_from_db()
     assert row.state == ReportState.CONFIRMED
     result(test, TUESDAY, "held", due(TUESDAY) + HOUR, reason="manual")
+    advance(due(TUESDAY) + 2 * HOUR)
     row.refresh_from_db()
     assert row.state == ReportState.FIXED
 

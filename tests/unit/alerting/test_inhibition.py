@@ -1,5 +1,6 @@
 """Inhibition: one page for one cause, and never silence for an unrelated trouble."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -203,3 +204,14 @@ def test_an_effect_is_released_only_after_its_usual_delay_behind_its_upstream() 
 
 def test_an_effect_that_is_never_run_again_is_told_after_a_day() -> None:
     assert decided(trouble(TRIPS), by=terms(measured=2, former=5), now=29).action is Action.NOTIFY
+
+
+def test_a_result_measured_the_instant_the_cause_ended_counts_as_a_new_one() -> None:
+    assert decided(trouble(TRIPS), by=terms(measured=5, former=5), now=5.5).why is Why.SETTLING
+
+
+def test_a_window_that_only_warns_says_nothing_while_a_cause_explains_those_that_failed() -> None:
+    monday, tuesday = Spot(window=day(0)), Spot(window=day(1), failed=False)
+    effect, cause = replace(trouble(TRIPS), spots=(monday, tuesday)), trouble(RAW, since=0)
+    assert decided(effect, cause).action is Action.INHIBIT
+    assert decided(replace(effect, spots=(monday, replace(tuesday, failed=True))), cause).action is Action.NOTIFY

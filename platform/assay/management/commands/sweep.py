@@ -30,7 +30,9 @@ class Command(Base):
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """Sweep until stopped; the number of hints of the last sweep."""
         if not config().broker_url:
-            raise UnableToRun("there is no broker to send hints to: set ASSAY_BROKER_URL, or run `assay up` without one")
+            raise UnableToRun(
+                "there is no broker to send hints to: set ASSAY_BROKER_URL, or run `assay up` without one"
+            )
         while not options["once"]:
             _sweep_again()
             time.sleep(options["every"])
