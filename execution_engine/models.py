@@ -68,9 +68,9 @@ class Run(Windowed, Claimable):
         indexes = [models.Index(fields=("data_test", "window_start", "measured_at"))]
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Save; a new scheduled run is missed when it has given nothing ``LATE_AFTER`` its due time."""
+        """Save; a new scheduled run is missed when it has given nothing ``LATE_AFTER`` it could be planned."""
         if self.pk is None and self.reason == RunReason.SCHEDULE:
-            self.late_at = self.due_at + LATE_AFTER
+            self.late_at = max(self.due_at, self.requested_at) + LATE_AFTER
         super().save(*args, **kwargs)
 
     def __str__(self) -> str:

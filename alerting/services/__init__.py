@@ -7,6 +7,7 @@ from alerting.services.gaps import report_gap
 from alerting.services.judge import adopt_run, age_standing, judge_run
 from alerting.services.notices import tell
 from alerting.services.send import send_due
+from alerting.services.standings import withdraw
 from alerting.services.waivers import end_waivers, waive
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "tell",
     "update_alert",
     "waive",
+    "withdraw",
 ]

@@ -20,8 +20,8 @@ BROKEN = (State.WARN.value, State.FAIL.value)
 
 
 def watch_closely(standing: Standing, test: DataTest, *, was: bool, now: datetime) -> None:
-    """Watch what the test reads closely while its window is in trouble, and as usual again after."""
-    is_now = standing.state in TROUBLED
+    """Watch what the test reads closely while its window is in trouble and not waived, and as usual again after."""
+    is_now = standing.state in TROUBLED and standing.waiver_id is None
     if is_now == was:
         return
     read = _read_by(standing, test)
@@ -43,6 +43,7 @@ def _troubled_elsewhere(standing: Standing, dataset_id: int, datacenter: str, wi
     """Whether another test that is in trouble reads the same data."""
     others = Standing.objects.filter(
         state__in=TROUBLED,
+        waiver__isnull=True,
         last_run__asks__measurement__dataset=dataset_id,
         last_run__asks__measurement__datacenter=datacenter,
         last_run__asks__measurement__window_start=window.start,

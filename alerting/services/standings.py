@@ -18,6 +18,7 @@ from assay.models import DataTest, Scope
 from assay.windows import Window
 from execution_engine.models import Run
 from execution_engine.outcome import Outcome
+from execution_engine.services import expires_at, is_expired
 
 KEPT = frozenset({State.PASS.value, State.WARN.value, State.FAIL.value})
 TROUBLED = frozenset({State.WARN.value, State.FAIL.value, State.UNKNOWN.value})
@@ -64,7 +65,11 @@ def refold(standing: Standing, test: DataTest, found: Evidence, now: datetime) -
     """Bring a standing up to what its evidence says at ``now``.
 
     A standing of an older revision stays until a run of the newest has held or broken: an error changes nothing.
+    Beyond retention nothing is judged any more.
     """
+    if is_expired(test.dataset, standing.window, now):
+        withdraw(standing, test, now)
+        return
     if standing.revision_id != test.revision_id:
         if standing.state in KEPT and not found.judged:
             return
@@ -73,6 +78,30 @@ def refold(standing: Standing, test: DataTest, found: Evidence, now: datetime) -
     waiver = waiver_of(standing, test, verdict, found)
     end_held_waivers(test, standing, verdict, found)
     write(standing, test, verdict, waiver, found, now)
+
+
+def withdraw(standing: Standing, test: DataTest, now: datetime) -> None:
+    """Leave a window in trouble or waived UNTESTED: its data is not kept, or its test is retired."""
+    old, troubled, waived = standing.state, standing.state in TROUBLED, standing.waiver_id is not None
+    if not troubled and not waived:
+        return
+    changes = {
+        "state": State.UNTESTED.value,
+        "since": now,
+        "broken_since": None,
+        "streak_at": None,
+        "last_outcome": "",
+        "error_reason": "",
+        "waiver_id": None,
+        "attempt": 0,
+        "next_check_at": None,
+        "next_age_at": None,
+    }
+    Standing.objects.filter(pk=standing.pk).update(**changes)
+    for name, value in changes.items():
+        setattr(standing, name, value)
+    flip(standing, old, now)
+    watch_closely(standing, test, was=troubled and not waived, now=now)
 
 
 def waiver_of(standing: Standing, test: DataTest, verdict: Verdict, found: Evidence) -> Waiver | None:
@@ -136,7 +165,7 @@ def write(
         "excess": verdict.excess,
         "sentence": told.sentence if told else "",
         "waiver_id": waiver.pk if waiver else None,
-        "next_age_at": _next_age(verdict, waiver, now),
+        "next_age_at": _next_age(standing, test, verdict, waiver, now),
         **moved,
         **check_terms(standing, test, verdict, waived=waiver is not None, now=now),
     }
@@ -148,7 +177,7 @@ def write(
         flip(standing, before[0], now)
     decide_again(standing, test, was=before[0], now=now)
     if changed:
-        watch_closely(standing, test, was=before[0] in TROUBLED, now=now)
+        watch_closely(standing, test, was=before[0] in TROUBLED and not before[1], now=now)
         note_unknown(standing, test, was=before[0], now=now)
 
 
@@ -159,8 +188,12 @@ def _moved(test: DataTest, standing: Standing, newest: Run | None) -> dict[str, 
     return {"window_start": newest.window_start, "window_end": newest.window_end}
 
 
-def _next_age(verdict: Verdict, waiver: Waiver | None, now: datetime) -> datetime | None:
+def _next_age(
+    standing: Standing, test: DataTest, verdict: Verdict, waiver: Waiver | None, now: datetime
+) -> datetime | None:
     instants = [verdict.next_change_at, waiver.ends_at if waiver else None]
+    if verdict.state in TROUBLED:
+        instants.append(expires_at(test.dataset, standing.window))
     return min((at for at in instants if at is not None and at > now), default=None)
 
 

@@ -79,6 +79,13 @@ def is_expired(dataset: Dataset, window: Window, now: datetime) -> bool:
     return kept is not None and window.end <= kept
 
 
+def expires_at(dataset: Dataset, window: Window) -> datetime | None:
+    """From when on the whole window is beyond the dataset's retention; None for never."""
+    if dataset.retention is None or dataset.partitioning is None:
+        return None
+    return window.end + dataset.retention
+
+
 def _accept_from(data_test: DataTest, reason: RunReason, due_at: datetime, now: datetime) -> datetime | None:
     """From when on a measurement counts; None: any of this window, while the data is unchanged."""
     match reason:

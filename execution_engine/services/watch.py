@@ -115,6 +115,7 @@ def _fingerprints(dataset: Dataset, datacenter: str, watches: Iterable[Watch]) -
 
 
 def _tell(watches: Iterable[Watch], now: datetime) -> None:
+    """Note the changes that no pipeline has told of since the last look."""
     DataChange.objects.bulk_create(
         DataChange(
             dataset_id=watch.dataset_id,
@@ -125,7 +126,16 @@ def _tell(watches: Iterable[Watch], now: datetime) -> None:
             at=now,
         )
         for watch in watches
+        if not _is_announced(watch)
     )
+
+
+def _is_announced(watch: Watch) -> bool:
+    if watch.seen_at is None:
+        return False
+    told = DataChange.objects.filter(dataset=watch.dataset_id, datacenter=watch.datacenter, kind=ChangeKind.COMPLETED)
+    since = told.filter(at__gt=watch.seen_at)
+    return since.filter(window_start__lt=watch.window_end, window_end__gt=watch.window_start).exists()
 
 
 def _set_next_looks(watches: Iterable[Watch], now: datetime) -> None:

@@ -3,15 +3,13 @@
 from datetime import datetime, timedelta
 
 from alerting.models import Standing
-from alerting.services import after_check, is_checked, last_cost
+from alerting.services import after_check, is_checked, last_cost, withdraw
 from alerting.standing import State
 from assay.models import Scope
 from assay.queue import finish
 from execution_engine.models import RunReason
 from execution_engine.outcome import Reason
 from execution_engine.services import request_run
-from incident_manager.models import Resolution
-from incident_manager.services.spoilt import heal, spoilt_of
 
 
 def check_standing(standing: Standing, now: datetime) -> None:
@@ -27,8 +25,8 @@ def check_standing(standing: Standing, now: datetime) -> None:
         occasion=f"{row.attempt}:{row.next_check_at:%Y%m%dT%H%M%S.%f}",
         now=now,
     )
-    if run is None:  # beyond retention: nobody will ever know
-        heal(list(spoilt_of(row.data_test, row.window)), Resolution.WITHDRAWN, now=now)
+    if run is None:  # beyond retention, or retired: nobody will ever know
+        withdraw(row, row.data_test, now)
         finish(standing, next_check_at=None, next_age_at=None, attempt=0)
         return
     finish(standing, next_check_at=_next(row, now), attempt=row.attempt + 1)

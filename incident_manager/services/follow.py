@@ -42,8 +42,15 @@ def follow_change(change: DataChange, now: datetime) -> None:
 
 
 def judged_readers(change: DataChange) -> set[Reader]:
-    """What has read the changed window; a test of a whole table once, over the window that it has moved to."""
+    """What has read the changed window; a test of a whole table once, over the window that it has moved to.
+
+    Where a longer window looks different than before, its partitions have watches of their own that say which.
+    """
     read = has_judged(change.dataset, change.datacenter, change.window)
+    if change.kind == ChangeKind.REWRITTEN:
+        read = [
+            (test, window) for test, window in read if window == change.window or not change.window.contains(window)
+        ]
     tables = {test.pk for test, _ in read if test.scope == Scope.TABLE}
     moved = Standing.objects.filter(data_test__in=tables)
     found = {Reader(test_id=test.pk, window=window) for test, window in read if test.pk not in tables}

@@ -33,6 +33,8 @@ def carry_out(flip: Flip, standing: Standing, now: datetime) -> None:
     if flip.waived:
         if standing.waiver is not None:
             heal(spoilt_of(standing.data_test, flip.window), WAIVED_HOW[standing.waiver.kind], now=now)
+    elif flip.new == State.UNTESTED:
+        heal(spoilt_of(standing.data_test, flip.window), Resolution.WITHDRAWN, now=now)
     elif flip.new == State.FAIL:
         spoil(flip, standing, now)
     else:

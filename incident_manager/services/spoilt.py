@@ -8,10 +8,14 @@ from django.db.models import QuerySet
 
 from alerting.models import Flip, Standing
 from alerting.selectors import spoilt_place, verdict
-from alerting.standing import Verdict
+from alerting.standing import State, Verdict
 from assay.catalog.selectors import home
-from assay.models import Category, DataTest, Scope
+from assay.models import Category, DataTest, Revision, Scope
 from assay.windows import Window
+from execution_engine.language.operands import operands
+from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import Metric
+from execution_engine.planning import SHARE_OPTION
 from execution_engine.services import exclude_window, include_window
 from incident_manager.lifecycle import How, healing
 from incident_manager.models import Incident, Resolution, SpoiltWindow
@@ -71,17 +75,34 @@ def heal_by_standing(flip: Flip, standing: Standing, now: datetime) -> None:
         return
     said = verdict(standing, standing.data_test, now)
     for window in spoilt:
-        renewed = standing.revision.created_at > window.spoilt_at
-        how = healing(said, new_revision=renewed)
+        by = _spoilt_by(window, standing)
+        how = healing(said, new_revision=by.pk != standing.revision_id)
         if how is not None:
-            heal([window], Resolution(_seen_how(how, said, standing.data_test).value), now=now)
+            heal([window], Resolution(_seen_how(how, said, by, standing).value), now=now)
 
 
-def _seen_how(how: How, said: Verdict, test: DataTest) -> How:
-    """A window that is found complete now holds by its data, not by the new revision that had it looked at."""
-    if how is How.REDEFINED and test.category == Category.FRESHNESS and said.value == 0:
-        return How.AUTO
-    return how
+def _spoilt_by(window: SpoiltWindow, standing: Standing) -> Revision:
+    """The revision that found the window spoilt."""
+    flips = standing.flips.filter(new=State.FAIL.value, at=window.spoilt_at).select_related("revision")
+    first = flips.order_by("pk").first()
+    return first.revision if first else standing.revision
+
+
+def _seen_how(how: How, said: Verdict, by: Revision, standing: Standing) -> How:
+    """A window found complete, as the old revision asked for, holds by its data and not by the new revision.
+
+    A redefined freshness is looked at anew, and the data may have come since.
+    """
+    if how is not How.REDEFINED or standing.data_test.category != Category.FRESHNESS or said.value != 0:
+        return how
+    return How.AUTO if complete_share(standing.revision) >= complete_share(by) else how
+
+
+def complete_share(revision: Revision) -> float:
+    """The share of its upstream's rows from which on a freshness test calls a window complete."""
+    asked = (operand for operand in operands(from_json(revision.tree)) if isinstance(operand, Metric))
+    shares = (metric.spec.option(SHARE_OPTION, 1.0) for metric in asked if metric.spec.name == "freshness")
+    return min((float(share or 0.0) for share in shares), default=1.0)
 
 
 def heal(windows: Iterable[SpoiltWindow], how: Resolution, *, now: datetime, actor: str = "assay") -> None:

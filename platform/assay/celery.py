@@ -35,6 +35,7 @@ app.conf.update(
         "socket_connect_timeout": 5,
         "socket_keepalive": True,
         "health_check_interval": 25,
+        "interval_start": 0.2,
         "max_retries": 1,  # of whoever sends: a sweep that finds the broker away says so and comes again
     },
     task_publish_retry_policy={"max_retries": 2, "interval_max": 0.5},

@@ -29,9 +29,10 @@ def sweep() -> int:
     if not claimable:
         return 0
     with app.connection_for_write() as broker:
+        lost: tuple[type[BaseException], ...] = (OperationalError, *broker.connection_errors)
         try:
             return _tell(broker, claimable)
-        except (OperationalError, *broker.connection_errors) as error:
+        except lost as error:
             log.warning("hints not sent", stages=[stage.name for stage, _ in claimable], why=str(error))
             return 0
 
@@ -57,10 +58,10 @@ def _claimable(now: datetime, real_now: datetime) -> Iterator[tuple[Stage, str]]
 def _room(broker: Connection, queue: str) -> bool:
     """Whether a queue can take another hint."""
     try:
-        waiting = broker.default_channel.queue_declare(queue=queue, passive=True).message_count
+        declared = broker.default_channel.queue_declare(queue=queue, passive=True)  # type: ignore[attr-defined]
     except ChannelError:  # nothing was ever sent to it
         return True
-    return bool(waiting < MOST_WAITING)
+    return bool(declared.message_count < MOST_WAITING)
 
 
 @task_success.connect

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from assay.windows import Window
 from alerting.waivers import Judged, Kind, Scope, Waiver, covering, covers, waiver_end
+from assay.windows import Window
 
 NOW = datetime(2024, 3, 5, 6, tzinfo=UTC)
 DAY = timedelta(days=1)
