@@ -42,7 +42,7 @@ MEANINGS = {
     Status.PASS: "holds",
     Status.LEARNING: "needs more history",
     Status.PENDING: "not due yet",
-    Status.UNTESTED: "ended before the test existed",
+    Status.UNTESTED: "ended before the test existed, or is kept no more",
     Status.NONE: "nothing tests this",
 }
 

@@ -13,26 +13,35 @@ LONGEST = 1000
 
 
 def history(data_test: DataTest) -> dict[str, Any]:
-    """Parallel columns by window, oldest first: start (seconds), value, outcome and the bounds of its revision."""
-    runs = _newest_by_window(data_test)
+    """Parallel columns by window, oldest first: start (seconds), value, outcome and the bounds of its revision.
+
+    ``was`` is the value that was first seen broken, whatever the newest result is: what is mended stays in sight.
+    """
+    seen = _seen(data_test)
+    runs = list({run.window_start: run for run in seen}.values())
+    first_broken = {run.window_start: run for run in reversed(seen) if run.outcome == Outcome.BROKEN}
     limits = {revision.pk: bounds(from_json(revision.tree)) for revision in _revisions(runs)}
     of_run = [limits.get(run.revision_id, Bounds()) for run in runs]
     return {
         "test": data_test.name,
         "duration": any(bound.is_duration for bound in of_run),
         "start": [int(run.window_start.timestamp()) for run in runs],
-        "value": [run.value if run.value is not None and isfinite(run.value) else None for run in runs],
+        "value": [_shown(run) for run in runs],
+        "was": [_shown(first_broken.get(run.window_start)) for run in runs],
         "outcome": [run.outcome for run in runs],
         "low": [bound.low for bound in of_run],
         "high": [bound.high for bound in of_run],
     }
 
 
-def _newest_by_window(data_test: DataTest) -> list[Run]:
+def _seen(data_test: DataTest) -> list[Run]:
+    """What held or broke, by window and then as it was measured, oldest first."""
     judged = data_test.runs.filter(outcome__in=(Outcome.HELD, Outcome.BROKEN)).exclude(reason=RunReason.BACKTEST)
-    newest = judged.order_by("-window_start", "-measured_at", "-pk")
-    found = {run.window_start: run for run in reversed(newest[:LONGEST])}
-    return list(found.values())
+    return list(reversed(judged.order_by("-window_start", "-measured_at", "-pk")[:LONGEST]))
+
+
+def _shown(run: Run | None) -> float | None:
+    return run.value if run and run.value is not None and isfinite(run.value) else None
 
 
 def _revisions(runs: list[Run]) -> list[Revision]:

@@ -46,7 +46,7 @@
         { label: "broken", stroke: color("fail"), fill: color("fail"), width: 1, points: { show: false }, paths: diamond, value: () => "" },
         bound("at least"), bound("at most"),
       ],
-    }, [data.start, data.value, only("held"), only("broken"), data.low, data.high], place);
+    }, [data.start, data.value, only("held"), data.was, data.low, data.high], place);
     chart.root.querySelectorAll(".u-legend .u-series").forEach((row, i) => {
       const isEmptyBound = (i === 4 && data.low.every((v) => v === null)) || (i === 5 && data.high.every((v) => v === null));
       if (i === 2 || i === 3 || isEmptyBound) row.hidden = true;
@@ -61,7 +61,9 @@
   const rows = document.getElementById("history-rows");
   for (let i = data.start.length - 1; i >= 0; i -= 1) {
     const row = rows.insertRow();
-    [instant(data.start[i]), figure(data.value[i]), data.outcome[i]].forEach((text, column) => {
+    const mended = data.outcome[i] === "held" && data.was[i] !== null;
+    const outcome = mended ? `held, was broken at ${figure(data.was[i])}` : data.outcome[i];
+    [instant(data.start[i]), figure(data.value[i]), outcome].forEach((text, column) => {
       const cell = row.insertCell();
       cell.textContent = text;
       if (column === 1) cell.className = "num";
