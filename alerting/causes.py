@@ -51,6 +51,7 @@ class Spot:
     window: Window
     datacenter: str | None = None
     failed: bool = True  # broken for longer than its sustain period
+    since: datetime | None = None  # its own t0; None: that of its trouble
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +88,18 @@ def _reaches(rule: Rule, cause: Trouble, effect: Trouble, upstreams: Mapping[str
 
 def explains(trouble: Trouble, spot: Spot) -> bool:
     """Whether it is broken on an overlapping window of the same datacenter, or of home."""
-    return any(own.datacenter in (None, spot.datacenter) and own.window.overlaps(spot.window) for own in trouble.spots)
+    return bool(_explaining(trouble, spot))
+
+
+def explains_since(trouble: Trouble, spot: Spot) -> datetime:
+    """Since when it is broken where it explains the spot: an old trouble may be new there."""
+    return min((own.since or trouble.since for own in _explaining(trouble, spot)), default=trouble.since)
+
+
+def _explaining(trouble: Trouble, spot: Spot) -> list[Spot]:
+    return [
+        own for own in trouble.spots if own.datacenter in (None, spot.datacenter) and own.window.overlaps(spot.window)
+    ]
 
 
 def root_cause(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from alerting.causes import Spot, Trouble, root_cause
+from alerting.causes import Spot, Trouble, explains_since, root_cause
 from alerting.standing import State
 
 LONGEST_INHIBITION = timedelta(hours=24)
@@ -95,12 +95,13 @@ def _decide_spot(
         failed = tuple(trouble for trouble in troubles if trouble.state is State.FAIL)
         root = root_cause(effect, spot, failed, upstreams)
     if root is not None:
-        return _under(root, effect, now)
+        return _under(root, effect, spot, now)
     return _after(terms, now)
 
 
-def _under(cause: Trouble, effect: Trouble, now: datetime) -> Decision:
-    until = cause.eta or max(cause.since, effect.since) + LONGEST_INHIBITION
+def _under(cause: Trouble, effect: Trouble, spot: Spot, now: datetime) -> Decision:
+    began = max(explains_since(cause, spot), spot.since or effect.since)
+    until = cause.eta or began + LONGEST_INHIBITION
     if now < until:
         return Decision(action=Action.INHIBIT, why=Why.CAUSE_FAILED, cause_id=cause.id, until=until)
     return Decision(action=Action.NOTIFY, why=Why.CAUSE_OUTLASTED, cause_id=cause.id)

@@ -8,6 +8,9 @@ from zoneinfo import ZoneInfo
 
 from assay.steps import StepUnit
 from assay.windows import Granularity, Partitioning, Step, Window, shift
+from execution_engine.language.operands import operands
+from execution_engine.language.tree import Condition, Metric
+from execution_engine.planning import SHARE_OPTION
 
 USUAL_WINDOWS = 6  # of the same weekday are looked at
 USUAL_NEEDED = 3  # of them must be known
@@ -43,6 +46,13 @@ def is_complete(
     if announced:
         return True
     return len(usual) < USUAL_NEEDED or rows >= USUAL_SHARE * median(usual)
+
+
+def share_asked(tree: Condition) -> float:
+    """The share of its upstream's rows from which on a freshness assertion calls a window complete."""
+    metrics = (operand for operand in operands(tree) if isinstance(operand, Metric))
+    shares = (metric.spec.option(SHARE_OPTION, 1.0) for metric in metrics if metric.spec.name == "freshness")
+    return min((float(share or 0.0) for share in shares), default=1.0)
 
 
 def freshness_value(*, complete: bool, measured_at: datetime, window_end: datetime) -> float:

@@ -1,6 +1,6 @@
 """Runs, the measurements they ask for, the scans that take these, and the watch over what data looks like."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import models
@@ -11,6 +11,11 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Outcome
 
 LATE_AFTER = timedelta(minutes=15)
+
+
+def late_at(*, due_at: datetime, requested_at: datetime) -> datetime:
+    """When a run that has given nothing is missed; one made up for after an outage is not late from the start."""
+    return max(due_at, requested_at) + LATE_AFTER
 
 
 class Windowed(models.Model):
@@ -68,9 +73,9 @@ class Run(Windowed, Claimable):
         indexes = [models.Index(fields=("data_test", "window_start", "measured_at"))]
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Save; a new scheduled run is missed when it has given nothing ``LATE_AFTER`` it could be planned."""
+        """Save; a new scheduled run has its ``late_at``."""
         if self.pk is None and self.reason == RunReason.SCHEDULE:
-            self.late_at = max(self.due_at, self.requested_at) + LATE_AFTER
+            self.late_at = late_at(due_at=self.due_at, requested_at=self.requested_at)
         super().save(*args, **kwargs)
 
     def __str__(self) -> str:

@@ -159,7 +159,7 @@ def _verdict(check: Check, policy: Policy) -> tuple[Decision, str] | None:
     if check.not_there_yet:
         return Decision.BLOCK, "not there yet"
     if check.state is State.UNTESTED:
-        return Decision.ALLOW, "untested: the window ended before the test existed"
+        return Decision.ALLOW, "untested: it ended before the test existed, or is kept no more"
     if check.state is State.LEARNING:
         return Decision.ALLOW, "learning: not enough history yet"
     if check.state in (State.PENDING, State.UNKNOWN):

@@ -56,15 +56,16 @@ def reopens(closed: Closed | None, *, failed_at: datetime, period: timedelta) ->
     return closed is not None and closed.how is How.AUTO and failed_at - closed.resolved_at <= period
 
 
-def healing(verdict: Verdict, *, new_revision: bool) -> How | None:
+def healing(verdict: Verdict, *, new_revision: bool, repaired: bool = False) -> How | None:
     """How a spoilt window is healed by its test's standing; None while it is not.
 
-    ``new_revision``: the standing is folded over a newer revision than the one that spoilt the window.
+    ``new_revision``: the standing is folded over a newer revision than the one that spoilt the window; ``repaired``:
+    what that was measured from would hold by the older one too.
     """
     if new_revision:
         if verdict.state is not State.PASS:
             return None
-        return How.AUTO if verdict.ever_broken else How.REDEFINED
+        return How.AUTO if verdict.ever_broken or repaired else How.REDEFINED
     if verdict.state is State.FAIL:
         return None
     return How.AUTO if verdict.ever_failed else How.WITHDRAWN

@@ -7,7 +7,7 @@ from alerting.services.gaps import report_gap
 from alerting.services.judge import adopt_run, age_standing, judge_run
 from alerting.services.notices import tell
 from alerting.services.send import send_due
-from alerting.services.standings import withdraw
+from alerting.services.standings import put_off, withdraw
 from alerting.services.waivers import end_waivers, waive
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "judge_run",
     "last_cost",
     "open_alert",
+    "put_off",
     "release_after",
     "report_gap",
     "send_due",

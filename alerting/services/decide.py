@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from alerting.causes import Trouble
 from alerting.inhibition import Action, Decision, EffectTerms, FormerCause, Why, decide
 from alerting.messages import opened
 from alerting.models import Alert
@@ -40,6 +41,7 @@ def decide_alert(alert: Alert, now: datetime) -> None:
     finish(
         alert,
         cause=alert.cause,
+        release_after=alert.release_after,
         inhibited_at=(alert.inhibited_at or now) if silent else None,
         told_at=alert.told_at or (now if told(alert, OPENINGS) else None),
         next_notice_at=waits_until,
@@ -52,8 +54,16 @@ def decide_now(alert: Alert, now: datetime) -> Decided:
     effect = nearby.troubles.get((alert.dataset_id, alert.category))
     if effect is None:
         return Decided(decision=Decision(action=Action.NOTIFY, why=Why.NO_CAUSE), cause=None)
-    decision = decide(effect, nearby.troubles.values(), nearby.upstreams, terms(alert, nearby), now=now)
+    decision = _decision(alert, effect, nearby, now)
+    if decision.why is Why.NO_CAUSE and alert.cause_id is not None and alert.inhibited_at is not None:
+        # The cause has left these windows, though its own incident goes on elsewhere: this is how it ends for them.
+        alert.release_after = now
+        decision = _decision(alert, effect, nearby, now)
     return Decided(decision=decision, cause=nearby.alert(decision.cause_id) if decision.why in UNDER_A_CAUSE else None)
+
+
+def _decision(alert: Alert, effect: Trouble, nearby: Around, now: datetime) -> Decision:
+    return decide(effect, nearby.troubles.values(), nearby.upstreams, terms(alert, nearby), now=now)
 
 
 def terms(alert: Alert, nearby: Around) -> EffectTerms:

@@ -1,6 +1,8 @@
 """Fold a window's evidence into its standing, and write a flip where its state or waiver changes."""
 
+from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from django.db import IntegrityError, transaction
 
@@ -77,16 +79,27 @@ def refold(standing: Standing, test: DataTest, found: Evidence, now: datetime) -
     verdict = verdict_of(standing, test, found, now)
     waiver = waiver_of(standing, test, verdict, found)
     end_held_waivers(test, standing, verdict, found)
+    if waiver is not None and verdict.state is State.UNKNOWN:
+        # Nobody checks what is waived, so that silence says nothing.
+        verdict = replace(verdict, state=State.WARN, since=verdict.t0)
     write(standing, test, verdict, waiver, found, now)
 
 
 def withdraw(standing: Standing, test: DataTest, now: datetime) -> None:
     """Leave a window in trouble or waived UNTESTED: its data is not kept, or its test is retired."""
-    old, troubled, waived = standing.state, standing.state in TROUBLED, standing.waiver_id is not None
-    if not troubled and not waived:
-        return
+    if standing.state in TROUBLED or standing.waiver_id is not None:
+        _take_back(standing, test, State.UNTESTED, now, next_age_at=None)
+
+
+def put_off(standing: Standing, test: DataTest, due_at: datetime, now: datetime) -> None:
+    """Take back what was said of a window that, by the newest revision, is not due before ``due_at``."""
+    _take_back(standing, test, State.PENDING, now, revision_id=test.revision_id, due_at=due_at, next_age_at=due_at)
+
+
+def _take_back(standing: Standing, test: DataTest, state: State, now: datetime, **more: Any) -> None:
+    old, closely = standing.state, standing.state in TROUBLED and standing.waiver_id is None
     changes = {
-        "state": State.UNTESTED.value,
+        "state": state.value,
         "since": now,
         "broken_since": None,
         "streak_at": None,
@@ -95,13 +108,14 @@ def withdraw(standing: Standing, test: DataTest, now: datetime) -> None:
         "waiver_id": None,
         "attempt": 0,
         "next_check_at": None,
-        "next_age_at": None,
+        **more,
     }
     Standing.objects.filter(pk=standing.pk).update(**changes)
     for name, value in changes.items():
         setattr(standing, name, value)
     flip(standing, old, now)
-    watch_closely(standing, test, was=troubled and not waived, now=now)
+    decide_again(standing, test, was=old, now=now)
+    watch_closely(standing, test, was=closely, now=now)
 
 
 def waiver_of(standing: Standing, test: DataTest, verdict: Verdict, found: Evidence) -> Waiver | None:

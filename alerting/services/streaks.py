@@ -28,7 +28,7 @@ def restreak(standing: Standing, test: DataTest) -> list[Standing]:
     changed = []
     for row in near:
         inner = abs(row.window_start - standing.window_start) <= reach
-        if inner and (row.window in failed) != (row.streak_at is not None):
+        if inner and failed.get(row.window) != row.streak_at:
             row.streak_at = failed.get(row.window)
             changed.append(row)
     return changed

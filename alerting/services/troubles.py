@@ -88,7 +88,8 @@ def _trouble(number: int, place: Place, rows: list[Standing], home: str, alert: 
 
 def _spot(row: Standing, home: str) -> Spot:
     place = spoilt_place(row.data_test, home) or None
-    return Spot(window=row.window, datacenter=place, failed=row.state == State.FAIL)
+    since = row.broken_since or row.since
+    return Spot(window=row.window, datacenter=place, failed=row.state == State.FAIL, since=since)
 
 
 def measured_at(rows: list[Standing], otherwise: datetime) -> datetime:

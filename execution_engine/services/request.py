@@ -5,7 +5,7 @@ from datetime import datetime
 
 from assay.models import Category, Dataset, DataTest
 from assay.windows import Window
-from execution_engine.models import LATE_AFTER, Run, RunReason
+from execution_engine.models import Run, RunReason, late_at
 from execution_engine.schedules import Slot
 from execution_engine.sources import kept_from
 
@@ -68,7 +68,7 @@ def _new_run(
         window_end=window.end,
         requested_at=now,
         due_at=due_at,
-        late_at=due_at + LATE_AFTER if reason == RunReason.SCHEDULE else None,
+        late_at=late_at(due_at=due_at, requested_at=now) if reason == RunReason.SCHEDULE else None,
         accept_from=_accept_from(data_test, reason, due_at, now),
     )
 
@@ -95,6 +95,6 @@ def _accept_from(data_test: DataTest, reason: RunReason, due_at: datetime, now: 
             return None
         case RunReason.REVISION:
             # Freshness is about the instant of looking, so an old look says nothing.
-            return now if data_test.category == Category.FRESHNESS else None
+            return due_at if data_test.category == Category.FRESHNESS else None
         case _:
             return now

@@ -17,6 +17,7 @@ from execution_engine.selectors import has_judged
 from execution_engine.services import request_run
 
 AT_MOST_EVERY = timedelta(minutes=15)
+OCCASION = "change"
 BROKEN = (State.WARN.value, State.FAIL.value)
 
 
@@ -83,18 +84,19 @@ def _is_broken(test: DataTest) -> bool:
 
 
 def _trigger(test: DataTest, window: Window, change: DataChange, now: datetime) -> None:
-    """Request the run now, or a quarter of an hour after the last; one that waits already serves this change too."""
+    """Request the run now, or a quarter of an hour after the last change's; one that waits serves this change too."""
     runs = Run.objects.filter(
         data_test=test, window_start=window.start, window_end=window.end, reason=RunReason.TRIGGER
     )
-    last = runs.filter(due_at__gt=now - AT_MOST_EVERY).order_by("-due_at").first()
-    if last is not None and last.planned_at is None:
+    if runs.filter(planned_at__isnull=True).exists():
         return
+    changes = runs.filter(slot__contains=f":{OCCASION}:")  # what a gate had measured is no change
+    last = changes.filter(due_at__gt=now - AT_MOST_EVERY).order_by("-due_at").first()
     request_run(
         data_test=test,
         window=window,
         reason=RunReason.TRIGGER,
-        occasion=f"change:{change.pk}",
+        occasion=f"{OCCASION}:{change.pk}",
         now=now,
         due_at=last.due_at + AT_MOST_EVERY if last else now,
     )

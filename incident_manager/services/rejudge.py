@@ -5,9 +5,11 @@ from datetime import datetime
 from django.db.models import Q
 
 from alerting.models import Standing
-from alerting.services import end_waivers
+from alerting.services import end_waivers, put_off
+from alerting.services import withdraw as leave_untested
 from alerting.standing import State
-from assay.models import DataTest, Revision
+from assay.catalog.selectors import slas
+from assay.models import Category, DataTest, Revision, Scope
 from assay.queue import finish
 from execution_engine.models import RunReason
 from execution_engine.services import request_run
@@ -31,20 +33,37 @@ def rejudge_revision(revision: Revision, now: datetime) -> None:
 
 
 def judge_anew(test: DataTest, revision: Revision, now: datetime) -> None:
-    """End the older waivers, and request a run of every window that an older revision left in trouble."""
+    """End the older waivers, and request a run of every window that an older revision left in trouble.
+
+    Where a deadline was moved into the future, nothing is late any more before it has passed.
+    """
     end_waivers(test, now=now)
     troubled = Q(state__in=TROUBLED) | Q(waiver__isnull=False)
     for standing in Standing.objects.filter(troubled, data_test=test).exclude(revision=revision):
+        due_at = _due_at(test, standing, now)
         request_run(
             data_test=test,
             window=standing.window,
             reason=RunReason.REVISION,
             occasion=f"r{revision.number}",
             now=now,
+            due_at=due_at,
         )
+        if due_at > now:
+            heal(list(spoilt_of(test, standing.window)), Resolution.REDEFINED, now=now)
+            put_off(standing, test, due_at, now)
+
+
+def _due_at(test: DataTest, standing: Standing, now: datetime) -> datetime:
+    """When to look again: at once, but at a partition's freshness not before its deadline."""
+    if test.category != Category.FRESHNESS or test.scope != Scope.PARTITION:
+        return now
+    return max(now, standing.window_end + slas(test.dataset).freshness)
 
 
 def withdraw(test: DataTest, now: datetime) -> None:
     """Close what a retired test had found: nobody will look at it again."""
     heal(list(spoilt_of(test, None)), Resolution.WITHDRAWN, now=now)
+    for standing in Standing.objects.filter(data_test=test).exclude(state=State.PASS.value):
+        leave_untested(standing, test, now)
     Standing.objects.filter(data_test=test).update(next_check_at=None, next_age_at=None)

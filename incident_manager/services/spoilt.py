@@ -12,12 +12,10 @@ from alerting.standing import State, Verdict
 from assay.catalog.selectors import home
 from assay.models import Category, DataTest, Revision, Scope
 from assay.windows import Window
-from execution_engine.language.operands import operands
+from execution_engine.freshness import share_asked
 from execution_engine.language.serialise import from_json
-from execution_engine.language.tree import Metric
-from execution_engine.planning import SHARE_OPTION
 from execution_engine.services import exclude_window, include_window
-from incident_manager.lifecycle import How, healing
+from incident_manager.lifecycle import healing
 from incident_manager.models import Incident, Resolution, SpoiltWindow
 from incident_manager.services.incidents import incident_for, resolve_healed
 from incident_manager.services.timeline import note
@@ -76,9 +74,10 @@ def heal_by_standing(flip: Flip, standing: Standing, now: datetime) -> None:
     said = verdict(standing, standing.data_test, now)
     for window in spoilt:
         by = _spoilt_by(window, standing)
-        how = healing(said, new_revision=by.pk != standing.revision_id)
+        renewed = by.pk != standing.revision_id
+        how = healing(said, new_revision=renewed, repaired=renewed and _is_repaired(said, by, standing))
         if how is not None:
-            heal([window], Resolution(_seen_how(how, said, by, standing).value), now=now)
+            heal([window], Resolution(how.value), now=now)
 
 
 def _spoilt_by(window: SpoiltWindow, standing: Standing) -> Revision:
@@ -88,21 +87,11 @@ def _spoilt_by(window: SpoiltWindow, standing: Standing) -> Revision:
     return first.revision if first else standing.revision
 
 
-def _seen_how(how: How, said: Verdict, by: Revision, standing: Standing) -> How:
-    """A window found complete, as the old revision asked for, holds by its data and not by the new revision.
-
-    A redefined freshness is looked at anew, and the data may have come since.
-    """
-    if how is not How.REDEFINED or standing.data_test.category != Category.FRESHNESS or said.value != 0:
-        return how
-    return How.AUTO if complete_share(standing.revision) >= complete_share(by) else how
-
-
-def complete_share(revision: Revision) -> float:
-    """The share of its upstream's rows from which on a freshness test calls a window complete."""
-    asked = (operand for operand in operands(from_json(revision.tree)) if isinstance(operand, Metric))
-    shares = (metric.spec.option(SHARE_OPTION, 1.0) for metric in asked if metric.spec.name == "freshness")
-    return min((float(share or 0.0) for share in shares), default=1.0)
+def _is_repaired(said: Verdict, by: Revision, standing: Standing) -> bool:
+    """Whether freshness, which a new revision has looked at anew, is found complete as the old one asked for."""
+    if standing.data_test.category != Category.FRESHNESS or said.value != 0:
+        return False
+    return share_asked(from_json(standing.revision.tree)) >= share_asked(from_json(by.tree))
 
 
 def heal(windows: Iterable[SpoiltWindow], how: Resolution, *, now: datetime, actor: str = "assay") -> None:

@@ -2,31 +2,19 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from itertools import cycle
 
 from django.utils.module_loading import import_string
 
 from assay import clock
-from assay.flow import STAGES, Stage
-from assay.queue import next_due, pending
+from assay.probe import next_due, stages_with_work
 
 
 def drain() -> int:
     """Work the stages in their order, over and over, until none finds a pending row; how many rows were worked."""
-    total = idle = 0
-    for stage in cycle(STAGES):
-        worked = _work(stage)
-        total, idle = total + worked, 0 if worked else idle + 1
-        if idle == len(STAGES):
-            break
+    total = 0
+    while worked := sum(import_string(stage.task)() or 0 for stage in stages_with_work(clock.now())):
+        total += worked
     return total
-
-
-def _work(stage: Stage) -> int:
-    """How many rows of a stage were worked; most have none at most instants, and to ask is cheaper than to claim."""
-    if not pending(stage, clock.now()).exists():
-        return 0
-    return import_string(stage.task)() or 0
 
 
 def advance(

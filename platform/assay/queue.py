@@ -7,12 +7,12 @@ from typing import Any
 import structlog
 from django.apps import apps
 from django.db import OperationalError, connection, transaction
-from django.db.models import F, Min, Model, Prefetch, Q, QuerySet, prefetch_related_objects
+from django.db.models import F, Model, Prefetch, Q, QuerySet, prefetch_related_objects
 from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from assay import clock
 from assay.config import config
-from assay.flow import STAGES, Stage, stage
+from assay.flow import Stage, stage
 from assay.models import Claimable
 
 log = structlog.get_logger(__name__)
@@ -119,13 +119,3 @@ def in_transaction(body: Callable[[], None]) -> None:
     """Run ``body`` in one transaction, the whole of it again on a deadlock or a lock timeout."""
     with transaction.atomic():
         body()
-
-
-def next_due(after: datetime) -> datetime | None:
-    """The earliest instant after ``after`` at which any stage has a row due."""
-    instants = (
-        pending(stage, None).filter(**{f"{stage.due}__gt": after}).aggregate(least=Min(stage.due))["least"]
-        for stage in STAGES
-        if stage.due
-    )
-    return min((instant for instant in instants if instant), default=None)

@@ -152,6 +152,21 @@ def test_once_the_cause_is_resolved_its_effects_run_again_and_only_a_later_resul
     assert told("opened") == ["owner-0", "owner-1"]
 
 
+def test_a_cause_that_lasts_elsewhere_holds_its_effects_back_after_it_has_left_their_windows() -> None:
+    root, effect = chain(2)
+    copy = new_test(dataset=root.dataset, category=Category.FRESHNESS, sustain=NOW, datacenter="phx")
+    start(due(MONDAY))
+    for test in (root, copy, effect):
+        fail(test, MONDAY)
+    left = due(MONDAY) + 3 * HOUR
+    result(root, MONDAY, "held", left)
+    result(effect, MONDAY, "broken", left + 5 * MINUTE)
+    advance(left + GRACE)
+    assert told("opened") == ["owner-0"]
+    advance(left + 5 * MINUTE + GRACE)
+    assert told("opened") == ["owner-0", "owner-1"]
+
+
 def test_freshness_is_resolved_while_completeness_still_fails() -> None:
     table = new_table()
     freshness = new_test(dataset=table, category=Category.FRESHNESS, sustain=NOW)

@@ -137,6 +137,18 @@ def test_the_first_to_acknowledge_stays_named() -> None:
     assert acknowledge(incident, author="bob", now=due(MONDAY) + HOUR).acknowledged_by == "ada"
 
 
+def test_a_waived_window_that_nobody_checks_stays_a_warning() -> None:
+    start(due(MONDAY))
+    test = new_test(sustain=4 * HOUR)
+    for later in (0, 4):
+        result(test, MONDAY, "broken", due(MONDAY) + later * HOUR, excess=0.1)
+    (incident,) = open_incidents()
+    force_resolve(incident, scope=Scope.TEST, reason="counts twins", author="ada", now=due(MONDAY) + 5 * HOUR)
+    result(test, TUESDAY, "broken", due(TUESDAY), excess=0.1)
+    advance(due(TUESDAY) + 2 * DAY)
+    assert (state(test, TUESDAY), open_incidents()) == ("WARN", [])
+
+
 def test_a_rerun_measures_every_spoilt_window_anew() -> None:
     test, incident = failing()
     fail(test, TUESDAY)

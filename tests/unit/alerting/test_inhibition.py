@@ -215,3 +215,12 @@ def test_a_window_that_only_warns_says_nothing_while_a_cause_explains_those_that
     effect, cause = replace(trouble(TRIPS), spots=(monday, tuesday)), trouble(RAW, since=0)
     assert decided(effect, cause).action is Action.INHIBIT
     assert decided(replace(effect, spots=(monday, replace(tuesday, failed=True))), cause).action is Action.NOTIFY
+
+
+def test_a_cause_that_is_old_elsewhere_inhibits_for_a_day_where_it_is_new() -> None:
+    monday, tuesday = Spot(window=day(0), since=at(0)), Spot(window=day(1), since=at(24))
+    cause = replace(trouble(RAW, since=0), spots=(monday, tuesday))
+    effect = replace(trouble(TRIPS, since=0), spots=(tuesday,))
+    assert decided(effect, cause, now=30) == Decision(
+        action=Action.INHIBIT, why=Why.CAUSE_FAILED, cause_id=cause.id, until=at(48)
+    )

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.windows import Granularity, Partitioning, Window
-from execution_engine.freshness import Supply, freshness_value, is_complete, is_covered, same_weekdays
+from execution_engine.freshness import Supply, freshness_value, is_complete, is_covered, same_weekdays, share_asked
+from execution_engine.language.parse import parse
 
 DAILY = Partitioning(granularity=Granularity.DAY, time_zone="Europe/Berlin")
 
@@ -79,3 +80,16 @@ def test_a_month_is_compared_with_the_months_before() -> None:
     monthly = Partitioning(granularity=Granularity.MONTH)
     earlier = same_weekdays(monthly.window("2026-03"), monthly)
     assert [monthly.key(window) for window in earlier[:2]] == ["2026-02", "2026-01"]
+
+
+@pytest.mark.parametrize(
+    ("assertion", "share"),
+    [
+        ("freshness(complete=0.95) < 6h", 0.95),
+        ("freshness() < 6h", 1.0),
+        ("freshness(complete=0.95) < 6h or freshness(complete=0.9) < 2h", 0.9),
+        ("row_count() > 0", 1.0),
+    ],
+)
+def test_the_share_that_completes_a_window_is_read_from_the_assertion(assertion: str, share: float) -> None:
+    assert share_asked(parse(assertion)) == share

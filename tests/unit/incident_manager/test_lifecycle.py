@@ -71,6 +71,10 @@ def test_a_spoilt_window_heals_by_its_own_test(
     assert healing(verdict, new_revision=new_revision) is how
 
 
+def test_what_holds_by_the_older_revision_too_is_repaired_and_not_redefined() -> None:
+    assert healing(Verdict(state=State.PASS), new_revision=True, repaired=True) is How.AUTO
+
+
 @pytest.mark.parametrize(
     ("hows", "how"),
     [

@@ -1,0 +1,61 @@
+"""What could not be judged: who hears of it, and how it is judged after all."""
+
+import pytest
+
+from execution_engine.outcome import Failure, Reason
+from tests.e2e.cases.people import told
+from tests.e2e.scenario import Scenario, dataset, runs, standing, state
+
+pytestmark = pytest.mark.django_db
+
+TRIPS, MONDAY = "raw.trips", "2026-03-09"
+NO_COLUMN = Failure(reason=Reason.UNKNOWN_COLUMN, detail="There is no column 'id': known are ride, fare.")
+
+
+def test_an_engine_that_cannot_be_reached_is_told_to_the_platforms_on_call(scenario: Scenario) -> None:
+    scenario.catalog(dataset(TRIPS))
+    scenario.land(TRIPS, MONDAY, 100)
+    scenario.lake.crashes.add("/sea/raw.trips")
+    scenario.until("2026-03-10 09:59")
+    assert (state("raw.trips/freshness", MONDAY), told("unknown")) == ("PENDING", [])
+    scenario.until("2026-03-10 10:00")
+    assert state("raw.trips/freshness", MONDAY) == "UNKNOWN"
+    assert (set(told("unknown")), told("opened")) == ({"platform-on-call"}, [])
+
+
+def test_a_test_that_can_never_be_evaluated_is_told_to_its_owner_and_not_tried_in_vain(scenario: Scenario) -> None:
+    scenario.catalog(dataset(TRIPS))
+    scenario.land(TRIPS, MONDAY, 100)
+    scenario.lake.failures["/sea/raw.trips"] = NO_COLUMN
+    scenario.until("2026-03-10 12:00")
+    assert state("raw.trips/duplicates", MONDAY) == "UNKNOWN"
+    assert set(told("unknown")) == {"trips"}
+    assert [run.reason for run in runs("raw.trips/duplicates", MONDAY)] == ["schedule"]
+
+
+def test_what_could_never_be_evaluated_is_judged_once_its_data_is_mended(scenario: Scenario) -> None:
+    scenario.catalog(dataset(TRIPS))
+    scenario.land(TRIPS, MONDAY, 100)
+    scenario.lake.failures["/sea/raw.trips"] = NO_COLUMN
+    scenario.until("2026-03-10 12:00")
+    del scenario.lake.failures["/sea/raw.trips"]
+    scenario.land(TRIPS, MONDAY, 100)
+    scenario.until("2026-03-10 12:10")
+    assert state("raw.trips/duplicates", MONDAY) == "PASS"
+
+
+def test_an_engines_first_success_makes_all_that_waited_for_it_due_at_once(scenario: Scenario) -> None:
+    names = ("raw.rides", "raw.trips", "raw.tips")
+    scenario.catalog(*(dataset(name, tier=tier, primary_key=()) for tier, name in enumerate(names, start=1)))
+    for name in names:
+        scenario.land(name, MONDAY, 100)
+        scenario.lake.crashes.add(f"/sea/{name}")
+    scenario.until("2026-03-10 20:00")
+    scenario.lake.crashes.clear()
+    scenario.until("2026-03-11 02:00")
+    held = [runs(f"{name}/freshness", MONDAY, "check")[-1] for name in names]
+    assert {run.outcome for run in held} == {"held"}
+    first = min(run.measured_at for run in held if run.measured_at)
+    waits = [(run.measured_at - first).total_seconds() for run in held if run.measured_at]
+    assert max(waits) <= 5  # by tier, a second apart
+    assert {row.state for name in names if (row := standing(f"{name}/freshness", MONDAY))} == {"PASS"}

@@ -1,0 +1,71 @@
+"""The rows as queues: many workers, one claim each, and nothing finished under a lease that was lost."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+
+import pytest
+from django.db import connections
+
+from assay import clock
+from assay.flow import stage
+from assay.models import Dataset
+from assay.queue import UnableToFinish, claim, extend, finish, work
+from tests.factories import NOW, DatasetFactory
+
+RECONCILE = stage("reconcile")
+
+
+def claim_all(_: int) -> list[int]:
+    """Claim until nothing is free; the ids."""
+    claimed: list[int] = []
+    try:
+        while rows := claim(RECONCILE, now=NOW, limit=5):
+            claimed += [row.pk for row in rows]
+        return claimed
+    finally:
+        connections.close_all()
+
+
+def lose_lease(row: Dataset) -> Dataset:
+    """Another worker's claim of the same row, after the lease of the first has run out."""
+    Dataset.objects.update(lease_until=clock.database_now().replace(year=2000))
+    (again,) = claim(RECONCILE, now=NOW, limit=1)
+    assert again.pk == row.pk
+    return again  # type: ignore[no-any-return]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_workers_share_the_rows_and_claim_each_once() -> None:
+    DatasetFactory.create_batch(60, reconcile_at=NOW)
+    with ThreadPoolExecutor(4) as pool:
+        shares = list(pool.map(claim_all, range(4)))
+    claimed = [key for share in shares for key in share]
+    assert sorted(claimed) == sorted(Dataset.objects.values_list("pk", flat=True))
+
+
+@pytest.mark.django_db
+def test_a_row_can_only_be_finished_under_its_newest_lease() -> None:
+    DatasetFactory.create(reconcile_at=NOW)
+    (row,) = claim(RECONCILE, now=NOW, limit=1)
+    again = lose_lease(row)
+    assert not extend(row)
+    with pytest.raises(UnableToFinish):
+        finish(row, reconcile_at=None)
+    finish(again, reconcile_at=None)
+    assert not claim(RECONCILE, now=NOW, limit=1)
+
+
+@pytest.mark.django_db
+def test_a_row_that_raises_waits_for_its_lease_and_holds_up_no_other() -> None:
+    clock.simulate(NOW)
+    bad, _ = DatasetFactory.create_batch(2, reconcile_at=NOW)
+
+    def handle(row: Dataset, now: datetime) -> None:
+        if row.pk == bad.pk:
+            raise ZeroDivisionError
+        finish(row, reconcile_at=None)
+
+    assert work("reconcile", handle) == 2
+    assert work("reconcile", handle) == 0
+    left = Dataset.objects.get(reconcile_at__isnull=False)
+    assert (left.pk, left.attempts, left.lease_until is not None) == (bad.pk, 1, True)
