@@ -1,0 +1,137 @@
+"""The ``assay`` command: what it prints, and how it exits."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from assay import clock
+from assay.cli import run as run_command
+from assay.exit_codes import ExitCode
+from assay.models import Dataset, DataTest
+from execution_engine import storage
+from tests.fakes import FakeEngine, rows
+
+pytestmark = pytest.mark.django_db(transaction=True)  # a command closes its connection
+
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+CATALOG = """
+datasets:
+  - name: raw.trips
+    owner: rita@example.com
+    tier: 1
+    columns: {id: bigint, fare: double}
+    primary_key: [id]
+    partition: {column: datestr, granularity: day, time_zone: UTC}
+    replicas: [{datacenter: sea, storage: parquet, location: /sea/raw.trips}]
+tests:
+  - {dataset: raw.trips, name: fares, assertion: mean(fare) >= 5, severity: soft}
+"""
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Path:
+    clock.simulate(NOW)
+    path = tmp_path / "catalog.yaml"
+    path.write_text(CATALOG)
+    return path
+
+
+@pytest.fixture
+def lake() -> Any:
+    engine = FakeEngine()
+    with storage.using(engine):
+        yield engine
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    capsys.readouterr()
+    code = run_command([*arguments, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_plan_shows_what_a_sync_would_do_and_does_nothing(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, planned = answer(capsys, "plan", str(catalog))
+    assert code == ExitCode.HELD
+    assert {change["name"] for change in planned["datasets"][0]["changes"]} >= {"freshness", "duplicates"}
+    assert not Dataset.objects.exists()
+
+
+def test_a_sync_writes_the_standard_tests_and_the_users(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, synced = answer(capsys, "sync", str(catalog))
+    assert (code, synced["created"]) == (ExitCode.HELD, ["raw.trips"])
+    assert set(DataTest.objects.values_list("name", flat=True)) >= {"freshness", "duplicates", "fares"}
+
+
+def test_a_second_sync_changes_nothing(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer(capsys, "sync", str(catalog))
+    _, again = answer(capsys, "sync", str(catalog))
+    assert (again["created"], again["changed"], again["missing"]) == ([], [], [])
+
+
+def test_a_catalog_with_an_error_is_refused_whole(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    catalog.write_text(CATALOG.replace("mean(fare)", "mean(fair)"))
+    assert run_command(["sync", str(catalog)]) == ExitCode.UNABLE
+    assert "fair" in capsys.readouterr().err
+    assert not Dataset.objects.exists()
+
+
+def test_a_run_that_holds_exits_0(catalog: Path, lake: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    answer(capsys, "sync", str(catalog))
+    lake.write("/sea/raw.trips", "2026-03-09", rows(10))
+    code, done = answer(capsys, "run", "raw.trips", "--data-test", "duplicates")
+    assert (code, [run["outcome"] for run in done["runs"]]) == (ExitCode.HELD, ["held"])
+
+
+def test_a_broken_hard_test_exits_1(catalog: Path, lake: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    answer(capsys, "sync", str(catalog))
+    lake.write("/sea/raw.trips", "2026-03-09", [*rows(10), *rows(10)])
+    code, done = answer(capsys, "run", "raw.trips", "--window", "2026-03-09", "--data-test", "duplicates")
+    assert (code, done["runs"][0]["outcome"]) == (ExitCode.FAILED, "broken")
+
+
+def test_a_broken_soft_test_exits_2(catalog: Path, lake: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    answer(capsys, "sync", str(catalog))
+    lake.write("/sea/raw.trips", "2026-03-09", [{"id": number, "fare": 1.0} for number in range(5)])
+    assert answer(capsys, "run", "raw.trips", "--data-test", "fares")[0] == ExitCode.WARNED
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["gate"],
+        ["gate", "no.such"],
+        ["run", "raw.trips", "--window", "yesterday"],
+        ["run", "raw.trips", "--data-test", "no-such"],
+        ["report", "--from", "2026-02-01", "--to", "2026-01-01"],
+        ["sync", "no-such.yaml"],
+        ["no-such-command"],
+    ],
+)
+def test_what_cannot_be_asked_exits_3_and_says_why(
+    catalog: Path, lake: FakeEngine, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    answer(capsys, "sync", str(catalog))
+    assert run_command(arguments) == ExitCode.UNABLE
+    assert "assay" in capsys.readouterr().err
+
+
+def test_a_report_of_a_quiet_time_has_no_precision(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer(capsys, "sync", str(catalog))
+    code, scores = answer(capsys, "report")
+    assert (code, scores["total"]["precision"], scores["total"]["data_quality"]) == (ExitCode.HELD, None, 1.0)
+
+
+def test_the_doctor_finds_an_empty_catalog_and_says_how_to_mend_it(capsys: pytest.CaptureFixture[str]) -> None:
+    code, examined = answer(capsys, "doctor")
+    ill = {finding["check"]: finding["mend"] for finding in examined["findings"] if not finding["is_well"]}
+    assert code == ExitCode.FAILED
+    assert "assay sync" in ill["catalog"]
+
+
+def test_the_doctor_finds_a_replica_that_is_not_there(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer(capsys, "sync", str(catalog))
+    _, examined = answer(capsys, "doctor")
+    found = {finding["check"]: finding["found"] for finding in examined["findings"]}
+    assert "/sea/raw.trips" in found["replicas"]
