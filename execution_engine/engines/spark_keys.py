@@ -56,17 +56,21 @@ def find_sample(source: Source, item: Wanted) -> Measured:
 
 def build_filter(source: Source, item: Wanted) -> Measured:
     """A Bloom filter of the distinct keys as state; the value is their number."""
-    keys = _keys(source, item.spec.columns, item.spec.where)
     shape = shape_for(source.frame.count() if source.rows is None else source.rows)
     if shape is None:
         return failed(
             Reason.QUERY_FAILED, f"{source.name} has too many keys for a filter of 64 MB; narrow it by where="
         )
-    tasks = max(1, min(MAX_TASKS, FILTERS_IN_FLIGHT_BYTES // shape.body_bytes))
-    rows = keys.coalesce(tasks).mapInArrow(_filler(shape), "body binary").collect() if source.rows != 0 else []
-    built = merged(shape, item.spec.columns, (bytes(row["body"]) for row in rows))
+    built = merged(shape, item.spec.columns, _partial_filters(source, item, shape) if source.rows != 0 else ())
     detail = {"capacity": shape.capacity, "error_rate": shape.error_rate, "columns": list(item.spec.columns)}
     return Measured(value=float(built.keys), state=built.to_bytes(), detail=detail)
+
+
+def _partial_filters(source: Source, item: Wanted, shape: Shape) -> Iterator[bytes]:
+    """Filters of one shape that together hold every distinct key."""
+    tasks = max(1, min(MAX_TASKS, FILTERS_IN_FLIGHT_BYTES // shape.body_bytes))
+    keys = _keys(source, item.spec.columns, item.spec.where).coalesce(tasks)
+    return (bytes(row["body"]) for row in keys.mapInArrow(_filler(shape), "body binary").collect())
 
 
 def probe_filter(source: Source, item: Wanted) -> Measured:

@@ -1,7 +1,8 @@
 """A part of a table as a DataFrame, opened without starting a Spark job."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -21,11 +22,16 @@ class Source:
     """What a scan reads."""
 
     name: str
-    frame: DataFrame
+    open: Callable[[], DataFrame]
     columns: Mapping[str, str]  # name → Spark's type
     small: bool
     fingerprint: str | None
     rows: int | None = None  # where the files' footers tell
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        """The rows, opened when first asked for: what the footers tell needs none."""
+        return self.open()
 
     @property
     def numeric(self) -> dict[str, bool]:
@@ -45,7 +51,7 @@ def _open_catalog_table(session: SparkSession, table: Table, part: Part) -> Sour
     columns = dict(frame.dtypes)
     if part.keys is not None:
         frame = frame.where(_part_condition(table, columns, part.keys))
-    return Source(name=table.name, frame=frame, columns=columns, small=False, fingerprint=None)
+    return Source(name=table.name, open=lambda: frame, columns=columns, small=False, fingerprint=None)
 
 
 def _open_files(session: SparkSession, table: Table, part: Part, listing: Listing) -> Source:
@@ -53,13 +59,19 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
         return _open_nothing(session, table, listing)
     newest = max(listing.files, key=lambda file: file.mtime_ns)
     stored = read_columns(listing.root, newest) | dict.fromkeys(listing.folder_columns, "string")
-    frame = _reader(session, listing, stored)
-    if listing.filtered and part.keys is not None:
-        frame = frame.where(_part_condition(table, stored, part.keys))
+    keys = part.keys if listing.filtered else None
+    condition = _part_condition(table, stored, keys) if keys is not None else None
     small = listing.size < SMALL_BYTES
+
+    def open_() -> DataFrame:
+        frame = _reader(session, listing, stored)
+        if condition is not None:
+            frame = frame.where(condition)
+        return frame.coalesce(1) if small else frame
+
     return Source(
         name=table.name,
-        frame=frame.coalesce(1) if small else frame,
+        open=open_,
         columns=_shown(stored),
         small=small,
         fingerprint=listing.fingerprint,
@@ -83,9 +95,13 @@ def _open_nothing(session: SparkSession, table: Table, listing: Listing) -> Sour
     sibling = newest_file(table)
     stored = read_columns(open_root(table.location), sibling) if sibling else dict(table.columns)
     columns = _shown(stored | ({table.partition_column: "string"} if table.partition_column else {}))
-    nulls = (f"cast(null as {type_}) as {quote(name)}" for name, type_ in columns.items())
-    frame = session.range(0, 0, 1, 1).selectExpr(*nulls) if columns else session.range(0, 0, 1, 1)
-    return Source(name=table.name, frame=frame, columns=columns, small=True, fingerprint=listing.fingerprint, rows=0)
+
+    def open_() -> DataFrame:
+        nulls = [f"cast(null as {type_}) as {quote(name)}" for name, type_ in columns.items()]
+        nothing = session.range(0, 0, 1, 1)
+        return nothing.selectExpr(*nulls) if nulls else nothing
+
+    return Source(name=table.name, open=open_, columns=columns, small=True, fingerprint=listing.fingerprint, rows=0)
 
 
 def _part_condition(table: Table, columns: Mapping[str, str], keys: tuple[str, ...]) -> str:

@@ -78,15 +78,15 @@ def _checks(dataset: Dataset, window: Window, at_home: str, now: datetime) -> It
     )
     for test in related.order_by("name"):
         rows: list[Standing] = test.asked
-        told = [row for row in rows if row.state != State.PENDING or row.last_outcome]
-        yield from (_judged(test, row, at_home) for row in told)
         if test.scope == Scope.PARTITION and test.revision and test.revision.schedule == PARTITION:
-            known = {row.window: row.state for row in told}
+            rows = [row for row in rows if row.state != State.PENDING or row.last_outcome]
+            known = {row.window: row.state for row in rows}
             for each in windows:
                 if each not in known:
                     yield _unjudged(test, each, at_home, now)
                 elif known[each] == State.PENDING:  # broken before it is due
                     _have_it_measured(test, each, now)
+        yield from (_judged(test, row, at_home) for row in rows)
 
 
 def _judged(test: DataTest, row: Standing, at_home: str) -> Check:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from assay import clock
 from assay.cli import run as run_command
 from assay.exit_codes import ExitCode

@@ -1,5 +1,6 @@
 """``assay demo``: the whole loop on real data."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ from web.demo.replay import replay
 from web.demo.result import findings, result
 from web.demo.show import show
 
+# A JVM that lives for two minutes and reads small files gains nothing from its second compiler and many collectors.
+SHORT_LIVED_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 COLUMNS = (
     TextColumn("{task.description}"),
     BarColumn(),
@@ -41,6 +44,7 @@ class Command(Base):
         conf = config()
         _refuse_what_leaves_home()
         configure_logs(level="WARNING", as_json=conf.log_json)
+        os.environ.setdefault("SPARK_SUBMIT_OPTS", SHORT_LIVED_JVM)
         try:
             java = use_java() if not conf.spark_remote else None
             prepare(conf.home)
