@@ -1,0 +1,1 @@
+"""The demo: 28 days of real flights and weather, with known faults, replayed under a simulated clock."""

@@ -1,0 +1,91 @@
+"""When partitions land, are spoilt and are repaired: what the company's pipelines do."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from web.demo.days import DAYS
+from web.demo.faults import FAULTS, Fault, Kind, landing_with, late
+from web.demo.spoiling import spoilt
+from web.demo.tables import BY_NAME, COPIED_AFTER, COPY, HOME, TABLES, Lake, Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writing:
+    """A partition written in one datacenter; ``announced``: its pipeline tells of it."""
+
+    at: datetime
+    table: str
+    day: date
+    datacenter: str
+    fault: Fault | None = None  # what is wrong with it
+    announced: bool = True
+
+    def write(self, lake: Lake) -> None:
+        """Build it at home, or copy what home has, and write it with its fault."""
+        rows = BY_NAME[self.table].build(lake, self.day) if self.datacenter == HOME else lake.read(self.table, self.day)
+        lake.write(self.table, self.day, self.datacenter, spoilt(rows, self.fault) if self.fault else rows)
+
+
+def lands_at(table: Table, day: date) -> datetime:
+    """When a partition lands at home: as usual, or as late as what it is built from makes it."""
+    fault = late(table.name, day)
+    if fault is not None:
+        return fault.ended_at
+    return table.usually_lands_at(day) + _delay(table, day)
+
+
+def _delay(table: Table, day: date) -> timedelta:
+    if table.upstream is None:
+        return timedelta()
+    upstream = BY_NAME[table.upstream]
+    return lands_at(upstream, day) - upstream.usually_lands_at(day)
+
+
+def writings() -> list[Writing]:
+    """All that is ever written, in order."""
+    found = [*_landings(), *(writing for fault in FAULTS for writing in (*_spoilings(fault), *_repairs(fault)))]
+    return sorted(found, key=lambda writing: writing.at)  # at one instant: in the order of the tables
+
+
+def _landings() -> Iterator[Writing]:
+    for day in DAYS:
+        for table in TABLES:
+            at, fault = lands_at(table, day), landing_with(table.name, day)
+            yield Writing(at=at, table=table.name, day=day, datacenter=HOME, fault=fault)
+            yield Writing(at=at + COPIED_AFTER, table=table.name, day=day, datacenter=COPY)
+
+
+def _spoilings(fault: Fault) -> Iterator[Writing]:
+    """What spoils a partition that had landed well; nobody tells of it."""
+    if fault.kind in (Kind.LATE, Kind.WRONG_SLA) or fault.on_landing:
+        return
+    for place in fault.datacenters:
+        yield Writing(
+            at=fault.started_at,
+            table=fault.table,
+            day=fault.day,
+            datacenter=place,
+            fault=_own(fault, place),
+            announced=False,
+        )
+    yield from _rebuilt(fault, fault.started_at, announced=False)
+
+
+def _own(fault: Fault, place: str) -> Fault | None:
+    """A copy of what is spoilt at home needs no spoiling of its own."""
+    return None if place == COPY and HOME in fault.datacenters else fault
+
+
+def _repairs(fault: Fault) -> Iterator[Writing]:
+    if fault.kind in (Kind.LATE, Kind.WRONG_SLA):
+        return
+    for place in fault.datacenters:
+        yield Writing(at=fault.ended_at, table=fault.table, day=fault.day, datacenter=place, announced=fault.announced)
+    yield from _rebuilt(fault, fault.ended_at, announced=fault.announced)
+
+
+def _rebuilt(fault: Fault, at: datetime, *, announced: bool) -> Iterator[Writing]:
+    for table in fault.rebuilt:
+        for place in (HOME, COPY):
+            yield Writing(at=at, table=table, day=fault.day, datacenter=place, announced=announced)

@@ -1,0 +1,125 @@
+"""What a replay came to: one object, the same for every replay."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, QuerySet, Sum
+
+from alerting.models import Flip, Notice, Standing
+from alerting.standing import State
+from assay.models import Dataset, DataTest
+from execution_engine.models import Run, Scan
+from incident_manager.models import Incident, Kind, Resolution
+from incident_manager.selectors import scores
+from web.demo.days import BEGINS_AT, ENDS_AT, window_of
+from web.demo.faults import FAULTS, Fault, Seen
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What became of one fault."""
+
+    fault: Fault
+    seen: Seen
+    alerted_at: datetime | None = None
+
+    @property
+    def is_as_expected(self) -> bool:
+        """Whether the fault was caught, or missed, as it must be."""
+        return self.seen is self.fault.expected
+
+    @property
+    def seconds_to_alert(self) -> float | None:
+        """From the fault to its alert; None where no test raised one."""
+        return (self.alerted_at - self.fault.started_at).total_seconds() if self.alerted_at else None
+
+
+def findings() -> list[Finding]:
+    """What became of every fault, in their order."""
+    return [_finding(fault) for fault in FAULTS]
+
+
+def _finding(fault: Fault) -> Finding:
+    incident = _incidents_of(fault).first()
+    if incident is None:
+        return Finding(fault=fault, seen=Seen.WARN_ONLY if _warned(fault) else Seen.UNSEEN)
+    if incident.kind == Kind.REPORTED:
+        return Finding(fault=fault, seen=Seen.MISSED_UNTIL_REPORTED)
+    return Finding(fault=fault, seen=Seen.CAUGHT, alerted_at=incident.detected_at)
+
+
+def _incidents_of(fault: Fault) -> QuerySet[Incident]:
+    """The incidents that found the fault's own window spoilt, where it was."""
+    window = window_of(fault.day)
+    spoilt: dict[str, Any] = {"spoilt_windows__window_start": window.start, "spoilt_windows__window_end": window.end}
+    if fault.spoils:
+        spoilt["spoilt_windows__datacenter"] = fault.spoils
+    found = Incident.objects.filter(dataset__full_name=fault.table, category=fault.category, **spoilt)
+    return found.exclude(resolution=Resolution.WITHDRAWN).order_by("detected_at").distinct()
+
+
+def _warned(fault: Fault) -> bool:
+    window = window_of(fault.day)
+    flips = Flip.objects.filter(data_test__dataset__full_name=fault.table, data_test__category=fault.category)
+    return flips.filter(window_start=window.start, window_end=window.end, new=State.WARN).exists()
+
+
+def result(found: Iterable[Finding]) -> dict[str, Any]:
+    """The object that ``assay demo --json`` prints; instants are of the simulated clock."""
+    scored = scores(start=BEGINS_AT, end=ENDS_AT, now=ENDS_AT)
+    scanned = Scan.objects.aggregate(jobs=Sum("spark_jobs"), scans=Count("pk"))
+    return {
+        "datasets": Dataset.objects.count(),
+        "data_tests": _counted(DataTest.objects.filter(retired_at__isnull=True), "category"),
+        "runs": _counted(Run.objects.exclude(outcome=""), "outcome"),
+        "standings": _counted(Standing.objects.all(), "state"),
+        "incidents": [_incident(incident) for incident in _incidents()],
+        "notices": {
+            "sent": Notice.objects.filter(sent_at__isnull=False).count(),
+            "suppressed": _counted(Notice.objects.exclude(suppressed=""), "suppressed"),
+        },
+        "faults": [_fault(finding) for finding in found],
+        "precision": scored.total.precision,
+        "recall": scored.total.recall,
+        "spark_jobs": scanned["jobs"],
+        "scans": scanned["scans"],
+        "data_quality": scored.total.data_quality,
+        "query_quality": scored.look_ups.query_quality,
+        "query_quality_without_forced": scored.look_ups.query_quality_without_forced,
+    }
+
+
+def _counted(rows: QuerySet[Any], column: str) -> dict[str, int]:
+    counts = rows.order_by(column).values_list(column).annotate(Count("pk"))
+    return dict(counts)
+
+
+def _incidents() -> QuerySet[Incident]:
+    rows = Incident.objects.select_related("dataset", "alert__cause__dataset").prefetch_related("spoilt_windows")
+    return rows.order_by("detected_at", "dataset__full_name", "category")
+
+
+def _incident(incident: Incident) -> dict[str, Any]:
+    cause = incident.alert.cause if incident.alert else None
+    return {
+        "dataset": incident.dataset.full_name,
+        "category": incident.category,
+        "cause": f"{cause.dataset.full_name} {cause.category}" if cause else None,
+        "detected_at": incident.detected_at.isoformat(),
+        "resolved_at": incident.resolved_at.isoformat() if incident.resolved_at else None,
+        "resolution": incident.resolution or None,
+        "windows": sorted({window.window.text for window in incident.spoilt_windows.all()}),
+        "kind": incident.kind,
+    }
+
+
+def _fault(finding: Finding) -> dict[str, Any]:
+    return {
+        "name": finding.fault.name,
+        "expected": finding.fault.expected.value,
+        "caught": finding.seen is Seen.CAUGHT,
+        "seconds_to_alert": finding.seconds_to_alert,
+        "seen": finding.seen.value,
+    }

@@ -1,0 +1,102 @@
+"""The demo's tables: how the pipelines build a day of each, when it lands, and where its files lie."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from web.demo.data import Source
+from web.demo.days import window_of
+
+HOME, COPY = "dca", "phx"
+COPIED_AFTER = timedelta(minutes=20)
+
+RAW_FLIGHTS, RAW_WEATHER = "raw.flights", "raw.weather"
+LAKE_FLIGHTS, MART = "lake.flights", "mart.flight_weather"
+
+LAKE_COLUMNS = ("time_hour", "carrier", "flight", "tailnum", "origin", "dest", "dep_delay", "arr_delay", "distance")
+MART_FLIGHT_COLUMNS = ("time_hour", "origin", "carrier", "flight", "dest", "dep_delay", "distance")
+MART_WEATHER_COLUMNS = ("temp", "wind_speed", "visib")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lake:
+    """The files of every table in both datacenters: ``<folder>/<datacenter>/<table>/datestr=…/part-0.parquet``."""
+
+    folder: Path
+    source: Source
+
+    def create(self) -> None:
+        """The folders of all tables, empty."""
+        for table in TABLES:
+            for datacenter in (HOME, COPY):
+                (self.folder / datacenter / table.name).mkdir(parents=True)
+
+    def read(self, table: str, day: date, datacenter: str = HOME) -> pa.Table:
+        """What a partition holds now."""
+        return pq.ParquetFile(self._path(table, day, datacenter)).read()
+
+    def write(self, table: str, day: date, datacenter: str, rows: pa.Table) -> None:
+        """Replace a partition in one step, so that no reader sees half of it."""
+        path = self._path(table, day, datacenter)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name("_part-0.parquet")
+        pq.write_table(rows, unfinished)
+        os.replace(unfinished, path)
+
+    def _path(self, table: str, day: date, datacenter: str) -> Path:
+        return self.folder / datacenter / table / f"datestr={day.isoformat()}" / "part-0.parquet"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """One table: its one-to-one upstream, how long after its day it usually lands at home, and how a day is built."""
+
+    name: str
+    lands_after: timedelta
+    build: Callable[[Lake, date], pa.Table]
+    upstream: str | None = None
+
+    def usually_lands_at(self, day: date, datacenter: str = HOME) -> datetime:
+        """When the day's partition is there if all goes well."""
+        return window_of(day).end + self.lands_after + (timedelta() if datacenter == HOME else COPIED_AFTER)
+
+
+def _flights(lake: Lake, day: date) -> pa.Table:
+    return lake.source.flights[day]
+
+
+def _weather(lake: Lake, day: date) -> pa.Table:
+    return lake.source.weather[day]
+
+
+def _cleaned_flights(lake: Lake, day: date) -> pa.Table:
+    return lake.read(RAW_FLIGHTS, day).select(list(LAKE_COLUMNS))
+
+
+def _flights_with_weather(lake: Lake, day: date) -> pa.Table:
+    """Every flight with the weather of its hour; an hour in which nobody left an airport keeps its weather.
+
+    The weather is taken once an hour and airport: what is doubled there does not double flights here.
+    """
+    flights = lake.read(LAKE_FLIGHTS, day).select(list(MART_FLIGHT_COLUMNS))
+    keys = ["origin", "time_hour"]
+    hours = lake.read(RAW_WEATHER, day).group_by(keys, use_threads=False)
+    weather = hours.aggregate([(column, "first") for column in MART_WEATHER_COLUMNS])
+    weather = weather.rename_columns({f"{column}_first": column for column in MART_WEATHER_COLUMNS})
+    joined = flights.join(weather, keys, join_type="full outer", use_threads=False)
+    return joined.sort_by([(column, "ascending") for column in ("time_hour", "origin", "carrier", "flight")])
+
+
+# In the order in which they land. A day's flights are there half an hour after midnight, the mart at 01:20.
+TABLES = (
+    Table(name=RAW_WEATHER, lands_after=timedelta(minutes=20), build=_weather),
+    Table(name=RAW_FLIGHTS, lands_after=timedelta(minutes=30), build=_flights),
+    Table(name=LAKE_FLIGHTS, lands_after=timedelta(minutes=50), build=_cleaned_flights, upstream=RAW_FLIGHTS),
+    Table(name=MART, lands_after=timedelta(minutes=80), build=_flights_with_weather, upstream=LAKE_FLIGHTS),
+)
+BY_NAME = {table.name: table for table in TABLES}
