@@ -86,8 +86,6 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_TZ = True
 TIME_ZONE = "UTC"
 STATIC_URL = "static/"
-STATIC_ROOT = CONFIG.home / "static"
-STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 WHITENOISE_USE_FINDERS = True  # served from the packages: nothing need be collected first
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "catalogue"
