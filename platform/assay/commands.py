@@ -10,6 +10,8 @@ from rich.console import Console
 
 from assay.exit_codes import ExitCode
 
+WIDTH = 120  # of tables that go to a file or a pipe
+
 # What Django's own machinery reads of the options; no command of ours offers them.
 DJANGO_DEFAULTS = {
     "settings": None,
@@ -58,7 +60,7 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(result, indent=2, default=str))
         else:
-            self.show(Console(), result)
+            self.show(Console(width=None if sys.stdout.isatty() else WIDTH), result)
         sys.exit(code)
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
