@@ -56,6 +56,24 @@ def test_standard_ratios_are_read_from_files_in_one_scan_each(spark: Loop, tmp_p
     assert Scan.objects.count() == 2
 
 
+def test_ten_more_aggregate_tests_of_a_table_add_no_spark_job(spark: Loop, tmp_path: Path) -> None:
+    trips = table(tmp_path, "trips")
+    write(trips, list(range(100)))
+    first = DataTestFactory.create(dataset=trips, assertion="mean(fare) between 0 and 100")
+    spark.run(first, MONDAY)
+    (alone,) = Scan.objects.all()
+    more = [DataTestFactory.create(dataset=trips, assertion=f"max(fare) + min(id) * {n} < 1000") for n in range(5)]
+    more += [DataTestFactory.create(dataset=trips, assertion=f'compliance("fare > {n}") >= 0') for n in range(5)]
+    asked = [spark.request(each, MONDAY) for each in more]
+    spark.drain()
+    together = Scan.objects.exclude(pk=alone.pk).get()
+    for run in asked:
+        run.refresh_from_db()
+    assert {run.outcome for run in asked} == {"held"}
+    assert together.taken == 2 + 5  # max, min, and the five conditions
+    assert together.spark_jobs == alone.spark_jobs == 1
+
+
 def test_a_lost_key_is_named(spark: Loop, tmp_path: Path) -> None:
     trips = table(tmp_path, "trips", "sea", "phx")
     write(trips, list(range(100)))
