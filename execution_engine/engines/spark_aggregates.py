@@ -8,6 +8,7 @@ from execution_engine.outcome import Failure
 
 from .protocol import Measured, Wanted
 from .spark_failures import OF_ALL, SPARK_ERRORS, failure_of
+from .spark_jobs import action
 from .spark_source import Source
 from .spark_sql import distinct_count, expressions, quote
 from .values import measured_number
@@ -41,7 +42,7 @@ def _select(source: Source, asked: Mapping[str, str], wanted: Sequence[Wanted]) 
         return {}
     try:
         aliased = (f"{sql} as m{at}" for at, sql in enumerate(asked.values()))
-        row = source.frame.selectExpr(*aliased).collect()[0]
+        row = action(source.frame.selectExpr(*aliased).collect, rows=source.rows)[0]
     except SPARK_ERRORS as error:
         return _select_halves(source, asked, wanted, failure_of(error, source.name))
     texts = {item.key: item.spec.text for item in wanted}
@@ -62,7 +63,8 @@ def _select_halves(
 def _grouped(source: Source, item: Wanted) -> dict[str, Measured]:
     try:
         frame = source.frame if item.spec.where is None else source.frame.where(f"(\n{item.spec.where}\n)")
-        rows = frame.select(*(frame[quote(column)] for column in item.spec.columns)).distinct().count()
+        keys = frame.select(*(frame[quote(column)] for column in item.spec.columns)).distinct()
+        rows = action(keys.count, rows=source.rows)
     except SPARK_ERRORS as error:
         return {item.key: Measured(failure=failure_of(error, source.name))}
     return {item.key: Measured(value=float(rows))}

@@ -16,6 +16,7 @@ from execution_engine.outcome import Reason
 
 from .conditions import check_columns
 from .protocol import Measured, Wanted, failed
+from .spark_jobs import action
 from .spark_source import Source
 from .spark_sql import is_in, key
 
@@ -33,7 +34,7 @@ def take_sample(source: Source, item: Wanted) -> Measured:
     """A sample of the keys as state; the value is its size."""
     size = min(max(int(item.spec.option("n", DEFAULT_SIZE) or 0), 1), MAX_SIZE)
     ranked = _keys(source, item.spec.columns, item.spec.where).selectExpr("k", "xxhash64(k) as rank")
-    rows = ranked.orderBy("rank", "k").limit(size).collect()
+    rows = action(ranked.orderBy("rank", "k").limit(size).collect, rows=source.rows)
     sample = Sample(columns=item.spec.columns, keys=tuple(decode(row["k"]) for row in rows))
     return Measured(value=float(len(sample.keys)), state=sample.to_bytes())
 
@@ -48,7 +49,7 @@ def find_sample(source: Source, item: Wanted) -> Measured:
     if unknown is not None:
         return Measured(failure=unknown)
     wanted = [encode(found) for found in sample.keys]
-    rows = _keys(source, sample.columns, None).where(is_in("k", wanted)).collect()
+    rows = action(_keys(source, sample.columns, None).where(is_in("k", wanted)).collect, rows=source.rows)
     lost = sorted(set(wanted) - {row["k"] for row in rows})
     detail = {"size": len(wanted), "missing": len(lost), "lost": _named(lost, sample.columns)}
     return Measured(value=float(len(rows)), detail=detail)
@@ -56,7 +57,7 @@ def find_sample(source: Source, item: Wanted) -> Measured:
 
 def build_filter(source: Source, item: Wanted) -> Measured:
     """A Bloom filter of the distinct keys as state; the value is their number."""
-    shape = shape_for(source.frame.count() if source.rows is None else source.rows)
+    shape = shape_for(action(source.frame.count, rows=None) if source.rows is None else source.rows)
     if shape is None:
         return failed(
             Reason.QUERY_FAILED, f"{source.name} has too many keys for a filter of 64 MB; narrow it by where="
@@ -70,7 +71,8 @@ def _partial_filters(source: Source, item: Wanted, shape: Shape) -> Iterator[byt
     """Filters of one shape that together hold every distinct key."""
     tasks = max(1, min(MAX_TASKS, FILTERS_IN_FLIGHT_BYTES // shape.body_bytes))
     keys = _keys(source, item.spec.columns, item.spec.where).coalesce(tasks)
-    return (bytes(row["body"]) for row in keys.mapInArrow(_filler(shape), "body binary").collect())
+    bodies = keys.mapInArrow(_filler(shape), "body binary")
+    return (bytes(row["body"]) for row in action(bodies.collect, rows=source.rows))
 
 
 def probe_filter(source: Source, item: Wanted) -> Measured:
@@ -84,7 +86,8 @@ def probe_filter(source: Source, item: Wanted) -> Measured:
     if source.rows == 0:
         return _probed([], shipped)
     keys = _keys(source, item.spec.columns, item.spec.where)
-    rows = keys.mapInArrow(_prober(shipped.body), "found bigint, missing bigint, lost array<string>").collect()
+    found = keys.mapInArrow(_prober(shipped.body), "found bigint, missing bigint, lost array<string>")
+    rows = action(found.collect, rows=source.rows)
     return _probed([row.asDict() for row in rows], shipped)
 
 

@@ -34,13 +34,29 @@ def measure(session: SparkSession, source: Source, wanted: Sequence[Wanted]) -> 
     left = [item for item in sound if item.key not in told]
     shared = [item for item in left if METRICS[item.spec.name].kind in (Kind.AGGREGATE, Kind.GROUPING)]
     alone = {item.key: _measure_alone(session, source, item) for item in left if item not in shared}
-    return refused | told | measure_aggregates(source, shared) | alone
+    counted = _counted_by_filters(left, alone)
+    rest = [item for item in shared if item.key not in counted]
+    return refused | told | measure_aggregates(source, rest) | counted | alone
 
 
 def _told(source: Source, item: Wanted) -> int | None:
     """What the footers tell without a job: how many rows there are and, where there are none, no keys either."""
     counts = item.spec.name == "row_count" and item.spec.where is None
     return source.rows if counts or (source.rows == 0 and item.spec.name == "distinct_count") else None
+
+
+def _counted_by_filters(wanted: Sequence[Wanted], measured: Mapping[str, Measured]) -> dict[str, Measured]:
+    """The distinct counts of keys that a filter was built of: building it has counted them."""
+    filters = {_rows_of(item): measured[item.key].value for item in wanted if item.spec.name == "bloom_filter"}
+    return {
+        item.key: Measured(value=value)
+        for item in wanted
+        if item.spec.name == "distinct_count" and (value := filters.get(_rows_of(item))) is not None
+    }
+
+
+def _rows_of(item: Wanted) -> tuple[tuple[str, ...], str | None]:
+    return item.spec.columns, item.spec.where
 
 
 def _measure_alone(session: SparkSession, source: Source, item: Wanted) -> Measured:

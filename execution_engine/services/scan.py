@@ -106,7 +106,8 @@ def _close(scan: Scan, measurements: Sequence[Measurement], reading: Reading, no
         seconds=reading.seconds,
         error=reading.error,
     )
-    Measurement.objects.bulk_update(measurements, WRITTEN)
+    for row in measurements:  # few, and one by one they are written faster than by a CASE for every column
+        row.save(update_fields=WRITTEN)
     note_fingerprint(scan.dataset, scan.datacenter, scan.window, reading.fingerprint, now)
     wake([row.pk for row in measurements], now)
 

@@ -7,6 +7,7 @@ from django.db import connection
 from django.db.models import Q
 from django.db.models.sql import Query
 
+from assay.clock import instant_of
 from assay.flow import STAGES, Stage
 from assay.queue import pending
 
@@ -22,7 +23,7 @@ def stages_with_work(now: datetime) -> list[Stage]:
 def next_due(after: datetime) -> datetime | None:
     """The earliest instant after ``after`` at which any stage has a row due."""
     found = _ask(_least(connection.vendor), after)
-    return min((_instant(value) for value in found if value is not None), default=None)
+    return min((instant_of(value) for value in found if value is not None), default=None)
 
 
 def _ask(statement: tuple[str, int], now: datetime) -> tuple[object, ...]:
@@ -53,8 +54,3 @@ def _joined(function: str, parts: list[Query]) -> tuple[str, int]:
     compiled = [part.sql_with_params() for part in parts]
     columns = ", ".join(f"{function}({sql})" for sql, _ in compiled)
     return f"SELECT {columns}", sum(len(params) for _, params in compiled)
-
-
-def _instant(value: object) -> datetime:
-    instant = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-    return instant.replace(tzinfo=UTC)

@@ -45,6 +45,15 @@ def test_a_filter_finds_every_key_that_it_was_built_of(spark_engine: SparkEngine
     assert (found.value, found.detail["missing"], found.detail["lost"]) == (len(HERE + MANY), 0, [])
 
 
+def test_a_filter_counts_the_distinct_keys_on_the_way(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    table = table_of(tmp_path, HERE + MANY + MANY[:50], files=3)
+    specs = metric("bloom_filter", *KEY), metric("distinct_count", *KEY), metric("distinct_count", "b")
+    filter_, together, other = measure(spark_engine, table, *specs)
+    (alone,) = measure(spark_engine, table, metric("distinct_count", *KEY))
+    assert filter_.value == together.value == alone.value == len(HERE + MANY)
+    assert other.value == len({key[1] for key in HERE + MANY})
+
+
 def test_pybloom_reads_the_body(spark_engine: SparkEngine, tmp_path: Path) -> None:
     state = built(spark_engine, table_of(tmp_path, HERE + MANY)).state or b""
     found = BloomFilter.fromfile(BytesIO(KeyFilter.from_bytes(state).body))

@@ -84,14 +84,7 @@ def _refuse_what_leaves_home() -> None:
 def _progress() -> Iterator[Callable[[datetime], None]]:
     """A bar of simulated days on standard error, where somebody looks at it."""
     console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("days"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with Progress(*COLUMNS, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("replaying", total=(ENDS_AT - BEGINS_AT).days)
 
         def seen(instant: datetime) -> None:
