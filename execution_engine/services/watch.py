@@ -73,10 +73,10 @@ def note_fingerprint(dataset: Dataset, datacenter: str, window: Window, fingerpr
     )
     if is_new and not dataset.partitioning:  # its window moves with each run: only the newest is looked at
         Watch.objects.filter(dataset=dataset, datacenter=datacenter).exclude(pk=row.pk).update(next_look_at=None)
-    if is_new or fingerprint == row.fingerprint:
+    if is_new:
         return
     Watch.objects.filter(pk=row.pk).update(fingerprint=fingerprint, seen_at=now)
-    if row.fingerprint and fingerprint:
+    if row.fingerprint and fingerprint and fingerprint != row.fingerprint:
         _tell([row], now)
 
 

@@ -1,5 +1,6 @@
 from datetime import timedelta
 
+from assay.catalog.services import record_completion
 from assay.models import ChangeKind, DataChange, Dataset
 from execution_engine import selectors, services, tasks
 from execution_engine.models import Watch
@@ -37,6 +38,32 @@ def test_a_change_that_a_scan_comes_upon_is_told_too(loop: Loop, trips: Dataset)
     loop.write(trips, "2026-03-09", rows(7))
     loop.run(data_test, MONDAY, occasion="2")
     assert DataChange.objects.count() == 1
+
+
+def completed(dataset: Dataset, minutes: int) -> None:
+    at = NOW + timedelta(minutes=minutes)
+    record_completion(dataset=dataset, datacenter="sea", window=MONDAY, pipeline="daily", now=at)
+
+
+def test_a_change_that_a_pipeline_announced_is_not_told_again(loop: Loop, trips: Dataset) -> None:
+    loop.run(DataTestFactory.create(dataset=trips), MONDAY)
+    loop.write(trips, "2026-03-09", rows(7))
+    completed(trips, minutes=30)
+    loop.at(NOW + HOUR)
+    tasks.watch()
+    assert not DataChange.objects.filter(kind=ChangeKind.REWRITTEN).exists()
+
+
+def test_a_rewrite_after_an_announced_state_was_scanned_is_told(loop: Loop, trips: Dataset) -> None:
+    data_test = DataTestFactory.create(dataset=trips)
+    loop.run(data_test, MONDAY)
+    completed(trips, minutes=30)
+    loop.at(NOW + timedelta(minutes=31))
+    loop.run(data_test, MONDAY, occasion="2")
+    loop.write(trips, "2026-03-09", rows(7))
+    loop.at(NOW + HOUR)
+    tasks.watch()
+    assert DataChange.objects.filter(kind=ChangeKind.REWRITTEN).count() == 1
 
 
 def test_a_window_in_trouble_is_looked_at_every_five_minutes(loop: Loop, trips: Dataset) -> None:
