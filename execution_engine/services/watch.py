@@ -134,7 +134,7 @@ def _is_announced(watch: Watch) -> bool:
     if watch.seen_at is None:
         return False
     told = DataChange.objects.filter(dataset=watch.dataset_id, datacenter=watch.datacenter, kind=ChangeKind.COMPLETED)
-    since = told.filter(at__gt=watch.seen_at)
+    since = told.filter(at__gte=watch.seen_at)
     return since.filter(window_start__lt=watch.window_end, window_end__gt=watch.window_start).exists()
 
 
