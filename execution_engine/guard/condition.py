@@ -1,0 +1,95 @@
+"""A condition that users write: one expression over the columns of one table, and nothing else."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import partial
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from .characters import MAX_CONDITION
+from .dialect import MariaDB, Plain
+from .functions import IN_CONDITIONS, check_functions
+from .growth import check_growth
+from .names import SESSION_WORDS, check_names
+from .nodes import EXPRESSION, check_nodes
+from .patterns import check_patterns
+from .reading import Rule, judge, parse_one, read_again, write
+from .refusal import Refusal, UnableToAllow
+
+_DIALECTS = {"mysql": MariaDB}
+_BEFORE, _AFTER = "select 1 where (\n", "\n)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """A condition that was found to be harmless. Only ``sql`` may be run, never the text it was read from."""
+
+    tree: exp.Expr
+    sql: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it names, in their order; of a field of a struct, the struct."""
+        found = self.tree.find_all(exp.Column, bfs=False)
+        return tuple(dict.fromkeys(column.parts[0].name for column in found))
+
+    def into(self, dialect: str) -> str:
+        """The same for another database, by sqlglot's name of its dialect; UnableToAllow where it has no such thing."""
+        tree = self.tree.copy()
+        for name in tree.find_all(exp.Identifier):
+            name.set("quoted", name.args.get("quoted") or name.name.lower() in SESSION_WORDS)
+        plain = tree.sql(dialect=Plain, comments=False)
+        try:
+            return sqlglot.parse_one(plain, dialect="spark").sql(
+                dialect=_DIALECTS.get(dialect, dialect), comments=False
+            )
+        except (SqlglotError, RecursionError):
+            refusal = Refusal(what=f"{dialect} has no such expression", mend="write it more plainly")
+            raise UnableToAllow(refusal, plain) from None
+
+
+def read_condition(text: str, columns: Collection[str] | None = None) -> Condition:
+    """The condition in ``text``, in Spark's SQL; UnableToAllow if it is anything but one harmless expression.
+
+    ``columns``: of its table. Without them the caller must check that the table has ``Condition.columns``.
+    """
+    tree = _only_expression(parse_one(text, MAX_CONDITION, before=_BEFORE, after=_AFTER))
+    if tree is None:
+        mend = "write one expression over the columns; a query belongs into query(…)"
+        raise UnableToAllow(Refusal(what="it is not one condition", mend=mend), text)
+    whole = f"{_BEFORE}{text}{_AFTER}"
+    judge(tree, _rules(columns), whole, skipped=len(_BEFORE))
+    sql = write(tree)
+    inner = _only_expression(read_again(f"SELECT 1 WHERE ({sql})", whole, skipped=len(_BEFORE)))
+    if inner is None or write(inner) != sql:
+        raise UnableToAllow(Refusal(what="it can be read in two ways", mend="write it more plainly"), text)
+    judge(inner, _rules(columns), sql)
+    return Condition(tree=tree, sql=sql)
+
+
+def columns_of(condition: Condition) -> tuple[str, ...]:
+    """The columns that the condition names; of a field of a struct, the struct."""
+    return condition.columns
+
+
+def _rules(columns: Collection[str] | None) -> tuple[Rule, ...]:
+    return (
+        partial(check_nodes, allowed=EXPRESSION),
+        partial(check_functions, allowed=IN_CONDITIONS),
+        partial(check_names, columns=columns, one_table=True),
+        check_patterns,
+        check_growth,
+    )
+
+
+def _only_expression(tree: exp.Expr | None) -> exp.Expr | None:
+    """What is in the brackets, if the text did not close them to say something else."""
+    if not isinstance(tree, exp.Select):
+        return None
+    said = {name for name, value in tree.args.items() if value}
+    where = tree.args.get("where")
+    bracket = where.this if isinstance(where, exp.Where) and said == {"expressions", "where"} else None
+    inner = bracket.this if isinstance(bracket, exp.Paren) else None
+    return None if isinstance(inner, exp.Alias) else inner

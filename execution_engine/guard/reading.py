@@ -1,0 +1,80 @@
+"""From a text to one tree, and back to the only text that is ever run."""
+
+from collections.abc import Callable, Sequence
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+
+from .characters import check_characters, shown
+from .dialect import Plain
+from .refusal import Refusal, UnableToAllow
+from .words import check_words, lost_word
+
+Rule = Callable[[exp.Expr], Refusal | None]
+
+
+def parse_one(text: str, limit: int, *, before: str = "", after: str = "") -> exp.Expr | None:
+    """The tree of the one statement in ``text``, put between ``before`` and ``after``; None if there are more."""
+    if refusal := check_characters(text, limit):
+        raise UnableToAllow(refusal, text)
+    whole = f"{before}{text}{after}"
+    try:
+        words = Plain().tokenize(whole)
+        if refusal := check_words(whole, words):
+            raise UnableToAllow(refusal, whole, skipped=len(before))
+        trees = Plain().parser().parse(words, whole)
+    except UnableToAllow:
+        raise
+    except Exception as error:  # a parser of hostile texts has faults of its own: IndexError, AttributeError …
+        raise UnableToAllow(_unreadable(error, whole), whole, skipped=len(before)) from None
+    return trees[0] if len(trees) == 1 else None
+
+
+def judge(tree: exp.Expr, rules: Sequence[Rule], text: str, *, skipped: int = 0) -> None:
+    """UnableToAllow with the refusal of the first rule that has one."""
+    refusal = next((found for rule in rules if (found := rule(tree))), None)
+    if refusal is not None:
+        raise UnableToAllow(refusal, text, skipped=skipped)
+
+
+def write(tree: exp.Expr) -> str:
+    """The tree as Spark's SQL: no comments, every name in backticks."""
+    return tree.sql(dialect=Plain, comments=False, identify=True)
+
+
+def read_again(sql: str, text: str, *, skipped: int = 0) -> exp.Expr:
+    """The tree of what was written for ``text``; UnableToAllow unless it says all that ``text`` says, and only that."""
+    lost, tree = None, None
+    try:
+        lost = lost_word(Plain().tokenize(text), Plain().tokenize(sql))
+        (tree,) = sqlglot.parse(sql, dialect=Plain)
+        same = tree is not None and write(tree) == sql
+    except Exception:  # as above
+        same = False
+    if lost is not None or not same or tree is None:
+        refusal = Refusal(
+            what="it can be read in two ways", mend="write it more plainly", offset=lost.start if lost else None
+        )
+        raise UnableToAllow(refusal, text, skipped=skipped)
+    return tree
+
+
+def _unreadable(error: Exception, text: str) -> Refusal:
+    if isinstance(error, RecursionError):
+        return Refusal(what="it is nested too deep", mend="name the inner parts in a WITH")
+    if isinstance(error, TokenError):
+        return Refusal(what="a quote, a backtick or a comment is not closed", mend="close it")
+    told = str(error).partition("\n")[0].partition(". Line ")[0] if isinstance(error, ParseError) else ""
+    said = "something is missing" if not told or told.startswith("Required keyword") else told
+    return Refusal(what=f"it is no SQL: {shown(said)}", mend="mend the syntax", offset=_offset(error, text))
+
+
+def _offset(error: Exception, text: str) -> int | None:
+    """Where sqlglot stopped: it tells the line and the column of the last letter, both from 1."""
+    told = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
+    line, column = told.get("line"), told.get("col")
+    if line is None or column is None:
+        return None
+    start = sum(len(one) for one in text.splitlines(keepends=True)[: line - 1])
+    return max(start, start + int(column) - len(told.get("highlight") or ""))

@@ -1,0 +1,80 @@
+"""The tables that a query reads: those it was given, or its own WITH."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from sqlglot import exp
+
+from .characters import shown
+from .refusal import Refusal
+
+MAX_READS = 64  # places where a table is read, once every WITH is written out
+
+
+def places_of(tree: exp.Query) -> tuple[exp.Table, ...]:
+    """The places that name a table rather than a WITH."""
+    return tuple(table for table in tree.find_all(exp.Table) if cte_of(table) is None)
+
+
+def cte_of(table: exp.Table) -> exp.CTE | None:
+    """The WITH that the place names, by Spark's rule: the nearest around it, and in a WITH only those before.
+
+    Not by sqlglot's scopes: they go by aliases, and take ``secret`` of ``from secret as x join c as x`` for c.
+    """
+    if table.args.get("db") or table.args.get("catalog"):
+        return None
+    inner: exp.Expr = table
+    while (around := inner.parent) is not None:
+        with_ = around if isinstance(around, exp.With) else around.args.get("with_")
+        found = _named(table.name, with_.expressions, inner) if with_ is not None and with_ is not inner else None
+        if found is not None:
+            return found
+        inner = around
+    return None
+
+
+def _named(name: str, ctes: Sequence[exp.CTE], inner: exp.Expr) -> exp.CTE | None:
+    """The last of that name before ``inner``, if that is one of them; case does not matter to Spark."""
+    before = next((at for at, cte in enumerate(ctes) if cte is inner), len(ctes))
+    return next((cte for cte in reversed(ctes[:before]) if cte.alias.lower() == name.lower()), None)
+
+
+def check_places(places: Sequence[exp.Table], tables: Collection[str]) -> Refusal | None:
+    """The first place that names none of ``tables``."""
+    strange = next((place for place in places if not _is_name(place)), None)
+    if strange is not None:
+        return Refusal(what="a function is not the name of a table", mend="name a table").at(strange)
+    unknown = next((place for place in places if name_of(place) not in tables), None)
+    if unknown is None:
+        return None
+    known = ", ".join(sorted(tables)) or "none"
+    return Refusal(what=f"there is no table {shown(name_of(unknown))}", mend=f"tables it may read: {known}").at(unknown)
+
+
+def _is_name(place: exp.Table) -> bool:
+    return all(isinstance(part, exp.Identifier) for part in place.parts)
+
+
+def name_of(place: exp.Table) -> str:
+    """The name as the caller's list has it."""
+    return ".".join(part.name for part in place.parts)
+
+
+def check_reads(tree: exp.Query) -> Refusal | None:
+    """Spark writes every WITH out where it is named: twenty, each naming the one before twice, are a million reads."""
+    ctes = list(tree.find_all(exp.CTE))
+    reads: dict[str, int] = {}
+    for _ in range(len(ctes) + 1):
+        if _count(tree, reads) > MAX_READS:
+            return Refusal(what=f"it reads tables in more than {MAX_READS} places", mend="aggregate once and reuse")
+        before, reads = reads, {}
+        for cte in ctes:
+            name = cte.alias.lower()
+            reads[name] = max(reads.get(name, 1), _count(cte.this, before))
+        if before == reads:
+            break
+    return None
+
+
+def _count(node: exp.Expr, reads: Mapping[str, int]) -> int:
+    tables = node.find_all(exp.Table)
+    return sum(1 if table.args.get("db") else reads.get(table.name.lower(), 1) for table in tables)

@@ -1,0 +1,112 @@
+"""What is judged of the words of a text, before they are put together: brackets, letters, literals, numbers."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import pairwise, zip_longest
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from .characters import shown
+from .functions import IN_QUERIES
+from .refusal import Refusal
+
+MAX_DEPTH = 32  # sqlglot reads by recursion, about 20 calls a bracket, of the 1,000 that Python has
+_OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
+_CLOSE = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
+_FREE = {TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER}  # may hold any language's letters
+_REFUSED = {
+    TokenType.HINT: ("a hint", "leave it out"),
+    TokenType.PIPE_GT: ("the pipe |>", "write a common table expression"),
+    TokenType.PARAMETER: ("a parameter", "write the value, or a template such as {window.start:date}"),
+    TokenType.PLACEHOLDER: ("a parameter", "write the value, or a template such as {window.start:date}"),
+    TokenType.L_BRACE: ("a brace", "write the value, or a template such as {window.start:date}"),
+}
+_NUMBER = re.compile(r"[\d.]{1,40}(?:[eE][+-]?\d{1,3})?[a-zA-Z]{0,2}")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "%": "\\%", "_": "\\_"}
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+_NAMES = {TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER, TokenType.VAR}
+_UNSAID = {"nulls", "first", "last", "char"}  # Spark's own order of nulls goes without saying; char(9) is a string
+
+
+def lost_word(words: Sequence[Token], written: Sequence[Token]) -> Token | None:
+    """The first name or text of ``words`` that is not in ``written``: something read was not understood."""
+    left = Counter(word.text.lower() for word in written)
+    for word, after in zip_longest(words, words[1:]):
+        if not _must_stay(word, after):
+            continue
+        if not left[word.text.lower()]:
+            return word
+        left[word.text.lower()] -= 1
+    return None
+
+
+def _must_stay(word: Token, after: Token | None) -> bool:
+    text, is_call = word.text.lower(), after is not None and after.token_type is TokenType.L_PAREN
+    return text not in _UNSAID and (word.token_type in _NAMES or (is_call and text in IN_QUERIES))
+
+
+def check_words(text: str, words: Sequence[Token]) -> Refusal | None:
+    """The first thing wrong with the words of ``text``."""
+    checks: tuple[Callable[[str, Sequence[Token]], Refusal | None], ...] = (_check_depth, _check_each, _check_joined)
+    return next((refusal for check in checks if (refusal := check(text, words))), None)
+
+
+def _check_depth(text: str, words: Sequence[Token]) -> Refusal | None:
+    depth = 0
+    for word in words:
+        depth += (word.token_type in _OPEN) - (word.token_type in _CLOSE)
+        if depth > MAX_DEPTH:
+            what = f"brackets are nested more than {MAX_DEPTH} deep"
+            return Refusal(what=what, mend="name the inner parts in a WITH", offset=word.start)
+    return None
+
+
+def _check_each(text: str, words: Sequence[Token]) -> Refusal | None:
+    return next((refusal for word in words if (refusal := _check_word(text, word))), None)
+
+
+def _check_word(text: str, word: Token) -> Refusal | None:
+    kind = word.token_type
+    if kind in _REFUSED:
+        what, mend = _REFUSED[kind]
+        return Refusal(what=f"{what} is not allowed", mend=mend, offset=word.start)
+    if kind not in _FREE and not word.text.isascii():
+        mend = "write it in ASCII; letters that look alike are not the same"
+        return Refusal(what=f"{shown(word.text)} has letters outside ASCII", mend=mend, offset=word.start)
+    if kind is TokenType.NUMBER and not _NUMBER.fullmatch(word.text):
+        return Refusal(what="a number is too long", mend="give it at most 40 digits", offset=word.start)
+    source = text[word.start : word.end + 1]
+    if kind is TokenType.STRING and _as_spark_reads(source) != word.text:
+        return _unclear(word, source)
+    return None
+
+
+def _unclear(word: Token, source: str) -> Refusal:
+    what = f"the literal {shown(source)} has an escape that readers of SQL understand differently"
+    mend = r"write \\ for a backslash (a pattern's digit is \\d), \' for a quote, the character itself for others"
+    return Refusal(what=what, mend=mend, offset=word.start)
+
+
+def _as_spark_reads(source: str) -> str | None:
+    """The value of a literal; None if it has an escape whose reading differs between versions and parsers."""
+    quote, inner = source[0], source[1:-1]
+    if quote not in "'\"" or source[-1] != quote:
+        return None
+    if any(found.group(1) not in _ESCAPES for found in _ESCAPED.finditer(inner)):
+        return None
+    parts = re.split(r"(\\.)", inner, flags=re.DOTALL)
+    return "".join(_ESCAPES[part[1]] if part.startswith("\\") else part.replace(quote * 2, quote) for part in parts)
+
+
+def _check_joined(text: str, words: Sequence[Token]) -> Refusal | None:
+    """Spark glues 'a' 'b' together, others take the second for a name."""
+    texts = {TokenType.STRING, TokenType.RAW_STRING}
+    pairs = pairwise(words)
+    second = next((after for word, after in pairs if {word.token_type, after.token_type} <= texts), None)
+    if second is None:
+        return None
+    what = "two literals follow each other"
+    return Refusal(what=what, mend="join them with ||, or write '' for a quote in one", offset=second.start)
