@@ -28,6 +28,7 @@ class Reason(StrEnum):
     QUERY_FAILED = "query failed"
     ENGINE_UNREACHABLE = "engine unreachable"
     TIMEOUT = "timeout"
+    OUT_OF_MEMORY = "out of memory"
     LEASE_LOST = "lease lost"
 
 

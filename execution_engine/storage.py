@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 
-from assay.config import config
+from assay.config import Config, config
 from assay.models import Dataset, Replica
 from assay.secrets import reveal
 from assay.windows import Partitioning, Window
+from execution_engine.engines.limits import Limits
 from execution_engine.engines.protocol import WHOLE, Engine, Part, Table
 from execution_engine.engines.registry import engine_for
-from execution_engine.engines.spark_session import SparkOptions
+from execution_engine.engines.spark_options import SparkOptions
 
 MANY_PARTITIONS = 1000  # from here on a window is read by the partitions that are there, not by all that could be
 _substitutes: list[Engine] = []
@@ -19,10 +20,26 @@ _substitutes: list[Engine] = []
 
 def engine_of(replica: Replica) -> Engine:
     """The engine that reads a replica."""
+    return engine_of_storage(replica.storage)
+
+
+def engine_of_storage(storage: str) -> Engine:
+    """The engine that reads one kind of storage, as the settings say."""
     if _substitutes:
         return _substitutes[-1]
     settings = config()
-    return engine_for(replica.storage, SparkOptions(master=settings.spark_master, remote=settings.spark_remote or None))
+    spark = SparkOptions(master=settings.spark_master, remote=settings.spark_remote or None)
+    return engine_for(storage, spark, _limits(settings))
+
+
+def _limits(settings: Config) -> Limits:
+    return Limits(
+        deadline_seconds=settings.scan_deadline_seconds,
+        memory=settings.spark_memory,
+        scans_per_child=settings.spark_scans,
+        variables=tuple(settings.spark_variables),
+        isolated=settings.spark_isolation == "child",
+    )
 
 
 @contextmanager

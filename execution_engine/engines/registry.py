@@ -1,32 +1,43 @@
 """Which engine reads which storage; one of each in a process, as Spark's session is shared by its threads."""
 
+from dataclasses import replace
 from functools import cache
 
+from .child import ChildEngine
+from .child_process import ChildOptions
+from .limits import Limits
 from .protocol import Engine
-from .spark import SparkEngine
-from .spark_session import SparkOptions
+from .spark_options import SparkOptions
 from .sql import SqlEngine
 
 STORAGES = ("parquet", "table", "sql")
 DEFAULT = SparkOptions()
+BOUNDS = Limits()
 
 
 class UnableToFindEngine(LookupError):
     """No engine reads that storage."""
 
 
-def engine_for(storage: str, spark: SparkOptions = DEFAULT) -> Engine:
-    """The engine of the process that reads ``storage``; Spark's by where it runs."""
+def engine_for(storage: str, spark: SparkOptions = DEFAULT, limits: Limits = BOUNDS) -> Engine:
+    """The engine of the process that reads ``storage``; Spark's by where it runs and what it may take."""
     if storage in ("parquet", "table"):
-        return _spark(spark)
+        return _spark(spark, limits)
     if storage == "sql":
         return _sql()
     raise UnableToFindEngine(f"no engine reads {storage!r}; there are {', '.join(STORAGES)}")
 
 
 @cache
-def _spark(options: SparkOptions) -> SparkEngine:
-    return SparkEngine(options)
+def _spark(options: SparkOptions, limits: Limits) -> Engine:
+    """In a child wherever the driver is ours; pyspark is imported only by the process that needs it."""
+    if limits.isolated and not options.remote:
+        return ChildEngine(ChildOptions(spark=options, limits=limits))
+    from .deadline import DeadlineEngine
+    from .spark import SparkEngine
+
+    engine = SparkEngine(replace(options, memory=limits.memory))
+    return DeadlineEngine(engine, limits.deadline_seconds) if options.remote else engine
 
 
 @cache

@@ -18,6 +18,7 @@ _BY_CONDITION = (
     ("CONNECT_URL_NOT_SET", Reason.ENGINE_UNREACHABLE),
     ("RETRIES_EXCEEDED", Reason.ENGINE_UNREACHABLE),
     ("OPERATION_CANCELED", Reason.TIMEOUT),
+    ("UNABLE_TO_ACQUIRE_MEMORY", Reason.OUT_OF_MEMORY),
 )
 _BY_TEXT = (
     ("StatusCode.UNAVAILABLE", Reason.ENGINE_UNREACHABLE),
@@ -25,6 +26,9 @@ _BY_TEXT = (
     ("SparkContext was shut down", Reason.ENGINE_UNREACHABLE),
     ("stopped SparkContext", Reason.ENGINE_UNREACHABLE),
     ("cancelled", Reason.TIMEOUT),
+    ("OutOfMemoryError", Reason.OUT_OF_MEMORY),
+    ("MemoryError", Reason.OUT_OF_MEMORY),
+    ("spark.driver.maxResultSize", Reason.OUT_OF_MEMORY),
     ("FAILED_READ_FILE", Reason.UNREADABLE),
     ("does not exist", Reason.UNREADABLE),
 )

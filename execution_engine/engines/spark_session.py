@@ -5,13 +5,14 @@ import os
 import socket
 import sys
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.client.retries import DefaultPolicy
+
+from .limits import bytes_of
+from .spark_options import SparkOptions as SparkOptions
 
 CONNECT_PORT = 15002  # Spark's default
 CONNECT_SECONDS = 5
@@ -26,6 +27,8 @@ SAFE = {  # user SQL reaches neither the JVM, the shell, files nor the environme
     "spark.sql.scripting.enabled": "false",
     "spark.udt.allowCreatingUDTFromString": "false",
     "spark.sql.ansi.enabled": "true",
+    "spark.redaction.regex": "(?i)secret|passw|pwd|token|credential|(access|account|api)[._]?key",
+    "spark.sql.redaction.options.regex": "(?i)url|secret|password|token|credential|key",
 }
 QUICK = {  # many small queries: no jobs but the query's own, no re-planning between its stages
     "spark.sql.adaptive.enabled": "false",
@@ -33,6 +36,7 @@ QUICK = {  # many small queries: no jobs but the query's own, no re-planning bet
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     "spark.sql.ui.retainedExecutions": "20",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.scheduler.mode": "FAIR",
@@ -43,20 +47,6 @@ CONSISTENT = {
     "spark.sql.legacy.parquet.nanosAsLong": "true",
 }
 LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class SparkOptions:
-    """Where Spark runs: ``remote`` (Connect) if given, else ``master``; ``conf`` is added to our settings."""
-
-    master: str = "local[2]"
-    remote: str | None = None
-    conf: Mapping[str, str] = field(default_factory=dict, hash=False)
-
-    @property
-    def is_local(self) -> bool:
-        """Whether the JVM is started here."""
-        return (self.remote or self.master).startswith("local")
 
 
 def start_session(options: SparkOptions) -> SparkSession:
@@ -94,11 +84,26 @@ def _retry_briefly(session: SparkSession) -> None:
 def _builder(options: SparkOptions) -> SparkSession.Builder:
     builder: SparkSession.Builder = SparkSession.builder
     builder = builder.remote(options.remote) if options.remote else builder.master(options.master)
-    settings = {**SAFE, **QUICK, **CONSISTENT, **(LOCAL | _quiet() if options.is_local else {}), **options.conf}
-    for name, value in settings.items():
+    for name, value in settings_of(options).items():
         builder = builder.config(name, value)
     return builder.appName("assay")
 
 
-def _quiet() -> dict[str, str]:
-    return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}"}
+def settings_of(options: SparkOptions) -> dict[str, str]:
+    """All settings that a session is started with."""
+    ours = {**SAFE, **QUICK, **CONSISTENT, **(LOCAL if options.is_local else {}), **_bounds(options)}
+    return {**ours, **_java_options(options), **options.conf}
+
+
+def _bounds(options: SparkOptions) -> dict[str, str]:
+    """Of memory: a result may take half of what there is."""
+    if not options.memory:
+        return {}
+    half = bytes_of(options.memory) // 2
+    return {"spark.driver.memory": options.memory, "spark.driver.maxResultSize": f"{half}b"}
+
+
+def _java_options(options: SparkOptions) -> dict[str, str]:
+    quiet = f"-Dlog4j2.configurationFile={LOGGING.as_uri()}" if options.is_local or options.java_options else ""
+    given = " ".join(part for part in (quiet, options.java_options) if part)
+    return {"spark.driver.extraJavaOptions": given} if given else {}

@@ -3,8 +3,9 @@
 import secrets
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -19,12 +20,26 @@ class Config(BaseSettings):
     broker_visibility_timeout: int = Field(default=900, description="Seconds before Redis redelivers a message")
     lease_seconds: float = Field(default=60, ge=1, description="How long a worker that died keeps what it had claimed")
     state_store: Path | None = Field(default=None, description="Folder of large states; empty: inside the home folder")
+    state_key: SecretStr = Field(
+        default=SecretStr(""), description="Signs states that travel between datacenters: the same in all; empty: none"
+    )
     secret_key: SecretStr = Field(default=SecretStr(""), description="Empty: made once, kept in home")
     debug: bool = Field(default=False, description="Django's debug pages; never in service")
     allowed_hosts: list[str] = Field(default=["127.0.0.1", "localhost"], description="Hosts the web app answers to")
     public_url: str = Field(default="http://127.0.0.1:8000", description="Where links in notices lead")
     spark_master: str = Field(default="local[2]", description="Spark master URL for a classic session")
     spark_remote: str = Field(default="", description="Spark Connect URL (sc://…); wins over the master")
+    spark_isolation: Literal["child", "none"] = Field(
+        default="child", description="Spark in a process of its own that can be killed, or (for tests only) in ours"
+    )
+    spark_memory: str = Field(
+        default="2g", pattern=r"^[1-9]\d*[mg]$", description="Memory of Spark's Java, and again of its Python: 512m, 2g"
+    )
+    spark_scans: int = Field(default=1000, ge=1, description="Scans after which a fresh Spark process takes over")
+    spark_variables: list[str] = Field(
+        default=[], description='Variables that Spark may see, as of an object store: ["AWS_ACCESS_KEY_ID", …]'
+    )
+    scan_deadline_seconds: float = Field(default=600, ge=1, description="Seconds after which a scan is stopped")
     email_url: str = Field(default="", description="smtp://user:password@host:port; empty: no email channel")
     email_from: str = Field(default="assay@localhost", description="Sender of emails")
     webhook_url: str = Field(default="", description="Receiver of notices as JSON; empty: no webhook channel")
@@ -32,6 +47,14 @@ class Config(BaseSettings):
     on_call: str = Field(default="platform-on-call", description="Who hears of faults of the platform itself")
     log_level: str = Field(default="INFO", description="Level of the structured logs")
     log_json: bool = Field(default=False, description="Logs as JSON lines rather than for people")
+
+    @field_validator("spark_variables")
+    @classmethod
+    def _refuse_our_own(cls, names: list[str]) -> list[str]:
+        """User SQL runs where these are seen: what is ours stays here."""
+        if ours := [name for name in names if name.upper().startswith(("ASSAY_", "DJANGO_"))]:
+            raise ValueError(f"Spark must not see {', '.join(ours)}; name variables of the data's own store only")
+        return names
 
     @property
     def database(self) -> str:

@@ -36,3 +36,13 @@ def test_a_lost_server_is_transient_and_found_again(tmp_path: Path) -> None:
     cities = float(len({row[COLUMNS.index("city")] for row in ROWS[DAY]}))
     assert (before, after) == (str(cities), str(cities))
     assert lost.startswith("engine unreachable: raw.trips: ")
+
+
+@pytest.mark.timeout(600)
+def test_a_scan_by_connect_is_stopped_at_its_deadline(tmp_path: Path) -> None:
+    client = Path(__file__).with_name("connect_deadline.py")
+    root = client.parents[3]
+    command = [sys.executable, str(client), str(tmp_path), str(free_port())]
+    environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'platform'}"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["timeout True", "399999.0"], done.stderr[-2000:]

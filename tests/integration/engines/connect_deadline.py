@@ -1,0 +1,39 @@
+"""``python connect_deadline.py ROOT PORT``: a scan by Connect that passes its deadline, and the one behind it."""
+
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+
+from execution_engine.engines.limits import Limits
+from execution_engine.engines.protocol import WHOLE, Wanted
+from execution_engine.engines.registry import engine_for
+from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.spark_options import SparkOptions
+from tests.integration.engines.connect_client import start, stop
+from tests.integration.engines.trips import measure_one, metric, parquet, write
+
+DEADLINE = 15
+JOINED = "select count(*) from t a cross join t b where a.id % 7 < b.id % 5"
+LARGEST = Wanted(key="n", spec=metric("max", "id"))
+
+
+def main(root: str, port: str) -> None:
+    table = parquet(Path(root))
+    write(Path(root) / "datestr=2013-01-01", pa.table({"id": list(range(400_000))}))
+    server = start(port)
+    options = SparkOptions(remote=f"sc://127.0.0.1:{port}")
+    warming = SparkEngine(options)  # without a deadline, as the first query of a server takes its time
+    measure_one(warming, table, LARGEST)
+    engine = engine_for("parquet", options, Limits(deadline_seconds=DEADLINE))
+    started = time.monotonic()
+    slow = Wanted(key="q", spec=metric("query", arguments=(JOINED,)), tables={"t": table})
+    late = engine.scan(table, WHOLE, [slow]).measured["q"]
+    print(late.failure and late.failure.reason, time.monotonic() - started < DEADLINE + 10)
+    print(measure_one(engine, table, LARGEST).value, flush=True)
+    stop(server, port)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,232 @@
+"""Spark in a process of its own: what it answers, what it cannot see, and that it can always be ended."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from execution_engine.engines.child import ChildEngine
+from execution_engine.engines.child_process import ChildOptions
+from execution_engine.engines.limits import Limits
+from execution_engine.engines.process_session import members
+from execution_engine.engines.protocol import WHOLE, Measured, Unit, Wanted
+from execution_engine.engines.spark import SparkEngine
+from execution_engine.outcome import Reason
+from tests.integration.engines.raw_spark import HOSTED, NOWHERE, raw
+from tests.integration.engines.trips import measure, measure_one, metric, write_trips
+
+DEADLINE = 10.0
+LATEST = DEADLINE + 10
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+PLANNING_HANGS = f"select count(*) from range(1) where '{'a' * 80}b' like '{'%a' * 24}%c'"
+A_TASK_HANGS = f"select count(*) from range(4) where concat(repeat('a', 80), id) like '{'%a' * 24}%c'"
+CROSS_JOIN = "select count(*) from range(10000000) a, range(10000000) b where a.id % 7 < b.id % 5"
+FILLS_JAVA = (
+    "select size(sequence(1, 300000000)) + id from range(1)",
+    "select length(repeat('a', 2000000000)) + id from range(1)",
+)
+HARMLESS = "select 42"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _starts_quickly() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_SUBMIT_OPTS", QUICK_JAVA)
+        yield
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[ChildEngine]:
+    """A child that runs anything, under tight bounds."""
+    engine = ChildEngine(ChildOptions(limits=Limits(deadline_seconds=DEADLINE, memory="1g"), hosted=HOSTED))
+    yield engine
+    engine.close()
+
+
+def run(engine: ChildEngine, *texts: str) -> list[Measured]:
+    report = engine.scan(NOWHERE, WHOLE, [raw(text) for text in texts])
+    return [report.measured[text] for text in texts]
+
+
+def reason(measured: Measured) -> Reason | None:
+    return measured.failure.reason if measured.failure else None
+
+
+def works(engine: ChildEngine) -> bool:
+    return run(engine, HARMLESS) == [Measured(value=42)]
+
+
+def pid_of(engine: ChildEngine) -> int:
+    assert works(engine)
+    assert engine.pid is not None
+    return engine.pid
+
+
+def test_a_child_measures_what_spark_here_measures(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    table = write_trips(tmp_path)
+    specs = [metric("row_count"), metric("mean", "fare"), metric("completeness", "city"), metric("mean", "nothing")]
+    specs += [metric("bloom_filter", "trip_id"), metric("max", "fare", where="city = 'rome'")]
+    child = ChildEngine()
+    try:
+        assert measure(child, table, *specs) == measure(spark_engine, table, *specs)
+        (built,) = measure(child, table, metric("bloom_filter", "trip_id"))
+        probe = Wanted(key="p", spec=metric("keys_found", "trip_id"), inputs={"bloom_filter": built.state or b""})
+        assert measure_one(child, table, probe) == measure_one(spark_engine, table, probe)
+        assert child.fingerprint(table, WHOLE) == spark_engine.fingerprint(table, WHOLE)
+        assert child.partitions(table) == spark_engine.partitions(table)
+    finally:
+        child.close()
+
+
+def test_scans_of_several_threads_run_beside_each_other(engine: ChildEngine) -> None:
+    assert works(engine)
+    started = time.monotonic()
+    with ThreadPoolExecutor(4) as threads:
+        reports = list(threads.map(lambda _: run(engine, "sleep 2"), range(4)))
+    assert reports == [[Measured(value=0)]] * 4
+    assert time.monotonic() - started < 2 * 3
+
+
+def test_no_secret_of_ours_is_in_the_environment_of_any_of_its_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_DATABASE_URL", "mysql://assay:swordfish@db/assay")
+    monkeypatch.setenv("DB_PASSWORD", "swordfish")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "for the lake")
+    engine = ChildEngine(ChildOptions(limits=Limits(variables=("AWS_ACCESS_KEY_ID",)), hosted=HOSTED))
+    try:
+        assert run(engine, "worker 0") == [Measured(value=2)]
+        seen = [Path(f"/proc/{pid}/environ").read_text().split("\0") for pid in members(pid_of(engine))]
+        (literal,) = run(engine, "select '${env:AWS_ACCESS_KEY_ID}' = concat('$', '{env:AWS_ACCESS_KEY_ID}')")
+    finally:
+        engine.close()
+    assert len(seen) >= 4  # the child, its Java, Java's daemon and a worker
+    assert not [line for lines in seen for line in lines if "swordfish" in line or line.startswith("ASSAY")]
+    assert all("AWS_ACCESS_KEY_ID=for the lake" in lines for lines in seen)
+    assert literal.value == 1
+
+
+def test_what_spark_can_cancel_is_cancelled_and_its_neighbours_are_unharmed(engine: ChildEngine) -> None:
+    assert works(engine)
+    started = time.monotonic()
+    with ThreadPoolExecutor(3) as threads:
+        asleep = threads.submit(run, engine, "worker 60")
+        joined = threads.submit(run, engine, HARMLESS, CROSS_JOIN)
+        time.sleep(DEADLINE / 2)
+        neighbour = threads.submit(run, engine, f"sleep {DEADLINE * 0.7}")
+        (slow,), (first, second) = asleep.result(), joined.result()
+        assert time.monotonic() - started < LATEST
+    assert reason(slow) is reason(second) is Reason.TIMEOUT
+    assert "deadline of 10 s" in str(second.failure)
+    assert (first.value, neighbour.result()) == (42, [Measured(value=0)])
+
+
+def test_a_task_that_does_not_heed_is_left_behind_with_its_process(engine: ChildEngine) -> None:
+    pid = pid_of(engine)
+    (measured,) = run(engine, A_TASK_HANGS)
+    assert reason(measured) is Reason.TIMEOUT
+    _wait_for_the_end_of(pid)
+    assert works(engine)
+
+
+def test_what_cannot_be_cancelled_is_killed_and_its_neighbours_come_again(engine: ChildEngine) -> None:
+    pid = pid_of(engine)
+    started = time.monotonic()
+    with ThreadPoolExecutor(2) as threads:
+        hung = threads.submit(run, engine, PLANNING_HANGS)
+        time.sleep(DEADLINE)
+        neighbour = threads.submit(run, engine, f"sleep {DEADLINE * 0.9}").result()[0]
+        assert reason(hung.result()[0]) is Reason.TIMEOUT
+    assert time.monotonic() - started < LATEST
+    assert neighbour.failure is not None
+    assert neighbour.failure.transient
+    assert "Spark was restarted" in str(neighbour.failure)
+    assert not list(members(pid))
+    assert works(engine)
+
+
+def test_what_hangs_takes_its_scan_along_only_once(engine: ChildEngine) -> None:
+    hangs = f"{PLANNING_HANGS} and 1 = 1"  # which no other test has made suspect
+    taken_along = run(engine, hangs, "select 1")
+    assert [reason(each) for each in taken_along] == [Reason.TIMEOUT] * 2
+    units = [Unit(table=NOWHERE, part=WHOLE, wanted=(raw(text),)) for text in (hangs, "select 2", "select 1")]
+    hung, innocent, measured = (next(iter(each.measured.values())) for each in engine.scan_all(units))
+    assert (reason(hung), innocent.value, measured.value) == (Reason.TIMEOUT, 2, 1)
+
+
+def test_java_out_of_memory_is_said_and_not_tried_again(engine: ChildEngine) -> None:
+    (measured,) = run(engine, FILLS_JAVA[0])
+    assert measured.failure is not None
+    assert measured.failure.reason is Reason.OUT_OF_MEMORY
+    assert not measured.failure.transient
+    assert "memory of 1g" in str(measured.failure)
+    assert works(engine)
+
+
+def test_a_scan_in_greedy_company_is_measured_all_the_same(engine: ChildEngine) -> None:
+    assert works(engine)
+    with ThreadPoolExecutor(2) as threads:
+        innocent = threads.submit(run, engine, "sleep 3")
+        time.sleep(0.5)
+        (greedy,) = run(engine, FILLS_JAVA[1])
+    assert innocent.result() == [Measured(value=0)]
+    assert reason(greedy) is Reason.OUT_OF_MEMORY
+
+
+def test_python_out_of_memory_is_said_and_the_next_scan_works(engine: ChildEngine) -> None:
+    (measured,) = run(engine, "allocate 3000000000")
+    assert reason(measured) is Reason.OUT_OF_MEMORY
+    assert works(engine)
+
+
+def test_java_killed_by_a_stranger_is_a_transient_error(engine: ChildEngine) -> None:
+    pid = pid_of(engine)
+    (java,) = (each for each in members(pid) if Path(f"/proc/{each}/comm").read_text() == "java\n")
+    threading.Timer(1, os.kill, (java, signal.SIGKILL)).start()
+    (measured,) = run(engine, "worker 3")
+    assert reason(measured) is Reason.ENGINE_UNREACHABLE
+    assert "killed by signal 9" in str(measured.failure)
+    assert works(engine)
+
+
+def test_a_fresh_child_takes_over_after_its_share_of_scans() -> None:
+    engine = ChildEngine(ChildOptions(limits=Limits(scans_per_child=2), hosted=HOSTED))
+    try:
+        first, second, third = (pid_of(engine) for _ in range(3))
+        assert first == second != third
+        _wait_for_the_end_of(first)
+    finally:
+        engine.close()
+    assert not list(members(third))
+
+
+PARENT = """
+from tests.integration.engines.test_child import ChildEngine, ChildOptions, HOSTED, pid_of, run
+engine = ChildEngine(ChildOptions(hosted=HOSTED))
+print(pid_of(engine), flush=True)
+run(engine, "worker 600")
+"""
+
+
+def test_a_parent_that_is_killed_leaves_no_process_behind(tmp_path: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)}
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, env=environment) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        while len(list(members(pid))) < 4:
+            time.sleep(0.1)
+        parent.kill()
+    _wait_for_the_end_of(pid)
+    assert not list(tmp_path.glob("assay-spark-*"))
+
+
+def _wait_for_the_end_of(session: int) -> None:
+    until = time.monotonic() + 20
+    while list(members(session)):
+        assert time.monotonic() < until, "its processes are still there"
+        time.sleep(0.1)
