@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from assay.steps import StepUnit
 from assay.windows import Granularity, Partitioning, Step, Window, shift
 from execution_engine.language.operands import operands
-from execution_engine.language.tree import Condition, Metric
+from execution_engine.language.tree import Assertion, Metric
 from execution_engine.planning import SHARE_OPTION
 
 USUAL_WINDOWS = 6  # of the same weekday are looked at
@@ -48,7 +48,7 @@ def is_complete(
     return len(usual) < USUAL_NEEDED or rows >= USUAL_SHARE * median(usual)
 
 
-def share_asked(tree: Condition) -> float:
+def share_asked(tree: Assertion) -> float:
     """The share of its upstream's rows from which on a freshness assertion calls a window complete."""
     metrics = (operand for operand in operands(tree) if isinstance(operand, Metric))
     shares = (metric.spec.option(SHARE_OPTION, 1.0) for metric in metrics if metric.spec.name == "freshness")

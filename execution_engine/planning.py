@@ -16,6 +16,7 @@ from execution_engine.metrics.registry import METRICS, SIGNATURES
 from execution_engine.metrics.signature import ArgumentType
 from execution_engine.metrics.spec import Literal, MetricSpec
 from execution_engine.outcome import Failure, Reason
+from execution_engine.past_windows import UnableToLookBack, partition_before, past_windows
 
 ROW_COUNT = MetricSpec(name="row_count")
 SHARE_OPTION = "complete"
@@ -112,7 +113,7 @@ class Planner:
         return self._want_at(operand.spec, self._place(operand), self.accept_from if operand.ago is None else None)
 
     def past(self, history: History) -> tuple[Want, ...]:
-        """The measurements that a history is made of, the oldest first."""
+        """The measurements that a history is made of, the oldest first; none of a window that never was."""
         return tuple(
             replace(self, window=window, accept_from=None)._want(history.metric) for window in self._previous(history)
         )
@@ -124,15 +125,17 @@ class Planner:
         return wanted_at(place, rendered(spec, place), inputs=inputs, accept_from=accept_from)
 
     def _want_across(self, operand: Metric) -> Want:
-        """Measured where the test runs, with its inputs taken on the other side."""
+        """Measured where the test runs: a filter of the other side's keys, wanted where the digests of both differ."""
         here = self._place(replace(operand, datacenter=None))
         there = self._place(operand)
         accept_from = self.accept_from if operand.ago is None else None
         spec = rendered(operand.spec, here)
-        inputs = tuple(
-            wanted_at(there, replace(spec, name=name), accept_from=accept_from) for name in METRICS[spec.name].inputs
-        )
-        return wanted_at(here, spec, inputs=inputs, accept_from=accept_from)
+        digest = replace(spec, name="key_digest", options=())
+        sides = dict.fromkeys((here, there))
+        digests = tuple(wanted_at(side, digest, accept_from=accept_from) for side in sides)
+        filter_ = replace(spec, name="bloom_filter")
+        shipped = wanted_at(there, filter_, inputs=digests, accept_from=accept_from)
+        return wanted_at(here, spec, inputs=(*digests, shipped), accept_from=accept_from)
 
     def _sample(self, upstream: str, place: Place) -> Want:
         """The sample of an upstream; checks probe the one that the first run took."""
@@ -191,7 +194,10 @@ class Planner:
             raise UnableToPlan(
                 Reason.INVALID, f"{history.text} needs single partitions, which {self.window.text} is not one of."
             )
-        return self.home.partitioning.previous(self.window, history.last)
+        try:
+            return past_windows(self.window, self.home.partitioning, history)
+        except UnableToStep as error:
+            raise UnableToPlan(Reason.MISALIGNED, f"{history.text}: {error}") from error
 
 
 def hash_of(spec: MetricSpec, inputs: tuple[Want, ...] = ()) -> str:
@@ -238,11 +244,14 @@ def rendered(spec: MetricSpec, place: Place) -> MetricSpec:
 
 def stepped_back(window: Window, source: Source, ago: str) -> Window:
     """The window that lies ``ago`` before: a partition steps to a partition, a longer window moves as a whole."""
+    partitioning = source.partitioning
     try:
         step = -Step.parse(ago)
-        if source.partitioning and source.partitioning.tile(window) == (window,):
-            return source.partitioning.step(window, step)
+        if partitioning and partitioning.tile(window) == (window,):
+            return partition_before(window, partitioning, step)
         return Window(start=shift(window.start, step, source.zone), end=shift(window.end, step, source.zone))
+    except UnableToLookBack as error:
+        raise UnableToPlan(Reason.WARMING_UP, str(error)) from error
     except (UnableToStep, UnableToAlign) as error:
         raise UnableToPlan(Reason.MISALIGNED, str(error)) from error
 

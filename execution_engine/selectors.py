@@ -27,6 +27,23 @@ def latest_values(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]
     return {window: None if window in excluded else found.get((window, hash_)) for window, hash_ in hashes.items()}
 
 
+def latest_measurements(
+    dataset_id: int, datacenter: str, hashes: Mapping[Window, str]
+) -> dict[Window, Measurement | None]:
+    """The latest measurement of each window under its spec hash, without its state; None as in ``latest_values``."""
+    rows = Measurement.objects.filter(
+        dataset=dataset_id,
+        datacenter=datacenter,
+        window_start__in=[window.start for window in hashes],
+        spec_hash__in=set(hashes.values()),
+        measured_at__isnull=False,
+        failure_reason="",
+    ).order_by("measured_at", "pk")
+    found = {(row.window, row.spec_hash): row for row in rows.defer("state")}
+    excluded = excluded_windows(dataset_id, datacenter, hashes)
+    return {window: None if window in excluded else found.get((window, hash_)) for window, hash_ in hashes.items()}
+
+
 def excluded_windows(dataset_id: int, datacenter: str, windows: Mapping[Window, str]) -> set[Window]:
     """Those of the windows that overlap a spoilt one."""
     if not windows:

@@ -3,6 +3,7 @@
 import re
 
 from assay.catalog.profile import DatasetProfile
+from execution_engine.engines.nested import with_fields
 from execution_engine.language.schema import DatasetSchema
 from execution_engine.metrics.signature import ColumnKind
 
@@ -24,7 +25,8 @@ def column_kind(declared: str) -> ColumnKind:
 
 def schema(profile: DatasetProfile) -> DatasetSchema:
     """The schema of a dataset; its columns are unknown where its metadata names none."""
-    columns = {column.name: column_kind(column.type) for column in profile.columns}
+    declared = with_fields({column.name: column.type.strip() for column in profile.columns})
+    columns = {name: column_kind(type_) for name, type_ in declared.items()}
     if columns and profile.partition:
         columns.setdefault(profile.partition.column, ColumnKind.ANY)
     return DatasetSchema(
@@ -32,4 +34,5 @@ def schema(profile: DatasetProfile) -> DatasetSchema:
         columns=columns or None,
         datacenters=tuple(replica.datacenter for replica in profile.replicas),
         partitioned=profile.partition is not None,
+        granularity=profile.partition.granularity if profile.partition else None,
     )

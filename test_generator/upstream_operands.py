@@ -3,14 +3,14 @@
 from assay.catalog.selectors import by_name
 from assay.models import Dataset
 from execution_engine.language.operands import operands
-from execution_engine.language.tree import Condition, Metric
+from execution_engine.language.tree import Assertion, History
 from test_generator.alignment import aligned
 
 
-def misaligned(tree: Condition, dataset: Dataset) -> str | None:
+def misaligned(tree: Assertion, dataset: Dataset) -> str | None:
     """The sentence that says which operand's partitions do not align, if any do not."""
     own = dataset.partitioning
-    metrics = [operand for operand in operands(tree) if isinstance(operand, Metric)]
+    metrics = [operand.metric if isinstance(operand, History) else operand for operand in operands(tree)]
     for name in sorted({metric.dataset for metric in metrics if metric.dataset}):
         other = by_name(name)
         if own is None or other is None:

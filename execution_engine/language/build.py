@@ -5,17 +5,17 @@ from typing import Any
 
 from lark import Token, Tree
 
-from execution_engine.language.calls import Column, Keyword, Step, operand
+from execution_engine.language.calls import Column, Keyword, Step, by, operand
 from execution_engine.language.literals import read_duration, read_number, read_text
 from execution_engine.language.problem import Span
 from execution_engine.language.tree import (
     And,
     Arithmetic,
+    Assertion,
     Between,
     Call,
     Comparator,
     Comparison,
-    Condition,
     Duration,
     Function,
     Negative,
@@ -30,6 +30,7 @@ from execution_engine.language.tree import (
 Rule = Callable[[list[Any], Span], Any]  # its parts are tokens and what the rules below it made
 
 RULES: dict[str, Rule] = {
+    "by": lambda parts, at: by(parts, at),
     "or": lambda parts, at: Or(terms=tuple(parts), place=at),
     "and": lambda parts, at: And(terms=tuple(parts), place=at),
     "not": lambda parts, at: Not(term=parts[0], place=at),
@@ -43,7 +44,7 @@ RULES: dict[str, Rule] = {
     "negative_literal": lambda parts, at: Negative(value=parts[1], place=at),
     "call": lambda parts, at: Call(function=Function(parts[0].lower()), arguments=tuple(parts[1:]), place=at),
     "operand": lambda parts, at: operand(parts[0].lower(), parts[1:], at),
-    "column": lambda parts, at: Column(name=str(parts[0]), place=at),
+    "column": lambda parts, at: Column(name=".".join(parts), place=at),
     "keyword": lambda parts, at: Keyword(name=parts[0].lower(), value=parts[1], place=at),
     "step": lambda parts, at: Step(text=str(parts[0]), place=at),
     "number": lambda parts, at: Number(value=read_number(parts[0], at), place=at),
@@ -53,15 +54,15 @@ RULES: dict[str, Rule] = {
 }
 
 
-def build(parsed: Tree[Token]) -> Condition:
+def build(parsed: Tree[Token]) -> Assertion:
     """The tree of a whole assertion; raises Refusal where the grammar allows more than the language does."""
     built: dict[int, Any] = {}
     for tree in parsed.iter_subtrees():
         parts = [built[id(child)] if isinstance(child, Tree) else child for child in tree.children]
         place = Span(start=tree.meta.start_pos, end=tree.meta.end_pos)
         built[id(tree)] = RULES[tree.data](parts, place)
-    condition: Condition = built[id(parsed)]
-    return condition
+    assertion: Assertion = built[id(parsed)]
+    return assertion
 
 
 def _comparator(token: Token) -> Comparator:

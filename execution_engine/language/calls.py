@@ -1,15 +1,26 @@
-"""From the arguments of a call to its operand: a metric, or with ``last=`` a function over past windows."""
+"""From the arguments of a call to its operand: a metric, or a function of one over past windows; and from ``by …``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from execution_engine.language.literals import argument_value
 from execution_engine.language.problem import Refusal, Span
-from execution_engine.language.tree import History, HistoryFunction, Literal, Metric, Negative, Text
+from execution_engine.language.tree import (
+    ONE_VALUE,
+    By,
+    History,
+    HistoryFunction,
+    Literal,
+    Metric,
+    Negative,
+    Percentage,
+    Text,
+)
 from execution_engine.metrics.spec import MetricSpec
 
 FOR_TEXT = ("where", "dataset", "datacenter")
-FOR_HISTORY = ("last", "min")
+FOR_HISTORY = ("last", "every", "min")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +33,7 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """A duration as it is written, which ``ago=`` keeps: ``1mo`` is a calendar step, not a number of seconds."""
+    """A duration as it is written, as ``ago=`` and ``every=`` keep it: ``1mo`` is a calendar step, not seconds."""
 
     text: str
     place: Span
@@ -47,6 +58,20 @@ def operand(name: str, arguments: Sequence[Argument], place: Span) -> Metric | H
     if "last" in keywords or any(isinstance(argument, Metric | History) for argument in positional):
         return _history(name, positional, keywords, place)
     return _metric(name, positional, keywords, place)
+
+
+def by(parts: Sequence[Any], place: Span) -> By:
+    """The groups of an assertion: its condition, then columns, then perhaps a percentage."""
+    columns = [part for part in parts if isinstance(part, Column)]
+    share = parts[-1] if isinstance(parts[-1], Percentage) else None
+    places = {f"column {i}": column.place for i, column in enumerate(columns)}
+    return By(
+        condition=parts[0],
+        columns=tuple(column.name for column in columns),
+        percent=None if share is None else share.percent,
+        parts=places if share is None else {**places, "percent": share.place},
+        place=place,
+    )
 
 
 def _keywords(arguments: Sequence[Argument]) -> dict[str, Keyword]:
@@ -89,21 +114,49 @@ def _history(name: str, positional: Sequence[Argument], keywords: dict[str, Keyw
     if name not in tuple(HistoryFunction):
         known = ", ".join(HistoryFunction)
         raise Refusal(f"{name} is no function over past windows: take one of {known}", place)
+    function = HistoryFunction(name)
+    _check_history(function, keywords)
+    if function is HistoryFunction.LAG:
+        metric, last = _lag(positional, place)
+    else:
+        metric, last = _past(name, positional, keywords, place)
+    return History(
+        function=function,
+        metric=metric,
+        last=_count(last),
+        min=_count(keywords["min"]) if "min" in keywords else None,
+        every=_step(keywords.get("every")),
+        parts={word.name: word.place for word in (*keywords.values(), last)},
+        place=place,
+    )
+
+
+def _check_history(function: HistoryFunction, keywords: dict[str, Keyword]) -> None:
+    for word in keywords.values():
+        if word.name not in FOR_HISTORY:
+            raise Refusal(f"{word.name}= is no option over past windows: give it to the metric inside", word.place)
+        if word.name == "min" and function in ONE_VALUE:
+            raise Refusal(f"{function} needs one window only: leave min= out", word.place)
+        if word.name == "last" and function is HistoryFunction.LAG:
+            raise Refusal("lag says how many windows before without a name: write lag(row_count(), 7)", word.place)
+
+
+def _past(
+    name: str, positional: Sequence[Argument], keywords: dict[str, Keyword], place: Span
+) -> tuple[Metric, Keyword]:
     if len(positional) != 1 or not isinstance(positional[0], Metric):
         raise Refusal(f"last= needs one metric call first, such as {name}(row_count(), last=7)", place)
     if "last" not in keywords:
         raise Refusal(f"{name} of a metric call is over past windows: say how many, such as last=7", place)
-    for word in keywords.values():
-        if word.name not in FOR_HISTORY:
-            raise Refusal(f"{word.name}= is no option over past windows: give it to the metric inside", word.place)
-    return History(
-        function=HistoryFunction(name),
-        metric=positional[0],
-        last=_count(keywords["last"]),
-        min=_count(keywords["min"]) if "min" in keywords else None,
-        parts={word.name: word.place for word in keywords.values()},
-        place=place,
-    )
+    return positional[0], keywords["last"]
+
+
+def _lag(positional: Sequence[Argument], place: Span) -> tuple[Metric, Keyword]:
+    if len(positional) == 2:
+        metric, count = positional
+        if isinstance(metric, Metric) and not isinstance(count, Column | Keyword | Step | Metric | History):
+            return metric, Keyword(name="last", value=count, place=count.place)
+    raise Refusal("lag needs a metric call and how many windows before, such as lag(row_count(), 7)", place)
 
 
 def _text(keywords: dict[str, Keyword], name: str) -> str | None:
@@ -119,7 +172,7 @@ def _step(word: Keyword | None) -> str | None:
     if word is None:
         return None
     if not isinstance(word.value, Step):
-        raise Refusal("ago= needs a step back in time, such as 7d, 4h or 1mo", word.place)
+        raise Refusal(f"{word.name}= needs a step back in time, such as 7d, 4h or 1mo", word.place)
     return word.value.text
 
 

@@ -1,18 +1,22 @@
 """The type check of an assertion, made when the test is written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from execution_engine.language.check_by import by_problems
 from execution_engine.language.check_call import SchemaOf, call_problems
 from execution_engine.language.operands import operands
 from execution_engine.language.problem import Problem
 from execution_engine.language.schema import DatasetSchema
-from execution_engine.language.tree import Condition, History, Metric, Node, Text
+from execution_engine.language.steps import misfit
+from execution_engine.language.tree import Assertion, By, History, HistoryFunction, Metric, Node, Text
 from execution_engine.language.types import Mismatch, Type, type_of
 from execution_engine.language.walk import fold
 from execution_engine.metrics.signature import Signature
+from execution_engine.metrics.spec import MetricSpec
 
 MAX_LAST = 1000
+FaultOf = Callable[[MetricSpec], str | None]
 
 
 class UnableToCheck(ValueError):
@@ -24,20 +28,25 @@ class UnableToCheck(ValueError):
 
 
 def check(
-    tree: Condition,
+    tree: Assertion,
     *,
     home: DatasetSchema,
     schema_of: SchemaOf,
     signatures: Mapping[str, Signature],
     source: str,
+    groupable: Collection[str] = (),
+    fault_of: FaultOf = lambda spec: None,
 ) -> None:
     """Nothing where ``tree``, parsed from ``source``, can be evaluated; else raises UnableToCheck with every problem.
 
-    ``schema_of`` gives the schema of another dataset by its full name, None for one that is unknown. Whether the
-    partitions of an upstream operand align with those of ``home`` is for the caller to check.
+    ``schema_of`` gives the schema of another dataset by its full name, None for one that is unknown; ``groupable``
+    names the metrics that can be measured ``by`` columns, ``fault_of`` says what is wrong with a metric beyond its
+    signature. Whether the partitions of an upstream operand align with those of ``home`` is for the caller to check.
     """
-    walk = _Check(home=home, schema_of=schema_of, signatures=signatures)
+    walk = _Check(home=home, schema_of=schema_of, signatures=signatures, fault_of=fault_of)
     fold(tree, walk.visit)
+    if isinstance(tree, By):
+        walk.problems.extend(by_problems(tree, home, groupable))
     if not operands(tree):
         walk.report("it measures nothing: compare a metric, such as row_count()", tree)
     if walk.problems:
@@ -51,6 +60,7 @@ class _Check:
     home: DatasetSchema
     schema_of: SchemaOf
     signatures: Mapping[str, Signature]
+    fault_of: FaultOf
     problems: list[Problem] = field(default_factory=list)
 
     def report(self, message: str, node: Node) -> None:
@@ -73,7 +83,10 @@ class _Check:
         return found
 
     def _metric(self, metric: Metric) -> Type:
-        self.problems.extend(call_problems(metric, self.home, self.schema_of, self.signatures))
+        found = call_problems(metric, self.home, self.schema_of, self.signatures)
+        if not found and (fault := self.fault_of(metric.spec)):
+            found = [Problem(message=fault, place=metric.place)]
+        self.problems.extend(found)
         signature = self.signatures.get(metric.spec.name)
         return None if signature is None else signature.returns
 
@@ -82,9 +95,13 @@ class _Check:
             self.report(f"{self.home.name} has no partitions: there are no past windows", history)
         if history.metric.ago is not None:
             place = history.metric.at("ago")
-            self.problems.append(Problem(message="past windows are counted by last=: leave ago= out", place=place))
+            message = "past windows are counted from this one: leave ago= out"
+            self.problems.append(Problem(message=message, place=place))
+        if history.every is not None and (fault := misfit(history.every, self.home.granularity, "every")):
+            self.problems.append(Problem(message=fault, place=history.at("every")))
         if not 1 <= history.last <= MAX_LAST:
-            message = f"last= is from 1 to {MAX_LAST}, not {history.last}"
+            name = "lag" if history.function is HistoryFunction.LAG else "last="
+            message = f"{name} is from 1 to {MAX_LAST}, not {history.last}"
             self.problems.append(Problem(message=message, place=history.at("last")))
         elif history.min is not None and not 1 <= history.min <= history.last:
             message = f"min= is from 1 to last={history.last}, not {history.min}"

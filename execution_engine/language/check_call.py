@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from assay.windows import Step, UnableToStep
 from execution_engine.language import templates
 from execution_engine.language.problem import Problem
 from execution_engine.language.schema import DatasetSchema
+from execution_engine.language.steps import misfit
 from execution_engine.language.tree import Metric
 from execution_engine.metrics.signature import ArgumentType, ColumnKind, Signature
 from execution_engine.metrics.spec import Literal
@@ -71,7 +71,7 @@ def _columns(call: CheckedCall) -> Iterator[Problem]:
         return
     known, wanted = call.schema.columns, call.signature.column_kind
     for index, column in enumerate(call.metric.spec.columns):
-        kind = known.get(column)
+        kind = call.schema.kind_of(column)
         if kind is None:
             message = f"{call.schema.name} has no column {column}{nearest(column, known)}"
             yield call.problem(message, f"column {index}")
@@ -154,13 +154,8 @@ def _ago(call: CheckedCall) -> Iterator[Problem]:
         return
     if call.schema is not None and not call.schema.partitioned:
         yield call.problem(f"{call.schema.name} has no partitions: there is no ago", "ago")
-    try:
-        if Step.parse(call.metric.ago).amount > 0:
-            return
-        message = "ago= needs a step of at least one unit, such as 7d"
-    except UnableToStep as error:
-        message = str(error)
-    yield call.problem(message, "ago")
+    if message := misfit(call.metric.ago, call.home.granularity, "ago"):
+        yield call.problem(message, "ago")
 
 
 RULES: tuple[Callable[[CheckedCall], Iterator[Problem]], ...] = (

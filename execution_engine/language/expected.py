@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterable
 
+MAX_NAME = 128  # characters of a name that a message repeats
+
 _OPERAND = frozenset({"NAME", "ABS", "CHOICE", "NUMBER", "LENGTH", "STRING", "LPAR", "MINUS", "_NOT"})
-_UNSAID = frozenset({"PERCENT", "_NOT"})
+_UNSAID = frozenset({"PERCENT", "_NOT", "_BY"})
 
 # The first groups win: each says the terminals that are all expected, and takes them from what is left to say.
 _PHRASES = (
@@ -20,6 +22,11 @@ _PHRASES = (
     (frozenset({"_BETWEEN"}), "'between'"),
     (frozenset({"NUMBER"}), "a number"),
     (frozenset({"COMMA"}), "','"),
+    (frozenset({"_FOR"}), "'for 95 % of groups'"),
+    (frozenset({"_OF"}), "'of groups'"),
+    (frozenset({"_GROUPS"}), "'groups'"),
+    (frozenset({"PERCENT"}), "'%'"),
+    (frozenset({"NAME"}), "a column"),
     (frozenset({"EQUAL"}), "'='"),
     (frozenset({"LPAR"}), "'('"),
     (frozenset({"RPAR"}), "')'"),
@@ -28,7 +35,7 @@ _PHRASES = (
 
 # What people write instead, as it is found at the place (the last character before it stands first), and the mending.
 _MENDINGS = (
-    (r".by\b", "grouping with 'by' is not supported yet: test one group with where="),
+    (r".by\b", "'by' comes once, after the whole assertion: row_count() > 0 by city"),
     (r"\*\*", "there is no power operator: multiply"),
     (r"<>", "write != for unequal"),
     (r".&", "write 'and'"),
@@ -58,8 +65,12 @@ def mending(source: str, position: int, expected: Iterable[str]) -> str | None:
     """How to mend the text at ``position``, where it is a mistake people are known to make."""
     terminals = set(expected)
     if terminals == {"LPAR"}:
-        name = re.search(r"(\w*)\s*$", source[:position])
-        return _mending_of_a_name(name.group(1) if name else "")
+        before = source[:position].rstrip()[-MAX_NAME:]  # a longer search for its last word would be quadratic
+        return _mending_of_a_name(re.split(r"\W", before)[-1])
+    if terminals == {"NAME"}:
+        return "name columns without quotes, such as by city, status"
+    if "_FOR" in terminals:
+        return "'by city' stands at the end, after every condition"
     if position >= len(source.rstrip()):
         return "an assertion compares, such as row_count() > 0" if "COMPARATOR" in terminals else None
     found = f"{source[position - 1] if position else ' '}{source[position:]}"

@@ -2,23 +2,40 @@
 
 import statistics
 from collections.abc import Callable, Sequence
-from math import isfinite
+from math import hypot, isfinite, sqrt
 
 from execution_engine.language.tree import History, HistoryFunction
 from execution_engine.outcome import Failure, Reason
+
+
+def deviation(values: Sequence[float]) -> float:
+    """The standard deviation of the population; exactly 0 for equal values.
+
+    Not statistics.pstdev: its fractions take 13 ms for a thousand values of all magnitudes.
+    """
+    if min(values) == max(values):
+        return 0.0
+    mean = statistics.fmean(values)
+    return hypot(*(value - mean for value in values)) / sqrt(len(values))
+
 
 # stddev is that of the population (numpy's ddof=0), as the metric of the same name is.
 FUNCTIONS: dict[HistoryFunction, Callable[[Sequence[float]], float]] = {
     HistoryFunction.MEAN: statistics.fmean,
     HistoryFunction.MEDIAN: statistics.median,
-    HistoryFunction.STDDEV: statistics.pstdev,
+    HistoryFunction.STDDEV: deviation,
     HistoryFunction.MIN: min,
     HistoryFunction.MAX: max,
+    HistoryFunction.LAST: lambda values: values[-1],
+    HistoryFunction.LAG: lambda values: values[-1],
 }
 
 
 def aggregate(history: History, values: Sequence[float | None]) -> float | Failure:
-    """The function of the past values, newest last, without the missing ones; too few are ``warming up``."""
+    """The function of the past values, newest last, without the missing ones; too few are ``warming up``.
+
+    The values of ``lag`` are the one it asks for, or none.
+    """
     known = [float(value) for value in values[-history.last :] if value is not None and isfinite(value)]
     if len(known) < max(1, history.needed):
         detail = f"{history.text} has {len(known)} of the {history.needed} past windows it needs; wait for more"

@@ -25,7 +25,8 @@ def read_number(token: str, place: Span) -> float:
 def read_duration(token: str, place: Span) -> float:
     """The seconds a token such as ``4h`` says; refuses months and years, which have no fixed length."""
     if token.endswith(("mo", "y")):
-        raise Refusal("a month or a year has no fixed length: write days, such as 30d (1mo and 1y are for ago=)", place)
+        message = "a month or a year has no fixed length: write days, such as 30d (1mo and 1y are for ago= and every=)"
+        raise Refusal(message, place)
     return float(Decimal(repr(read_number(token[:-1], place))) * _SECONDS[token[-1]])
 
 
@@ -46,7 +47,7 @@ def argument_value(node: object, place: Span) -> Literal:
             return text
         case Negative(value=Number(value=value)):
             return _whole(-value)
-    raise Refusal("a duration can be given to ago= only: write a number or a text in quotes", place)
+    raise Refusal("a duration can be given to ago= and every= only: write a number or a text in quotes", place)
 
 
 def _whole(value: float) -> float | int:

@@ -1,10 +1,25 @@
 """What an assertion needs to be measured."""
 
-from execution_engine.language.tree import History, Metric, Node, Operand
+from dataclasses import replace
+
+from execution_engine.language.tree import By, History, Metric, Node, Operand
 from execution_engine.language.walk import postorder
 
 
 def operands(tree: Node) -> tuple[Operand, ...]:
-    """The distinct operands, in the order they are written."""
-    found = (node for node in postorder(tree) if isinstance(node, Metric | History))
+    """The distinct operands, in the order they are written; those of ``by`` are measured by its columns."""
+    found = [node for node in postorder(tree) if isinstance(node, Metric | History)]
+    if isinstance(tree, By):
+        found = [grouped(operand, tree.columns) for operand in found]
     return tuple({operand.text: operand for operand in found}.values())
+
+
+def grouped(operand: Operand, columns: tuple[str, ...]) -> Operand:
+    """The operand, measured once for each group."""
+    if isinstance(operand, History):
+        return replace(operand, metric=_grouped(operand.metric, columns))
+    return _grouped(operand, columns)
+
+
+def _grouped(metric: Metric, columns: tuple[str, ...]) -> Metric:
+    return replace(metric, spec=replace(metric.spec, by=columns))

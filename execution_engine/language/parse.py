@@ -10,7 +10,7 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 from execution_engine.language.build import build
 from execution_engine.language.expected import describe, mending
 from execution_engine.language.problem import Problem, Refusal, Span
-from execution_engine.language.tree import Condition, History, Metric
+from execution_engine.language.tree import Assertion, History, Metric
 from execution_engine.language.walk import depth, postorder
 
 MAX_BYTES = 4096
@@ -18,6 +18,7 @@ MAX_TOKENS = 1024
 MAX_NODES = 256
 MAX_DEPTH = 32  # of nodes, and of parentheses
 MAX_OPERANDS = 32
+MAX_FOUND = 60  # characters of what was found that a message repeats
 _HIDDEN = ("Cc", "Cf", "Cs")  # control, format (byte order mark, right-to-left marks), half of a surrogate pair
 
 
@@ -29,7 +30,7 @@ class UnableToParse(ValueError):
         self.problem = problem
 
 
-def parse(text: str) -> Condition:
+def parse(text: str) -> Assertion:
     """The tree of an assertion; raises UnableToParse."""
     try:
         _check_text(text)
@@ -76,7 +77,8 @@ def _feed(parser: InteractiveParser) -> None:
 def _unexpected(text: str, place: Span, parser: InteractiveParser) -> Refusal:
     expected = parser.accepts()
     found = text[place.start : place.end]
-    message = f"expected {describe(expected)}, found {repr(found) if found else 'the end'}"
+    shown = found if len(found) <= MAX_FOUND else f"{found[:MAX_FOUND]}…"
+    message = f"expected {describe(expected)}, found {repr(shown) if found else 'the end'}"
     mend = mending(text, place.start, expected)
     return Refusal(f"{message}; {mend}" if mend else message, place)
 
@@ -93,7 +95,7 @@ def _check_text(text: str) -> None:
             raise Refusal(f"a hidden character U+{ord(character):04X} stands here: delete it", place)
 
 
-def _check_size(tree: Condition) -> None:
+def _check_size(tree: Assertion) -> None:
     nodes = postorder(tree)
     found = sum(isinstance(node, Metric | History) for node in nodes)
     if len(nodes) > MAX_NODES:

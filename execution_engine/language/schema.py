@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from assay.windows import Granularity
 from execution_engine.metrics.signature import ColumnKind
 
 
@@ -17,3 +18,13 @@ class DatasetSchema:
     columns: Mapping[str, ColumnKind] | None
     datacenters: tuple[str, ...] = ()
     partitioned: bool = True
+    granularity: Granularity | None = None  # of its partitions; None: not known
+
+    def kind_of(self, column: str) -> ColumnKind | None:
+        """The kind of a column, or of a field of one whose fields are not known; None where there is no such column."""
+        known = self.columns or {}
+        top, dot, _ = column.partition(".")
+        has_fields = any(name.startswith(f"{top}.") for name in known)
+        if dot and column not in known and not has_fields and known.get(top) is ColumnKind.ANY:
+            return ColumnKind.ANY
+        return known.get(column)

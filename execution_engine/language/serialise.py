@@ -6,7 +6,9 @@ from typing import Any
 from execution_engine.language.tree import (
     And,
     Arithmetic,
+    Assertion,
     Between,
+    By,
     Call,
     Comparator,
     Comparison,
@@ -25,7 +27,7 @@ from execution_engine.language.tree import (
     Percentage,
     Text,
 )
-from execution_engine.language.walk import fold
+from execution_engine.language.walk import fold, postorder
 from execution_engine.metrics.spec import MetricSpec
 
 Json = dict[str, Any]
@@ -41,7 +43,7 @@ def to_json(tree: Node) -> Json:
     return fold(tree, lambda node, below: _object(node, list(below)))
 
 
-def from_json(data: Json) -> Condition:
+def from_json(data: Json) -> Assertion:
     """The tree that ``to_json`` wrote; raises UnableToReadTree for JSON of another shape."""
     try:
         tree = _built(_flat(data))
@@ -73,8 +75,11 @@ def _parameters(node: Node) -> Json:
         case Metric():
             return _metric_json(node)
         case History():
+            every = {} if node.every is None else {"every": node.every}
             metric = _metric_json(node.metric)
-            return {"function": node.function.value, "last": node.last, "min": node.min, "metric": metric}
+            return {"function": node.function.value, "last": node.last, "min": node.min, **every, "metric": metric}
+        case By(columns=columns, percent=percent):
+            return {"columns": list(columns), "percent": percent}
     return {}
 
 
@@ -90,7 +95,13 @@ def _metric(data: Json) -> Metric:
 
 def _history(data: Json) -> History:
     function = HistoryFunction(data["function"])
-    return History(function=function, metric=_metric(data["metric"]), last=data["last"], min=data["min"])
+    metric, every = _metric(data["metric"]), data.get("every")
+    return History(function=function, metric=metric, last=data["last"], min=data["min"], every=every)
+
+
+def _by(data: Json, condition: Any) -> By:
+    percent = None if data["percent"] is None else float(data["percent"])
+    return By(condition=condition, columns=tuple(str(column) for column in data["columns"]), percent=percent)
 
 
 _MAKERS: Mapping[str, Callable[[Json, Sequence[Any]], Node]] = {
@@ -108,6 +119,7 @@ _MAKERS: Mapping[str, Callable[[Json, Sequence[Any]], Node]] = {
     "not": lambda data, below: Not(term=_only(below)),
     "and": lambda data, below: And(terms=tuple(below)),
     "or": lambda data, below: Or(terms=tuple(below)),
+    "by": lambda data, below: _by(data, _only(below)),
 }
 
 
@@ -140,7 +152,7 @@ def _flat(data: Json) -> list[Json]:
     return order[::-1]
 
 
-def _built(objects: Sequence[Json]) -> Condition:
+def _built(objects: Sequence[Json]) -> Assertion:
     made: list[Any] = []
     for data in objects:
         first = len(made) - len(data["children"])
@@ -148,6 +160,8 @@ def _built(objects: Sequence[Json]) -> Condition:
         del made[first:]
         made.append(_MAKERS[data["node"]](data["parameters"], below))
     tree = _only(made)
-    if not isinstance(tree, Condition):
+    if not isinstance(tree.condition if isinstance(tree, By) else tree, Condition):
         raise TypeError(f"{type(tree).__name__} is no condition")
-    return tree
+    if any(isinstance(node, By) for node in postorder(tree)[:-1]):
+        raise TypeError("groups stand at the root only")
+    return tree  # type: ignore[no-any-return]

@@ -7,6 +7,7 @@ from execution_engine.language.tree import (
     And,
     Arithmetic,
     Between,
+    By,
     Call,
     Comparison,
     Duration,
@@ -62,7 +63,7 @@ def _write(node: Node, below: Sequence[Piece]) -> Piece:
         case Text(value=text):
             return quoted(text), ATOM
         case Metric() | History():
-            return node.text, ATOM
+            return node.call, ATOM
         case Call(function=function):
             return f"{function}({', '.join(text for text, _ in below)})", ATOM
         case Negative():
@@ -85,6 +86,9 @@ def _write_condition(node: Node, below: Sequence[Piece]) -> Piece:
             return " and ".join(_at(piece, NOT) for piece in below), AND
         case Or():
             return " or ".join(_at(piece, AND) for piece in below), OR
+        case By(columns=columns, percent=percent):
+            share = "" if percent is None else f" for {number_text(percent)} % of groups"
+            return f"{below[0][0]} by {', '.join(columns)}{share}", OR
     raise TypeError(f"{type(node).__name__} is no node of an assertion")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 
 from execution_engine.language.problem import NOWHERE, Span
@@ -45,6 +46,11 @@ class HistoryFunction(StrEnum):
     STDDEV = "stddev"
     MIN = "min"
     MAX = "max"
+    LAST = "last"  # the newest that is known
+    LAG = "lag"  # the one so many windows before, and no other
+
+
+ONE_VALUE = frozenset({HistoryFunction.LAST, HistoryFunction.LAG})  # those that choose one value, and need no more
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,11 +100,16 @@ class Metric(Placed):
 
     @property
     def text(self) -> str:
-        """The canonical call, the key of its value; equal operands have equal texts."""
+        """The canonical call with its groups, the key of its value; equal operands have equal texts."""
+        return f"{self.call}{self.spec.grouping}"
+
+    @property
+    def call(self) -> str:
+        """The canonical call without its groups."""
         named = {"dataset": self.dataset, "datacenter": self.datacenter}
         parts = [f"{name}={quoted(value)}" for name, value in named.items() if value is not None]
         parts += [] if self.ago is None else [f"ago={self.ago}"]
-        call = self.spec.text[:-1]
+        call = self.spec.call[:-1]
         return f"{call}{'' if call.endswith('(') or not parts else ', '}{', '.join(parts)})"
 
     def at(self, part: str) -> Span:
@@ -108,27 +119,40 @@ class Metric(Placed):
 
 @dataclass(frozen=True, kw_only=True)
 class History(Placed):
-    """A function of a metric over the ``last`` partitions before this one, of which ``min`` must be known."""
+    """A function of a metric over the ``last`` partitions before this one, of which ``min`` must be known.
+
+    With ``every`` the partitions are not those right before, but this one moved back by one step, by two, ….
+    """
 
     function: HistoryFunction
     metric: Metric
     last: int
     min: int | None = None
+    every: str | None = None
     parts: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def text(self) -> str:
-        """The canonical call, the key of its values."""
+        """The canonical call with its groups, the key of its values."""
+        return f"{self.call}{self.metric.spec.grouping}"
+
+    @property
+    def call(self) -> str:
+        """The canonical call without its groups."""
+        last = self.last if self.function is HistoryFunction.LAG else f"last={self.last}"
+        every = "" if self.every is None else f", every={self.every}"
         least = "" if self.min is None else f", min={self.min}"
-        return f"{self.function}({self.metric.text}, last={self.last}{least})"
+        return f"{self.function}({self.metric.call}, {last}{every}{least})"
 
     @property
     def needed(self) -> int:
-        """How many values it needs; half of ``last``, rounded up, unless ``min`` says otherwise."""
+        """How many values it needs; half of ``last``, rounded up, unless ``min`` says otherwise; one for one value."""
+        if self.function in ONE_VALUE:
+            return 1
         return -(-self.last // 2) if self.min is None else self.min
 
     def at(self, part: str) -> Span:
-        """The place of ``last`` or ``min``; of the call if it is not known."""
+        """The place of ``last``, ``every`` or ``min``; of the call if it is not known."""
         return self.parts.get(part, self.place)
 
 
@@ -196,9 +220,29 @@ class Not(Placed):
     term: "Condition"
 
 
+@dataclass(frozen=True, kw_only=True)
+class By(Placed):
+    """A condition on every group of rows that are alike in the columns; ``percent`` of the groups must meet it."""
+
+    condition: "Condition"
+    columns: tuple[str, ...]
+    percent: float | None = None  # None: all
+    parts: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def needed(self) -> float:
+        """The share of the groups that must hold, from 0 to 1."""
+        return 1.0 if self.percent is None else float(Decimal(repr(self.percent)) / 100)
+
+    def at(self, part: str) -> Span:
+        """The place of ``column 0`` or ``percent``; of the whole if it is not known."""
+        return self.parts.get(part, self.place)
+
+
 Operand = Metric | History
 Literal = Number | Percentage | Duration | Text
 Expression = Literal | Operand | Arithmetic | Negative | Call
 Predicate = Comparison | Between
 Condition = Predicate | And | Or | Not
-Node = Expression | Condition
+Assertion = Condition | By
+Node = Expression | Assertion

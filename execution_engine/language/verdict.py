@@ -1,12 +1,15 @@
 """What evaluating an assertion gave, and how bad it is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
+from typing import Any
 
-from execution_engine.language.tree import Between, Comparison, Condition, Not, Predicate
-from execution_engine.outcome import Failure, Outcome
+from execution_engine.language.tree import Assertion, Between, By, Comparison, Not, Predicate
+from execution_engine.outcome import Failure, Outcome, Reason
+
+_WAITING = frozenset({Reason.WARMING_UP, Reason.NOT_DUE})
 
 
 class ZeroDivision(StrEnum):
@@ -19,7 +22,10 @@ class ZeroDivision(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """An evaluated assertion; ``value`` and ``bound`` are those of its only comparison, None when it has several."""
+    """An evaluated assertion; ``value`` and ``bound`` are those of its only comparison, None when it has several.
+
+    Under ``by`` they are the share of the groups that hold, and the share that must.
+    """
 
     outcome: Outcome
     sentence: str
@@ -27,9 +33,24 @@ class Verdict:
     value: float | None = None
     bound: float | None = None
     operands: Mapping[str, float | None] = field(default_factory=dict)
+    findings: Mapping[str, Any] = field(default_factory=dict)  # as JSON: the worst groups
 
 
-def only_predicate(tree: Condition) -> tuple[Predicate, bool] | None:
+def error(failure: Failure, operands: Mapping[str, float | None]) -> Verdict:
+    """The verdict on an assertion that could not be evaluated."""
+    return Verdict(outcome=Outcome.ERROR, sentence=str(failure), failure=failure, operands=operands)
+
+
+def gravest(failures: Iterable[Failure]) -> Failure:
+    """The most telling failure: one to be mended, then one that may pass, then one that only wants time."""
+    return min(failures, key=_rank)
+
+
+def _rank(failure: Failure) -> int:
+    return 2 if failure.reason in _WAITING else 1 if failure.transient else 0
+
+
+def only_predicate(tree: Assertion) -> tuple[Predicate, bool] | None:
     """The comparison that is the whole assertion, and whether it is negated; None where there are several."""
     negated = False
     while isinstance(tree, Not):
@@ -37,7 +58,7 @@ def only_predicate(tree: Condition) -> tuple[Predicate, bool] | None:
     return (tree, negated) if isinstance(tree, Comparison | Between) else None
 
 
-def excess(tree: Condition, verdict: Verdict) -> float | None:
+def excess(tree: Assertion, verdict: Verdict) -> float | None:
     """How far beyond its bound the value lies, in the value's own unit: the less, the better.
 
     Comparable between runs of one test: 0 when held, infinite for a broken division by zero, None where there is
@@ -45,7 +66,7 @@ def excess(tree: Condition, verdict: Verdict) -> float | None:
     """
     if verdict.outcome is Outcome.HELD:
         return 0.0
-    if verdict.outcome is Outcome.ERROR or only_predicate(tree) is None:
+    if verdict.outcome is Outcome.ERROR or not (isinstance(tree, By) or only_predicate(tree)):
         return None
     if verdict.value is None or verdict.bound is None:
         return inf

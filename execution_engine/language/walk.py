@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from execution_engine.language.tree import And, Arithmetic, Between, Call, Comparison, Negative, Node, Not, Or
+from execution_engine.language.tree import And, Arithmetic, Between, By, Call, Comparison, Negative, Node, Not, Or
 
 T = TypeVar("T")
+Unfolded = Sequence[tuple[Node, int]]  # every node after the nodes below it, with the number of those right below
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -23,6 +24,8 @@ def children(node: Node) -> tuple[Node, ...]:
             return (value,)
         case Not(term=term):
             return (term,)
+        case By(condition=condition):
+            return (condition,)
     return ()
 
 
@@ -40,9 +43,19 @@ def postorder(tree: Node) -> list[Node]:
 
 def fold(tree: Node, combine: Callable[[Node, Sequence[T]], T]) -> T:
     """The result of ``combine(node, results of its children)`` at the root, from the leaves up."""
+    return fold_again(unfolded(tree), combine)
+
+
+def unfolded(tree: Node) -> Unfolded:
+    """The tree as ``fold_again`` takes it, for a tree that is folded many times."""
+    return [(node, len(children(node))) for node in postorder(tree)]
+
+
+def fold_again(nodes: Unfolded, combine: Callable[[Node, Sequence[T]], T]) -> T:
+    """``fold`` of a tree that was unfolded before."""
     results: list[T] = []
-    for node in postorder(tree):
-        first = len(results) - len(children(node))
+    for node, count in nodes:
+        first = len(results) - count
         below = results[first:]
         del results[first:]
         results.append(combine(node, below))

@@ -19,13 +19,17 @@ def _written(value: Literal) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class MetricSpec:
-    """One metric call: ``quantile(fare, 0.99, where="city = 'x'")`` is columns, arguments and a filter."""
+    """One metric call: ``quantile(fare, 0.99, where="city = 'x'")`` is columns, arguments and a filter.
+
+    With ``by`` it is measured once for each group of rows that are alike in those columns.
+    """
 
     name: str
     columns: tuple[str, ...] = ()
     arguments: tuple[Literal, ...] = ()
     options: tuple[tuple[str, Literal], ...] = ()
     where: str | None = None
+    by: tuple[str, ...] = ()
 
     def option(self, name: str, default: Literal | None = None) -> Literal | None:
         """The keyword argument ``name``, or ``default``."""
@@ -34,10 +38,20 @@ class MetricSpec:
     @property
     def text(self) -> str:
         """The canonical call; equal specs have equal texts, so it serves as a key."""
+        return f"{self.call}{self.grouping}"
+
+    @property
+    def call(self) -> str:
+        """The canonical call without its groups."""
         parts = [*self.columns, *(_written(value) for value in self.arguments)]
         parts += [f"{name}={_written(value)}" for name, value in sorted(self.options)]
         parts += [] if self.where is None else [f"where={quoted(self.where)}"]
         return f"{self.name}({', '.join(parts)})"
+
+    @property
+    def grouping(self) -> str:
+        """`` by city, status``, as it stands behind a call; empty without groups."""
+        return f" by {', '.join(self.by)}" if self.by else ""
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object that ``from_json`` reads back to an equal spec."""
@@ -47,6 +61,7 @@ class MetricSpec:
             "arguments": list(self.arguments),
             "options": dict(self.options),
             "where": self.where,
+            **({"by": list(self.by)} if self.by else {}),
         }
 
     @classmethod
@@ -58,4 +73,5 @@ class MetricSpec:
             arguments=tuple(data["arguments"]),
             options=tuple(sorted(data["options"].items())),
             where=data["where"],
+            by=tuple(data.get("by", ())),
         )

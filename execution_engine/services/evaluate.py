@@ -13,13 +13,14 @@ from assay.queue import finish
 from execution_engine.language.evaluate import Value, evaluate
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
-from execution_engine.language.tree import Condition, History, Metric
+from execution_engine.language.tree import Assertion, History, Metric
 from execution_engine.language.verdict import ZeroDivision, excess
 from execution_engine.models import Ask, Measurement, Run
 from execution_engine.outcome import Failure, Reason
 from execution_engine.planning import UnableToPlan
 from execution_engine.selectors import latest_values
 from execution_engine.services.derive import failure_of
+from execution_engine.services.groups import groups_of, past_groups
 from execution_engine.services.plan import MAX_ATTEMPTS, end_as_error, planner_of
 from execution_engine.sources import Sources
 
@@ -46,11 +47,11 @@ def evaluate_run(run: Run, now: datetime, *, sources: Sources | None = None) -> 
         value=verdict.value,
         excess=_bounded(excess(tree, verdict)),
         operands=dict(verdict.operands),
-        findings=_findings(asked),
+        findings={**_findings(asked), **verdict.findings},
     )
 
 
-def _values(run: Run, tree: Condition, asked: Mapping[str, Measurement], sources: Sources) -> dict[str, Value]:
+def _values(run: Run, tree: Assertion, asked: Mapping[str, Measurement], sources: Sources) -> dict[str, Value]:
     return {
         operand.text: _past_values(run, operand, sources)
         if isinstance(operand, History)
@@ -63,6 +64,8 @@ def _value(run: Run, operand: Metric, measurement: Measurement) -> Value:
     failure = failure_of(measurement)
     if failure is not None:
         return failure
+    if operand.spec.by:
+        return groups_of(measurement)
     if operand.spec.name == "freshness" and not measurement.detail["complete"]:
         return _lateness(run, measurement)
     return measurement.value
@@ -83,13 +86,17 @@ def _freshness_sla(run: Run, measurement: Measurement) -> timedelta:
 
 
 def _past_values(run: Run, history: History, sources: Sources) -> Value:
-    """The latest value of each past window, the oldest first."""
+    """The latest value of each past window, or those of its groups, the oldest first."""
     try:
         wants = planner_of(run, None, sources).past(history)
     except UnableToPlan as refused:
         return refused.failure
+    if not wants:
+        return []
     hashes = {want.window: want.spec_hash for want in wants}
     dataset = sources.dataset(wants[0].dataset)
+    if history.metric.spec.by:
+        return past_groups(dataset.pk, wants[0].datacenter, hashes)
     return list(latest_values(dataset.pk, wants[0].datacenter, hashes).values())
 
 

@@ -12,7 +12,9 @@ from execution_engine.language.check import UnableToCheck, check
 from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.language.schema import DatasetSchema
 from execution_engine.language.serialise import to_json
-from execution_engine.metrics.registry import SIGNATURES
+from execution_engine.metrics.groupable import GROUPABLE
+from execution_engine.metrics.registry import METRICS, SIGNATURES
+from execution_engine.metrics.spec import MetricSpec
 from execution_engine.schedules import UnableToSchedule, check_line
 from execution_engine.services import first_cursor
 from test_generator.schemas import schema
@@ -43,12 +45,19 @@ def checked_tree(dataset: Dataset, assertion: str) -> dict[str, Any]:
             schema_of=_schema_of,
             signatures=SIGNATURES,
             source=assertion,
+            groupable=GROUPABLE,
+            fault_of=_fault_of,
         )
     except (UnableToParse, UnableToCheck) as error:
         raise UnableToWrite(str(error)) from None
     if obstacle := misaligned(tree, dataset):
         raise UnableToWrite(obstacle)
     return to_json(tree)
+
+
+def _fault_of(spec: MetricSpec) -> str | None:
+    problem = METRICS[spec.name].problem
+    return problem(spec) if problem else None
 
 
 def _schema_of(name: str) -> DatasetSchema | None:

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from execution_engine.language.tree import (
+    Assertion,
     Between,
+    By,
     Comparator,
     Comparison,
-    Condition,
     Duration,
     Expression,
     Number,
@@ -27,9 +28,11 @@ UPPER = (Comparator.LESS, Comparator.AT_MOST)
 LOWER = (Comparator.GREATER, Comparator.AT_LEAST)
 
 
-def bounds(tree: Condition) -> Bounds:
-    """The bounds of a single comparison; none for several joined by and, or, not."""
+def bounds(tree: Assertion) -> Bounds:
+    """The bounds of a single comparison, or of the share of groups that hold; none for several comparisons."""
     match tree:
+        case By():
+            return Bounds(low=tree.needed)
         case Between(negated=False):
             return _bounds(tree.low, tree.high)
         case Comparison():

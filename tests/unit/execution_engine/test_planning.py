@@ -7,6 +7,7 @@ from assay.windows import Granularity, Partitioning, Window
 from execution_engine.language.operands import operands
 from execution_engine.language.parse import parse
 from execution_engine.language.tree import History, Operand
+from execution_engine.metrics.spec import MetricSpec
 from execution_engine.planning import Planner, Source, UnableToPlan, Want
 from execution_engine.services.ask import flatten
 
@@ -60,7 +61,11 @@ def shown(wanted: Want) -> str:
         (
             "keys_found(id, datacenter='phx')",
             "keys_found(id) of hive.trips@sea 03-09",
-            ["bloom_filter(id) of hive.trips@phx 03-09"],
+            [
+                "key_digest(id) of hive.trips@sea 03-09",
+                "key_digest(id) of hive.trips@phx 03-09",
+                "bloom_filter(id) of hive.trips@phx 03-09",
+            ],
         ),
         (
             "sample_found('mysql.orders')",
@@ -72,6 +77,20 @@ def shown(wanted: Want) -> str:
 def test_what_an_operand_needs(text: str, expected: str, inputs: list[str]) -> None:
     found = want(text)
     assert (shown(found), [shown(part) for part in found.inputs]) == (expected, inputs)
+
+
+def test_a_filter_is_wanted_after_the_digests_of_both_sides() -> None:
+    here, there, shipped = want("keys_found(id, where=\"city = 'x'\", exact_keys=10, datacenter='phx')").inputs
+    assert shipped.inputs == (here, there)
+    assert here.spec == there.spec == MetricSpec(name="key_digest", columns=("id",), where="city = 'x'")
+    assert shipped.spec.option("exact_keys") == 10
+
+
+def test_a_side_compared_with_itself_has_one_digest() -> None:
+    assert [part.spec.name for part in want("keys_found(id, datacenter='sea')").inputs] == [
+        "key_digest",
+        "bloom_filter",
+    ]
 
 
 def test_freshness_needs_its_own_rows_and_the_rows_and_freshness_of_its_upstreams() -> None:

@@ -18,6 +18,8 @@ BOUNDS = [
     ("row_count() > 1 and row_count() < 5", Bounds()),
     ("row_count() > row_count(ago=7d)", Bounds()),
     ("row_count() != 3", Bounds()),
+    ("row_count() > 3 by city for 95 % of groups", Bounds(low=0.95)),
+    ("row_count() > 3 by city", Bounds(low=1.0)),
 ]
 
 

@@ -78,6 +78,6 @@ def _partition_key(dataset: Dataset, row: SpoiltWindow) -> str:
 
 def _text(value: Any) -> str:
     if isinstance(value, list):
-        shown = ", ".join(str(item) for item in value[:20])
+        shown = ", ".join(str(item.get("said", item) if isinstance(item, dict) else item) for item in value[:20])
         return f"{shown} … ({len(value)} in all)" if len(value) > 20 else shown
     return str(value)

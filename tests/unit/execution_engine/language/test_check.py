@@ -2,9 +2,12 @@
 
 import pytest
 
+from assay.windows import Granularity
 from execution_engine.language.check import UnableToCheck, check
 from execution_engine.language.parse import parse
+from execution_engine.language.problem import Span
 from execution_engine.language.schema import DatasetSchema
+from execution_engine.metrics.groupable import GROUPABLE
 from execution_engine.metrics.registry import SIGNATURES
 from execution_engine.metrics.signature import ColumnKind
 
@@ -16,8 +19,11 @@ TRIPS = DatasetSchema(
         "trip_id": ColumnKind.NUMERIC,
         "started_at": ColumnKind.TEMPORAL,
         "blob": ColumnKind.ANY,
+        "address": ColumnKind.ANY,
+        "address.city": ColumnKind.TEXT,
     },
     datacenters=("sea", "phx"),
+    granularity=Granularity.DAY,
 )
 RAW = DatasetSchema(name="raw.trips", columns=None, datacenters=("sea",))
 CITIES = DatasetSchema(name="dw.cities", columns={"city": ColumnKind.TEXT}, datacenters=("sea",), partitioned=False)
@@ -37,9 +43,22 @@ ACCEPTED = [
     "quantile(fare, 0.99, ago=1mo) < mean(quantile(fare, 0.99), last=1000, min=1000)",
     """query("select count(*) from t where d = '{window.start-7d:date}'") > 0""",
     r"""compliance("email rlike '^[a-z]{2,3}$'") > 0""",
+    "mean(row_count(), last=4, every=7d) > last(row_count(), last=3) and lag(row_count(), 1, every=1mo) > 0",
+    "completeness(email) >= 0.99 and quantile(fare, 0.5) > 0 by blob for 95 % of groups",
+    "distinct_count(trip_id) = row_count(dataset='dw.trips') by email, fare",
+    "abs(row_count() / mean(row_count(), last=7) - 1) < 15 % and row_count(ago=7d) > 0 by email for 100 % of groups",
+    "completeness(address.city) > 0.9 and completeness(blob.of.it) > 0 by address.city, blob.kind",
+    "referential_integrity(trip_id, 'dw.cities', to='city') = 1 and accuracy(fare, 'raw.trips', on='trip_id') > 99 %",
+    "schema_match('email string') = 1 and histogram(fare, bins=10) > 3 and ratio_of(email, 'x') < 1 %",
+    """age(started_at, "timestamp '{window.end:datetime}'") < 4h and predictability(email, fare, score='f1') > 0.5""",
 ]
 
 REFUSED = [
+    ("max_length(address.citi) > 0", "address.citi", "dw.trips has no column address.citi: did you mean address.city?"),
+    ("mean(address.city) > 0", "address.city", "mean needs a numeric column, and address.city is text: take another"),
+    ("row_count() > 0 by email.host", "email.host", "dw.trips has no column email.host"),
+    ("accuracy(fare, 'raw.tripz', on='trip_id') > 0", "'raw.tripz'", "there is no dataset 'raw.tripz'"),
+    ("age(email, 'now()') > 4h", "email", "age needs a temporal column, and email is text: take another"),
     ("row_cuont() > 1", "row_cuont()", "there is no metric row_cuont: did you mean row_count?"),
     ("completeness(emial) > 0", "emial", "dw.trips has no column emial: did you mean email?"),
     ("completeness(fare, dataset='dw.cities') > 0", "fare", "dw.cities has no column fare: take one of city"),
@@ -72,11 +91,29 @@ REFUSED = [
     ("row_count(ago=1.5d) > 0", "ago=1.5d", "'1.5d' is no step"),
     ("row_count(ago=0d) > 0", "ago=0d", "ago= needs a step of at least one unit, such as 7d"),
     ("row_count(dataset='dw.cities', ago=7d) > 0", "ago=7d", "dw.cities has no partitions: there is no ago"),
-    ("mean(row_count(ago=7d), last=7) > 0", "ago=7d", "past windows are counted by last=: leave ago= out"),
+    ("mean(row_count(ago=7d), last=7) > 0", "ago=7d", "past windows are counted from this one: leave ago= out"),
     ("mean(row_count(), last=0) > 0", "last=0", "last= is from 1 to 1000, not 0"),
     ("mean(row_count(), last=1001) > 0", "last=1001", "last= is from 1 to 1000, not 1001"),
     ("mean(row_count(), last=7, min=8) > 0", "min=8", "min= is from 1 to last=7, not 8"),
+    ("lag(row_count(), 0) > 0", "0", "lag is from 1 to 1000, not 0"),
+    ("mean(row_count(), last=4, every=0d) > 0", "every=0d", "every= needs a step of at least one unit, such as 7d"),
+    ("mean(row_count(), last=4, every=36h) > 0", "every=36h", "36h is no whole number of days, which the partitions"),
+    ("row_count(ago=36h) > 0", "ago=36h", "36h is no whole number of days, which the partitions are: take 1d or 1mo"),
     ("mean(completeness(x), last=7) > 0", "x", "dw.trips has no column x"),
+    ("row_count() > 0 by emial", "emial", "dw.trips has no column emial: did you mean email?"),
+    ("row_count() > 0 by email, fare, email", "email", "by names email twice: keep one"),
+    ("row_count() > 0 by email for 0 % of groups", "0 %", "the share of the groups is above 0 % and up to 100 %"),
+    ("row_count() > 0 by email for 101 % of groups", "101 %", "the share of the groups is above 0 % and up to 100 %"),
+    ("freshness() < 4h by email", "freshness()", "freshness cannot be measured by group; these can: row_count, comp"),
+    ("query('select 1') > 4 by email", "query('select 1')", "query cannot be measured by group"),
+    ("mean(query('select 1'), last=7) > 4 by email", "query('select 1')", "query cannot be measured by group"),
+    (
+        "row_count() = row_count(dataset='raw.trips') by email",
+        "dataset='raw.trips'",
+        "groups are those of dw.trips: leave dataset= out, or test the whole without by",
+    ),
+    ("row_count() > 1h by email", "row_count() > 1h", "a duration is compared with a number"),
+    ("1 < 2 by email", "1 < 2 by email", "it measures nothing"),
     ("compliance('d = {window.start}') > 0", "'d = {window.start}'", "{window.start} is no template"),
     (
         "row_count(where='d = {window.end+1x:date}') > 0",
@@ -89,7 +126,7 @@ REFUSED = [
 def problems(text: str, home: DatasetSchema = TRIPS) -> list[tuple[str, str]]:
     """What the check says of each problem, with the text its caret stands under."""
     try:
-        check(parse(text), home=home, schema_of=KNOWN.get, signatures=SIGNATURES, source=text)
+        check(parse(text), home=home, schema_of=KNOWN.get, signatures=SIGNATURES, source=text, groupable=GROUPABLE)
     except UnableToCheck as refused:
         places = [problem.place for problem in refused.problems]
         under = ["" if place is None else text[place.start : place.end] for place in places]
@@ -112,7 +149,7 @@ def test_an_assertion_that_cannot_be_evaluated_is_refused_at_its_place(text: str
 def test_every_problem_is_told_at_once_each_with_its_caret() -> None:
     text = "mean(email) > 2 and row_count(datacenter='xx') > 'a'"
     with pytest.raises(UnableToCheck) as refused:
-        check(parse(text), home=TRIPS, schema_of=KNOWN.get, signatures=SIGNATURES, source=text)
+        check(parse(text), home=TRIPS, schema_of=KNOWN.get, signatures=SIGNATURES, source=text, groupable=GROUPABLE)
     assert str(refused.value) == (
         "Cannot accept the assertion: mean needs a numeric column, and email is text: take another\n"
         f"  {text}\n"
@@ -141,3 +178,24 @@ def test_one_mistake_is_told_once_however_far_it_reaches() -> None:
 )
 def test_a_dataset_without_partitions_has_no_past(text: str, message: str) -> None:
     assert [found for _, found in problems(text, home=CITIES)] == [message]
+
+
+def test_groups_are_made_of_eight_columns_at_most() -> None:
+    columns = ", ".join(f"c{i}" for i in range(9))
+    assert problems(f"row_count(dataset='raw.trips') > 0 by {columns}", home=RAW) == [
+        ("c8", "by takes up to 8 columns, not 9: leave some out")
+    ]
+
+
+def test_a_fault_beyond_the_signature_is_told_under_the_call() -> None:
+    text = "quantile(fare, 2) > 0 and row_count() > 0"
+    with pytest.raises(UnableToCheck, match="q is from 0 to 1") as refused:
+        check(
+            parse(text),
+            home=TRIPS,
+            schema_of=KNOWN.get,
+            signatures=SIGNATURES,
+            source=text,
+            fault_of=lambda spec: "q is from 0 to 1" if spec.name == "quantile" else None,
+        )
+    assert [problem.place for problem in refused.value.problems] == [Span(start=0, end=17)]

@@ -43,6 +43,10 @@ def test_the_deviation_of_equal_values_is_exactly_nothing() -> None:
     assert aggregated("stddev(row_count(), last=7)", [0.1] * 7) == 0
 
 
+def test_a_deviation_near_the_largest_number_is_still_one() -> None:
+    assert aggregated("stddev(row_count(), last=7)", [1e300, -1e300] * 3) == pytest.approx(1e300)
+
+
 def test_missing_windows_are_passed_over() -> None:
     assert aggregated(PAST, [None, 10.0, None, 20.0, float("nan"), 30.0, 40.0]) == 25
 
@@ -82,3 +86,16 @@ def test_a_history_too_large_to_be_held_is_an_error() -> None:
 @pytest.mark.parametrize(("count", "outcome"), [(115, "held"), (116, "broken"), (85, "held"), (84, "broken")])
 def test_today_is_held_against_the_mean_of_seven_days(count: float, outcome: str) -> None:
     assert today(count, [90.0, 110.0, 100.0, 100.0, 95.0, 105.0, 100.0]) == outcome
+
+
+def test_the_last_known_window_is_taken_however_old_within_the_reach() -> None:
+    assert aggregated("last(row_count(), last=7)", [1.0, 5.0, None, 6.0, None, None]) == 6
+    assert aggregated("last(row_count(), last=2)", [5.0, None, 6.0, None, None]) is None
+
+
+def test_a_lag_is_one_window_and_no_other() -> None:
+    assert aggregated("lag(row_count(), 7)", [5.0]) == 5
+    for missing in ([None], [], [float("nan")]):
+        verdict = evaluate(parse("lag(row_count(), 7) > 0"), {"lag(row_count(), 7)": missing})
+        assert verdict.failure is not None
+        assert verdict.failure.reason is Reason.WARMING_UP

@@ -26,6 +26,7 @@ HOSTILE = {
     "numbers": ["1e999 < 1", "1e999999999 < 1", "9" * 100_000 + " < 1", "9" * 41 + " < 1", "0." + "1" * 39 + " < 1"],
     "literals": ["null = null", "not null", "null and false", "1 not in (2, null)", "nan < 1", "-inf < 1", "true < 2"],
     "no condition": ["0/0", "1/0", "x/null", "", "   ", "# only a comment", "'a'"],
+    "long": ["x" * 4000, "x " * 2000, "a" * 128 + " " * 3900, "1 < 2 and r" + "9" * 4000, "'" + "x" * 4000 + "'"],
     "names": [" + ".join(f"n{i}()" for i in range(2000)) + " < 1", "a" * 129 + "() > 1"],
     "hidden": [
         "\ufeffrow_count() > 0",

@@ -66,3 +66,20 @@ def test_a_wrong_template_is_refused_and_says_what_to_write(text: str) -> None:
     assert len(list(faults(f"a = '{text}'"))) == 1
     with pytest.raises(UnableToRender, match="is no template"):
         render(text, FIRST_OF_MARCH, NEW_YORK)
+
+
+@pytest.mark.parametrize(
+    ("key", "template", "text"),
+    [
+        ("20260131", "{window.start-1mo:date}", "2025-12-31"),
+        ("20260331", "{window.start-1mo:date}", "2026-02-28"),
+        ("20240331", "{window.start-1mo:date}", "2024-02-29"),
+        ("20240229", "{window.start-1y:date}", "2023-02-28"),
+        ("20240229", "{window.start-4y:key}", "20200229"),
+        ("20260309", "{window.start-1w:date}", "2026-03-02"),
+        ("20260308", "{window.end-1d:iso}", "2026-03-08T00:00:00-05:00"),
+        ("20261101", "{window.end-24h:datetime}", "2026-11-01 01:00:00"),
+    ],
+)
+def test_calendar_steps_end_in_the_last_day_of_a_shorter_month(key: str, template: str, text: str) -> None:
+    assert render(template, NEW_YORK.window(key), NEW_YORK) == text

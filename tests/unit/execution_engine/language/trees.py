@@ -3,9 +3,12 @@
 from hypothesis import strategies as st
 
 from execution_engine.language.tree import (
+    ONE_VALUE,
     And,
     Arithmetic,
+    Assertion,
     Between,
+    By,
     Call,
     Comparator,
     Comparison,
@@ -45,12 +48,17 @@ metrics = st.builds(
     datacenter=st.none() | texts,
     ago=st.sampled_from([None, "7d", "1mo", "4h"]),
 )
+every = st.none() | st.sampled_from(["1d", "7d", "1mo", "1y"])
+many = st.sampled_from([function for function in HistoryFunction if function not in ONE_VALUE])
 histories = st.builds(
     History,
-    function=st.sampled_from(HistoryFunction),
+    function=many,
     metric=metrics,
     last=st.integers(1, 1000),
     min=st.none() | st.integers(1, 1000),
+    every=every,
+) | st.builds(
+    History, function=st.sampled_from(sorted(ONE_VALUE)), metric=metrics, last=st.integers(1, 1000), every=every
 )
 leaves = st.one_of(
     st.builds(Number, value=positive),
@@ -89,4 +97,10 @@ def _joined(below: st.SearchStrategy[Condition]) -> st.SearchStrategy[Condition]
     return st.builds(And, terms=terms) | st.builds(Or, terms=terms) | st.builds(Not, term=below)
 
 
-assertions = conditions(expressions(leaves))
+def grouped(condition: st.SearchStrategy[Condition]) -> st.SearchStrategy[Assertion]:
+    """The given conditions by columns."""
+    columns = st.lists(names, min_size=1, max_size=3).map(tuple)
+    return st.builds(By, condition=condition, columns=columns, percent=st.none() | positive)
+
+
+assertions = conditions(expressions(leaves)) | grouped(conditions(expressions(leaves)))

@@ -1,0 +1,79 @@
+"""The values of a metric measured ``by`` columns, one for each group: the state that such a measurement leaves.
+
+A header line of JSON (version, columns, size, checksum), then one line of JSON with the keys column by column and the
+values. ``NaN`` and ``Infinity`` are written as Python's json writes them.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from execution_engine.outcome import Failure, Reason
+
+VERSION = 1
+MAX_GROUPS = 100_000
+MAX_BYTES = 64 * 1024 * 1024
+
+GroupKey = tuple[str | None, ...]  # one text for each column of ``by``; None: the rows where it is null
+
+
+class UnableToReadGroups(ValueError):
+    """The bytes are no groups."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupValues:
+    """A metric's value for each group; None where it is NULL."""
+
+    columns: tuple[str, ...]
+    groups: Mapping[GroupKey, float | None]
+
+    def to_bytes(self) -> bytes:
+        """The bytes that ``from_bytes`` reads back to equal groups."""
+        keys = [list(column) for column in zip(*self.groups, strict=True)] or [[] for _ in self.columns]
+        body = json.dumps({"keys": keys, "values": list(self.groups.values())}).encode()
+        header = {
+            "assay_groups": VERSION,
+            "columns": self.columns,
+            "size": len(self.groups),
+            "checksum": sha256(body).hexdigest(),
+        }
+        return json.dumps(header).encode() + b"\n" + body
+
+    @classmethod
+    def from_bytes(cls, state: bytes) -> "GroupValues":
+        """The groups that ``to_bytes`` wrote; raises UnableToReadGroups for anything else."""
+        if len(state) > MAX_BYTES:
+            raise UnableToReadGroups(f"the groups have {len(state)} bytes, more than {MAX_BYTES}: group by less")
+        first, _, body = state.partition(b"\n")
+        try:
+            header = json.loads(first)
+            if header["assay_groups"] != VERSION or header["checksum"] != sha256(body).hexdigest():
+                raise UnableToReadGroups(f"the groups are cut, damaged or not of version {VERSION}: measure them again")
+            return _read(header, json.loads(body))
+        except UnableToReadGroups:
+            raise
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise UnableToReadGroups(f"the bytes are no groups ({error!r}): measure them again") from error
+
+
+def too_many_groups(columns: Sequence[str], found: int | None = None) -> Failure:
+    """The failure of a measurement with more than ``MAX_GROUPS`` groups; ``found``: how many, where it is known."""
+    counted = "more" if found is None else f"{found:,}"
+    return Failure(
+        reason=Reason.INVALID,
+        detail=f"by {', '.join(columns)} makes {counted} groups, and {MAX_GROUPS:,} are the limit: group by fewer "
+        f"columns or coarser ones, or test fewer rows with where=",
+    )
+
+
+def _read(header: Mapping[str, Any], body: Mapping[str, Any]) -> GroupValues:
+    columns, keys, values = tuple(header["columns"]), body["keys"], body["values"]
+    groups = dict(zip(zip(*keys, strict=True), values, strict=True))
+    texts = all(part is None or isinstance(part, str) for column in keys for part in column)
+    numbers = all(value is None or isinstance(value, int | float) for value in values)
+    if not (texts and numbers and len(keys) == len(columns) and len(groups) == header["size"] <= MAX_GROUPS):
+        raise UnableToReadGroups("the groups do not fit their header: measure them again")
+    return GroupValues(columns=columns, groups=groups)
