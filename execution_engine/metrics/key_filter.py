@@ -1,170 +1,172 @@
-"""A Bloom filter of keys, in an envelope that is checked before it is believed.
+"""A filter of the keys of some columns, in an envelope that is checked before it is believed.
 
-The bits are pybloom_live's, so that it can read them. A miss is certain; a share of ``error_rate`` of the keys that
-are really missing stays hidden.
+A miss is certain; of the keys that are really missing a Bloom filter hides a share of ``error_rate``, hashes none.
 """
 
-import json
-from collections.abc import Iterable
-from dataclasses import dataclass
-from hashlib import sha256
-from io import BytesIO
-from math import ceil, exp, log
-from struct import calcsize, error, pack, unpack
-from typing import TypedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import log1p, prod
+from struct import calcsize, pack
 
-from pybloom_live import BloomFilter
+import numpy as np
 
-MAGIC = b"ASSAYBLM"
-VERSION = 1
-MAX_BYTES = 64 * 1024 * 1024
-MAX_HEADER_BYTES = 64 * 1024
-MIN_CAPACITY = 1000
-ERROR_RATES = (0.001, 0.01)  # the second where the first would not fit MAX_BYTES
-FILL_TOLERANCE = 0.05  # between the bits set and those that so many keys set on average
-_PREFIX = f"<{len(MAGIC)}sBI32s"  # magic, version, header length, sha256 of header and body
+from .key_buckets import Buckets
+from .key_filter_bits import Bits, Hashes, Mask, are_among, are_in, no_bits, places_of_hashes, set_bits, set_counts
+from .key_filter_envelope import MAX_BYTES, Facts, UnableToReadKeys, columns, integer, seal, unseal
+from .key_filter_shape import ERROR_RATES, PYBLOOM_HEADER, Format, Shape
 
-
-class UnableToReadFilter(ValueError):
-    """The bytes are no Bloom filter that can be trusted."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shape:
-    """How many keys a filter holds at which error rate; its size follows."""
-
-    capacity: int
-    error_rate: float
-
-    @property
-    def slices(self) -> int:
-        """pybloom_live's number of hashes, from its own formula."""
-        return ceil(log(1.0 / self.error_rate, 2))
-
-    @property
-    def bits_per_slice(self) -> int:
-        """pybloom_live's bits for one hash, from its own formula."""
-        return ceil((self.capacity * abs(log(self.error_rate))) / (self.slices * (log(2) ** 2)))
-
-    @property
-    def body_bytes(self) -> int:
-        """The length of what pybloom_live writes."""
-        return calcsize(BloomFilter.FILE_FMT) + ceil(self.slices * self.bits_per_slice / 8)
+KIND = "key_filter"
+Body = bytes | memoryview
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeyFilter:
-    """A Bloom filter of the keys of some columns; ``body`` is a file that pybloom_live reads."""
+    """The keys of some columns; of ``buckets`` only, where there are any."""
 
     columns: tuple[str, ...]
     shape: Shape
-    keys: int  # distinct keys inserted
-    body: bytes
+    keys: int  # distinct keys inserted: counted, or else estimated from the bits
+    rows: int  # that the keys were read from
+    counted: bool = True
+    buckets: Buckets | None = None
+    body: Body = field(repr=False)
 
-    def to_bytes(self) -> bytes:
-        """The envelope that ``from_bytes`` checks."""
-        facts = {"columns": self.columns, "capacity": self.shape.capacity, "error_rate": self.shape.error_rate}
-        header = json.dumps({**facts, "keys": self.keys}).encode()
-        digest = sha256(header + self.body).digest()
-        return pack(_PREFIX, MAGIC, VERSION, len(header), digest) + header + self.body
+    def to_bytes(self, key: bytes | None = None) -> bytes:
+        """The envelope that ``from_bytes`` checks, signed where there is a key."""
+        facts = {
+            "kind": KIND,
+            "format": self.shape.format.value,
+            "capacity": self.shape.capacity,
+            "error_rate": self.shape.error_rate,
+            "slices": self.shape.slices,
+            "bits_per_slice": self.shape.bits_per_slice,
+            "columns": list(self.columns),
+            "keys": self.keys,
+            "rows": self.rows,
+            "counted": self.counted,
+            "buckets": None if self.buckets is None else self.buckets.text,
+        }
+        return seal(facts, bytes(self.body), key)
 
     @classmethod
-    def from_bytes(cls, state: bytes) -> "KeyFilter":
-        """The filter in the envelope; UnableToReadFilter unless every claim of it was recomputed and found true."""
-        header, body = _opened(state)
+    def from_bytes(cls, state: bytes, key: bytes | None = None) -> "KeyFilter":
+        """The filter in the envelope; UnableToReadKeys unless every claim of it was recomputed and found true."""
+        facts, body = unseal(state, KIND, lambda facts: _shape(facts).body_bytes, key)
+        shape = _shape(facts)
         found = cls(
-            columns=header["columns"],
-            shape=Shape(capacity=header["capacity"], error_rate=header["error_rate"]),
-            keys=header["keys"],
+            columns=columns(facts),
+            shape=shape,
+            keys=integer(facts, "keys", 0, shape.capacity),
+            rows=integer(facts, "rows", 0, 2**62),
+            counted=facts.get("counted") is True,
+            buckets=None if facts.get("buckets") is None else Buckets.from_text(facts["buckets"]),
             body=body,
         )
-        _check_body(found)
+        _check_hashes(found) if shape.format is Format.HASHES else _check_bits(found)
         return found
 
+    @property
+    def hashes(self) -> Hashes:
+        """The sorted hashes of a filter of hashes."""
+        return np.frombuffer(self.body, dtype="<u8")
 
-def shape_for(keys: int) -> Shape | None:
-    """The shape of a filter for ``keys`` keys, or None where none of at most 64 MB serves."""
-    shapes = (Shape(capacity=max(keys, MIN_CAPACITY), error_rate=rate) for rate in ERROR_RATES)
-    return next((shape for shape in shapes if shape.body_bytes < MAX_BYTES - MAX_HEADER_BYTES), None)
+    @property
+    def bits(self) -> Bits:
+        """The bits of a Bloom filter."""
+        packed = np.frombuffer(self.body, dtype=np.uint8)[_header_bytes(self.shape) :]
+        return packed.reshape(self.shape.slices, -1)
 
+    @property
+    def error_rate(self) -> float:
+        """The share of absent keys taken for present, as the bits are set."""
+        if self.shape.format is Format.HASHES:
+            return self.keys / 2**64
+        return prod(count / self.shape.bits_per_slice for count in set_counts(self.bits))
 
-def filled(shape: Shape, keys: Iterable[str]) -> bytes:
-    """pybloom_live's file of a filter of ``keys``."""
-    made = BloomFilter(shape.capacity, shape.error_rate)
-    for key in keys:
-        made.add(key, skip_check=True)
-    return _body(made)
-
-
-def merged(shape: Shape, columns: tuple[str, ...], bodies: Iterable[bytes]) -> KeyFilter:
-    """The union of filters of one shape whose keys differ."""
-    union = BloomFilter(shape.capacity, shape.error_rate)
-    for body in bodies:
-        part = opened(body)
-        union.bitarray |= part.bitarray
-        union.count += part.count
-    return KeyFilter(columns=columns, shape=shape, keys=union.count, body=_body(union))
-
-
-def opened(body: bytes) -> BloomFilter:
-    """pybloom_live's filter in ``body``, which must come from here or from a checked envelope."""
-    found = BloomFilter.fromfile(BytesIO(body))
-    del found.bitarray[found.num_bits :]  # fromfile keeps the padding of the last byte
-    return found
+    def has(self, hashes: Hashes) -> Mask:
+        """For each key, known by its hash, whether it is in a filter that is not pybloom_live's."""
+        if self.shape.format is not Format.HASHES:
+            return are_in(self.bits, places_of_hashes(hashes))
+        return are_among(self.hashes, hashes)
 
 
-def _body(made: BloomFilter) -> bytes:
-    file = BytesIO()
-    made.tofile(file)
-    return file.getvalue()
+def filter_of_hashes(
+    shape: Shape, names: Sequence[str], hashes: Hashes, rows: int, buckets: Buckets | None = None
+) -> KeyFilter:
+    """The filter of keys known by their sorted distinct hashes."""
+    if shape.format is Format.HASHES:
+        body = hashes.astype("<u8", copy=False).tobytes()
+    else:
+        bits = no_bits(shape.slices, shape.bits_per_slice)
+        set_bits(bits, places_of_hashes(hashes))
+        body = bits.tobytes()
+    return KeyFilter(columns=tuple(names), shape=shape, keys=len(hashes), rows=rows, buckets=buckets, body=body)
 
 
-def _opened(state: bytes) -> tuple["_Header", bytes]:
-    if len(state) > MAX_BYTES:
-        raise UnableToReadFilter(f"the filter has {len(state)} bytes, more than {MAX_BYTES}")
+def filter_of_bits(
+    shape: Shape, names: Sequence[str], bits: Bits, rows: int, buckets: Buckets | None = None, keys: int | None = None
+) -> KeyFilter:
+    """The filter whose bits were set; the number of keys is estimated from them where it was not counted."""
+    number = min(estimated_keys(shape, set_counts(bits)) if keys is None else keys, shape.capacity)
+    body = bits.tobytes()
+    if shape.format is Format.PYBLOOM:
+        body = _pybloom_header(shape, number) + body
+    return KeyFilter(
+        columns=tuple(names),
+        shape=shape,
+        keys=number,
+        rows=rows,
+        counted=keys is not None,
+        buckets=buckets,
+        body=body,
+    )
+
+
+def estimated_keys(shape: Shape, counts: Sequence[int]) -> int:
+    """The number of distinct keys that set so many bits in each slice, on average."""
+    shares = [min(count, shape.bits_per_slice - 1) / shape.bits_per_slice for count in counts]
+    return round(-shape.bits_per_slice * sum(log1p(-share) for share in shares) / len(shares))
+
+
+def _shape(facts: Facts) -> Shape:
+    """The shape that the header claims; UnableToReadKeys unless its bits follow from capacity and error rate."""
     try:
-        magic, version, length, digest = unpack(_PREFIX, state[: calcsize(_PREFIX)])
-    except error as cause:
-        raise UnableToReadFilter("the filter is cut off") from cause
-    if magic != MAGIC or version != VERSION or length > MAX_HEADER_BYTES:
-        raise UnableToReadFilter(f"the bytes are no Bloom filter of version {VERSION}")
-    content = state[calcsize(_PREFIX) :]
-    if sha256(content).digest() != digest:
-        raise UnableToReadFilter("the filter is damaged: its checksum differs")
-    return _checked_header(content[:length]), content[length:]
+        format_ = Format(str(facts.get("format")))
+    except ValueError as cause:
+        raise UnableToReadKeys(f"there is no format {facts.get('format')!r:.50}") from cause
+    rates = (0.0,) if format_ is Format.HASHES else ERROR_RATES
+    rate = facts.get("error_rate")
+    if type(rate) is not float or rate not in rates:
+        raise UnableToReadKeys(f"the error rate is {rate!r:.50}, not one of {', '.join(map(str, rates))}")
+    shape = Shape(format=format_, capacity=integer(facts, "capacity", 0, 8 * MAX_BYTES), error_rate=rate)
+    integer(facts, "slices", shape.slices, shape.slices)
+    integer(facts, "bits_per_slice", shape.bits_per_slice, shape.bits_per_slice)
+    if shape.bits_per_slice % 8 or (format_ is not Format.HASHES and not shape.bits_per_slice):
+        raise UnableToReadKeys(f"a filter for {shape.capacity} keys is none of ours: its slices end within a byte")
+    return shape
 
 
-class _Header(TypedDict):
-    columns: tuple[str, ...]
-    capacity: int
-    error_rate: float
-    keys: int
+def _check_hashes(claimed: KeyFilter) -> None:
+    hashes = claimed.hashes
+    if claimed.keys != len(hashes) or not bool(np.all(hashes[1:] > hashes[:-1])):
+        raise UnableToReadKeys("the hashes are not as many as claimed, in order and each once")
 
 
-def _checked_header(raw: bytes) -> _Header:
-    try:
-        facts = json.loads(raw)
-        header = _Header(
-            columns=tuple(str(column) for column in facts["columns"]),
-            capacity=int(facts["capacity"]),
-            error_rate=float(facts["error_rate"]),
-            keys=int(facts["keys"]),
-        )
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as cause:
-        raise UnableToReadFilter(f"the header of the filter cannot be read: {cause}") from cause
-    if header["error_rate"] not in ERROR_RATES or not 0 <= header["keys"] <= header["capacity"] <= 8 * MAX_BYTES:
-        raise UnableToReadFilter(f"the header of the filter is not one of ours: {facts}")
-    return header
+def _check_bits(claimed: KeyFilter) -> None:
+    """The bits must be those that so many keys set: all ones would say yes to everything and hide every loss."""
+    shape = claimed.shape
+    if shape.format is Format.PYBLOOM and claimed.body[: _header_bytes(shape)] != _pybloom_header(shape, claimed.keys):
+        raise UnableToReadKeys("the header of pybloom_live's file differs from that of the envelope")
+    expected = 1 - (1 - 1 / shape.bits_per_slice) ** claimed.keys
+    for count in set_counts(claimed.bits):
+        fill = count / shape.bits_per_slice
+        if count > claimed.keys or (claimed.keys and not count) or abs(fill - expected) > shape.fill_tolerance:
+            raise UnableToReadKeys(f"{fill:.2%} of the bits of a slice are set, which {claimed.keys} keys do not do")
 
 
-def _check_body(claimed: KeyFilter) -> None:
-    """pybloom_live believes the header of its file, so nothing of it may differ from what the claims give."""
-    shape, body = claimed.shape, claimed.body
-    expected = (shape.error_rate, shape.slices, shape.bits_per_slice, shape.capacity, claimed.keys)
-    header = calcsize(BloomFilter.FILE_FMT)
-    if len(body) != shape.body_bytes or unpack(BloomFilter.FILE_FMT, body[:header]) != expected:
-        raise UnableToReadFilter("the filter is not as large as its capacity and error rate demand")
-    found = opened(body)
-    fill = found.bitarray.count() / found.num_bits
-    if abs(fill - (1 - exp(-claimed.keys / shape.bits_per_slice))) > FILL_TOLERANCE:
-        raise UnableToReadFilter(f"{fill:.0%} of the bits are set, which {claimed.keys} keys do not do")
+def _header_bytes(shape: Shape) -> int:
+    return calcsize(PYBLOOM_HEADER) if shape.format is Format.PYBLOOM else 0
+
+
+def _pybloom_header(shape: Shape, keys: int) -> bytes:
+    return pack(PYBLOOM_HEADER, shape.error_rate, shape.slices, shape.bits_per_slice, shape.capacity, keys)

@@ -1,13 +1,18 @@
-from io import BytesIO
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
-from pybloom_live import BloomFilter
 
-from execution_engine.engines.protocol import Measured, Table, Wanted
+from execution_engine.engines import spark_keys_build, spark_keys_probe, spark_keys_pull
+from execution_engine.engines.protocol import Measured, Part, Table, Wanted
 from execution_engine.engines.spark import SparkEngine
+from execution_engine.metrics.key_digest import KeyDigest
 from execution_engine.metrics.key_filter import KeyFilter
+from execution_engine.metrics.key_filter_pybloom import as_pybloom
 from execution_engine.metrics.keys import Key, encode
 from execution_engine.metrics.sample import Sample
 from execution_engine.metrics.spec import MetricSpec
@@ -17,6 +22,7 @@ from tests.integration.engines.trips import DAY, measure, measure_one, metric, p
 KEY = ("a", "b")
 HERE: list[Key] = [("x|y", "z"), ("x", "y|z"), (None, "z"), ("z", None), ("", ""), ("1:a", "é"), ("'\\", "\n")]
 MANY: list[Key] = [(f"k{at}", str(at % 7)) for at in range(3000)]
+FORMATS = ("hashes", "xxhash", "pybloom")
 
 
 def table_of(root: Path, keys: list[Key], files: int = 1) -> Table:
@@ -27,46 +33,138 @@ def table_of(root: Path, keys: list[Key], files: int = 1) -> Table:
     return parquet(root)
 
 
-def built(engine: SparkEngine, table: Table) -> Measured:
-    (measured,) = measure(engine, table, metric("bloom_filter", *KEY))
-    return measured
+def spec_of(name: str, format_: str | None = None, columns: tuple[str, ...] = KEY) -> MetricSpec:
+    return replace(metric(name, *columns), options=() if format_ is None else (("format", format_),))
 
 
-def probe(engine: SparkEngine, table: Table, state: bytes, spec: MetricSpec | None = None) -> Measured:
-    spec = spec or metric("keys_found", *KEY)
-    return measure_one(engine, table, Wanted(key="found", spec=spec, inputs={"bloom_filter": state}))
+def built(engine: SparkEngine, table: Table, format_: str | None = None) -> Measured:
+    return measure(engine, table, spec_of("bloom_filter", format_))[0]
 
 
-def test_a_filter_finds_every_key_that_it_was_built_of(spark_engine: SparkEngine, tmp_path: Path) -> None:
+def probe(engine: SparkEngine, table: Table, state: bytes, **given: Any) -> Measured:
+    spec = given.pop("spec", metric("keys_found", *KEY))
+    return measure_one(engine, table, Wanted(key="found", spec=spec, inputs={"bloom_filter": state}, **given))
+
+
+@pytest.fixture
+def above_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if every table had too many rows to pull."""
+    for module in (spark_keys_build, spark_keys_probe, spark_keys_pull):
+        monkeypatch.setattr(module, "PULLED_ROWS", 0)
+    for module in (spark_keys_build, spark_keys_probe):
+        monkeypatch.setattr(module, "EXACT_KEYS", 0)
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_filter_finds_every_key_that_it_was_built_of(spark_engine: SparkEngine, tmp_path: Path, format_: str) -> None:
     table = table_of(tmp_path, HERE + MANY + MANY[:50], files=3)
-    filter_ = built(spark_engine, table)
-    assert filter_.value == len(HERE + MANY)
+    filter_ = built(spark_engine, table, format_)
+    assert filter_.value == pytest.approx(len(HERE + MANY), rel=0.01 if format_ == "pybloom" else 0)
     found = probe(spark_engine, table, filter_.state or b"")
     assert (found.value, found.detail["missing"], found.detail["lost"]) == (len(HERE + MANY), 0, [])
 
 
-def test_a_filter_counts_the_distinct_keys_on_the_way(spark_engine: SparkEngine, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["key_digest", "bloom_filter"])
+def test_distinct_keys_are_counted_on_the_way(spark_engine: SparkEngine, tmp_path: Path, name: str) -> None:
     table = table_of(tmp_path, HERE + MANY + MANY[:50], files=3)
-    specs = metric("bloom_filter", *KEY), metric("distinct_count", *KEY), metric("distinct_count", "b")
-    filter_, together, other = measure(spark_engine, table, *specs)
+    specs = spec_of(name), metric("distinct_count", *KEY), metric("distinct_count", "b")
+    first, together, other = measure(spark_engine, table, *specs)
     (alone,) = measure(spark_engine, table, metric("distinct_count", *KEY))
-    assert filter_.value == together.value == alone.value == len(HERE + MANY)
+    assert first.value == together.value == alone.value == len(HERE + MANY)
     assert other.value == len({key[1] for key in HERE + MANY})
 
 
-def test_pybloom_reads_the_body(spark_engine: SparkEngine, tmp_path: Path) -> None:
-    state = built(spark_engine, table_of(tmp_path, HERE + MANY)).state or b""
-    found = BloomFilter.fromfile(BytesIO(KeyFilter.from_bytes(state).body))
-    assert all(encode(key) in found for key in HERE + MANY)
-    assert sum(f"absent {at}" in found for at in range(10_000)) < 50  # 10 expected of 0.1 %
+def test_a_filter_of_other_buckets_than_differ_is_refused(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    here, there = table_of(tmp_path / "here", HERE + MANY), table_of(tmp_path / "there", MANY)
+    digests = [measure(spark_engine, table, spec_of("key_digest"))[0].state or b"" for table in (here, there)]
+    inputs = {
+        "key_digest": digests[0],
+        "key_digest@other": digests[1],
+        "bloom_filter": built(spark_engine, there).state or b"",
+    }
+    found = measure_one(spark_engine, here, Wanted(key="found", spec=metric("keys_found", *KEY), inputs=inputs))
+    assert found.failure is not None
+    assert "buckets in which the digests differ" in found.failure.detail
 
 
-def test_lost_keys_are_counted_and_named(spark_engine: SparkEngine, tmp_path: Path) -> None:
-    state = built(spark_engine, table_of(tmp_path / "there", HERE[2:] + MANY)).state or b""
-    found = probe(spark_engine, table_of(tmp_path / "here", HERE + MANY), state)
+def test_equal_digests_need_neither_filter_nor_probe(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    table = table_of(tmp_path, HERE + MANY)
+    state = measure(spark_engine, table, spec_of("key_digest"))[0].state or b""
+    inputs = {"key_digest": state, "key_digest@other": state}
+    wanted = [Wanted(key=name, spec=metric(name, *KEY), inputs=inputs) for name in ("bloom_filter", "keys_found")]
+    report = spark_engine.scan(table, Part(keys=(DAY,)), wanted)
+    assert {each.value for each in report.measured.values()} == {len(HERE + MANY)}
+    assert report.spark_jobs == 0
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_lost_keys_are_counted_and_named(spark_engine: SparkEngine, tmp_path: Path, format_: str) -> None:
+    state = built(spark_engine, table_of(tmp_path / "there", HERE[2:] + MANY), format_).state or b""
+    found = probe(spark_engine, table_of(tmp_path / "here", HERE + MANY + HERE), state)
     assert found.value == len(HERE + MANY) - 2
     assert found.detail["missing"] == 2
     assert {tuple(key.values()) for key in found.detail["lost"]} == set(HERE[:2])
+
+
+@pytest.mark.usefixtures("above_the_cap")
+@pytest.mark.parametrize("format_", ["xxhash", "pybloom"])
+def test_above_the_cap_workers_fill_and_probe_to_the_same_end(
+    spark_engine: SparkEngine, tmp_path: Path, format_: str
+) -> None:
+    there, here = table_of(tmp_path / "there", HERE[1:] + MANY, 3), table_of(tmp_path / "here", MANY + HERE * 2, 3)
+    made = built(spark_engine, there, format_)
+    assert made.detail["counted"] is False
+    found = probe(spark_engine, here, made.state or b"")
+    assert (found.value, found.detail["missing"]) == (len(HERE + MANY) - 1, 1)
+    assert found.detail["lost"] == [{"a": "x|y", "b": "z"}]
+
+
+def test_pybloom_reads_the_body(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    state = built(spark_engine, table_of(tmp_path, HERE + MANY), "pybloom").state or b""
+    found = as_pybloom(KeyFilter.from_bytes(state))
+    assert all(encode(key) in found for key in HERE + MANY)
+    assert sum(f"absent {at}" in found for at in range(10_000)) < 50
+
+
+@pytest.mark.usefixtures("above_the_cap")
+def test_grouped_in_spark_a_digest_is_what_numpy_makes_of_it(
+    spark_engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = table_of(tmp_path, HERE + MANY + MANY[:50], files=3)
+    grouped = measure(spark_engine, table, spec_of("key_digest"))[0]
+    monkeypatch.setattr(spark_keys_pull, "PULLED_ROWS", 10**6)
+    pulled = measure(spark_engine, table, spec_of("key_digest"))[0]
+    assert KeyDigest.from_bytes(grouped.state or b"").words.tolist() == (
+        KeyDigest.from_bytes(pulled.state or b"").words.tolist()
+    )
+    assert pulled.detail["keys"] == pulled.value == len(HERE + MANY)
+    assert pulled.detail["rows"] == grouped.detail["rows"] == len(HERE + MANY) + 50
+
+
+NOON = datetime(2026, 3, 9, 12, 30, 0, 500, tzinfo=UTC)
+TWICE: list[tuple[pa.Array, pa.Array]] = [
+    (pa.array([1, -7, None], pa.int32()), pa.array([1, -7, None], pa.int64())),
+    (pa.array([1, 200], pa.int64()), pa.array([Decimal("1.00"), Decimal("200.00")], pa.decimal128(12, 2))),
+    (pa.array([10, 0, 5]), pa.array([10.0, -0.0, 5.0])),
+    (pa.array([20_000_000]), pa.array([2e7])),
+    (pa.array([Decimal(7), Decimal(70)], pa.decimal128(20, 0)), pa.array(["7", "70"])),
+    (pa.array([0.5, 1e300, float("nan")]), pa.array([0.5, 1e300, float("nan")])),
+    (pa.array([date(2026, 3, 9)]), pa.array(["2026-03-09"])),
+    (pa.array([NOON], pa.timestamp("us", "UTC")), pa.array([NOON], pa.timestamp("us", "Europe/Rome"))),
+    (pa.array([b"\xff\x00"]), pa.array([b"\xff\x00"], pa.large_binary())),
+]
+
+
+@pytest.mark.parametrize(("here", "there"), TWICE, ids=lambda array: str(array.type))
+def test_values_hash_alike_whatever_types_hold_them(
+    spark_engine: SparkEngine, tmp_path: Path, here: pa.Array, there: pa.Array
+) -> None:
+    sides = []
+    for name, values in (("here", here), ("there", there)):
+        write(tmp_path / name / f"datestr={DAY}", pa.table({"a": values}))
+        sides.append(measure(spark_engine, parquet(tmp_path / name), metric("key_digest", "a"))[0])
+    assert sides[0].failure is None
+    assert sides[0].detail["fingerprint"] == sides[1].detail["fingerprint"]
 
 
 def test_an_empty_side_is_no_error(spark_engine: SparkEngine, tmp_path: Path) -> None:
@@ -89,9 +187,19 @@ def test_a_filter_that_is_not_ours_is_refused(spark_engine: SparkEngine, tmp_pat
     assert found.failure.reason is Reason.QUERY_FAILED
 
 
+def test_with_a_key_a_filter_that_is_not_signed_by_it_is_refused(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    table = table_of(tmp_path, MANY)
+    item = Wanted(key="f", spec=metric("bloom_filter", *KEY), state_key=b"secret")
+    signed = measure_one(spark_engine, table, item).state or b""
+    assert probe(spark_engine, table, signed, state_key=b"secret").value == len(MANY)
+    refused = probe(spark_engine, table, built(spark_engine, table).state or b"", state_key=b"secret")
+    assert refused.failure is not None
+    assert "ASSAY_STATE_KEY" in refused.failure.detail
+
+
 def test_a_filter_of_other_columns_is_refused(spark_engine: SparkEngine, tmp_path: Path) -> None:
     table = table_of(tmp_path, MANY)
-    found = probe(spark_engine, table, built(spark_engine, table).state or b"", metric("keys_found", "a"))
+    found = probe(spark_engine, table, built(spark_engine, table).state or b"", spec=metric("keys_found", "a"))
     assert found.failure is not None
     assert "was given a filter of a, b" in found.failure.detail
 

@@ -1,124 +1,93 @@
-import json
 from dataclasses import replace
-from hashlib import sha256
-from struct import pack
-from typing import Any
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pybloom_live import BloomFilter
 
-from execution_engine.metrics.key_filter import (
-    MAX_BYTES,
-    KeyFilter,
-    Shape,
-    UnableToReadFilter,
-    filled,
-    merged,
-    opened,
-    shape_for,
-)
-
-SHAPE = Shape(capacity=1000, error_rate=0.001)
+from execution_engine.metrics.key_buckets import Buckets
+from execution_engine.metrics.key_filter import KeyFilter, estimated_keys, filter_of_hashes
+from execution_engine.metrics.key_filter_bits import set_counts
+from execution_engine.metrics.key_filter_envelope import MAX_BYTES
+from execution_engine.metrics.key_filter_gather import gathered, largest_shape
+from execution_engine.metrics.key_filter_pybloom import as_pybloom
+from execution_engine.metrics.key_filter_shape import Format, Shape, UnableToShape, shape_for
+from tests.unit.execution_engine.metrics.key_files import FORMATS, a_filter, hashes
 
 
-def a_filter(keys: int = 800) -> KeyFilter:
-    halves = [filled(SHAPE, (str(at) for at in range(start, keys, 2))) for start in (0, 1)]
-    return merged(SHAPE, ("id",), halves)
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_filter_is_read_back_as_it_was_written(format_: Format) -> None:
+    written = replace(a_filter(format_), buckets=Buckets((1, 7, 4095)))
+    assert KeyFilter.from_bytes(written.to_bytes()) == written
+    assert KeyFilter.from_bytes(written.to_bytes(b"secret"), b"secret") == written
 
 
-def sealed(header: dict[str, Any], body: bytes) -> bytes:
-    """An envelope with a true checksum, whatever it claims."""
-    raw = json.dumps(header).encode()
-    return pack("<8sBI32s", b"ASSAYBLM", 1, len(raw), sha256(raw + body).digest()) + raw + body
+def test_hashes_are_exact() -> None:
+    found = a_filter(Format.HASHES)
+    assert found.has(hashes(800)).all()
+    assert not found.has(hashes(100_000, seed=2)).any()
 
 
-def honest() -> dict[str, Any]:
-    return {"columns": ["id"], "capacity": 1000, "error_rate": 0.001, "keys": 800}
+@pytest.mark.parametrize("error_rate", [0.01, 0.001])
+def test_a_bloom_filter_takes_for_present_as_few_absent_keys_as_it_claims(error_rate: float) -> None:
+    found = filter_of_hashes(shape_for(200_000, exact_keys=0, error_rate=error_rate), ("id",), hashes(200_000), 200_000)
+    assert found.has(hashes(200_000)).all()
+    passed = found.has(hashes(1_000_000, seed=2)).mean()
+    assert passed <= 1.1 * error_rate
+    assert found.error_rate == pytest.approx(passed, rel=0.15)
 
 
-def test_a_filter_is_read_back_as_it_was_written() -> None:
-    assert KeyFilter.from_bytes(a_filter().to_bytes()) == a_filter()
-    assert KeyFilter.from_bytes(sealed(honest(), a_filter().body)) == a_filter()
+def test_keys_of_one_bucket_fill_every_slice_as_evenly() -> None:
+    of_one = np.unique(np.random.default_rng(1).integers(0, 2**52, 50_000, dtype=np.uint64))
+    absent = np.random.default_rng(2).integers(0, 2**52, 500_000, dtype=np.uint64)
+    found = filter_of_hashes(shape_for(50_000, exact_keys=0), ("id",), of_one, 50_000)
+    assert found.has(absent).mean() <= 1.1 * 0.01
 
 
-def test_merged_filters_hold_the_keys_of_all() -> None:
-    union = a_filter()
-    assert union.keys == 800
-    assert all(str(at) in opened(union.body) for at in range(800))
+def test_pybloom_reads_every_key_and_few_others() -> None:
+    found = as_pybloom(KeyFilter.from_bytes(a_filter(Format.PYBLOOM, 30_000).to_bytes()))
+    assert len(found) == 30_000
+    assert all(str(at) in found for at in range(30_000))
+    assert sum(f"absent {at}" in found for at in range(20_000)) <= 1.1 * 0.01 * 20_000
 
 
-@given(st.integers(1, 10**8), st.sampled_from([0.001, 0.01]))
+@given(st.integers(1, 50_000), st.sampled_from([0.001, 0.01]))
 def test_the_shape_follows_the_formulas_of_pybloom(capacity: int, error_rate: float) -> None:
-    shape = Shape(capacity=capacity, error_rate=error_rate)
-    small = BloomFilter(min(capacity, 10_000), error_rate)
-    expected = replace(shape, capacity=min(capacity, 10_000))
-    assert (expected.slices, expected.bits_per_slice) == (small.num_slices, small.bits_per_slice)
-
-
-@pytest.mark.parametrize(("keys", "error_rate"), [(0, 0.001), (30_000_000, 0.001), (50_000_000, 0.01)])
-def test_a_filter_is_as_exact_as_64_mb_allow(keys: int, error_rate: float) -> None:
-    shape = shape_for(keys)
-    assert shape is not None
-    assert shape.error_rate == error_rate
-    assert shape.body_bytes < MAX_BYTES
-
-
-def test_too_many_keys_have_no_filter() -> None:
-    assert shape_for(100_000_000) is None
+    shape, made = (
+        Shape(format=Format.PYBLOOM, capacity=capacity, error_rate=error_rate),
+        BloomFilter(capacity, error_rate),
+    )
+    assert (shape.slices, shape.bits_per_slice) == (made.num_slices, made.bits_per_slice)
 
 
 @pytest.mark.parametrize(
-    "claim",
-    [
-        {"capacity": 2**40},
-        {"capacity": 999},
-        {"capacity": -1},
-        {"capacity": "many"},
-        {"error_rate": float("nan")},
-        {"error_rate": -0.5},
-        {"error_rate": 0.01},
-        {"keys": 801},
-        {"keys": -1},
-        {"keys": 1001},
-        {"columns": 7},
-    ],
+    ("keys", "expected"),
+    [(0, Format.HASHES), (1_000_000, Format.HASHES), (1_000_001, Format.XXHASH), (55_000_000, Format.XXHASH)],
 )
-def test_a_false_claim_is_refused(claim: dict[str, Any]) -> None:
-    with pytest.raises(UnableToReadFilter):
-        KeyFilter.from_bytes(sealed(honest() | claim, a_filter().body))
+def test_few_keys_are_shipped_as_hashes_and_many_as_a_bloom_filter(keys: int, expected: Format) -> None:
+    shape = shape_for(keys)
+    assert shape.format is expected
+    assert shape.body_bytes < MAX_BYTES
+    assert shape.bits_per_slice % 8 == 0
 
 
-def test_a_filter_that_says_yes_to_everything_is_refused() -> None:
-    body = a_filter().body
-    with pytest.raises(UnableToReadFilter, match="bits are set"):
-        KeyFilter.from_bytes(sealed(honest(), body[:40] + b"\xff" * (len(body) - 40)))
+@pytest.mark.parametrize(("keys", "wanted"), [(60_000_000, None), (9_000_000, Format.HASHES)])
+def test_too_many_keys_have_no_filter(keys: int, wanted: Format | None) -> None:
+    with pytest.raises(UnableToShape):
+        shape_for(keys, wanted=wanted)
 
 
-def test_a_body_that_claims_other_slices_than_its_header_is_refused() -> None:
-    body = a_filter().body
-    hostile = pack("<dQQQQ", 0.001, 2**40, SHAPE.bits_per_slice, 1000, 800) + body[40:]
-    with pytest.raises(UnableToReadFilter, match="not as large"):
-        KeyFilter.from_bytes(sealed(honest(), hostile))
+def test_the_bits_tell_how_many_keys_set_them() -> None:
+    found = filter_of_hashes(shape_for(300_000, exact_keys=0), ("id",), hashes(200_000), 200_000)
+    assert estimated_keys(found.shape, set_counts(found.bits)) == pytest.approx(200_000, rel=0.005)
 
 
-@pytest.mark.parametrize("cut", [0, 1, 44, 45, 100, -1])
-def test_a_filter_cut_short_is_refused(cut: int) -> None:
-    with pytest.raises(UnableToReadFilter):
-        KeyFilter.from_bytes(a_filter().to_bytes()[:cut])
-
-
-@settings(max_examples=300)
-@given(st.integers(0, 2000), st.integers(1, 255))
-def test_any_changed_byte_is_noticed(at: int, change: int) -> None:
-    state = bytearray(a_filter(50).to_bytes())
-    state[at % len(state)] ^= change
-    with pytest.raises(UnableToReadFilter):
-        KeyFilter.from_bytes(bytes(state))
-
-
-@given(st.binary(max_size=200))
-def test_no_bytes_give_another_error(state: bytes) -> None:
-    with pytest.raises(UnableToReadFilter):
-        KeyFilter.from_bytes(state)
+def test_keys_that_come_in_batches_give_the_filter_of_all() -> None:
+    every = hashes(5_000)
+    few = gathered([every[:3000], every[2000:], every[:10]], ("id",))
+    many = gathered([every[:3000], every[2000:]], ("id",), held=4_000)
+    assert (few.shape.format, few.keys, few.rows) == (Format.HASHES, 5_000, 6_010)
+    assert (many.shape, many.counted) == (largest_shape(), False)
+    assert few.has(every).all()
+    assert many.has(every).all()

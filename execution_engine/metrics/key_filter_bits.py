@@ -1,0 +1,141 @@
+"""The bits of a Bloom filter, set and looked up for many keys at once.
+
+Sent to Spark's workers by value: it may import nothing but numpy.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Hashes = NDArray[np.uint64]
+Bits = NDArray[np.uint8]  # slices × bytes of a slice; bit i of a slice is bit i % 8 of byte i // 8
+Mask = NDArray[np.bool_]
+Words = NDArray[np.uint32]  # digests × words
+BLOCK = 1 << 16  # keys at a time, so that what is computed on the way stays in the processor's cache
+LOW = np.uint64(0xFFFFFFFF)
+HALF, THREE, SEVEN = np.uint64(32), np.uint64(3), np.uint64(7)
+
+
+class Places(Protocol):
+    """Where the bits of some keys are."""
+
+    def __len__(self) -> int: ...
+
+    def of(self, number: int, keys: slice, bits_per_slice: int) -> Hashes:
+        """For each of these keys its bit in the slice ``number``."""
+        ...
+
+
+@dataclass(frozen=True)
+class HashPlaces:
+    """Of keys known by one 64-bit hash: its halves a and b give place a + i·b in slice i (Kirsch, Mitzenmacher)."""
+
+    high: Hashes
+    low: Hashes
+
+    def __len__(self) -> int:
+        return len(self.high)
+
+    def of(self, number: int, keys: slice, bits_per_slice: int) -> Hashes:
+        """For each of these keys its bit in the slice ``number``: the sum's share of 2^32 is its share of the slice."""
+        place = (self.high[keys] + np.uint64(number) * self.low[keys]) & LOW
+        return (place * np.uint64(bits_per_slice)) >> HALF
+
+
+@dataclass(frozen=True)
+class DigestPlaces:
+    """Of keys known by a digest: its 32-bit words, one for each slice, as pybloom_live takes them."""
+
+    words: Words
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def of(self, number: int, keys: slice, bits_per_slice: int) -> Hashes:
+        """For each of these keys its bit in the slice ``number``."""
+        return (self.words[keys, number] % np.uint32(bits_per_slice)).astype(np.uint64)
+
+
+def places_of_hashes(hashes: Hashes) -> HashPlaces:
+    """Mixed anew (splitmix64), so that keys of one bucket, whose hashes begin alike, spread over every slice."""
+    mixed = hashes ^ (hashes >> np.uint64(30))
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return HashPlaces(high=mixed >> HALF, low=(mixed & LOW) | np.uint64(1))
+
+
+def words_of(digests: bytes | memoryview, digest_bytes: int) -> Words:
+    """The 32-bit words of digests laid end to end."""
+    return np.frombuffer(digests, dtype="<u4").reshape(-1, digest_bytes // 4)
+
+
+def no_bits(slices: int, bits_per_slice: int) -> Bits:
+    """An empty filter."""
+    return np.zeros((slices, bits_per_slice // 8), dtype=np.uint8)
+
+
+def set_bits(bits: Bits, places: Places) -> None:
+    """Add the keys, slice by slice: a byte for each bit of one slice is all the memory that it takes."""
+    bits_per_slice = bits.shape[1] * 8
+    scratch = np.empty(bits_per_slice, dtype=np.bool_)
+    for number in range(len(bits)):
+        scratch[:] = False
+        for block in _blocks(len(places)):
+            scratch[places.of(number, block, bits_per_slice).view(np.int64)] = True
+        bits[number] |= np.packbits(scratch, bitorder="little")
+
+
+def merged(parts: Iterable[Bits], slices: int, bits_per_slice: int) -> Bits:
+    """The union of the bits of filters of one shape, each as laid end to end."""
+    union = no_bits(slices, bits_per_slice)
+    for part in parts:
+        union |= part.reshape(union.shape)
+    return union
+
+
+def are_in(bits: Bits, places: Places) -> Mask:
+    """For each key whether all its bits are set."""
+    found = np.ones(len(places), dtype=np.bool_)
+    for block in _blocks(len(places)):
+        for number in range(len(bits)):
+            place = places.of(number, block, bits.shape[1] * 8)
+            byte = bits[number][(place >> THREE).view(np.int64)]
+            found[block] &= ((byte >> (place & SEVEN).astype(np.uint8)) & np.uint8(1)).view(np.bool_)
+    return found
+
+
+def are_among(known: Hashes, hashes: Hashes) -> Mask:
+    """For each hash whether it is among the known ones, which are sorted."""
+    if not len(known):
+        return np.zeros(len(hashes), dtype=np.bool_)
+    at = np.searchsorted(known, hashes).clip(max=len(known) - 1)
+    found: Mask = known[at] == hashes
+    return found
+
+
+def set_counts(bits: Bits) -> list[int]:
+    """The number of bits set in each slice."""
+    return [sum(int(np.bitwise_count(row[block]).sum()) for block in _blocks(len(row), BLOCK * 16)) for row in bits]
+
+
+def in_chunks(parts: Iterable[Any], chunk_bytes: int) -> Iterator[Any]:
+    """The arrays, laid together up to about so many bytes: setting bits costs less for many keys at once."""
+    held: list[Any] = []
+    size = 0
+    for part in parts:
+        held.append(part)
+        size += part.nbytes
+        if size >= chunk_bytes:
+            yield np.concatenate(held)
+            held, size = [], 0
+    if held:
+        yield np.concatenate(held)
+
+
+def _blocks(length: int, size: int = BLOCK) -> Iterator[slice]:
+    return (slice(start, min(start + size, length)) for start in range(0, length, size))
