@@ -137,6 +137,32 @@ class Measurement(Windowed):
         return MetricSpec.from_json(self.spec)
 
 
+class PartState(models.Model):
+    """The state of one metric over one partition, or over the union of several: what longer windows are merged of."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="part_states")
+    datacenter = models.CharField(max_length=60)
+    spec_hash = models.CharField(max_length=32)
+    key = models.CharField(max_length=100, blank=True)  # of the partition; empty: of a union
+    fingerprint = models.CharField(max_length=64)
+    prints = models.JSONField(default=dict)  # of a union: the fingerprints of its partitions, by key
+    kept_at = models.DateTimeField()
+    state = models.BinaryField(null=True, blank=True)
+    state_path = models.CharField(max_length=300, blank=True)  # in the state store, when above 64 kB
+    state_length = models.PositiveBigIntegerField(default=0)
+    state_checksum = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=("dataset", "datacenter", "spec_hash", "key", "fingerprint"), name="one_state_each"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"state {self.spec_hash} of {self.dataset_id}@{self.datacenter} {self.key or 'union'}"
+
+
 class Ask(models.Model):
     """A run asks for a measurement, as the value of one operand of its assertion."""
 

@@ -27,12 +27,7 @@ def store_state(folder: Path, state: bytes) -> StoredState:
     checksum = sha256(state).hexdigest()
     path = folder / checksum[:2] / checksum
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(state)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(file.name, path)
+        write_whole(path, state)
     return StoredState(path=f"{checksum[:2]}/{checksum}", length=len(state), checksum=checksum)
 
 
@@ -45,3 +40,13 @@ def load_state(folder: Path, stored: StoredState) -> bytes:
     if len(state) != stored.length or sha256(state).hexdigest() != stored.checksum:
         raise UnableToReadState(f"state {stored.path} is not the {stored.length} bytes that were written; remove it")
     return state
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file, whole or not at all, whoever else writes it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(file.name, path)

@@ -3,13 +3,25 @@
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2s
 from statistics import fmean
 from typing import Any
 
-from execution_engine.engines.protocol import Measured, Part, ScanReport, Table, Wanted, failed
+from execution_engine.engines.protocol import (
+    FailingRows,
+    Measured,
+    Part,
+    ScanReport,
+    Table,
+    Unit,
+    Wanted,
+    failed,
+    none_failing,
+)
+from execution_engine.metrics.group_values import GroupKey, GroupValues
 from execution_engine.metrics.sample import Sample
+from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
 Row = Mapping[str, Any]
@@ -47,6 +59,12 @@ class FakeEngine:
         measured = {item.key: Measured(failure=failure) if failure else measure(item, found) for item in wanted}
         return ScanReport(measured=measured, spark_jobs=1, seconds=0.0, fingerprint=fingerprint)
 
+    def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
+        return tuple(self.scan(unit.table, unit.part, unit.wanted) for unit in units)
+
+    def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
+        return none_failing(specs, Failure(reason=Reason.INVALID, detail="the fake engine samples no rows"))
+
     def fingerprint(self, table: Table, part: Part) -> str | None:
         if table.storage == "sql":
             return None
@@ -65,6 +83,8 @@ class FakeEngine:
 
 def measure(item: Wanted, found: Sequence[Row]) -> Measured:
     """One metric over rows, told in Python."""
+    if item.spec.by:
+        return _by_group(item, found)
     columns = item.spec.columns
     keys = {tuple(str(row.get(column)) for column in columns) for row in found}
     match item.spec.name:
@@ -81,6 +101,9 @@ def measure(item: Wanted, found: Sequence[Row]) -> Measured:
             sample = Sample.from_bytes(item.inputs["sample"])
             present = {tuple(str(row.get(column)) for column in sample.columns) for row in found}
             return Measured(value=float(len(present & set(sample.keys))))
+        case "key_digest":
+            digest = blake2s(json.dumps(sorted(keys)).encode(), digest_size=16).hexdigest()
+            return Measured(value=float(len(keys)), state=digest.encode(), detail={"fingerprint": digest})
         case "bloom_filter":
             return Measured(value=float(len(keys)), state=json.dumps(sorted(keys)).encode())
         case "keys_found":
@@ -88,3 +111,12 @@ def measure(item: Wanted, found: Sequence[Row]) -> Measured:
             lost = sorted(keys - shipped)
             return Measured(value=float(len(keys & shipped)), detail={"missing": len(lost), "lost": lost[:20]})
     return failed(Reason.INVALID, f"the fake engine has no {item.spec.text}")
+
+
+def _by_group(item: Wanted, found: Sequence[Row]) -> Measured:
+    parts: dict[GroupKey, list[Row]] = defaultdict(list)
+    for row in found:
+        parts[tuple(None if row.get(name) is None else str(row[name]) for name in item.spec.by)].append(row)
+    plain = replace(item, spec=replace(item.spec, by=()))
+    values = GroupValues(columns=item.spec.by, groups={key: measure(plain, part).value for key, part in parts.items()})
+    return Measured(value=float(len(parts)), state=values.to_bytes())

@@ -17,7 +17,7 @@ def check_spec(spec: MetricSpec, columns: Mapping[str, bool], table: str, *, eng
         return Failure(reason=Reason.INVALID, detail=f"there is no metric {spec.name}; there are {', '.join(METRICS)}")
     if engine == "sql" and not definition.portable:
         return Failure(reason=Reason.INVALID, detail=f"{spec.name} is measured in the lake only; {table} is outside")
-    unknown = check_columns(spec.columns, tuple(columns), table)
+    unknown = check_columns((*spec.columns, *spec.by), tuple(columns), table)
     return (
         unknown
         or _check_arguments(spec)
@@ -31,28 +31,30 @@ def _check_arguments(spec: MetricSpec) -> Failure | None:
     most = signature.max_columns if signature.max_columns is not None else len(spec.columns)
     if not signature.min_columns <= len(spec.columns) <= most or len(spec.arguments) != len(signature.arguments):
         return Failure(reason=Reason.INVALID, detail=f"{spec.text} has too many or too few columns or arguments")
-    if spec.name == "quantile" and not _is_share(spec.arguments[0]):
-        return Failure(reason=Reason.INVALID, detail=f"{spec.text}: the quantile must lie between 0 and 1")
-    return None
-
-
-def _is_share(value: object) -> bool:
-    return isinstance(value, int | float) and 0 <= value <= 1
+    problem = METRICS[spec.name].problem
+    said = problem(spec) if problem else None
+    return None if said is None else Failure(reason=Reason.INVALID, detail=f"{spec.text}: {said}")
 
 
 def _check_kind(spec: MetricSpec, columns: Mapping[str, bool], table: str) -> Failure | None:
+    is_numeric = METRICS[spec.name].signature.column_kind is ColumnKind.NUMERIC
+    return numeric_problem(spec, columns, table) if is_numeric else None
+
+
+def numeric_problem(spec: MetricSpec, columns: Mapping[str, bool], table: str) -> Failure | None:
+    """The failure of a metric of numbers whose column holds none, or None."""
     numeric = {name.lower() for name, is_numeric in columns.items() if is_numeric}
-    if METRICS[spec.name].signature.column_kind is not ColumnKind.NUMERIC or spec.columns[0].lower() in numeric:
+    other = next((name for name in spec.columns if name.lower() not in numeric), None)
+    if other is None:
         return None
-    return Failure(
-        reason=Reason.INVALID, detail=f"{spec.text} needs a number, which {spec.columns[0]} of {table} is not"
-    )
+    return Failure(reason=Reason.INVALID, detail=f"{spec.text} needs a number, which {other} of {table} is not")
 
 
 def _check_conditions(spec: MetricSpec, columns: tuple[str, ...], table: str) -> Failure | None:
-    takes_condition = spec.name != "query" and ArgumentType.SQL in METRICS[spec.name].signature.arguments
-    texts = [*([str(spec.arguments[0])] if takes_condition else []), *([spec.where] if spec.where else [])]
+    arguments = zip(METRICS[spec.name].signature.arguments, spec.arguments, strict=True)
+    conditions = [str(value) for kind, value in arguments if kind is ArgumentType.SQL and spec.name != "query"]
     try:
+        texts = [*conditions, *([spec.where] if spec.where else [])]
         named = [name for text in texts for name in columns_of(read_condition(text))]
     except UnableToReadCondition as error:
         return error.failure

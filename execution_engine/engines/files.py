@@ -1,5 +1,6 @@
 """The parquet files of a part, found by pyarrow without reading data and without Spark."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -95,6 +96,14 @@ def list_part(table: Table, part: Part) -> Listing:
         raise _unreadable(f"{table.name}: {table.location} cannot be listed: {error}") from error
 
 
+def read_fingerprint(table: Table, part: Part) -> str | None:
+    """Of the files of a part; None for catalog tables and what is unreadable."""
+    try:
+        return list_part(table, part).fingerprint if table.storage == "parquet" else None
+    except UnableToListFiles:
+        return None
+
+
 def list_partitions(table: Table) -> tuple[str, ...] | None:
     """The keys in the names of the folders; None where the first level of folders names no partition."""
     root = open_root(table.location)
@@ -105,6 +114,20 @@ def list_partitions(table: Table) -> tuple[str, ...] | None:
         return None
     keys = {unquote(name[len(start) :]) for name in names if name.startswith(start)} - {HIVE_NULL}
     return tuple(sorted(keys)) or None
+
+
+def partition_prints(table: Table, part: Part) -> dict[str, str] | None:
+    """The fingerprint of each partition of the part, by key; None where files lie outside the partitions' folders."""
+    if table.storage != "parquet" or table.partition_column is None:
+        return None
+    listing = list_part(table, part)
+    start, files = f"{table.partition_column}=", defaultdict(list)
+    for file in listing.files:
+        folder, _, inside = file.path[len(listing.root.path) + 1 :].partition("/")
+        if listing.filtered or not inside or not folder.startswith(start) or folder == start + HIVE_NULL:
+            return None
+        files[unquote(folder[len(start) :])].append(file)
+    return {key: Listing(root=listing.root, files=tuple(some)).fingerprint for key, some in sorted(files.items())}
 
 
 def newest_file(table: Table) -> FileInfo | None:

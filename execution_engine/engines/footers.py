@@ -1,7 +1,5 @@
 """The columns of a parquet file from its footer, as types of Spark's; given a schema, Spark opens it without a job."""
 
-from collections.abc import Sequence
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types
@@ -44,27 +42,12 @@ def read_columns(root: Root, file: FileInfo) -> dict[str, str]:
             int96 = {path for path, column in physical.items() if column.physical_type == "INT96"}
             types_ = {field.name: _spark_type(field.type, field.name in int96) for field in parquet.schema_arrow}
     except (pa.ArrowException, OSError) as error:
-        raise _unreadable(root, file, error) from error
+        raise unreadable(root, file, error) from error
     return {name: type_ for name, type_ in types_.items() if type_ is not None}
 
 
-def count_rows(root: Root, files: Sequence[FileInfo]) -> int | None:
-    """How many rows the files hold, without reading them; None where that would take longer than asking Spark."""
-    if len(files) > MOST_FOOTERS:
-        return None
-    return sum(_row_count(root, file) for file in files)
-
-
-def _row_count(root: Root, file: FileInfo) -> int:
-    try:
-        with pq.ParquetFile(root.filesystem.open_input_file(file.path)) as parquet:
-            rows: int = parquet.metadata.num_rows
-    except (pa.ArrowException, OSError) as error:
-        raise _unreadable(root, file, error) from error
-    return rows
-
-
-def _unreadable(root: Root, file: FileInfo, error: Exception) -> UnableToListFiles:
+def unreadable(root: Root, file: FileInfo, error: Exception) -> UnableToListFiles:
+    """What to raise where a file is no parquet file."""
     detail = f"{root.url(file.path)} is no readable parquet file: {error}; write it again"
     return UnableToListFiles(Failure(reason=Reason.UNREADABLE, detail=detail))
 

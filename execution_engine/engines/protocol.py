@@ -42,6 +42,8 @@ class Wanted:
     spec: MetricSpec
     inputs: Mapping[str, bytes] = field(default_factory=dict)  # states it builds on, by the metric that left them
     tables: Mapping[str, Table] = field(default_factory=dict)  # what a query may read, by the name it uses
+    keep_state: bool = False  # whether the state that merges with those of other parts is wanted too
+    state_key: bytes | None = field(default=None, repr=False)  # signs and checks the states that travel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +66,32 @@ class ScanReport:
     fingerprint: str | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """One scan of several that may share their Spark jobs."""
+
+    table: Table
+    part: Part
+    wanted: tuple[Wanted, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailingRow:
+    """One row: its values as texts, and the texts of the metrics that it breaks."""
+
+    values: tuple[str | None, ...]
+    breaks: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailingRows:
+    """A sample of the rows that break metrics; ``failures`` says, by their texts, why some metrics have none."""
+
+    columns: tuple[str, ...] = ()
+    rows: tuple[FailingRow, ...] = ()
+    failures: Mapping[str, Failure] = field(default_factory=dict)
+
+
 class Engine(Protocol):
     """Reads one kind of storage."""
 
@@ -71,6 +99,14 @@ class Engine(Protocol):
 
     def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
         """Every measurement wanted; what cannot be measured is a Failure beside those that can."""
+        ...
+
+    def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
+        """The reports of several scans, in their order; those of one shape share their Spark jobs."""
+        ...
+
+    def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
+        """Up to ``limit`` rows, 1,000 at most, that break the metrics; why there are none is data too."""
         ...
 
     def fingerprint(self, table: Table, part: Part) -> str | None:
@@ -84,6 +120,11 @@ class Engine(Protocol):
     def close(self) -> None:
         """Frees what the engine holds."""
         ...
+
+
+def none_failing(specs: Sequence[MetricSpec], failure: Failure) -> FailingRows:
+    """No rows can be told, for one reason."""
+    return FailingRows(failures={spec.text: failure for spec in specs})
 
 
 def failed(reason: Reason, detail: str) -> Measured:

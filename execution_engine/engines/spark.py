@@ -7,11 +7,14 @@ from time import monotonic
 
 from pyspark.sql import SparkSession
 
+from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
 from .files import UnableToListFiles, list_part, list_partitions
 from .java import UnableToFindJava, use_java
-from .protocol import WHOLE, Measured, Part, ScanReport, Table, Wanted
+from .protocol import WHOLE, FailingRows, Measured, Part, ScanReport, Table, Unit, Wanted, none_failing
+from .spark_batch import scan_shared
+from .spark_failing import failing_rows
 from .spark_failures import SPARK_ERRORS, failure_of
 from .spark_jobs import counting_jobs
 from .spark_scan import measure
@@ -50,6 +53,22 @@ class SparkEngine:
         if Reason.UNREADABLE in reasons and self.fingerprint(table, part) not in (None, report.fingerprint):
             return self._scan(table, part, wanted, started)  # a file was replaced under the reader
         return report
+
+    def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
+        """The reports of several scans, in their order; small ones of one shape share a Spark job."""
+        shared = scan_shared(self, units)
+        return tuple(shared.get(at) or self.scan(unit.table, unit.part, unit.wanted) for at, unit in enumerate(units))
+
+    def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
+        """Up to ``limit`` rows that break row-wise metrics or whose key is repeated."""
+        try:
+            return failing_rows(open_source(self.session, table, part), specs, limit)
+        except UnableToListFiles as error:
+            return none_failing(specs, error.failure)
+        except UnableToFindJava as error:
+            return none_failing(specs, Failure(reason=Reason.ENGINE_UNREACHABLE, detail=str(error)))
+        except SPARK_ERRORS as error:
+            return none_failing(specs, failure_of(error, table.name))
 
     def fingerprint(self, table: Table, part: Part) -> str | None:
         """Of the paths, sizes and modification times of the files; None for catalog tables and what is unreadable."""

@@ -1,20 +1,51 @@
 """A part of a table as a DataFrame, opened without starting a Spark job."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from pyspark.sql import DataFrame, SparkSession
 
+from execution_engine.metrics.expressions import Expressions
 from execution_engine.outcome import Failure, Reason
 
 from .files import Listing, UnableToListFiles, list_part, newest_file, open_root
-from .footers import NANOSECONDS, count_rows, read_columns
+from .footer_statistics import FooterStatistics, footer_statistics
+from .footers import NANOSECONDS, read_columns
+from .nested import with_fields
 from .protocol import Part, Table
-from .spark_sql import is_in, quote
+from .spark_sql import expressions, is_in, quote
 
 SMALL_BYTES = 32 * 1024 * 1024  # read by one task: two stages cost more than they save
 NUMERIC = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    """Whole parquet files, and what Spark must know to open them."""
+
+    urls: tuple[str, ...]
+    stored: tuple[tuple[str, str], ...]  # name and type, in the files or in the names of their folders
+    base: str | None  # the folder below which folders' names are columns; None where there are none
+
+    @property
+    def kind(self) -> object:
+        """Files of one kind can be opened together."""
+        return self.stored, self.base
+
+    def open(self, session: SparkSession, urls: Sequence[str]) -> DataFrame:
+        """The rows of files of this kind; not of their folders, to which more may have been added since."""
+        schema = ", ".join(f"{quote(name)} {'bigint' if t == NANOSECONDS else t}" for name, t in self.stored)
+        reader = session.read.schema(schema)
+        if self.base is not None:
+            reader = reader.option("basePath", self.base)
+        frame = reader.parquet(*(_without_glob(url) for url in urls))
+        nanoseconds = [name for name, type_ in self.stored if type_ == NANOSECONDS]
+        if not nanoseconds:
+            return frame
+        return frame.selectExpr(
+            *(_as_timestamp(name) if name in nanoseconds else quote(name) for name, _ in self.stored)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,15 +54,26 @@ class Source:
 
     name: str
     open: Callable[[], DataFrame]
-    columns: Mapping[str, str]  # name → Spark's type
+    columns: Mapping[str, str]  # name → Spark's type, fields of structs as a.b
     small: bool
     fingerprint: str | None
-    rows: int | None = None  # where the files' footers tell
+    footers: FooterStatistics | None = None
+    files: Files | None = None  # where it is whole files
 
     @cached_property
     def frame(self) -> DataFrame:
         """The rows, opened when first asked for: what the footers tell needs none."""
         return self.open()
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, where the files' footers tell."""
+        return self.footers.rows if self.footers else None
+
+    @cached_property
+    def write(self) -> Expressions:
+        """Writes SQL over a row."""
+        return expressions(self.columns)
 
     @property
     def numeric(self) -> dict[str, bool]:
@@ -51,7 +93,7 @@ def _open_catalog_table(session: SparkSession, table: Table, part: Part) -> Sour
     columns = dict(frame.dtypes)
     if part.keys is not None:
         frame = frame.where(_part_condition(table, columns, part.keys))
-    return Source(name=table.name, open=lambda: frame, columns=columns, small=False, fingerprint=None)
+    return Source(name=table.name, open=lambda: frame, columns=with_fields(columns), small=False, fingerprint=None)
 
 
 def _open_files(session: SparkSession, table: Table, part: Part, listing: Listing) -> Source:
@@ -62,9 +104,11 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
     keys = part.keys if listing.filtered else None
     condition = _part_condition(table, stored, keys) if keys is not None else None
     small = listing.size < SMALL_BYTES
+    base = listing.root.url(listing.root.path) if listing.folder_columns else None
+    files = Files(urls=tuple(listing.urls), stored=tuple(stored.items()), base=base)
 
     def open_() -> DataFrame:
-        frame = _reader(session, listing, stored)
+        frame = files.open(session, files.urls)
         if condition is not None:
             frame = frame.where(condition)
         return frame.coalesce(1) if small else frame
@@ -75,33 +119,28 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
         columns=_shown(stored),
         small=small,
         fingerprint=listing.fingerprint,
-        rows=None if listing.filtered else count_rows(listing.root, listing.files),
+        footers=None if listing.filtered else footer_statistics(listing.root, listing.files),
+        files=None if listing.filtered else files,
     )
-
-
-def _reader(session: SparkSession, listing: Listing, stored: Mapping[str, str]) -> DataFrame:
-    """Named files, not folders: what is appended after the listing belongs to the next fingerprint."""
-    schema = ", ".join(f"{quote(name)} {'bigint' if t == NANOSECONDS else t}" for name, t in stored.items())
-    reader = session.read.schema(schema).option("basePath", listing.root.url(listing.root.path))
-    frame = reader.parquet(*(_without_glob(url) for url in listing.urls))
-    nanoseconds = [name for name, type_ in stored.items() if type_ == NANOSECONDS]
-    if not nanoseconds:
-        return frame
-    return frame.selectExpr(*(_as_timestamp(name) if name in nanoseconds else quote(name) for name in stored))
 
 
 def _open_nothing(session: SparkSession, table: Table, listing: Listing) -> Source:
     """No rows, under the columns that a sibling partition has, else under the declared ones."""
     sibling = newest_file(table)
     stored = read_columns(open_root(table.location), sibling) if sibling else dict(table.columns)
-    columns = _shown(stored | ({table.partition_column: "string"} if table.partition_column else {}))
+    top = stored | ({table.partition_column: "string"} if table.partition_column else {})
+    top = {name: "timestamp" if type_ == NANOSECONDS else type_ for name, type_ in top.items()}
+    columns = with_fields(top)
 
     def open_() -> DataFrame:
-        nulls = [f"cast(null as {type_}) as {quote(name)}" for name, type_ in columns.items()]
+        nulls = [f"cast(null as {type_}) as {quote(name)}" for name, type_ in top.items()]
         nothing = session.range(0, 0, 1, 1)
         return nothing.selectExpr(*nulls) if nulls else nothing
 
-    return Source(name=table.name, open=open_, columns=columns, small=True, fingerprint=listing.fingerprint, rows=0)
+    nothing_told = FooterStatistics(rows=0, columns={})
+    return Source(
+        name=table.name, open=open_, columns=columns, small=True, fingerprint=listing.fingerprint, footers=nothing_told
+    )
 
 
 def _part_condition(table: Table, columns: Mapping[str, str], keys: tuple[str, ...]) -> str:
@@ -117,7 +156,7 @@ def _part_condition(table: Table, columns: Mapping[str, str], keys: tuple[str, .
 
 
 def _shown(stored: Mapping[str, str]) -> dict[str, str]:
-    return {name: "timestamp" if type_ == NANOSECONDS else type_ for name, type_ in stored.items()}
+    return with_fields({name: "timestamp" if type_ == NANOSECONDS else type_ for name, type_ in stored.items()})
 
 
 def _as_timestamp(name: str) -> str:

@@ -10,9 +10,10 @@ from sqlalchemy.engine import Engine as Database
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
-from .protocol import WHOLE, Measured, Part, ScanReport, Table, Wanted
+from .protocol import WHOLE, FailingRows, Measured, Part, ScanReport, Table, Unit, Wanted, none_failing
 from .sql_failures import failure_of
 from .sql_measure import measure
 from .sql_source import SqlSource, open_source, partition_keys
@@ -48,6 +49,15 @@ class SqlEngine:
             failure = failure_of(error, table.name, make_url(table.location))
             measured = {item.key: Measured(failure=failure) for item in wanted}
         return ScanReport(measured=measured, spark_jobs=0, seconds=monotonic() - started, fingerprint=None)
+
+    def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
+        """The reports of several scans, one after the other."""
+        return tuple(self.scan(unit.table, unit.part, unit.wanted) for unit in units)
+
+    def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
+        """None: rows are sampled in the lake only."""
+        detail = f"{table.name} lies outside the lake; rows are sampled in the lake only"
+        return none_failing(specs, Failure(reason=Reason.INVALID, detail=detail))
 
     def fingerprint(self, table: Table, part: Part) -> str | None:
         """None: a database does not say whether its rows have changed."""

@@ -1,6 +1,7 @@
 """The metrics in portable SQL: aggregates in one select, distinct counts and samples in one each."""
 
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 
 from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
@@ -9,14 +10,16 @@ from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.keys import as_text
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.sample import DEFAULT_SIZE, MAX_SIZE, Sample, bottom_keys
-from execution_engine.outcome import Reason
+from execution_engine.metrics.statistics import Value
+from execution_engine.outcome import Failure, Reason
 
+from .assembly import measured_of, plan
 from .checks import check_spec
 from .derived import measure_derived
+from .gathering import Asked
 from .protocol import Measured, Wanted
 from .sql_failures import failure_of
 from .sql_source import SqlSource
-from .values import measured_number
 
 ROWS_AT_A_TIME = 10_000
 
@@ -32,25 +35,30 @@ def measure(source: SqlSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
 
 
 def _measure_aggregates(source: SqlSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
-    """The values of one select; if it fails, of its halves, so that one bad metric does not take others along."""
-    if not wanted:
+    planned = plan(wanted, source.write)
+    gathered = _gather(source, planned.asked)
+    return {item.key: measured_of(item, planned, gathered, {}) for item in wanted}
+
+
+def _gather(source: SqlSource, asked: Sequence[Asked]) -> dict[Asked, Value | Failure]:
+    """The statistics of one select; if it fails, of its halves, so that a bad one does not take others along."""
+    if not asked:
         return {}
     try:
-        row = source.connection.execute(source.select([_sql(source, item) for item in wanted])).one()
+        row = source.connection.execute(source.select([_sql(one) for one in asked])).one()
     except SQLAlchemyError as error:
         failure = failure_of(error, source.name, source.connection.engine.url)
-        if len(wanted) == 1 or failure.reason is Reason.ENGINE_UNREACHABLE:
-            return {item.key: Measured(failure=failure) for item in wanted}
-        middle = len(wanted) // 2
-        return _measure_aggregates(source, wanted[:middle]) | _measure_aggregates(source, wanted[middle:])
-    return {item.key: measured_number(value, item.spec.text) for item, value in zip(wanted, row, strict=True)}
+        if len(asked) == 1 or failure.reason is Reason.ENGINE_UNREACHABLE:
+            return dict.fromkeys(asked, failure)
+        middle = len(asked) // 2
+        return _gather(source, asked[:middle]) | _gather(source, asked[middle:])
+    return {one: float(value) if isinstance(value, Decimal) else value for one, value in zip(asked, row, strict=True)}
 
 
-def _sql(source: SqlSource, item: Wanted) -> str:
-    sql = METRICS[item.spec.name].sql
-    if sql is None:
-        raise TypeError(f"{item.spec.name} is no aggregate")
-    return sql(item.spec, source.expressions(item.spec.where))
+def _sql(one: Asked) -> str:
+    """Counts, sums and extremes are the same in every dialect."""
+    of = one.statistic.of[0]
+    return f"{one.statistic.gather.value}({of if one.where is None else f'case when {one.where} then {of} end'})"
 
 
 def _isolated(source: SqlSource, item: Wanted) -> Measured:

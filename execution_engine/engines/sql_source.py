@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-import sqlglot
 from sqlalchemy import ColumnElement, Connection, Select, column, inspect, literal_column, select, table
+from sqlalchemy import literal as sql_literal
 from sqlalchemy.types import TypeEngine
 
-from execution_engine.metrics.definition import Expressions
+from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.keys import as_text
 
+from .conditions import read_condition
 from .protocol import Part, Table
 
 _SQLGLOT = {"mariadb": "mysql", "postgresql": "postgres", "mssql": "tsql"}  # others have the same name
@@ -32,14 +33,19 @@ class SqlSource:
         """Writes a name as an identifier of the dialect."""
         return self.connection.dialect.identifier_preparer.quote_identifier
 
-    def translate(self, condition: str) -> str:
+    @property
+    def write(self) -> Expressions:
+        """Writes SQL over a row."""
+        return Expressions(quote=self.quote, translate=self._translate, text=self._text)
+
+    def _translate(self, condition: str) -> str:
         """A Spark SQL condition in the dialect of the database."""
         name = self.connection.dialect.name
-        return sqlglot.transpile(condition, read="spark", write=_SQLGLOT.get(name, name), comments=False)[0]
+        return read_condition(condition).into(_SQLGLOT.get(name, name))
 
-    def expressions(self, where: str | None) -> Expressions:
-        """Writes a metric's SQL over the rows that meet ``where``."""
-        return Expressions(quote=self.quote, translate=self.translate, where=where)
+    def _text(self, text: str) -> str:
+        compiled = sql_literal(text).compile(dialect=self.connection.dialect, compile_kwargs={"literal_binds": True})
+        return str(compiled)
 
     def select(self, expressions: Sequence[str], where: str | None = None) -> Select[Any]:
         """The expressions m0, m1 … over the rows of the part that meet ``where``; values are bound, never pasted."""
@@ -47,7 +53,7 @@ class SqlSource:
         rows = select(*asked).select_from(table(self.table.options["table"], schema=self.table.options.get("schema")))
         if self.keys is not None and self.table.partition_column is not None:
             rows = rows.where(column(self.table.partition_column).in_(self.keys))
-        return rows if where is None else rows.where(literal_column(self.expressions(None).condition(where)))
+        return rows if where is None else rows.where(literal_column(self.write.condition(where)))
 
 
 def open_source(connection: Connection, table: Table, part: Part) -> SqlSource:

@@ -1,14 +1,24 @@
 """``completeness(column)``: rows whose value is not null / rows. Deequ: Completeness."""
 
-from .definition import Expressions, Kind, MetricDefinition
+from .definition import Kind, MetricDefinition
+from .expressions import Expressions
+from .shares import share
 from .signature import Signature
 from .spec import MetricSpec
+from .statistics import ROWS, Gather, Statistic
 
 
-def _sql(spec: MetricSpec, write: Expressions) -> str:
-    return write.share(write.column(spec.columns[0]))
+def _statistics(spec: MetricSpec, write: Expressions) -> dict[str, Statistic]:
+    column = spec.columns[0]
+    return {"met": Statistic(gather=Gather.COUNT, of=(write.column(column),), column=column), "rows": ROWS}
 
 
 COMPLETENESS = MetricDefinition(
-    signature=Signature(name="completeness", min_columns=1, max_columns=1), kind=Kind.AGGREGATE, sql=_sql
+    signature=Signature(name="completeness", min_columns=1, max_columns=1),
+    kind=Kind.AGGREGATE,
+    formula="|{d ∈ D : d(column) ≠ null}| / N",
+    source="Schelter et al. 2018, Table 2: Completeness",
+    statistics=_statistics,
+    value=share,
+    breaks=lambda spec, write: f"{write.column(spec.columns[0])} is null",
 )

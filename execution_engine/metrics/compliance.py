@@ -1,15 +1,11 @@
 """``compliance("condition")``: rows that meet the condition / rows; a NULL condition is not met. Deequ: Compliance."""
 
-from .definition import Expressions, Kind, MetricDefinition
+from .shares import share_of_rows
 from .signature import ArgumentType, Signature
-from .spec import MetricSpec
 
-
-def _sql(spec: MetricSpec, write: Expressions) -> str:
-    met = f"case when {write.condition(str(spec.arguments[0]))} then 1 end"
-    return write.share(write.only(met))
-
-
-COMPLIANCE = MetricDefinition(
-    signature=Signature(name="compliance", arguments=(ArgumentType.SQL,)), kind=Kind.AGGREGATE, sql=_sql
+COMPLIANCE = share_of_rows(
+    Signature(name="compliance", arguments=(ArgumentType.SQL,)),
+    met=lambda spec, write: write.condition(str(spec.arguments[0])),
+    formula="|{d ∈ D : p(d)}| / N",
+    source="Schelter et al. 2018, Table 2: Compliance",
 )

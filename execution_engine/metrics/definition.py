@@ -1,67 +1,59 @@
-"""How a metric is measured: its call, its kind and, for an aggregate, its SQL."""
+"""How a metric is measured: its call, its formula, and what a scan gathers for it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
+from .expressions import Expressions
+from .frequencies import Summary
 from .signature import Signature
 from .spec import MetricSpec
+from .statistics import Statistic
 
 
 class Kind(StrEnum):
-    """What one measurement costs."""
+    """What one measurement costs, and whether it merges."""
 
-    AGGREGATE = "aggregate"  # one expression of the one select that all aggregates of a scan share
-    GROUPING = "grouping"  # needs the rows brought together by key
+    AGGREGATE = "aggregate"  # statistics of the one pass that all of a scan share
+    SKETCH = "sketch"  # the same, by an approximation with a stated error
+    GROUPING = "grouping"  # needs to know how often each key occurs
     COMPOUND = "compound"  # has queries of its own, and may leave a state behind
     DERIVED = "derived"  # computed from other measurements, without reading the data
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expressions:
-    """Writes SQL for one metric in one dialect; whatever it returns sees only the rows that meet ``where``."""
+class Grouping:
+    """The keys to count: rows alike in ``columns``, of those rows where none of ``present`` is null."""
 
-    quote: Callable[[str], str]
-    translate: Callable[[str], str]  # a Spark SQL condition, in the dialect of the engine
-    where: str | None = None
-
-    def only(self, expression: str) -> str:
-        """``expression``, NULL on the rows left out. CASE, as MySQL knows no FILTER clause."""
-        if self.where is None:
-            return expression
-        return f"case when {self.condition(self.where)} then {expression} end"
-
-    def condition(self, text: str) -> str:
-        """``text`` in brackets and on a line of its own, so that no comment in it swallows what follows."""
-        return f"(\n{self.translate(text)}\n)"
-
-    def column(self, name: str) -> str:
-        """The column ``name``, NULL on the rows left out."""
-        return self.only(self.quote(name))
-
-    def number(self, name: str) -> str:
-        """The column ``name`` as a double: sums of integers do not overflow, quotients are not cut."""
-        return self.only(f"{self.quote(name)} * 1e0")
-
-    def rows(self) -> str:
-        """The number of rows that meet ``where``."""
-        return f"count({self.only('1')})"
-
-    def share(self, counted: str) -> str:
-        """The share of the rows for which ``counted`` is not NULL; NULL where there are no rows."""
-        return f"count({counted}) * 1e0 / nullif({self.rows()}, 0)"
+    columns: tuple[str, ...]
+    present: tuple[str, ...] = ()
 
 
-AggregateSql = Callable[[MetricSpec, Expressions], str]
+Statistics = Callable[[MetricSpec, Expressions], Mapping[str, Statistic]]
+FromStatistics = Callable[[MetricSpec, Mapping[str, Any]], float | None]
+FromSummaries = Callable[[MetricSpec, tuple[Summary, ...]], float | None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricDefinition:
-    """One metric of the registry."""
+    """One metric of the registry.
+
+    An aggregate or a sketch has ``statistics``, and ``value`` computes it from these by their names; a grouping has
+    ``groupings``, and ``from_summaries`` computes it from what is known of each.
+    """
 
     signature: Signature
     kind: Kind
-    sql: AggregateSql | None = None  # of an aggregate only
+    formula: str  # over the rows D, N = |D|; V the distinct values, c(v) how often each occurs
+    source: str  # the paper, peer or standard that defines it
+    statistics: Statistics | None = None
+    value: FromStatistics | None = None
+    detail: Callable[[MetricSpec, Mapping[str, Any]], dict[str, Any]] | None = None
+    groupings: Callable[[MetricSpec], tuple[Grouping, ...]] | None = None
+    from_summaries: FromSummaries | None = None
+    breaks: Callable[[MetricSpec, Expressions], str] | None = None  # SQL: does this row break it? for samples of rows
+    problem: Callable[[MetricSpec], str | None] | None = None  # what is wrong with a call, beyond its signature
     inputs: tuple[str, ...] = ()  # the metrics whose states it builds on
     portable: bool = True  # measured outside the lake too
 
@@ -69,3 +61,8 @@ class MetricDefinition:
     def name(self) -> str:
         """The name it is called by."""
         return self.signature.name
+
+    @property
+    def merges(self) -> bool:
+        """Whether its state over a union follows from those of the parts."""
+        return self.kind in (Kind.AGGREGATE, Kind.SKETCH, Kind.GROUPING) and self.name != "quantile"

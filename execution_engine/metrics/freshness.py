@@ -11,4 +11,6 @@ FRESHNESS = MetricDefinition(
         takes_where=False,
     ),
     kind=Kind.DERIVED,
+    formula="0 once the window is complete, else the time since its end, in seconds",
+    source="UDQ: freshness",
 )

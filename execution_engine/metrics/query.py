@@ -6,5 +6,7 @@ from .signature import ArgumentType, Signature
 QUERY = MetricDefinition(
     signature=Signature(name="query", arguments=(ArgumentType.SQL,), takes_where=False),
     kind=Kind.COMPOUND,
+    formula="the number in the one row of the query",
+    source="UDQ: query0",
     portable=False,
 )

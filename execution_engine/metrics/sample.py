@@ -71,15 +71,21 @@ def bottom_keys(keys: Iterable[Key], size: int) -> tuple[Key, ...]:
 SAMPLE = MetricDefinition(
     signature=Signature(name="sample", min_columns=1, max_columns=None, options={"n": ArgumentType.NUMBER}),
     kind=Kind.COMPOUND,
+    formula="the n distinct keys of lowest hash",
+    source="UDQ: completeness of sampled upstreams",
 )
 SAMPLE_SIZE = MetricDefinition(
     signature=Signature(name="sample_size", arguments=(ArgumentType.DATASET,), takes_where=False),
     kind=Kind.DERIVED,
+    formula="keys in the sample",
+    source="UDQ: completeness of sampled upstreams",
     inputs=("sample",),
 )
 SAMPLE_FOUND = MetricDefinition(
     signature=Signature(name="sample_found", arguments=(ArgumentType.DATASET,), takes_where=False),
     kind=Kind.COMPOUND,
+    formula="keys of the sample that are among the rows",
+    source="UDQ: completeness of sampled upstreams",
     inputs=("sample",),
     portable=False,
 )

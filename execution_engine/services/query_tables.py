@@ -1,4 +1,4 @@
-"""Which tables a user's query reads, resolved in the catalog."""
+"""Which tables a metric reads beside its own, a user's query above all, resolved in the catalog."""
 
 import sqlglot
 from django.db.models import Q
@@ -9,17 +9,21 @@ from assay.catalog.selectors import home, replica
 from assay.models import Dataset
 from assay.secrets import UnableToFindSecret
 from execution_engine.engines.protocol import Table
+from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.signature import ArgumentType
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.storage import table_of
 
 
 def tables_read(metric: MetricSpec, dataset: Dataset, datacenter: str) -> dict[str, Table]:
-    """The tables that the query names and the catalog has, in the same datacenter where they have a replica there.
+    """The tables that the metric names and the catalog has, in the same datacenter where they have a replica there.
 
     A name without a namespace is looked for in that of the test's own dataset first. Names that are not found are
     left out; the engine refuses them.
     """
-    names = _names_in(str(metric.arguments[0]))
+    names = names_read(metric)
+    if not names:
+        return {}
     found = Dataset.objects.filter(Q(full_name__in=names) | Q(name__in=names)).prefetch_related("replicas")
     candidates = sorted(found, key=lambda other: (other.namespace != dataset.namespace, other.full_name))
     tables: dict[str, Table] = {}
@@ -28,6 +32,15 @@ def tables_read(metric: MetricSpec, dataset: Dataset, datacenter: str) -> dict[s
         if match is not None and (table := _table(match, datacenter)):
             tables[name] = table
     return tables
+
+
+def names_read(metric: MetricSpec) -> list[str]:
+    """The names in a query, or the dataset that a metric compares with; not of one that builds on others' states."""
+    if metric.name == "query":
+        return _names_in(str(metric.arguments[0]))
+    definition = METRICS[metric.name]
+    named = zip(definition.signature.arguments, metric.arguments, strict=False)
+    return [str(name) for kind, name in named if kind is ArgumentType.DATASET and not definition.inputs]
 
 
 def _table(dataset: Dataset, datacenter: str) -> Table | None:

@@ -15,7 +15,9 @@ from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport
 from execution_engine.models import Measurement, Scan
 from execution_engine.outcome import Reason
 from execution_engine.services.derive import input_failure
-from execution_engine.services.query_tables import tables_read
+from execution_engine.services.parts import scan_by_parts
+from execution_engine.services.query_tables import names_read, tables_read
+from execution_engine.services.settle import input_name, settled_by
 from execution_engine.state_store import StoredState, UnableToReadState, load_state
 from execution_engine.storage import engine_of, part_of, table_of
 
@@ -84,7 +86,14 @@ def _take(measurements: Sequence[Measurement], target: Target, reading: Reading)
             reading.results[row.pk] = item
     if not wanted:
         return
-    report = target.engine.scan(target.table, target.part, wanted)
+    report = scan_by_parts(
+        target.engine,
+        target.table,
+        target.part,
+        wanted,
+        dataset=measurements[0].dataset,
+        datacenter=measurements[0].datacenter,
+    )
     reading.spark_jobs, reading.seconds = report.spark_jobs, report.seconds
     reading.results |= {int(item.key): _result(report, item) for item in wanted}
 
@@ -93,13 +102,16 @@ def _wanted(row: Measurement, target: Target) -> Wanted | Measured:
     inputs = list(row.inputs.all())
     if failure := input_failure(inputs):
         return Measured(failure=failure)
+    if settled := settled_by(row.metric.name, inputs):
+        return settled
     try:
-        states = {part.metric.name: state_of(part) for part in inputs}
+        states = {input_name(row, part): state_of(part) for part in inputs}
     except UnableToReadState as error:
         return failed(Reason.ENGINE_UNREACHABLE, str(error))
     metric = row.metric
-    tables = tables_read(metric, row.dataset, row.datacenter) if metric.name == "query" else {}
-    return Wanted(key=str(row.pk), spec=metric, inputs=states, tables=tables)
+    tables = tables_read(metric, row.dataset, row.datacenter)
+    state_key = config().state_key.get_secret_value().encode() or None
+    return Wanted(key=str(row.pk), spec=metric, inputs=states, tables=tables, state_key=state_key)
 
 
 def state_of(measurement: Measurement) -> bytes:
@@ -125,8 +137,8 @@ def _result(report: ScanReport, item: Wanted) -> Measured:
 def _fingerprint(row: Measurement, own: str) -> str:
     """Of all the measurement was taken from, inputs included; empty where it cannot be told."""
     parts = [own, *sorted(part.fingerprint for part in row.inputs.all())]
-    if row.metric.name == "query" or not all(parts):
-        return ""  # a query may read any table
+    if row.metric.name == "query" or names_read(row.metric) or not all(parts):
+        return ""  # it reads other tables too
     return own if len(parts) == 1 else blake2s("\0".join(parts).encode(), digest_size=16).hexdigest()
 
 

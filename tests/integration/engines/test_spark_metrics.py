@@ -92,7 +92,7 @@ def test_one_distinct_count_of_a_small_part_shares_the_job(spark_engine: SparkEn
         (metric("compliance", arguments=("1=1) or (1=1",)), Reason.INVALID),
         (metric("compliance", arguments=("cast(city as int) > 1",)), Reason.QUERY_FAILED),
         (metric("compliance", arguments=("fare / 0 > 1",)), Reason.QUERY_FAILED),
-        (metric("compliance", arguments=("no_such_function(fare)",)), Reason.QUERY_FAILED),
+        (metric("compliance", arguments=("no_such_function(fare)",)), Reason.INVALID),
         (metric("freshness"), Reason.INVALID),
     ],
 )

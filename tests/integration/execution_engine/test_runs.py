@@ -155,9 +155,22 @@ def test_a_filter_is_built_over_there_before_it_is_probed_here(loop: Loop) -> No
     assert (run.outcome, run.value) == ("broken", 0.99)
     assert run.findings["keys_found(id, datacenter='phx')"]["lost"] == [["99"]]
     assert loop.lake.scans == [
+        ("/lake/sea/trips", ("2026-03-09",), ("distinct_count(id)", "key_digest(id)")),
+        ("/lake/phx/trips", ("2026-03-09",), ("key_digest(id)",)),
         ("/lake/phx/trips", ("2026-03-09",), ("bloom_filter(id)",)),
-        ("/lake/sea/trips", ("2026-03-09",), ("distinct_count(id)", "keys_found(id)")),
+        ("/lake/sea/trips", ("2026-03-09",), ("keys_found(id)",)),
     ]
+
+
+def test_no_filter_is_built_where_the_digests_of_both_sides_are_equal(loop: Loop) -> None:
+    trips = DatasetFactory.create(name="trips", datacenters=("sea", "phx"))
+    for datacenter in ("sea", "phx"):
+        loop.write(trips, "2026-03-09", rows(100), datacenter=datacenter)
+    assertion = "keys_found(id, datacenter='phx') / distinct_count(id) >= 0.999"
+    run = loop.run(DataTestFactory.create(dataset=trips, assertion=assertion), MONDAY)
+    assert (run.outcome, run.value) == ("held", 1)
+    read = {metric for _, _, metrics in loop.lake.scans for metric in metrics}
+    assert read == {"distinct_count(id)", "key_digest(id)"}
 
 
 def test_a_check_of_a_sampled_upstream_probes_the_first_sample_again(loop: Loop, trips: Dataset) -> None:

@@ -11,7 +11,7 @@ from assay import clock
 from assay.models import Dataset
 from execution_engine import storage
 from execution_engine.engines.spark import SparkEngine
-from execution_engine.models import RunReason, Scan
+from execution_engine.models import Measurement, RunReason, Scan
 from tests.factories import NOW, DatasetFactory, DataTestFactory, day
 from tests.fakes import FakeEngine
 from tests.integration.execution_engine.conftest import Loop
@@ -84,6 +84,30 @@ def test_a_lost_key_is_named(spark: Loop, tmp_path: Path) -> None:
     assert run.findings["keys_found(id, datacenter='phx')"]["lost"] == [{"id": "99"}]
 
 
+def test_equal_keys_are_found_by_one_spark_job_on_each_side(spark: Loop, tmp_path: Path) -> None:
+    trips = table(tmp_path, "trips", "sea", "phx")
+    write(trips, list(range(5000)))
+    write(trips, list(reversed(range(5000))), "phx")
+    run = spark.run(DataTestFactory.create(dataset=trips, assertion="keys_found(id, datacenter='phx') = 5000"), MONDAY)
+    assert (run.outcome, run.value) == ("held", 5000)
+    jobs = list(Scan.objects.order_by("pk").values_list("spark_jobs", flat=True))
+    assert sorted(jobs, reverse=True)[:2] == [1, 1]
+    assert sum(jobs) == 2
+
+
+def test_where_keys_are_swapped_only_their_buckets_are_shipped(spark: Loop, tmp_path: Path) -> None:
+    trips = table(tmp_path, "trips", "sea", "phx")
+    write(trips, list(range(5000)))
+    write(trips, list(range(2, 5002)), "phx")  # as many rows, two of them others
+    assertion = "keys_found(id, datacenter='phx') / row_count(datacenter='phx') >= 0.999999"
+    run = spark.run(DataTestFactory.create(dataset=trips, assertion=assertion), MONDAY)
+    assert (run.outcome, run.value) == ("broken", 4998 / 5000)
+    assert [key["id"] for key in run.findings["keys_found(id, datacenter='phx')"]["lost"]] == ["0", "1"]
+    shipped = Measurement.objects.get(spec_text="bloom_filter(id)")
+    assert shipped.detail["buckets"] <= 4
+    assert shipped.detail["capacity"] < 20
+
+
 def test_a_query_reads_the_tables_it_names(spark: Loop, tmp_path: Path) -> None:
     raw, trips = table(tmp_path, "events"), table(tmp_path, "trips")
     write(raw, [1, 2, 3])
@@ -93,6 +117,35 @@ def test_a_query_reads_the_tables_it_names(spark: Loop, tmp_path: Path) -> None:
     )
     run = spark.run(DataTestFactory.create(dataset=trips, assertion=f'query("{missing}") = 0'), MONDAY)
     assert (run.outcome, run.value) == ("broken", 1)
+
+
+@pytest.mark.parametrize(
+    ("assertion", "outcome", "value"),
+    [
+        ("referential_integrity(id, 'raw.events') = 1", "broken", 0.75),
+        ("referential_integrity(id, 'raw.events', where='id < 4') = 1", "held", 1),
+        ("accuracy(fare, 'raw.events', on='id') >= 0.75", "held", 0.75),
+    ],
+)
+def test_rows_are_compared_with_those_of_another_dataset(
+    spark: Loop, tmp_path: Path, assertion: str, outcome: str, value: float
+) -> None:
+    raw, trips = table(tmp_path, "events"), table(tmp_path, "trips")
+    write(raw, [1, 2, 3])
+    write(trips, [1, 2, 3, 4])
+    run = spark.run(DataTestFactory.create(dataset=trips, assertion=assertion), MONDAY)
+    assert (run.outcome, run.value) == (outcome, value)
+
+
+def test_a_comparison_is_taken_anew_as_the_other_dataset_may_have_changed(spark: Loop, tmp_path: Path) -> None:
+    raw, trips = table(tmp_path, "events"), table(tmp_path, "trips")
+    write(raw, [1])
+    write(trips, [1, 2])
+    data_test = DataTestFactory.create(dataset=trips, assertion="referential_integrity(id, 'raw.events') = 1")
+    before = spark.run(data_test, MONDAY)
+    write(raw, [1, 2])
+    after = spark.run(data_test, MONDAY, RunReason.REVISION)
+    assert [(run.outcome, run.value) for run in (before, after)] == [("broken", 0.5), ("held", 1)]
 
 
 def test_a_rewritten_file_is_read_again_and_an_unchanged_one_is_not(spark: Loop, tmp_path: Path) -> None:

@@ -1,0 +1,31 @@
+"""``correlation(a, b)``: Pearson's correlation of the rows where both are there. Deequ: Correlation."""
+
+from collections.abc import Mapping
+from math import sqrt
+from typing import Any
+
+from .definition import Kind, MetricDefinition
+from .signature import ColumnKind, Signature
+from .spec import MetricSpec
+from .statistics import Gather, Statistic
+
+
+def _value(spec: MetricSpec, found: Mapping[str, Any]) -> float | None:
+    """None where a column does not vary: SQL's corr and numpy's agree that nothing can be said."""
+    if found["comoments"] is None:
+        return None
+    _, _, _, xx, yy, xy = found["comoments"]
+    return xy / sqrt(xx) / sqrt(yy) if xx > 0 and yy > 0 else None
+
+
+CORRELATION = MetricDefinition(
+    signature=Signature(name="correlation", min_columns=2, max_columns=2, column_kind=ColumnKind.NUMERIC),
+    kind=Kind.AGGREGATE,
+    formula="Σ (a - ā)(b - b̄) / √(Σ (a - ā)² Σ (b - b̄)²)",
+    source="Schelter et al. 2018, Table 2: Correlation; Pearson's r",
+    statistics=lambda spec, write: {
+        "comoments": Statistic(gather=Gather.COMOMENTS, of=tuple(write.number(name) for name in spec.columns))
+    },
+    value=_value,
+    portable=False,
+)

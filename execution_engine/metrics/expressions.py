@@ -1,0 +1,52 @@
+"""Writing SQL over one row, in the dialect of an engine."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expressions:
+    """Writes what metrics are made of."""
+
+    quote: Callable[[str], str]
+    translate: Callable[[str], str]  # a Spark SQL condition, in the dialect of the engine
+    text: Callable[[str], str]  # a text as a literal
+    type_of: Callable[[str], str | None] = lambda _: None  # the engine's type of a column, where it is known
+
+    def column(self, name: str) -> str:
+        """The column ``name``, or the field ``a.b`` of a struct."""
+        return self.quote(name)
+
+    def number(self, name: str) -> str:
+        """The column as a double: sums of integers do not overflow, quotients are not cut."""
+        quoted = self.quote(name)
+        return quoted if self.type_of(name) == "double" else f"{quoted} * 1e0"
+
+    def hashable(self, name: str) -> str:
+        """The column as a sketch takes it: whole numbers and texts as they are, others by their hash, null as null."""
+        quoted = self.quote(name)
+        if self.type_of(name) in ("int", "bigint", "string"):
+            return quoted
+        return f"case when {quoted} is not null then {self.hash_of((name,))} end"
+
+    def hash_of(self, names: Sequence[str]) -> str:
+        """A hash of the columns; rows that differ only in which of them is null differ in it too."""
+        nulls = [f"isnull({self.quote(name)})" for name in names] if len(names) > 1 else []
+        return f"xxhash64({', '.join([*(self._flat(name) for name in names), *nulls])})"
+
+    def _flat(self, name: str) -> str:
+        """The hash leaves the nulls inside a nested value out; JSON tells them and empty texts apart."""
+        type_ = self.type_of(name) or ""
+        nested = type_.startswith(("struct", "array", "map"))
+        return f"to_json({self.quote(name)}, map('ignoreNullFields', 'false'))" if nested else self.quote(name)
+
+    def condition(self, text: str) -> str:
+        """``text`` in brackets and on a line of its own, so that no comment in it swallows what follows."""
+        return f"(\n{self.translate(text)}\n)"
+
+    def met(self, condition: str) -> str:
+        """1 on the rows that meet the SQL ``condition``, else NULL. CASE, as MySQL knows no FILTER clause."""
+        return f"case when {condition} then 1 end"
+
+
+PLAIN = Expressions(quote=str, translate=str, text=repr)  # where what is written does not matter

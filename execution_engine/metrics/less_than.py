@@ -1,0 +1,24 @@
+"""``less_than(a, b)``: of the rows where both are there, those in which the first is less than the second."""
+
+from .expressions import Expressions
+from .shares import share_of_rows
+from .signature import Signature
+from .spec import MetricSpec
+
+
+def _both(spec: MetricSpec, write: Expressions) -> str:
+    return " and ".join(f"{write.column(name)} is not null" for name in spec.columns)
+
+
+def _less(spec: MetricSpec, write: Expressions) -> str:
+    first, second = (write.column(name) for name in spec.columns)
+    return f"{first} < {second}"
+
+
+LESS_THAN = share_of_rows(
+    Signature(name="less_than", min_columns=2, max_columns=2),
+    among=_both,
+    met=_less,
+    formula="|{d ∈ D : d(a) < d(b)}| / |{d ∈ D : d(a), d(b) ≠ null}|",
+    source="Schelter et al. 2018, Table 1: isLessThan",
+)

@@ -1,0 +1,38 @@
+"""Apache DataSketches as Spark writes them, merged and read without Spark."""
+
+from collections.abc import Sequence
+
+from datasketches import hll_sketch, hll_union, kll_doubles_sketch, tgt_hll_type
+
+LOG2_BUCKETS = 12  # 4 kB; standard error 1.04 / sqrt(4096) = 1.6 %
+KLL_SIZE = 400  # 5 kB; the rank is within 0.7 % in 99 % of cases
+
+
+def merged_hll(sketches: Sequence[bytes]) -> bytes:
+    """The sketch of the union."""
+    union = hll_union(LOG2_BUCKETS)
+    for sketch in sketches:
+        union.update(hll_sketch.deserialize(sketch))
+    merged: bytes = union.get_result(tgt_hll_type.HLL_8).serialize_compact()
+    return merged
+
+
+def distinct_of(sketch: bytes) -> float:
+    """The estimated number of distinct values."""
+    estimate: float = hll_sketch.deserialize(sketch).get_estimate()
+    return float(round(estimate))
+
+
+def merged_kll(sketches: Sequence[bytes]) -> bytes:
+    """The sketch of the union."""
+    merged = kll_doubles_sketch(KLL_SIZE)
+    for sketch in sketches:
+        merged.merge(kll_doubles_sketch.deserialize(sketch))
+    written: bytes = merged.serialize()
+    return written
+
+
+def quantile_of(sketch: bytes, share: float) -> float | None:
+    """The estimated quantile: a value of the data whose rank is near ``share``; None of a sketch of nothing."""
+    read = kll_doubles_sketch.deserialize(sketch)
+    return None if read.is_empty() else read.get_quantile(share, inclusive=True)

@@ -1,0 +1,170 @@
+"""Growing tables measured by their parts, over real files: what is read, and what comes out."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from execution_engine.engines.files import partition_prints
+from execution_engine.engines.protocol import WHOLE, Measured, Part, ScanReport, Table, Unit, Wanted
+from execution_engine.engines.spark import SparkEngine
+from execution_engine.incremental import scan_merged
+from execution_engine.metrics import states
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.state_folder import StateFolder
+from tests.integration.engines.trips import metric, parquet, write
+
+DAYS = ("2013-01-01", "2013-01-02", "2013-01-03")
+EXACT = (
+    metric("row_count"),
+    metric("completeness", "city"),
+    metric("compliance", arguments=("fare > 10",)),
+    metric("min", "fare"),
+    metric("max", "fare"),
+    metric("mean", "fare", where="city = 'rome'"),
+    metric("sum", "fare"),
+    metric("stddev", "fare"),
+    metric("correlation", "fare", "riders"),
+    metric("distinct_count", "city"),
+    metric("count_distinct", "trip_id"),
+    metric("uniqueness", "trip_id"),
+    metric("distinctness", "city", "riders"),
+    metric("unique_value_ratio", "riders"),
+    metric("entropy", "city"),
+    metric("most_frequent_share", "city"),
+    metric("mutual_information", "city", "riders"),
+)
+SKETCHED = (metric("approx_count_distinct", "trip_id"), metric("approx_quantile", "fare", arguments=(0.5,)))
+
+
+class Watched:
+    """An engine that remembers which partitions it read."""
+
+    def __init__(self, engine: SparkEngine) -> None:
+        self.engine = engine
+        self.read: list[str] = []
+
+    def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
+        self.read += [key for unit in units for key in unit.part.keys or ()]
+        return self.engine.scan_all(units)
+
+
+def rows(seed: int, size: int = 400) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    fare, city = rng.normal(12, 4, size), np.array(["rome", "oslo", "lima"])[rng.integers(0, 3, size)]
+    return pa.table(
+        {
+            "trip_id": rng.integers(0, 900, size),
+            "city": pa.array(city, mask=rng.random(size) < 0.1),
+            "fare": pa.array(fare, mask=rng.random(size) < 0.2),
+            "riders": pa.array(rng.integers(1, 6, size), mask=rng.random(size) < 0.1),
+        }
+    )
+
+
+@pytest.fixture
+def trips(tmp_path: Path) -> Table:
+    for at, day in enumerate(DAYS):
+        write(tmp_path / "trips" / f"datestr={day}", rows(at))
+    return parquet(tmp_path / "trips")
+
+
+def merged(engine: Watched, table: Table, folder: Path, specs: Sequence[MetricSpec] = EXACT) -> dict[str, Measured]:
+    prints = partition_prints(table, WHOLE)
+    assert prints is not None
+    wanted = [Wanted(key=spec.text, spec=spec) for spec in specs]
+    return dict(scan_merged(engine, table, prints, wanted, StateFolder(folder=folder)).measured)  # type: ignore[arg-type]
+
+
+def scanned(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec] = EXACT) -> dict[str, float]:
+    report = engine.scan(table, WHOLE, [Wanted(key=spec.text, spec=spec) for spec in specs])
+    return {key: found.value for key, found in report.measured.items() if found.value is not None}
+
+
+def values(measured: dict[str, Measured]) -> dict[str, float]:
+    return {key: found.value for key, found in measured.items() if found.value is not None}
+
+
+def test_the_whole_table_is_the_merge_of_its_partitions(
+    spark_engine: SparkEngine, trips: Table, tmp_path: Path
+) -> None:
+    found = values(merged(Watched(spark_engine), trips, tmp_path / "states"))
+    assert len(found) == len(EXACT)
+    assert found == pytest.approx(scanned(spark_engine, trips))
+
+
+def test_sketches_merge_within_their_error(spark_engine: SparkEngine, trips: Table, tmp_path: Path) -> None:
+    found = values(merged(Watched(spark_engine), trips, tmp_path / "states", SKETCHED))
+    exact = scanned(
+        spark_engine, trips, [metric("count_distinct", "trip_id"), metric("quantile", "fare", arguments=(0.5,))]
+    )
+    assert list(found.values()) == pytest.approx(list(exact.values()), rel=0.05)
+
+
+def test_a_new_partition_is_all_that_is_read(spark_engine: SparkEngine, trips: Table, tmp_path: Path) -> None:
+    merged(Watched(spark_engine), trips, tmp_path / "states")
+    write(Path(trips.location) / "datestr=2013-01-04", rows(7))
+    engine = Watched(spark_engine)
+    found = values(merged(engine, trips, tmp_path / "states"))
+    assert engine.read == ["2013-01-04"]
+    assert found == pytest.approx(scanned(spark_engine, trips))
+
+
+def test_nothing_is_read_twice(spark_engine: SparkEngine, trips: Table, tmp_path: Path) -> None:
+    first = values(merged(Watched(spark_engine), trips, tmp_path / "states"))
+    engine = Watched(spark_engine)
+    assert values(merged(engine, trips, tmp_path / "states")) == first
+    assert engine.read == []
+
+
+def test_a_rewritten_partition_costs_that_partition(spark_engine: SparkEngine, trips: Table, tmp_path: Path) -> None:
+    merged(Watched(spark_engine), trips, tmp_path / "states")
+    write(Path(trips.location) / f"datestr={DAYS[0]}", rows(8, 500))
+    engine = Watched(spark_engine)
+    found = values(merged(engine, trips, tmp_path / "states"))
+    assert engine.read == [DAYS[0]]
+    assert found == pytest.approx(scanned(spark_engine, trips))
+
+
+def test_states_of_an_older_version_and_damaged_ones_are_measured_again(
+    spark_engine: SparkEngine, trips: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as older:
+        older.setattr(states, "VERSION", states.VERSION - 1)
+        merged(Watched(spark_engine), trips, tmp_path / "states")
+    engine = Watched(spark_engine)
+    found = values(merged(engine, trips, tmp_path / "states"))
+    assert engine.read == list(DAYS)
+    assert found == pytest.approx(scanned(spark_engine, trips))
+    for path in (tmp_path / "states").rglob("*.[su]*"):
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
+    again = Watched(spark_engine)
+    assert (values(merged(again, trips, tmp_path / "states")), again.read) == (found, list(DAYS))
+
+
+def test_any_window_is_a_merge(spark_engine: SparkEngine, trips: Table, tmp_path: Path) -> None:
+    merged(Watched(spark_engine), trips, tmp_path / "states")
+    prints = partition_prints(trips, Part(keys=DAYS[1:]))
+    assert prints is not None
+    engine, wanted = Watched(spark_engine), [Wanted(key=spec.text, spec=spec) for spec in EXACT]
+    report = scan_merged(engine, trips, prints, wanted, StateFolder(folder=tmp_path / "states"))  # type: ignore[arg-type]
+    direct = spark_engine.scan(trips, Part(keys=DAYS[1:]), wanted)
+    assert engine.read == []
+    assert values(dict(report.measured)) == pytest.approx(values(dict(direct.measured)))
+
+
+def test_partitions_of_one_shape_share_their_spark_job(spark_engine: SparkEngine, trips: Table) -> None:
+    wanted = tuple(Wanted(key=spec.text, spec=spec) for spec in EXACT)
+    reports = spark_engine.scan_all([Unit(table=trips, part=Part(keys=(day,)), wanted=wanted) for day in DAYS])
+    single = [spark_engine.scan(trips, Part(keys=(day,)), wanted) for day in DAYS]
+    assert sum(report.spark_jobs for report in reports) <= 2  # a shuffle may be a job of its own
+    for together, alone in zip(reports, single, strict=True):
+        assert values(dict(together.measured)) == pytest.approx(values(dict(alone.measured)))
+        assert together.fingerprint == alone.fingerprint
+
+
+def test_files_outside_the_folders_of_partitions_are_never_left_out(trips: Table) -> None:
+    write(Path(trips.location), rows(9))
+    assert partition_prints(trips, WHOLE) is None

@@ -1,0 +1,28 @@
+"""docs/metrics.md is the registry written out."""
+
+import pytest
+
+from execution_engine.language.check import check
+from execution_engine.language.parse import parse
+from execution_engine.language.schema import DatasetSchema
+from execution_engine.metrics.registry import METRICS, SIGNATURES
+from tests.unit.execution_engine.metrics.metrics_page import DEEQU, PATH, ROOT, Row, page
+
+
+def test_the_page_is_what_the_registry_says() -> None:
+    mend = "python -m tests.unit.execution_engine.metrics.metrics_page writes it anew"
+    assert PATH.read_text() == page(), mend
+
+
+@pytest.mark.parametrize("row", [row for row in DEEQU if row.table == 1], ids=lambda row: row.theirs)
+def test_what_the_page_says_to_write_is_accepted(row: Row) -> None:
+    home = DatasetSchema(name="raw.trips", columns=None)
+    for text in row.write.replace(", …", "").split("; "):
+        check(parse(text), home=home, schema_of=lambda _: None, signatures=SIGNATURES, source=text)
+
+
+@pytest.mark.parametrize("row", DEEQU, ids=lambda row: row.theirs)
+def test_every_row_of_the_paper_has_its_metric_and_a_proof(row: Row) -> None:
+    assert row.ours
+    assert set(row.ours) <= set(METRICS)
+    assert (ROOT / row.proof).is_file()

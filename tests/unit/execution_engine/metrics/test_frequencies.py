@@ -1,0 +1,67 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from execution_engine.metrics.frequencies import Counts, Frequencies, arrays, from_arrays, merged
+
+HASHES = st.lists(st.integers(-5, 30) | st.integers(-(2**63), 2**63 - 1), max_size=60)
+
+
+def frequencies(keys: list[int], with_nulls: list[int]) -> Frequencies:
+    return Frequencies(whole=counts(keys), with_nulls=counts(with_nulls))
+
+
+def counts(keys: list[int]) -> Counts:
+    return Counts.of(np.array(keys, np.int64))
+
+
+def occurrences(found: Counts) -> Counter[int]:
+    repeated = dict(zip(found.repeated.tolist(), found.times.tolist(), strict=True))
+    return Counter(dict.fromkeys(found.single.tolist(), 1) | repeated)
+
+
+@given(keys=HASHES)
+def test_each_key_is_counted(keys: list[int]) -> None:
+    found = counts(keys)
+    assert occurrences(found) == Counter(keys)
+    assert (found.rows, found.distinct) == (len(keys), len(set(keys)))
+    assert list(found.single) == sorted(found.single)
+    assert list(found.repeated) == sorted(found.repeated)
+
+
+@given(parts=st.lists(HASHES, max_size=6))
+def test_merged_counts_are_those_of_all_keys(parts: list[list[int]]) -> None:
+    whole = merged([frequencies(part, part[:3]) for part in parts])
+    assert occurrences(whole.whole) == Counter(key for part in parts for key in part)
+    assert occurrences(whole.with_nulls) == Counter(key for part in parts for key in part[:3])
+
+
+@given(
+    large=st.lists(st.integers(0, 10**6), min_size=200, max_size=400), small=st.lists(st.integers(0, 10**6), max_size=9)
+)
+def test_a_small_part_is_probed_into_a_large_one(large: list[int], small: list[int]) -> None:
+    small += large[:5]
+    whole = merged([frequencies(small, []), frequencies(large, [])]).whole
+    assert occurrences(whole) == Counter(large + small)
+    assert list(whole.single) == sorted(whole.single)
+
+
+@given(keys=HASHES, with_nulls=HASHES)
+def test_the_summary_says_what_the_keys_say(keys: list[int], with_nulls: list[int]) -> None:
+    summary, times = frequencies(keys, with_nulls).summary, list(Counter(keys).values())
+    assert (summary.rows, summary.distinct, summary.single) == (len(keys), len(times), times.count(1))
+    assert summary.most == max(times, default=0)
+    assert summary.distinct_with_nulls == len(set(with_nulls))
+    assert summary.entropy == (pytest.approx(stats.entropy(times), abs=1e-9) if keys else None)
+
+
+@given(keys=HASHES, with_nulls=HASHES)
+def test_arrays_are_put_together_again(keys: list[int], with_nulls: list[int]) -> None:
+    given_ = frequencies(keys, with_nulls)
+    again = from_arrays(arrays(given_))
+    assert occurrences(again.whole) == occurrences(given_.whole)
+    assert occurrences(again.with_nulls) == occurrences(given_.with_nulls)

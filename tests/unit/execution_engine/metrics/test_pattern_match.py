@@ -1,0 +1,36 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from execution_engine.metrics.pattern_match import MAX_CHARACTERS, NAMED
+from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.spec import MetricSpec
+
+LINES = [
+    tuple(part.strip() for part in line.split("|"))
+    for line in Path(__file__).with_name("patterns.txt").read_text().splitlines()
+    if line and not line.startswith("#")
+]
+
+
+@pytest.mark.parametrize(("name", "sign", "text"), LINES)
+def test_a_named_pattern_knows_good_from_bad(name: str, sign: str, text: str) -> None:
+    """By Python's expressions, which are Java's in all that these patterns use; Spark's are tried beside real files."""
+    assert (re.search(NAMED[name], text, re.ASCII) is not None) == (sign == "+")
+
+
+def test_a_line_break_behind_a_value_does_not_fit() -> None:
+    good = [(name, text) for name, sign, text in LINES if sign == "+"]
+    assert [name for name, text in good if re.search(NAMED[name], f"{text}\n", re.ASCII)] == []
+
+
+def test_every_named_pattern_has_both_examples() -> None:
+    assert {(name, sign) for name, sign, _ in LINES} == {(name, sign) for name in NAMED for sign in "+-"}
+
+
+@pytest.mark.parametrize("pattern", ["a\0b", "a" * (MAX_CHARACTERS + 1)])
+def test_a_pattern_that_is_too_much_is_refused(pattern: str) -> None:
+    problem = METRICS["pattern_match"].problem
+    assert problem is not None
+    assert "at most" in (problem(MetricSpec(name="pattern_match", columns=("a",), arguments=(pattern,))) or "")

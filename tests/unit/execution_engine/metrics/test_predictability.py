@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.metrics import f1_score, precision_score, recall_score
+from sklearn.naive_bayes import MultinomialNB
+
+from execution_engine.metrics import predictability
+from execution_engine.metrics.predictability import AVERAGES, Example, UnableToLearn, learn, score
+from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.spec import MetricSpec
+
+WORDS = st.lists(st.sampled_from(["0=a", "0=b", "1=a", "1=東"]), min_size=1, max_size=4)
+EXAMPLES = st.lists(
+    st.builds(
+        lambda target, words, rows: Example(target=target, words=tuple(words), rows=rows),
+        st.sampled_from(["red", "green", "blue"]),
+        WORDS,
+        st.integers(1, 5),
+    ),
+    min_size=2,
+    max_size=20,
+)
+CLASSES = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abcd"), st.integers(1, 9)), min_size=1)
+REFERENCES = {"precision": precision_score, "recall": recall_score, "f1": f1_score}
+
+
+@settings(deadline=None)
+@given(examples=EXAMPLES)
+def test_probabilities_are_those_of_scikit_learn(examples: list[Example]) -> None:
+    assume(len({each.target for each in examples}) > 1)
+    vectors = CountVectorizer(analyzer=lambda words: words)
+    features = vectors.fit_transform([each.words for each in examples])
+    reference = MultinomialNB(alpha=1).fit(
+        features, [each.target for each in examples], [each.rows for each in examples]
+    )
+    model = learn(examples)
+    assert model.classes == tuple(reference.classes_)
+    assert model.prior == pytest.approx(reference.class_log_prior_)
+    assert np.allclose(model.likelihood.T, reference.feature_log_prob_)
+
+
+@settings(deadline=None)
+@pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.parametrize("which", REFERENCES)
+@given(guesses=CLASSES)
+def test_scores_are_those_of_scikit_learn(which: str, average: str, guesses: list[tuple[str, str, int]]) -> None:
+    examples = [Example(target=target, words=(), rows=rows) for target, _, rows in guesses]
+    true, predicted, rows = zip(*guesses, strict=True)
+    expected = REFERENCES[which](true, predicted, average=average, sample_weight=rows, zero_division=0)
+    assert score(examples, predicted, which, average) == pytest.approx(expected)
+
+
+def test_a_word_that_was_never_seen_says_nothing() -> None:
+    model = learn([Example(target="a", words=("x",), rows=2), Example(target="b", words=("y",))])
+    assert model.predict([Example(target="?", words=("new", "y")), Example(target="?", words=("new",))]) == ["b", "a"]
+
+
+def test_too_many_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predictability, "MOST_CLASSES", 2)
+    with pytest.raises(UnableToLearn, match="3 classes of 1 words"):
+        learn([Example(target=name, words=("x",)) for name in "abc"])
+
+
+@pytest.mark.parametrize(("option", "value"), [("score", "accuracy"), ("average", "micro")])
+def test_an_unknown_score_is_answered_with_those_there_are(option: str, value: str) -> None:
+    problem = METRICS["predictability"].problem
+    assert problem is not None
+    said = problem(MetricSpec(name="predictability", columns=("a", "b"), options=((option, value),)))
+    assert said is not None
+    assert np.all([word in said for word in ("is one of", value)])
