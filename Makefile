@@ -3,10 +3,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo up test unit lint format lock run-ready dev-ready test-ready clean
+.PHONY: help demo up test unit lint format lock bench-engine bench-bloom fuzz run-ready dev-ready test-ready clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: run-ready ## Show the whole loop on real data, on this machine alone
 	@$(BIN)/assay demo
@@ -21,6 +21,15 @@ test: test-ready ## Run what CI runs: linters, all tests, the database tests aga
 
 unit: dev-ready ## Run the unit tests alone, in seconds
 	@$(BIN)/pytest tests/unit
+
+bench-engine: dev-ready ## Measure the engine against its peers and a hand-written query, into docs/benchmarks.md
+	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.engine --full
+
+bench-bloom: dev-ready ## Measure the Bloom filters
+	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.bloom
+
+fuzz: dev-ready ## Throw a million texts at the language and 100,000 mutated attacks at the guard (about an hour)
+	ASSAY_FUZZ=full $(BIN)/pytest -s --timeout 0 tests/fuzz
 
 lint: dev-ready ## Check style, types and layers
 	$(BIN)/ruff check .

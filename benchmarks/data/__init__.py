@@ -1,0 +1,1 @@
+"""The tables that are measured, written once and kept."""

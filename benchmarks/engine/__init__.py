@@ -1,0 +1,1 @@
+"""The engine against a query written by hand, its own ways, and its peers."""

@@ -1,0 +1,43 @@
+"""Assay's engine: one scan for all that is wanted."""
+
+from benchmarks.engine.session import MEMORY
+from execution_engine.engines.protocol import WHOLE, ScanReport, Table, Wanted
+from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.spark_session import SparkOptions
+
+from .protocol import Answer, Task, answer
+
+
+class Ours:
+    """A scan of the folder, listed, planned and measured anew each time."""
+
+    cannot: frozenset[str] = frozenset()
+
+    def prepare(self, task: Task) -> None:
+        """The engine, with its session started."""
+        self.engine = started_engine()
+        self.checks = task.checks
+        self.table = Table(name="trips", storage="parquet", location=task.path)
+        self.wanted = tuple(Wanted(key=check.name, spec=check.spec) for check in task.checks)
+
+    def run(self) -> Answer:
+        """The checks that failed."""
+        return answer(self.checks, numbers(self.engine.scan(self.table, WHOLE, self.wanted)))
+
+
+def started_engine() -> SparkEngine:
+    """An engine with as much memory as the others' session."""
+    engine = SparkEngine(SparkOptions(conf=MEMORY))
+    engine.session  # noqa: B018  starts it
+    return engine
+
+
+def numbers(report: ScanReport) -> dict[str, float | None]:
+    """What a scan measured, by key; RuntimeError where something could not be."""
+    refused = [f"{key}: {found.failure}" for key, found in report.measured.items() if found.failure is not None]
+    if refused:
+        raise RuntimeError("; ".join(refused))
+    return {key: found.value for key, found in report.measured.items()}
+
+
+CONTENDER = Ours
