@@ -15,6 +15,7 @@ USAGE = """usage: assay COMMAND [options]
   sync FILE          read the catalog from YAML and reconcile the tests
   plan FILE          what `sync` would change, without changing it
   run DATASET        run the tests of a dataset now
+  verify TABLE       check a table against a file of checks: no server, no database
   gate DATASET…      may a pipeline read these datasets over a window?
   report             precision, recall and quality over a range
   doctor             find what is wrong with this set-up, and how to mend it

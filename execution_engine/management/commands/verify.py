@@ -1,0 +1,157 @@
+"""``assay verify``: check a table against a file of checks, without server or database."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Printed
+
+from assay.commands import Command as Base
+from assay.commands import UnableToRun
+from assay.exit_codes import ExitCode, FailOn
+from execution_engine.engines.protocol import Table
+from execution_engine.storage import engine_of_storage
+from execution_engine.verification import (
+    FileRepository,
+    ResultKey,
+    Status,
+    UnableToReadRepository,
+    Verification,
+    VerificationResult,
+    VerificationSuite,
+)
+from execution_engine.verification.checks_file import ChecksFile, UnableToReadChecks, read_checks
+from execution_engine.verification.csv_folder import UnableToReadCsv, as_parquet
+from execution_engine.verification.data import name_of, table_of
+from execution_engine.verification.failing import columns_and_rows
+
+CODES = {
+    Status.SUCCESS: ExitCode.HELD,
+    Status.WARNING: ExitCode.WARNED,
+    Status.UNABLE: ExitCode.UNABLE,
+    Status.ERROR: ExitCode.FAILED,
+}
+COLORS = {"success": "green", "failure": "red", "error": "magenta", "learning": "blue"}
+MOST_SHOWN = 60  # characters of a value in the table of rows
+
+
+class Command(Base):
+    """Unit tests of data, as a pipeline's shell step runs them."""
+
+    help = "Check a table against a file of checks: exit 0 held, 1 failed, 2 warnings only, 3 could not be done."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which table, which checks, and what to show."""
+        parser.add_argument("table", help="path or URL of parquet, a .csv file, or a table of Spark's catalog")
+        parser.add_argument("--checks", required=True, type=Path, metavar="FILE", help="the checks, in YAML")
+        parser.add_argument("--name", default="", help="what the checks call the table (default: its last part)")
+        parser.add_argument(
+            "--fail-on", choices=FailOn.CHOICES, default="warn", help="from which result on to exit above 0"
+        )
+        parser.add_argument("--failing-rows", type=int, default=0, metavar="N", help="show up to N rows that fail")
+        parser.add_argument("--repository", type=Path, metavar="FILE", help="keep the metrics in this file of JSON")
+        parser.add_argument("--date", default="", help="what the metrics are kept under (needed with --repository)")
+
+    def answer(self, **options: Any) -> tuple[ExitCode, Any]:
+        """Every constraint with its status, and rows that fail where they were asked for."""
+        try:
+            checks = read_checks(options["checks"])
+            with _table(options["table"], options["name"]) as table, _told(options):
+                verification = _verification(table, checks, options)
+                result = verification.run()
+                told = _result(result, checks, options["checks"])
+                if options["failing_rows"] > 0 and result.failed:
+                    told["failing_rows"] = _failing_rows(verification, result, options["failing_rows"])
+        except (UnableToReadChecks, UnableToReadCsv, UnableToReadRepository) as error:
+            raise UnableToRun(str(error)) from None
+        return FailOn.apply(CODES[result.status], options["fail_on"]), told
+
+    def show(self, console: Console, result: Any) -> None:
+        """A table of the constraints, a line that counts them, and the rows that fail."""
+        printed = Printed("constraint", "level", "status", "what was seen", title=result["table"])
+        for row in result["constraints"]:
+            color = COLORS[row["status"]]
+            seen = "\n".join(part for part in (row["message"], row["hint"]) if part)
+            printed.add_row(_text(row["constraint"]), row["level"], f"[{color}]{row['status']}[/{color}]", _text(seen))
+        console.print(printed)
+        console.print(_counted(result), soft_wrap=True)
+        if "failing_rows" in result:
+            console.print(_printed_rows(result["failing_rows"]))
+
+
+@contextmanager
+def _table(given: str, name: str) -> Iterator[Table]:
+    name = name or name_of(given)
+    if given.lower().endswith(".csv"):
+        with as_parquet(Path(given)) as folder:
+            yield table_of(folder, name.removesuffix(".csv"))
+    else:
+        yield table_of(given, name)
+
+
+@contextmanager
+def _told(options: dict[str, Any]) -> Iterator[None]:
+    """That something is going on, to people who wait for it."""
+    console = Console(stderr=True)
+    if options["json"] or not console.is_terminal:
+        yield
+        return
+    with console.status(f"measuring {options['table']} …"):
+        yield
+
+
+def _verification(table: Table, checks: ChecksFile, options: dict[str, Any]) -> Verification:
+    suite = VerificationSuite(engine=engine_of_storage(table.storage))
+    verification = suite.on(table).add_check(*checks.checks)
+    for name, where in checks.tables.items():
+        verification = verification.with_table(name, where)
+    if options["repository"] is None:
+        return verification
+    return verification.use_repository(FileRepository(options["repository"]), _key(options["date"], table.name))
+
+
+def _key(date: str, table: str) -> ResultKey:
+    try:
+        return ResultKey.of(datetime.fromisoformat(date), table=table)
+    except ValueError:
+        raise UnableToRun(f"--date {date!r} is no date: write it as 2026-03-10, for the day of the data") from None
+
+
+def _result(result: VerificationResult, checks: ChecksFile, path: Path) -> dict[str, Any]:
+    """The result as JSON, each constraint with the line that it stands on."""
+    told = result.to_dict()
+    for row, line in zip(told["constraints"], checks.lines, strict=True):
+        row["place"] = f"{path}:{line}"
+        if row["status"] == "error":
+            row["message"] = f"{row['place']}: {row['message']}"
+    return told
+
+
+def _failing_rows(verification: Verification, result: VerificationResult, limit: int) -> dict[str, Any]:
+    found = verification.failing_rows(result, limit)
+    failures = {name: str(failure) for name, failure in found.failures.items()}
+    return {"columns": list(found.columns), "rows": columns_and_rows(found), "failures": failures}
+
+
+def _counted(result: Any) -> str:
+    found = [row["status"] for row in result["constraints"]]
+    counts = ", ".join(f"{found.count(status)} {status}" for status in COLORS if status in found)
+    return f"[bold]{result['status']}[/bold]: {counts}; {result['spark_jobs']} Spark jobs, {result['seconds']:.1f} s"
+
+
+def _printed_rows(found: Any) -> Printed:
+    printed = Printed(*found["columns"], "breaks", title=f"{len(found['rows'])} rows that fail")
+    for each in found["rows"]:
+        values = ["" if value is None else _text(str(value)[:MOST_SHOWN]) for value in each["row"].values()]
+        printed.add_row(*values, _text("\n".join(each["breaks"])))
+    return printed
+
+
+def _text(text: str) -> str:
+    """Text as it is, brackets included."""
+    return escape(text)

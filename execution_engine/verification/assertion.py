@@ -1,0 +1,122 @@
+"""An assertion of the language as a constraint: several metrics, arithmetic, other datasets, ``by`` groups."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from execution_engine.engines.protocol import Measured
+from execution_engine.language.check import UnableToCheck, check
+from execution_engine.language.evaluate import Value, evaluate
+from execution_engine.language.operands import operands
+from execution_engine.language.parse import UnableToParse, parse
+from execution_engine.language.schema import DatasetSchema
+from execution_engine.language.tree import Assertion, Metric
+from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.group_values import GroupValues
+from execution_engine.metrics.groupable import GROUPABLE
+from execution_engine.metrics.registry import METRICS, SIGNATURES
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.outcome import Failure, Outcome, Reason
+
+from .constraints import Ask, Found, Judgement, unable
+from .levels import ConstraintStatus
+from .sql_text import both
+
+_STATUS = {Outcome.HELD: ConstraintStatus.SUCCESS, Outcome.BROKEN: ConstraintStatus.FAILURE}
+
+
+class UnableToAssert(ValueError):
+    """A text that is no assertion over this data; the message draws the place and says how to mend it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssertionConstraint:
+    """An assertion, with ``where`` added to each of its metrics of the table under test."""
+
+    assertion: str
+    tree: Assertion
+    name: str = ""
+    hint: str = ""
+    where: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Its name, or what the user wrote."""
+        return self.name or self.assertion
+
+    @cached_property
+    def operands(self) -> tuple[Metric, ...]:
+        """Its metrics; the check refuses histories."""
+        return tuple(one for one in operands(self.tree) if isinstance(one, Metric))
+
+    @property
+    def asks(self) -> tuple[Ask, ...]:
+        """What it compares."""
+        return tuple(map(self._ask, self.operands))
+
+    def judge(self, found: Found) -> Judgement:
+        """Its verdict."""
+        values = {one.text: _value(one, found.measured[self._ask(one)]) for one in self.operands}
+        metric = ", ".join(one.text for one in self.operands)
+        verdict = evaluate(self.tree, values)
+        if verdict.failure is not None:
+            return unable(verdict.failure, metric=metric, bound=self.assertion)
+        return Judgement(
+            status=_STATUS[verdict.outcome],
+            message=verdict.sentence,
+            metric=metric,
+            bound=self.assertion,
+            value=verdict.value,
+            detail={"operands": dict(verdict.operands), **verdict.findings},
+        )
+
+    def _ask(self, operand: Metric) -> Ask:
+        takes = SIGNATURES[operand.spec.name].takes_where and operand.dataset is None
+        where = both(operand.spec.where, self.where) if takes else operand.spec.where
+        return Ask(spec=replace(operand.spec, where=where), dataset=operand.dataset)
+
+
+def assertion_constraint(
+    text: str, *, name: str = "", hint: str = "", where: str | None = None, datasets: Collection[str] | None = None
+) -> AssertionConstraint:
+    """The constraint that ``text`` says; UnableToAssert for anything else.
+
+    ``datasets``: the names of the others that it may name; None: any, found out when it is run.
+    """
+    try:
+        tree = parse(text)
+        check(
+            tree,
+            home=_schema("this table"),
+            schema_of=lambda other: _schema(other) if datasets is None or other in datasets else None,
+            signatures=SIGNATURES,
+            source=text,
+            groupable=GROUPABLE,
+            fault_of=_fault_of,
+        )
+    except (UnableToParse, UnableToCheck) as error:
+        raise UnableToAssert(str(error)) from None
+    return AssertionConstraint(assertion=text, tree=tree, name=name, hint=hint, where=where)
+
+
+def _schema(name: str) -> DatasetSchema:
+    """What is known before the data is opened: without a catalog there are no past windows and one place."""
+    return DatasetSchema(name=name, columns=None, partitioned=False)
+
+
+def _fault_of(spec: MetricSpec) -> str | None:
+    definition = METRICS[spec.name]
+    if definition.kind is Kind.DERIVED or definition.inputs or definition.signature.needs_datacenter:
+        return f"{spec.name} needs the catalog: test it there, by `assay sync` and `assay run`"
+    return definition.problem(spec) if definition.problem else None
+
+
+def _value(operand: Metric, measured: Measured) -> Value:
+    if measured.failure is not None:
+        return measured.failure
+    if not operand.spec.by:
+        return measured.value
+    if not measured.state:
+        detail = f"{operand.text} was measured as a whole: the engine of this table cannot group"
+        return Failure(reason=Reason.QUERY_FAILED, detail=detail)
+    return GroupValues.from_bytes(measured.state).groups

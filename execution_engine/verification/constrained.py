@@ -1,0 +1,70 @@
+"""What every kind of constraint is added with."""
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Self, TypedDict
+
+from execution_engine.metrics.spec import Literal, MetricSpec, quoted
+
+from .bounds import Expected, bound_of, equal_to
+from .constraints import Constraint, MetricConstraint
+from .levels import Level
+from .sql_text import both
+
+ALL = equal_to(1.0)
+
+
+class Said(TypedDict, total=False):
+    """What may be said of any constraint."""
+
+    hint: str  # told where it fails
+    where: str | None  # only over the rows that meet it
+
+
+@dataclass(frozen=True)
+class Constrained:
+    """Constraints of one level, over the rows that meet ``where``. Each method returns a new object with one more."""
+
+    level: Level = Level.ERROR
+    name: str = ""
+    _: KW_ONLY
+    where: str | None = None
+    constraints: tuple[Constraint, ...] = ()
+
+    def adding(self, constraint: Constraint) -> Self:
+        """With one constraint more, of any kind."""
+        return replace(self, constraints=(*self.constraints, constraint))
+
+    def bounded(
+        self,
+        text: str,
+        spec: MetricSpec,
+        expected: Expected,
+        *,
+        hint: str = "",
+        where: str | None = None,
+        **more: Any,
+    ) -> Self:
+        """With a bound on one metric more."""
+        spec = replace(spec, where=both(self.where, both(spec.where, where)))
+        return self.adding(MetricConstraint(text=text, spec=spec, bound=bound_of(expected), hint=hint, **more))
+
+
+def metric(name: str, *columns: str, arguments: Sequence[Literal] = ()) -> MetricSpec:
+    """One metric call."""
+    return MetricSpec(name=name, columns=columns, arguments=tuple(arguments))
+
+
+def call(name: str, *arguments: object) -> str:
+    """A constraint as its user wrote it; columns without quotes, as they were given."""
+    return f"{name}({', '.join(str(argument) for argument in arguments)})"
+
+
+def listed(values: Sequence[object]) -> str:
+    """``('hi', 'lo')``."""
+    return f"({', '.join(quoted(value) if isinstance(value, str) else str(value) for value in values)})"
+
+
+def columns_of(given: str | Sequence[str]) -> tuple[str, ...]:
+    """One column or several."""
+    return (given,) if isinstance(given, str) else tuple(given)

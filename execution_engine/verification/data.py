@@ -1,0 +1,121 @@
+"""What can be verified: a DataFrame, the path of a parquet folder, or a table as the engines know it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol
+
+from execution_engine.engines.protocol import WHOLE, Engine, FailingRows, Measured, ScanReport, Table, Wanted
+from execution_engine.engines.registry import engine_for
+from execution_engine.metrics.spec import MetricSpec
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Reader(Protocol):
+    """Reads one dataset."""
+
+    def scan(self, wanted: Sequence[Wanted]) -> ScanReport:
+        """Every measurement wanted, as an engine gives it."""
+        ...
+
+    def failing_rows(self, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
+        """Up to ``limit`` rows that break the metrics, 1,000 at most."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableReader:
+    """A table by its engine; without one, by the engine of its storage in a process of its own."""
+
+    table: Table
+    engine: Engine | None = None
+
+    def scan(self, wanted: Sequence[Wanted]) -> ScanReport:
+        """One scan of the whole table."""
+        return self._engine.scan(self.table, WHOLE, wanted)
+
+    def failing_rows(self, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
+        """Rows of the whole table."""
+        return self._engine.failing_rows(self.table, WHOLE, specs, limit)
+
+    @property
+    def _engine(self) -> Engine:
+        return self.engine or engine_for(self.table.storage)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameReader:
+    """A DataFrame, in the session that it was made in."""
+
+    name: str
+    frame: "DataFrame"
+
+    def scan(self, wanted: Sequence[Wanted]) -> ScanReport:
+        """One scan of the frame."""
+        from execution_engine.engines.spark_frame import frame_source
+        from execution_engine.engines.spark_jobs import counting_jobs
+        from execution_engine.engines.spark_scan import measure
+
+        started, session = monotonic(), self.frame.sparkSession
+        with counting_jobs(session, f"verification of {self.name}") as count:
+            measured: Mapping[str, Measured] = measure(session, frame_source(self.frame, self.name), wanted)
+        seconds = monotonic() - started
+        return ScanReport(measured=measured, spark_jobs=count.jobs, seconds=seconds, fingerprint=None)
+
+    def failing_rows(self, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
+        """Rows of the frame."""
+        from execution_engine.engines.spark_failing import failing_rows
+        from execution_engine.engines.spark_frame import frame_source
+
+        return failing_rows(frame_source(self.frame, self.name), specs, limit)
+
+
+def reader_of(data: "DataFrame | Table | str | Path", name: str, engine: Engine | None) -> Reader:
+    """What reads the data."""
+    if isinstance(data, Table | str | Path):
+        return TableReader(table=table_of(data, name), engine=engine)
+    return FrameReader(name=name, frame=data)
+
+
+def name_of(data: "DataFrame | Table | str | Path") -> str:
+    """What the data is called where its user gave no name."""
+    if isinstance(data, Table):
+        return data.name
+    return Path(data).name if isinstance(data, str | Path) else "data"
+
+
+def table_of(data: Table | str | Path, name: str) -> Table:
+    """The table that a path names: parquet where it looks like a path or is there, else one of Spark's catalog."""
+    if isinstance(data, Table):
+        return data
+    text = str(data)
+    is_path = isinstance(data, Path) or "/" in text or Path(text).exists()
+    return Table(name=name, storage="parquet" if is_path else "table", location=text)
+
+
+@contextmanager
+def as_tables(
+    given: Mapping[str, "DataFrame | Table | str | Path"],
+) -> Iterator[dict[str, Table]]:
+    """Each as a table that metrics of two tables can open; frames as views that last as long as the context."""
+    tables: dict[str, Table] = {}
+    frames: list[tuple[DataFrame, Table]] = []
+    try:
+        for name, data in given.items():
+            if isinstance(data, Table | str | Path):
+                tables[name] = table_of(data, name)
+                continue
+            from execution_engine.engines.spark_frame import frame_table
+
+            tables[name] = frame_table(data, name)
+            frames.append((data, tables[name]))
+        yield tables
+    finally:
+        for frame, table in frames:
+            from execution_engine.engines.spark_frame import drop_table
+
+            drop_table(frame, table)

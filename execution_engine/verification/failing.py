@@ -1,0 +1,28 @@
+"""The rows behind what failed: a sample, with what each row breaks."""
+
+from collections.abc import Sequence
+
+from execution_engine.engines.protocol import FailingRows
+from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.spec import MetricSpec
+
+from .results import VerificationResult
+
+KEYED = ("distinct_count", "uniqueness", "distinctness", "unique_value_ratio")
+
+
+def broken_metrics(result: VerificationResult) -> tuple[MetricSpec, ...]:
+    """The metrics of the constraints that failed, as far as single rows break them; those of groups as a whole."""
+    specs = (ask.spec for each in result.failed for ask in each.asks if ask.dataset in (None, result.table))
+    return tuple(dict.fromkeys(spec for spec in specs if _is_of_rows(spec)))
+
+
+def columns_and_rows(found: FailingRows) -> Sequence[dict[str, object]]:
+    """Each row as a JSON object: its values by column, and what it breaks."""
+    return [
+        {"row": dict(zip(found.columns, each.values, strict=True)), "breaks": list(each.breaks)} for each in found.rows
+    ]
+
+
+def _is_of_rows(spec: MetricSpec) -> bool:
+    return not spec.by and (spec.name in KEYED or METRICS[spec.name].breaks is not None)

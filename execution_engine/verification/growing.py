@@ -1,0 +1,72 @@
+"""Metrics of a table that grows by deltas: each delta is read once, its states are kept and added up."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2s
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from execution_engine.engines.assembly import from_state
+from execution_engine.engines.protocol import Measured, failed
+from execution_engine.engines.spark_sql import expressions
+from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.metrics.states import UnableToReadState, from_bytes, merged
+from execution_engine.outcome import Reason
+
+from .repository import ResultKey
+
+_NO_STATE = "{}: it does not add up over deltas; give the whole table, or take a metric that does"
+
+
+@dataclass(frozen=True)
+class FolderOfStates:
+    """The state of each metric over each delta, in a file of its own."""
+
+    path: Path | str
+
+    def save(self, key: ResultKey, spec: MetricSpec, state: bytes) -> None:
+        """Keep the state of one delta; another one of the same key is replaced, in one step."""
+        path = self._folder(key, spec) / _name(key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(state)
+        os.replace(file.name, path)
+
+    def before(self, key: ResultKey, spec: MetricSpec) -> list[bytes]:
+        """The states of all earlier deltas under the same tags, the oldest first."""
+        paths = sorted(self._folder(key, spec).glob("*.state"))
+        return [path.read_bytes() for path in paths if path.name < _name(key)]
+
+    def _folder(self, key: ResultKey, spec: MetricSpec) -> Path:
+        return Path(self.path) / _hash(repr(key.tags)) / _hash(spec.text)
+
+
+def added_up(states: FolderOfStates, key: ResultKey, spec: MetricSpec, delta: Measured) -> Measured:
+    """The metric over all deltas up to this one, whose state is kept; a failure where the metric does not add up."""
+    if delta.failure is not None:
+        return delta
+    if delta.state is None or spec.by:
+        return failed(Reason.INVALID, _NO_STATE.format(spec.text))
+    try:
+        summed = _summed(spec, [*states.before(key, spec), delta.state])
+    except UnableToReadState as error:
+        return failed(Reason.INVALID, f"{spec.text}: a state in {states.path} cannot be added: {error}")
+    states.save(key, spec, delta.state)
+    return summed
+
+
+def _summed(spec: MetricSpec, parts: Sequence[bytes]) -> Measured:
+    definition = METRICS[spec.name]
+    statistics = definition.statistics
+    named = None if statistics is None else dict(statistics(spec, expressions({})))
+    return from_state(spec, merged(named, [from_bytes(spec, part) for part in parts]))
+
+
+def _name(key: ResultKey) -> str:
+    return f"{key.at:%Y%m%dT%H%M%S.%f}.state"
+
+
+def _hash(text: str) -> str:
+    return blake2s(text.encode(), digest_size=12).hexdigest()

@@ -1,0 +1,81 @@
+"""What a user's function sees of a column's distribution."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from execution_engine.engines.protocol import Measured
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.outcome import Failure, Reason
+
+from .bounds import name_of
+from .constraints import Ask, Found, Judgement, unable
+from .levels import ConstraintStatus
+
+HoldsOfHistogram = Callable[["Histogram"], object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Histogram:
+    """How often each value occurs; of the most frequent ones only, where there are more than the metric keeps."""
+
+    bins: int  # different values
+    counts: Mapping[str, int] = field(default_factory=dict)
+    ratios: Mapping[str, float] = field(default_factory=dict)
+
+    def count(self, value: object) -> int:
+        """How many rows have the value; 0 for one that was not seen."""
+        return self.counts.get(str(value), 0)
+
+    def ratio(self, value: object) -> float:
+        """The share of the rows that have the value; 0 for one that was not seen."""
+        return self.ratios.get(str(value), 0.0)
+
+
+def histogram_of(measured: Measured) -> Histogram:
+    """The histogram that a measurement's detail holds."""
+    found = measured.detail.get("bins", [])
+    return Histogram(
+        bins=int(measured.value or 0),
+        counts={str(each["value"]): int(each["count"]) for each in found},
+        ratios={str(each["value"]): float(each["ratio"]) for each in found},
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistogramConstraint:
+    """The user's function holds of a column's histogram."""
+
+    column: str
+    holds: HoldsOfHistogram
+    spec: MetricSpec
+    hint: str = ""
+
+    @property
+    def text(self) -> str:
+        """The column."""
+        return f"has_histogram_values({self.column})"
+
+    @property
+    def asks(self) -> tuple[Ask, ...]:
+        """The histogram."""
+        return (Ask(spec=self.spec),)
+
+    def judge(self, found: Found) -> Judgement:
+        """Success where the function returns a truth."""
+        measured = found.measured[self.asks[0]]
+        bound = f"meets {name_of(self.holds)}"
+        if measured.failure is not None:
+            return unable(measured.failure, metric=self.spec.text, bound=bound)
+        try:
+            met = bool(self.holds(histogram_of(measured)))
+        except Exception as error:  # the user's own function may raise whatever it likes
+            detail = f"{self.text}: the function raised {error!r}; mend it"
+            return unable(Failure(reason=Reason.INVALID, detail=detail), metric=self.spec.text, bound=bound)
+        return Judgement(
+            status=ConstraintStatus.SUCCESS if met else ConstraintStatus.FAILURE,
+            message=f"{self.spec.text} has {int(measured.value or 0)} bins; wanted: {bound}",
+            metric=self.spec.text,
+            bound=bound,
+            value=measured.value,
+            detail=measured.detail,
+        )

@@ -1,0 +1,65 @@
+"""Constraints on how often keys occur, and whether another table knows them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Self, Unpack
+
+from .assertion import assertion_constraint
+from .bounds import Expected
+from .constrained import ALL, Constrained, Said, call, columns_of, metric
+from .shorthand import keys_unique
+from .sql_text import both
+
+
+class OfKeys(Constrained):
+    """Uniqueness and its kin; a key with a null in it is no key, as in SQL."""
+
+    def is_unique(self, *columns: str, **said: Unpack[Said]) -> Self:
+        """No two rows have the same key."""
+        return self.bounded(call("is_unique", *columns), metric("uniqueness", *columns), ALL, of_rows=True, **said)
+
+    def has_uniqueness(self, columns: str | Sequence[str], expected: Expected, **said: Unpack[Said]) -> Self:
+        """The share of the rows whose key no other row has."""
+        return self._of_keys("has_uniqueness", "uniqueness", columns, expected, **said)
+
+    def has_distinctness(self, columns: str | Sequence[str], expected: Expected, **said: Unpack[Said]) -> Self:
+        """Distinct keys / rows."""
+        return self._of_keys("has_distinctness", "distinctness", columns, expected, **said)
+
+    def has_unique_value_ratio(self, columns: str | Sequence[str], expected: Expected, **said: Unpack[Said]) -> Self:
+        """Keys that occur once / distinct keys."""
+        return self._of_keys("has_unique_value_ratio", "unique_value_ratio", columns, expected, **said)
+
+    def has_count_distinct(self, columns: str | Sequence[str], expected: Expected, **said: Unpack[Said]) -> Self:
+        """How many distinct keys there are."""
+        return self._of_keys("has_count_distinct", "count_distinct", columns, expected, **said)
+
+    def has_approx_count_distinct(self, column: str, expected: Expected, **said: Unpack[Said]) -> Self:
+        """How many distinct values there are, within 1.6 %."""
+        return self._of_keys("has_approx_count_distinct", "approx_count_distinct", column, expected, **said)
+
+    def is_primary_key(self, *columns: str, hint: str = "", where: str | None = None) -> Self:
+        """Every row has a key, and no two have the same."""
+        text, name = keys_unique(columns, complete=True), call("is_primary_key", *columns)
+        return self.adding(assertion_constraint(text, name=name, hint=hint, where=both(self.where, where)))
+
+    def refers_to(
+        self,
+        columns: str | Sequence[str],
+        dataset: str,
+        expected: Expected = ALL,
+        *,
+        to: str | Sequence[str] | None = None,
+        **said: Unpack[Said],
+    ) -> Self:
+        """The share of the keys, nulls left out, that ``dataset`` has in its columns ``to`` (default: the same)."""
+        own, other = columns_of(columns), columns_of(to or columns)
+        options = () if own == other else (("to", ",".join(other)),)
+        spec = replace(metric("referential_integrity", *own, arguments=(dataset,)), options=options)
+        return self.bounded(call("refers_to", *own, dataset), spec, expected, of_rows=True, **said)
+
+    def _of_keys(
+        self, text: str, name: str, given: str | Sequence[str], expected: Expected, **said: Unpack[Said]
+    ) -> Self:
+        columns = columns_of(given)
+        return self.bounded(call(text, *columns), metric(name, *columns), expected, **said)

@@ -1,0 +1,116 @@
+"""``assay verify``: what it prints, and how it exits, without server and database."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.cli import run as run_command
+from assay.exit_codes import ExitCode
+from execution_engine import storage
+from execution_engine.engines.spark import SparkEngine
+from tests.integration.verification.rides import RIDERS, RIDES, write
+
+CHECKS = """
+tables: {riders: riders/}
+checks:
+  - row_count() between 1 and 100
+  - {is_complete: [id, tip], level: warning, where: id < 3}
+  - {assertion: "mean({column}) > 1", for_each_column: [fare, tip]}
+  - {completeness: {email: ">= 0.5"}}
+  - {assertion: completeness(city) = 1, level: warning, name: cities, hint: ask the dispatchers}
+  - row_count() / row_count(dataset='riders') > 1
+  - referential_integrity(rider_id, 'riders') > 0.7
+  - query("select count(*) from rides where fare > 4") = 2
+"""
+BROKEN = "checks:\n  - {is_unique: id}\n  - {is_non_negative: fare, level: warning}\n"
+
+
+@pytest.fixture(autouse=True)
+def here(spark_engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    write(tmp_path / "rides")
+    write(tmp_path / "riders", RIDERS)
+    monkeypatch.chdir(tmp_path)
+    with storage.using(spark_engine):
+        yield tmp_path
+
+
+def verify(
+    capsys: pytest.CaptureFixture[str], checks: str, *options: str, table: str = "rides/"
+) -> tuple[int, dict[str, Any]]:
+    Path("checks.yaml").write_text(checks)
+    capsys.readouterr()
+    code = run_command(["verify", table, "--checks", "checks.yaml", "--json", *options])
+    return code, json.loads(capsys.readouterr().out or "{}")
+
+
+def test_warnings_alone_exit_with_their_own_code(capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = verify(capsys, CHECKS)
+    assert (code, told["status"], told["table"]) == (ExitCode.WARNED, "warning", "rides")
+    failed = [row for row in told["constraints"] if row["status"] != "success"]
+    assert [(row["constraint"], row["hint"]) for row in failed] == [("cities", "ask the dispatchers")]
+    assert [row["place"] for row in told["constraints"]] == [
+        f"checks.yaml:{line}" for line in (4, 5, 5, 6, 6, 7, 8, 9, 10, 11)
+    ]
+
+
+def test_from_which_result_on_it_fails_is_for_its_caller_to_say(capsys: pytest.CaptureFixture[str]) -> None:
+    assert verify(capsys, CHECKS, "--fail-on", "fail")[0] == ExitCode.HELD
+    assert verify(capsys, BROKEN, "--fail-on", "never")[0] == ExitCode.HELD
+
+
+def test_an_error_that_fails_exits_with_1_and_shows_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = verify(capsys, BROKEN, "--failing-rows", "5")
+    assert (code, told["status"]) == (ExitCode.FAILED, "error")
+    rows = {each["row"]["fare"]: len(each["breaks"]) for each in told["failing_rows"]["rows"]}
+    assert rows == {"-2.0": 2, "6.0": 1}
+
+
+def test_people_see_a_table_of_constraints_and_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("checks.yaml").write_text(BROKEN)
+    assert run_command(["verify", "rides/", "--checks", "checks.yaml", "--failing-rows", "5"]) == ExitCode.FAILED
+    shown = capsys.readouterr().out
+    assert "uniqueness(id) = 0.6, wanted = 1" in shown
+    assert "error: 2 failure" in shown
+    assert "2 rows that fail" in shown
+
+
+def test_an_unknown_column_could_not_be_checked_and_its_line_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = verify(capsys, "checks:\n  - row_count() > 0\n  - completeness(fair) = 1\n")
+    assert (code, told["status"]) == (ExitCode.UNABLE, "unable")
+    assert told["constraints"][1]["message"].startswith("checks.yaml:3: unknown column: rides has no column fair; did")
+
+
+def test_everything_wrong_in_the_file_is_told_by_line_before_anything_is_read(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("checks.yaml").write_text("checks:\n  - completness(id) = 1\n  - row_count() >\n  - {levle: error}\n")
+    assert run_command(["verify", "nowhere/", "--checks", "checks.yaml"]) == ExitCode.UNABLE
+    said = capsys.readouterr().err
+    assert "checks.yaml:2: Cannot accept the assertion: there is no metric completness: did you mean" in said
+    assert "checks.yaml:3: Cannot read the assertion: expected" in said
+    assert "checks.yaml:4:" in said
+
+
+def test_a_table_that_is_not_there_could_not_be_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = verify(capsys, BROKEN, table="nowhere/")
+    assert code == ExitCode.UNABLE
+    assert told["constraints"][0]["reason"] == "table cannot be read"
+
+
+def test_a_csv_file_is_checked_like_any_table(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [",".join("" if value is None else str(value) for value in row.values()) for row in RIDES]
+    Path("rides.csv").write_text("\n".join([",".join(RIDES[0]), *lines]) + "\n")
+    code, told = verify(capsys, CHECKS, table="rides.csv")
+    assert (code, told["table"]) == (ExitCode.WARNED, "rides")
+
+
+def test_the_metrics_of_each_day_are_kept_where_they_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    for day in ("2026-03-09", "2026-03-10"):
+        assert verify(capsys, BROKEN, "--repository", "metrics.jsonl", "--date", day)[0] == ExitCode.FAILED
+    kept = [json.loads(line) for line in Path("metrics.jsonl").read_text().splitlines()]
+    assert [(each["at"][:10], each["values"]["uniqueness(id)"]) for each in kept] == [
+        ("2026-03-09", 0.6),
+        ("2026-03-10", 0.6),
+    ]

@@ -1,0 +1,93 @@
+"""What a file of checks says, and what is said of one that cannot be used."""
+
+from pathlib import Path
+
+import pytest
+
+from execution_engine.verification import Check, Level
+from execution_engine.verification.checks_file import ChecksFile, UnableToReadChecks, read_checks
+
+SHORT = [
+    ("row_count: '> 0'", ["row_count() > 0"]),
+    ("row_count: 5", ["row_count() = 5"]),
+    ("quantile(fare, 0.5): between 1 and 9", ["quantile(fare, 0.5) between 1 and 9"]),
+    ("completeness: {a: '>= 0.9', b: 1}", ["completeness(a) >= 0.9", "completeness(b) = 1"]),
+    ("is_complete: [a, b]", ["completeness(a) = 1", "completeness(b) = 1"]),
+    ("is_unique: [a, b]", ["uniqueness(a, b) = 1"]),
+    ("is_primary_key: id", ["completeness(id) = 1 and uniqueness(id) = 1"]),
+    ("are_complete: [a, b]", ["compliance('a is not null and b is not null') = 1"]),
+    ("is_positive: fare", ["compliance('fare is null or fare > 0') = 1"]),
+    ("is_non_negative: a b", ["compliance('`a b` is null or `a b` >= 0') = 1"]),
+    ("is_contained_in: {status: [open, 3]}", ["compliance(\"status is null or status in ('open', 3)\") = 1"]),
+]
+WRONG = [
+    ("checks:\n  - row_count() > 0\n  - is_uniqe: [id]\n", "checks.yaml:3: 'is_uniqe' is neither a metric nor a rule"),
+    ("checks:\n  - is_unique: 7\n", "checks.yaml:2: found 7: write a column, or a list"),
+    ("checks:\n  - row_count: yes\n", "checks.yaml:2: found True: write a number, or a comparison"),
+    ("checks:\n  - assertion: row_count() > 0\n    level: fatal\n", "checks.yaml:3: found 'fatal': write error or"),
+    ("checks:\n  - assertion: row_count() > 0\n    lvel: error\n", "checks.yaml:3: found the unknown key 'lvel': did"),
+    ("checks:\n  - mean(fare, last=7) > 1\n", "checks.yaml:2: Cannot read the assertion: last= needs one metric call"),
+    ("checks:\n  - mean(min(fare), last=7) > 1\n", "this table has no partitions: there are no past windows"),
+    ("checks:\n  - freshness() < 4h\n", "freshness needs the catalog: test it there"),
+    ("checks:\n  - row_count(dataset='riders') > 1\n", "there is no dataset 'riders'"),
+    ("checks:\n  - {assertion: row_count() > 1, for_each_column: [a]}\n", "the assertion must say {column} where"),
+    ("checks: []\n", "checks.yaml:1: write `checks:` and below it a list"),
+    ("check:\n  - row_count() > 0\n", "checks.yaml:1: write `checks:`"),
+    ("checks: [a\n", "checks.yaml:2: no YAML"),
+]
+
+
+def read(folder: Path, text: str) -> ChecksFile:
+    path = folder / "checks.yaml"
+    path.write_text(text)
+    return read_checks(path)
+
+
+@pytest.mark.parametrize(("short", "assertions"), SHORT)
+def test_the_short_form_stands_for_assertions(short: str, assertions: list[str], tmp_path: Path) -> None:
+    found = read(tmp_path, f"checks:\n  - {short}\n")
+    assert [each.text for each in found.checks[0].constraints] == assertions
+    assert found.lines == (2,) * len(assertions)
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG)
+def test_what_is_wrong_is_told_with_its_line_and_how_to_mend_it(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(UnableToReadChecks) as raised:
+        read(tmp_path, text)
+    assert message in str(raised.value)
+
+
+def test_one_entry_speaks_of_many_columns_at_one_level_under_one_filter(tmp_path: Path) -> None:
+    entry = "{assertion: 'completeness({column}) = 1', for_each_column: [a, b], level: warning, where: c > 0}"
+    (check,) = read(tmp_path, f"checks:\n  - {entry}\n").checks
+    assert check.level is Level.WARNING
+    specs = [ask.spec.text for each in check.constraints for ask in each.asks]
+    assert specs == ["completeness(a, where='c > 0')", "completeness(b, where='c > 0')"]
+
+
+def test_other_tables_are_found_from_the_folder_of_the_file(tmp_path: Path) -> None:
+    text = "tables: {riders: lake/riders, known: db_table, far: s3://lake/x}\nchecks: [row_count() > 0]\n"
+    assert read(tmp_path, text).tables == {
+        "riders": str(tmp_path / "lake/riders"),
+        "known": "db_table",
+        "far": "s3://lake/x",
+    }
+
+
+def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(UnableToReadChecks, match="cannot be read: No such file"):
+        read_checks(tmp_path / "none.yaml")
+
+
+def test_the_file_in_the_documentation_is_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[4] / "docs" / "verification.md").read_text()
+    example = page.split("```yaml\n")[1].split("```")[0]
+    found = read(tmp_path, example)
+    assert len(found.checks) == 10
+    assert {check.level for check in found.checks} == {Level.ERROR, Level.WARNING}
+
+
+def test_the_documentation_names_every_constraint() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "verification.md").read_text()
+    methods = {name for name in dir(Check) if name.startswith(("is_", "has_", "are_", "have_", "contains_", "sat"))}
+    assert {name for name in methods if name not in page} == set()
