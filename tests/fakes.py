@@ -8,6 +8,8 @@ from hashlib import blake2s
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 from execution_engine.engines.protocol import (
     FailingRows,
     Measured,
@@ -20,6 +22,7 @@ from execution_engine.engines.protocol import (
     none_failing,
 )
 from execution_engine.metrics.group_values import GroupKey, GroupValues
+from execution_engine.metrics.key_digest import digest_of_hashes
 from execution_engine.metrics.sample import Sample
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
@@ -102,8 +105,9 @@ def measure(item: Wanted, found: Sequence[Row]) -> Measured:
             present = {tuple(str(row.get(column)) for column in sample.columns) for row in found}
             return Measured(value=float(len(present & set(sample.keys))))
         case "key_digest":
-            digest = blake2s(json.dumps(sorted(keys)).encode(), digest_size=16).hexdigest()
-            return Measured(value=float(len(keys)), state=digest.encode(), detail={"fingerprint": digest})
+            hashes = sorted(int.from_bytes(blake2s(repr(key).encode(), digest_size=8).digest()) for key in keys)
+            digest = digest_of_hashes(columns, np.array(hashes, dtype=np.uint64), len(found))
+            return Measured(value=float(digest.keys), state=digest.to_bytes(item.state_key))
         case "bloom_filter":
             return Measured(value=float(len(keys)), state=json.dumps(sorted(keys)).encode())
         case "keys_found":

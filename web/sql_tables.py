@@ -1,6 +1,6 @@
 """Which tables a query reads and, where their partition column is compared with literals, which partitions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,6 +10,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from assay.windows import Partitioning, UnableToPartition, Window
+from execution_engine.guard.tables import name_of, places_of
 from incident_manager.intervals import Intervals, clip, union
 
 DIALECT = "spark"
@@ -56,7 +57,9 @@ def table_uses(sql: str) -> tuple[TableUse, ...]:
         raise UnableToReadQuery(f"Cannot read the query: {str(error) or 'it is too deep'}") from None
     if not scopes:
         raise UnableToReadQuery("Cannot read the query: it has no select.")
-    return tuple(dict.fromkeys(use for scope in scopes for use in _uses(scope)))
+    found = dict.fromkeys(use for scope in scopes for use in _uses(scope))
+    names = {use.name for use in found}
+    return tuple(found) + tuple(use for use in _named(statements) if use.name not in names)
 
 
 def ranges(use: TableUse, column: str, partitioning: Partitioning, whole: Window) -> Intervals:
@@ -69,12 +72,18 @@ def ranges(use: TableUse, column: str, partitioning: Partitioning, whole: Window
     return found
 
 
-def _queries(statement: exp.Expr) -> Iterator[exp.Expr]:
+def _queries(statement: exp.Expr) -> Iterator[exp.Query]:
     """The outermost queries of a statement; ``create table … as`` and ``insert … select`` read too."""
     if isinstance(statement, exp.Query):
         yield statement
     elif isinstance(statement.args.get("expression"), exp.Query):
         yield statement.args["expression"]
+
+
+def _named(statements: Sequence[exp.Expr]) -> Iterator[TableUse]:
+    """Every table by Spark's own rule, read whole: a scope takes a table whose alias is a WITH's name for the WITH."""
+    places = [place for statement in statements for query in _queries(statement) for place in places_of(query)]
+    yield from dict.fromkeys(TableUse(name=name_of(place), comparisons=()) for place in places)
 
 
 def _uses(scope: Scope) -> Iterator[TableUse]:

@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import arrow_udf
 from sqlglot import exp
 
+from execution_engine.guard.dialect import Plain
 from execution_engine.metrics import (
     key_buckets,
     key_filter,
@@ -61,8 +62,11 @@ KEYS = ("key",)  # the columns of such a filter, which knows no names
 
 @contextmanager
 def filters_in(session: SparkSession, sql: str, key: bytes | None = None) -> Iterator[str]:
-    """The SQL with both functions in terms of ones that exist while inside; UnableToReadKeys for a filter refused."""
-    tree = sqlglot.parse_one(sql, dialect="spark")
+    """The SQL with both functions in terms of ones that exist while inside; UnableToReadKeys for a filter refused.
+
+    Read and written by the guard's dialect, as the SQL has passed the guard already: nothing else in it may change.
+    """
+    tree = sqlglot.parse_one(sql, dialect=Plain)
     made = _Functions(session, key)
     try:
         yield made.expanded(tree) if _calls(tree, BUILD, USE) else sql
@@ -110,7 +114,7 @@ class _Functions:
         return exp.column(name)
 
     def _sql(self, tree: exp.Expr) -> str:
-        sql = tree.sql(dialect="spark", comments=False)
+        sql = tree.sql(dialect=Plain, comments=False)
         for name, text in self._hashes.items():
             sql = sql.replace(name, text)
         return sql
@@ -120,7 +124,7 @@ class _Functions:
         if isinstance(given, exp.Literal) and given.is_string:
             return _read(given.this, self._key)
         if not isinstance(given, exp.Subquery) or not isinstance(given.this, exp.Select):
-            raise UnableToReadKeys(f"the filter of {USE} must be a string or a subquery: ({given.sql('spark'):.80})")
+            raise UnableToReadKeys(f"the filter of {USE} must be a string or a subquery: ({given.sql(Plain):.80})")
         query = given.this.copy()
         if tree.args.get("with_") is not None and query.args.get("with_") is None:
             query.set("with_", tree.args["with_"].copy())
@@ -142,7 +146,7 @@ class _Functions:
         is_ours = bool(_calls(query, BUILD))
         rows = self._session.sql(self.expanded(query)).limit(2).collect()
         if len(rows) != 1 or len(rows[0]) != 1 or not isinstance(rows[0][0], str):
-            raise UnableToReadKeys(f"the subquery of {USE} must give one filter: {query.sql('spark'):.80}")
+            raise UnableToReadKeys(f"the subquery of {USE} must give one filter: {query.sql(Plain):.80}")
         return _read(rows[0][0], None if is_ours else self._key)
 
 

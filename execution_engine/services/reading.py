@@ -102,15 +102,14 @@ def _wanted(row: Measurement, target: Target) -> Wanted | Measured:
     inputs = list(row.inputs.all())
     if failure := input_failure(inputs):
         return Measured(failure=failure)
-    if settled := settled_by(row.metric.name, inputs):
-        return settled
     try:
         states = {input_name(row, part): state_of(part) for part in inputs}
     except UnableToReadState as error:
         return failed(Reason.ENGINE_UNREACHABLE, str(error))
-    metric = row.metric
+    metric, state_key = row.metric, config().state_key.get_secret_value().encode() or None
+    if settled := settled_by(metric.name, states, state_key):
+        return settled
     tables = tables_read(metric, row.dataset, row.datacenter)
-    state_key = config().state_key.get_secret_value().encode() or None
     return Wanted(key=str(row.pk), spec=metric, inputs=states, tables=tables, state_key=state_key)
 
 

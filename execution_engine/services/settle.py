@@ -1,22 +1,32 @@
 """Measurements that their inputs settle, so that no data is read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from execution_engine.engines.protocol import Measured
+from execution_engine.metrics.key_digest import KeyDigest
 from execution_engine.metrics.key_escalation import OTHER
+from execution_engine.metrics.key_filter_envelope import UnableToReadKeys
 from execution_engine.models import Measurement
 
 DIGEST = "key_digest"
 COMPARISONS = ("bloom_filter", "keys_found")
 
 
-def settled_by(name: str, inputs: Sequence[Measurement]) -> Measured | None:
-    """What a comparison of keys gives where the digests of all sides are equal; None where they are not."""
-    digests = [part for part in inputs if part.metric.name == DIGEST]
-    fingerprints = {str(part.detail.get("fingerprint", "")) for part in digests}
-    if name not in COMPARISONS or len(fingerprints) != 1 or "" in fingerprints:
+def settled_by(name: str, states: Mapping[str, bytes], key: bytes | None) -> Measured | None:
+    """What a comparison of keys gives where the digests of both sides are equal; None where they are not.
+
+    The digests themselves are compared, checked and with their signatures where there is a key, not what was noted of
+    them; one that is refused is left to the engine, which says why.
+    """
+    if name not in COMPARISONS or DIGEST not in states or OTHER not in states:
         return None
-    return Measured(value=digests[0].value, detail={"settled": "equal digests", "missing": 0, "lost": []})
+    try:
+        own, other = (KeyDigest.from_bytes(states[each], key) for each in (DIGEST, OTHER))
+    except UnableToReadKeys:
+        return None
+    if own.fingerprint != other.fingerprint:
+        return None
+    return Measured(value=float(own.keys), detail={"settled": "equal digests", "missing": 0, "lost": []})
 
 
 def input_name(measurement: Measurement, part: Measurement) -> str:

@@ -73,3 +73,13 @@ def test_a_common_table_expression_is_no_table() -> None:
 def test_what_is_no_query_is_refused(sql: str) -> None:
     with pytest.raises(UnableToReadQuery):
         table_uses(sql)
+
+
+def test_a_table_under_the_alias_of_a_common_table_expression_is_still_read() -> None:
+    sql = "with c as (select 1 as k) select x.fare from raw.trips as x cross join c as x"
+    assert _days(sql) == ["1..31"]
+
+
+def test_a_common_table_expression_hides_its_name_only_where_spark_says_so() -> None:
+    sql = "with trips as (select * from trips where datestr = '2026-03-09') select * from trips"
+    assert _days(sql, "trips") == ["9..9"]
