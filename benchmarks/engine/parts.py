@@ -19,7 +19,17 @@ HOMES = {
 }
 FOUR_HUNDRED = ("g", "ours", "g_400", "ours_400")
 SMALL = ("small_by_hand", "small_one_by_one", "small_together")
-HISTORY = ("history_by_hand", "history_anew", "history_merged", "history_window")
+HISTORY = (
+    "history_by_hand",
+    "history_anew",
+    "history_merged",
+    "history_window",
+    "day_scanned",
+    "history_scan_merged",
+    "history_keys_by_hand",
+    "history_keys_anew",
+    "history_keys_merged",
+)
 
 
 @dataclass(frozen=True, kw_only=True)

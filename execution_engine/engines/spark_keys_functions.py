@@ -35,7 +35,7 @@ from execution_engine.metrics.key_filter import KeyFilter, filter_of_bits
 from execution_engine.metrics.key_filter_bits import Bits, Hashes, Mask, are_among, are_in, places_of_hashes
 from execution_engine.metrics.key_filter_envelope import UnableToReadKeys
 from execution_engine.metrics.key_filter_gather import gathered, largest_shape
-from execution_engine.metrics.key_filter_shape import Format
+from execution_engine.metrics.key_filter_shape import Format, shape_for
 
 from . import spark_keys_workers
 from .spark_keys_build import fill
@@ -135,11 +135,12 @@ class _Functions:
         keys = query.selects[0].unalias().expressions
         hashed = query.select(exp.alias_(self._hash(keys), HASH), append=False)
         frame = self._session.sql(self._sql(hashed))
-        if frame.count() <= PULLED_ROWS:
+        rows = frame.count()
+        if rows <= PULLED_ROWS:
             return gathered((_hashes(chunk) for chunk in frame.toArrow().column(0).chunks), KEYS)
-        shape = largest_shape()
+        shape = shape_for(min(rows, largest_shape().capacity), wanted=Format.XXHASH)
         task = filler(shape.slices, shape.bits_per_slice, hashes_in, places_of_hashes)
-        return filter_of_bits(shape, KEYS, *fill(frame, task, shape, None))
+        return filter_of_bits(shape, KEYS, *fill(frame, task, shape, rows))
 
     def _told(self, query: exp.Select) -> KeyFilter:
         """Of any other: what its one row says."""

@@ -32,23 +32,30 @@ class G:
 
     def values(self) -> dict[str, float | None]:
         """Of every check, the number measured."""
-        select = ", ".join(f"{check.by_hand} as c{at}" for at, check in enumerate(self.in_one))
-        row = self.session.sql(f"select {select} from trips").collect()[0]
-        values = {check.name: row[f"c{at}"] for at, check in enumerate(self.in_one)}
+        values = self._in_one() if self.in_one else {}
         for columns, checks in self.by_key.items():
             values |= uniqueness(self.session, columns, checks)
         return values
 
+    def _in_one(self) -> dict[str, float | None]:
+        select = ", ".join(f"{check.by_hand} as c{at}" for at, check in enumerate(self.in_one))
+        row = self.session.sql(f"select {select} from trips").collect()[0]
+        return {check.name: row[f"c{at}"] for at, check in enumerate(self.in_one)}
+
 
 def uniqueness(session: SparkSession, columns: Sequence[str], checks: Sequence[Check]) -> dict[str, float | None]:
-    """The share of the rows whose key no other row has; for several filters, from one grouping."""
+    """Uniqueness or distinctness of each filter, from one grouping."""
     filters = [f" filter (where {check.spec.where})" if check.spec.where else "" for check in checks]
     counts = ", ".join(f"count(*){only} as c{at}" for at, only in enumerate(filters))
-    sums = ", ".join(f"sum(c{at}) as number{at}, count_if(c{at} = 1) as once{at}" for at in range(len(checks)))
+    wanted = {"uniqueness": "= 1", "distinctness": "> 0"}
+    sums = ", ".join(
+        f"sum(c{at}) as number{at}, count_if(c{at} {wanted[check.spec.name]}) as keys{at}"
+        for at, check in enumerate(checks)
+    )
     groups = f"select {counts} from trips group by {', '.join(columns)}"
     row = session.sql(f"select {sums} from ({groups})").collect()[0]
     return {
-        check.name: row[f"once{at}"] / row[f"number{at}"] if row[f"number{at}"] else None
+        check.name: row[f"keys{at}"] / row[f"number{at}"] if row[f"number{at}"] else None
         for at, check in enumerate(checks)
     }
 

@@ -1,39 +1,80 @@
 """Assay's engine over the day that came, merged with the states kept of the days before."""
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from execution_engine.engines.protocol import Part, ScanReport
+from execution_engine.engines.files import partition_prints
+from execution_engine.engines.protocol import WHOLE, Part
+from execution_engine.incremental import Prints, Rollup, scan_merged
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.state_folder import StateFolder
 
 from .history_anew import HistoryAnew
-from .kept_states import StateFolder
+from .ours import numbers
 from .protocol import Answer, Task, answer
 
-PAST = "past"
+
+@dataclass(frozen=True, kw_only=True)
+class Replayed:
+    """What was kept before the day came; what a run keeps goes elsewhere, so that each begins alike."""
+
+    past: StateFolder
+    kept: StateFolder
+    unions: bool = True
+
+    def parts(self, spec: MetricSpec, prints: Prints) -> dict[str, bytes]:
+        """Of the past."""
+        return self.past.parts(spec, prints)
+
+    def rollups(self, spec: MetricSpec) -> Sequence[Rollup]:
+        """Of the past."""
+        return self.past.rollups(spec) if self.unions else ()
+
+    def save_parts(self, spec: MetricSpec, prints: Prints, states: Mapping[str, bytes]) -> None:
+        """Written as in earnest."""
+        self.kept.save_parts(spec, prints, states)
+
+    def save_rollup(self, spec: MetricSpec, prints: Prints, state: bytes) -> None:
+        """Written as in earnest."""
+        self.kept.save_rollup(spec, prints, state)
 
 
 class HistoryMerged(HistoryAnew):
-    """The states of all days but the last are taken while it prepares; a run scans one day and knows the whole."""
+    """The states of all days but the last are kept while it prepares; a run scans one day and knows the whole."""
+
+    days_kept = slice(None, -1)
+    unions = True
 
     def prepare(self, task: Task) -> None:
-        """One state a metric, of the whole past."""
+        """States of the days before and of their union."""
         super().prepare(task)
-        self.wanted = tuple(replace(item, keep_state=True) for item in self.wanted)
-        self.specs = {check.name: check.spec for check in self.checks}
-        self.days = self.engine.partitions(self.table) or ()
-        self.place = TemporaryDirectory(prefix="states-")
-        self.states = StateFolder(folder=Path(self.place.name))
-        self.states.keep(PAST, self._scanned(self.days[:-1]))
+        self.prints = partition_prints(self.table, WHOLE) or {}
+        self.folder = TemporaryDirectory(prefix="states-")
+        past, kept = (StateFolder(folder=Path(self.folder.name) / name) for name in ("past", "kept"))
+        days = sorted(self.prints)[self.days_kept]
+        before = {day: self.prints[day] for day in days}
+        numbers(scan_merged(self.engine, self.table, before, self.wanted, past))
+        self.states = Replayed(past=past, kept=kept, unions=self.unions)
 
     def run(self) -> Answer:
-        """Keeps the state of the day; the checks are those of the whole history."""
-        day = self.days[-1]
-        self.states.keep(day, self._scanned((day,)))
-        return answer(self.checks, self.states.values(self.specs, (PAST, day)))
+        """The checks over the whole history; the state of the day and of the new union are kept."""
+        return answer(self.checks, numbers(scan_merged(self.engine, self.table, self.prints, self.wanted, self.states)))
 
-    def _scanned(self, days: tuple[str, ...]) -> ScanReport:
-        return self.engine.scan(self.table, Part(keys=days), self.wanted)
+
+class HistoryDay(HistoryAnew):
+    """The day alone, of which nothing is kept."""
+
+    def prepare(self, task: Task) -> None:
+        """Of one day no number is that of the history, so that nothing is checked."""
+        super().prepare(task)
+        self.day = Part(keys=sorted(partition_prints(self.table, WHOLE) or {})[-1:])  # type: ignore[arg-type]
+        self.checks = tuple(replace(check, low=float("-inf")) for check in self.checks)
+
+    def run(self) -> Answer:
+        """One scan of one partition."""
+        return answer(self.checks, numbers(self.engine.scan(self.table, self.day, self.wanted)))
 
 
 CONTENDER = HistoryMerged

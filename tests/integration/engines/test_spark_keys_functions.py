@@ -14,7 +14,7 @@ from execution_engine.metrics.key_filter_envelope import UnableToReadKeys
 from execution_engine.outcome import Reason
 from tests.integration.engines.trips import measure_one, metric, write
 
-BUILT = "(select build_bloom_filter(id, city) from assay_there)"
+BUILT = "(select build_bloom_filter(id, city) from keys_there)"
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def session(spark_engine: SparkEngine, tmp_path: Path) -> SparkSession:
         kept = [at for at in ids if name == "here" or at % 100]
         cities = [None if at % 7 == 0 else f"city {at % 5}" for at in kept]
         write(tmp_path / name, pa.table({"id": pa.array(kept, type_), "city": cities}))
-        session.read.parquet(str(tmp_path / name)).createOrReplaceTempView(f"assay_{name}")
+        session.read.parquet(str(tmp_path / name)).createOrReplaceTempView(f"keys_{name}")
     return session
 
 
@@ -35,45 +35,45 @@ def number(session: SparkSession, sql: str) -> object:
 
 
 def test_a_filter_built_in_a_subquery_tells_the_keys_that_are_lost(session: SparkSession) -> None:
-    assert number(session, f"select count_if(not use_bloom_filter({BUILT}, id, city)) from assay_here") == 10
+    assert number(session, f"select count_if(not use_bloom_filter({BUILT}, id, city)) from keys_here") == 10
 
 
 def test_a_filter_may_come_from_a_with_clause_or_from_a_string(session: SparkSession) -> None:
     built = str(number(session, BUILT[1:-1]))
     uses = "use_bloom_filter((select f from filters), id, city)", f"use_bloom_filter('{built}', id, city)"
-    with_ = "with filters as (select build_bloom_filter(id, city) as f from assay_there where id > 200) "
-    assert number(session, with_ + f"select count_if({uses[0]}) from assay_here") == 799 - 8 + 1
-    assert number(session, f"select count_if({uses[1]}) from assay_here") == 990
+    with_ = "with filters as (select build_bloom_filter(id, city) as f from keys_there where id > 200) "
+    assert number(session, with_ + f"select count_if({uses[0]}) from keys_here") == 799 - 8 + 1
+    assert number(session, f"select count_if({uses[1]}) from keys_here") == 990
 
 
 def test_too_many_keys_to_pull_are_filled_by_the_workers(
     session: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark_keys_functions, "PULLED_ROWS", 0)
-    assert number(session, f"select count_if(not use_bloom_filter({BUILT}, id, city)) from assay_here") == 10
+    assert number(session, f"select count_if(not use_bloom_filter({BUILT}, id, city)) from keys_here") == 10
 
 
 def test_each_group_builds_a_filter_of_its_own(session: SparkSession) -> None:
-    each = "select id % 2 as odd, build_bloom_filter(id) as f from assay_there group by id % 2"
+    each = "select id % 2 as odd, build_bloom_filter(id) as f from keys_there group by id % 2"
     odd = f"(select f from ({each}) where odd = 1)"
-    assert number(session, f"select count_if(use_bloom_filter({odd}, id)) from assay_here") == 500
+    assert number(session, f"select count_if(use_bloom_filter({odd}, id)) from keys_here") == 500
 
 
 def test_nothing_is_left_of_the_functions_afterwards(session: SparkSession) -> None:
     before = session.sql("show user functions").count()
-    number(session, f"select count_if(use_bloom_filter({BUILT}, id, city)) from assay_here")
+    number(session, f"select count_if(use_bloom_filter({BUILT}, id, city)) from keys_here")
     assert session.sql("show user functions").count() == before
 
 
-@pytest.mark.parametrize("given", ["city", "'AAAA'", "'not base64!'", "(select city from assay_here)"])
+@pytest.mark.parametrize("given", ["city", "'AAAA'", "'not base64!'", "(select city from keys_here)"])
 def test_a_filter_that_is_none_is_refused(session: SparkSession, given: str) -> None:
     with pytest.raises(UnableToReadKeys):
-        number(session, f"select count_if(use_bloom_filter({given}, id)) from assay_here")
+        number(session, f"select count_if(use_bloom_filter({given}, id)) from keys_here")
 
 
 def test_an_unsigned_filter_is_refused_where_there_is_a_key(session: SparkSession) -> None:
     built = str(number(session, BUILT[1:-1]))
-    sql = f"select count_if(use_bloom_filter('{built}', id, city)) from assay_here"
+    sql = f"select count_if(use_bloom_filter('{built}', id, city)) from keys_here"
     with pytest.raises(UnableToReadKeys, match="signature"), filters_in(session, sql, b"secret"):
         pass
 
