@@ -76,16 +76,11 @@ def scan_merged(
     """
     started = monotonic()
     known = [_known(item, prints, repository) for item in wanted]
-    report = _Report()
-    read = _read(engine, table, known, report)
-    found = {one.wanted.key: _merged(one, read, prints, repository) for one in known}
+    reports = _read(engine, table, known)
+    found = {one.wanted.key: _merged(one, reports, prints, repository) for one in known}
     measured = {key: each for key, each in found.items() if each is not None}
-    return ScanReport(measured=measured, spark_jobs=report.jobs, seconds=monotonic() - started, fingerprint=None)
-
-
-@dataclass
-class _Report:
-    jobs: int = 0
+    jobs = sum(report.spark_jobs for report in reports.values())
+    return ScanReport(measured=measured, spark_jobs=jobs, seconds=monotonic() - started, fingerprint=None)
 
 
 def _known(item: Wanted, prints: Prints, repository: StateRepository) -> Known:
@@ -118,8 +113,8 @@ def _readable(spec: MetricSpec, parts: Mapping[str, bytes]) -> dict[str, State]:
     return states
 
 
-def _read(engine: Engine, table: Table, known: Sequence[Known], report: _Report) -> dict[tuple[str, str], Measured]:
-    """The missing partitions, all metrics of each in one scan; by partition and measurement."""
+def _read(engine: Engine, table: Table, known: Sequence[Known]) -> dict[str, ScanReport]:
+    """The missing partitions by key, all metrics of each in one scan."""
     keys = list(dict.fromkeys(key for one in known for key in one.missing))
     units = [
         Unit(
@@ -129,29 +124,26 @@ def _read(engine: Engine, table: Table, known: Sequence[Known], report: _Report)
         )
         for key in keys
     ]
-    reports = engine.scan_all(units) if units else ()
-    report.jobs = sum(each.spark_jobs for each in reports)
-    return {
-        (key, name): taken for key, each in zip(keys, reports, strict=True) for name, taken in each.measured.items()
-    }
+    return dict(zip(keys, engine.scan_all(units), strict=True)) if units else {}
 
 
 def _merged(
-    one: Known, read: Mapping[tuple[str, str], Measured], prints: Prints, repository: StateRepository
+    one: Known, reports: Mapping[str, ScanReport], prints: Prints, repository: StateRepository
 ) -> Measured | None:
     spec = one.wanted.spec
-    taken = {key: read[key, one.wanted.key] for key in one.missing}
+    taken = {key: reports[key].measured[one.wanted.key] for key in one.missing}
     failed = next((each for each in taken.values() if each.failure is not None), None)
     if failed is not None:
         return failed
     fresh = {key: each.state for key, each in taken.items() if each.state is not None}
     if len(fresh) < len(taken):
         return None
-    if fresh:
-        repository.save_parts(spec, {key: prints[key] for key in fresh}, fresh)
+    still = {key: state for key, state in fresh.items() if reports[key].fingerprint == prints[key]}
+    if still:
+        repository.save_parts(spec, {key: prints[key] for key in still}, still)
     states = [*one.states, *(from_bytes(spec, state) for state in fresh.values())]
     result = from_state(spec, union(spec, states), keep_state=True)
-    if result.state is not None and len(states) > 1:
+    if result.state is not None and len(states) > 1 and len(still) == len(fresh):  # none rewritten meanwhile
         repository.save_rollup(spec, prints, result.state)
     return result
 

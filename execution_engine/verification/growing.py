@@ -1,19 +1,17 @@
 """Metrics of a table that grows by deltas: each delta is read once, its states are kept and added up."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2s
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from execution_engine.engines.assembly import from_state
 from execution_engine.engines.protocol import Measured, failed
-from execution_engine.engines.spark_sql import expressions
-from execution_engine.metrics.registry import METRICS
+from execution_engine.incremental import union
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.states import UnableToReadState, from_bytes, merged
+from execution_engine.metrics.states import UnableToReadState, from_bytes
 from execution_engine.outcome import Reason
+from execution_engine.state_store import write_whole
 
 from .repository import ResultKey
 
@@ -28,11 +26,7 @@ class FolderOfStates:
 
     def save(self, key: ResultKey, spec: MetricSpec, state: bytes) -> None:
         """Keep the state of one delta; another one of the same key is replaced, in one step."""
-        path = self._folder(key, spec) / _name(key)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(state)
-        os.replace(file.name, path)
+        write_whole(self._folder(key, spec) / _name(key), state)
 
     def before(self, key: ResultKey, spec: MetricSpec) -> list[bytes]:
         """The states of all earlier deltas under the same tags, the oldest first."""
@@ -58,10 +52,7 @@ def added_up(states: FolderOfStates, key: ResultKey, spec: MetricSpec, delta: Me
 
 
 def _summed(spec: MetricSpec, parts: Sequence[bytes]) -> Measured:
-    definition = METRICS[spec.name]
-    statistics = definition.statistics
-    named = None if statistics is None else dict(statistics(spec, expressions({})))
-    return from_state(spec, merged(named, [from_bytes(spec, part) for part in parts]))
+    return from_state(spec, union(spec, [from_bytes(spec, part) for part in parts]))
 
 
 def _name(key: ResultKey) -> str:

@@ -168,3 +168,19 @@ def test_partitions_of_one_shape_share_their_spark_job(spark_engine: SparkEngine
 def test_files_outside_the_folders_of_partitions_are_never_left_out(trips: Table) -> None:
     write(Path(trips.location), rows(9))
     assert partition_prints(trips, WHOLE) is None
+
+
+def test_a_partition_rewritten_while_it_is_read_leaves_no_state(
+    spark_engine: SparkEngine, trips: Table, tmp_path: Path
+) -> None:
+    class Racing(Watched):
+        def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
+            if not self.read:
+                write(Path(trips.location) / f"datestr={DAYS[1]}", rows(10, 450))
+            return super().scan_all(units)
+
+    found = values(merged(Racing(spark_engine), trips, tmp_path / "states"))
+    assert found == pytest.approx(scanned(spark_engine, trips))
+    again = Watched(spark_engine)
+    assert values(merged(again, trips, tmp_path / "states")) == pytest.approx(found)
+    assert again.read == [DAYS[1]]
