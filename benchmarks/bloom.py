@@ -23,11 +23,13 @@ from rich.table import Table as Shown
 from benchmarks.cache import home, made_once
 from benchmarks.engine.machine import machine
 from benchmarks.engine.meter import metered
-from execution_engine.engines import spark_keys, spark_keys_build, spark_keys_probe
 from execution_engine.engines.protocol import WHOLE, Table, Wanted
-from execution_engine.engines.spark import SparkEngine
-from execution_engine.engines.spark_source import Source, open_source
-from execution_engine.metrics.key_filter import KeyFilter
+from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.spark.keys import build as build_keys
+from execution_engine.engines.spark.keys import engine as keys_engine
+from execution_engine.engines.spark.keys import probe as probe_keys
+from execution_engine.engines.spark.source import Source, open_source
+from execution_engine.metrics.keys.filter import KeyFilter
 from execution_engine.metrics.spec import MetricSpec
 
 FILE_KEYS = 625_000
@@ -86,14 +88,14 @@ def _figures(format_: str, pulled: bool, here: Source, absent: Source, repeats: 
     item = Wanted(key="it", spec=spec)
     keys = here.rows or 0
     with _cap(10**9 if pulled else 0):
-        build = spark_keys_build.Build(source=here, item=item, keys=keys)
-        made, seconds, cpu = _median(lambda: spark_keys_build.built(build).to_bytes(), repeats)
+        build = build_keys.Build(source=here, item=item, keys=keys)
+        made, seconds, cpu = _median(lambda: build_keys.built(build).to_bytes(), repeats)
         shipped = KeyFilter.from_bytes(made)
-        probe = spark_keys_probe.Probe(source=here, item=item, shipped=shipped, own_keys=keys)
-        found, probe_seconds, probe_cpu = _median(lambda: spark_keys_probe.missed(probe), repeats)
+        probe = probe_keys.Probe(source=here, item=item, shipped=shipped, own_keys=keys)
+        found, probe_seconds, probe_cpu = _median(lambda: probe_keys.missed(probe), repeats)
         assert found.missed == 0
-        others = spark_keys_probe.Probe(source=absent, item=item, shipped=shipped, own_keys=ABSENT_KEYS)
-        passed = 1 - spark_keys_probe.missed(others).missed / ABSENT_KEYS
+        others = probe_keys.Probe(source=absent, item=item, shipped=shipped, own_keys=ABSENT_KEYS)
+        passed = 1 - probe_keys.missed(others).missed / ABSENT_KEYS
     return Figures(
         name=f"{format_}, {'in the driver' if pulled else 'by the workers'}",
         build=keys / seconds / 1e6,
@@ -108,7 +110,7 @@ def _figures(format_: str, pulled: bool, here: Source, absent: Source, repeats: 
 
 def _digest(here: Source, repeats: int) -> str:
     item = Wanted(key="it", spec=MetricSpec(name="key_digest", columns=("id",)))
-    _, seconds, cpu = _median(lambda: spark_keys.take_digest(here, item), repeats)
+    _, seconds, cpu = _median(lambda: keys_engine.take_digest(here, item), repeats)
     return f"key_digest: {(here.rows or 0) / seconds / 1e6:.2f} M keys/s, {cpu:.1f} CPU-s"
 
 
@@ -116,7 +118,7 @@ def _digest(here: Source, repeats: int) -> str:
 def _cap(rows: int) -> Iterator[None]:
     """As if the driver pulled up to so many rows, and nothing more."""
     with ExitStack() as stack:
-        for module in (spark_keys_build, spark_keys_probe):
+        for module in (build_keys, probe_keys):
             stack.enter_context(patch.multiple(module, PULLED_ROWS=rows, EXACT_KEYS=0))
         yield
 

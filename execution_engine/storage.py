@@ -12,7 +12,7 @@ from assay.windows import Partitioning, Window
 from execution_engine.engines.limits import Limits
 from execution_engine.engines.protocol import WHOLE, Engine, Part, Table
 from execution_engine.engines.registry import engine_for
-from execution_engine.engines.spark_options import SparkOptions
+from execution_engine.engines.spark.options import SparkOptions
 
 MANY_PARTITIONS = 1000  # from here on a window is read by the partitions that are there, not by all that could be
 _substitutes: list[Engine] = []

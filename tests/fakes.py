@@ -22,7 +22,7 @@ from execution_engine.engines.protocol import (
     none_failing,
 )
 from execution_engine.metrics.group_values import GroupKey, GroupValues
-from execution_engine.metrics.key_digest import digest_of_hashes
+from execution_engine.metrics.keys.digest import digest_of_hashes
 from execution_engine.metrics.sample import Sample
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason

@@ -14,7 +14,7 @@ from assay.config import config
 from assay.models import Dataset, Replica
 from assay.queue_state import backlogs
 from execution_engine.engines.files import UnableToListFiles, open_root
-from execution_engine.engines.java import UnableToFindJava, find_java
+from execution_engine.engines.spark.java import UnableToFindJava, find_java
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from functools import cache
 
-from .child import ChildEngine
-from .child_process import ChildOptions
+from .child.engine import ChildEngine
+from .child.process import ChildOptions
 from .limits import Limits
 from .protocol import Engine
-from .spark_options import SparkOptions
-from .sql import SqlEngine
+from .spark.options import SparkOptions
+from .sql.engine import SqlEngine
 
 STORAGES = ("parquet", "table", "sql")
 DEFAULT = SparkOptions()
@@ -33,8 +33,8 @@ def _spark(options: SparkOptions, limits: Limits) -> Engine:
     """In a child wherever the driver is ours; pyspark is imported only by the process that needs it."""
     if limits.isolated and not options.remote:
         return ChildEngine(ChildOptions(spark=options, limits=limits))
-    from .deadline import DeadlineEngine
-    from .spark import SparkEngine
+    from .spark.deadline import DeadlineEngine
+    from .spark.engine import SparkEngine
 
     engine = SparkEngine(replace(options, memory=limits.memory))
     return DeadlineEngine(engine, limits.deadline_seconds) if options.remote else engine

@@ -5,7 +5,7 @@ which sends one to eight bytes a key, of the buckets that differ only.
 """
 
 from .definition import Kind, MetricDefinition
-from .key_filter_shape import ERROR_RATES, Format
+from .keys.shape import ERROR_RATES, Format
 from .signature import ArgumentType, Signature
 from .spec import MetricSpec
 

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from heapq import nsmallest
 
 from .definition import Kind, MetricDefinition
-from .keys import Key, encode
+from .keys.text import Key, encode
 from .signature import ArgumentType, Signature
 
 VERSION = 1

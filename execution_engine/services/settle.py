@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from execution_engine.engines.protocol import Measured
-from execution_engine.metrics.key_digest import KeyDigest
-from execution_engine.metrics.key_escalation import OTHER
-from execution_engine.metrics.key_filter_envelope import UnableToReadKeys
+from execution_engine.metrics.keys.digest import KeyDigest
+from execution_engine.metrics.keys.envelope import UnableToReadKeys
+from execution_engine.metrics.keys.escalation import OTHER
 from execution_engine.models import Measurement
 
 DIGEST = "key_digest"

@@ -56,9 +56,9 @@ class FrameReader:
 
     def scan(self, wanted: Sequence[Wanted]) -> ScanReport:
         """One scan of the frame."""
-        from execution_engine.engines.spark_frame import frame_source
-        from execution_engine.engines.spark_jobs import counting_jobs
-        from execution_engine.engines.spark_scan import measure
+        from execution_engine.engines.spark.frame import frame_source
+        from execution_engine.engines.spark.jobs import counting_jobs
+        from execution_engine.engines.spark.scan import measure
 
         started, session = monotonic(), self.frame.sparkSession
         with counting_jobs(session, f"verification of {self.name}") as count:
@@ -68,8 +68,8 @@ class FrameReader:
 
     def failing_rows(self, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
         """Rows of the frame."""
-        from execution_engine.engines.spark_failing import failing_rows
-        from execution_engine.engines.spark_frame import frame_source
+        from execution_engine.engines.spark.failing import failing_rows
+        from execution_engine.engines.spark.frame import frame_source
 
         return failing_rows(frame_source(self.frame, self.name), specs, limit)
 
@@ -109,13 +109,13 @@ def as_tables(
             if isinstance(data, Table | str | Path):
                 tables[name] = table_of(data, name)
                 continue
-            from execution_engine.engines.spark_frame import frame_table
+            from execution_engine.engines.spark.frame import frame_table
 
             tables[name] = frame_table(data, name)
             frames.append((data, tables[name]))
         yield tables
     finally:
         for frame, table in frames:
-            from execution_engine.engines.spark_frame import drop_table
+            from execution_engine.engines.spark.frame import drop_table
 
             drop_table(frame, table)

@@ -5,7 +5,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
 
-from execution_engine.engines.spark_sql import literal, quote
+from execution_engine.engines.spark.sql import literal, quote
 from execution_engine.guard import UnableToAllow, read_condition
 
 Scalar = str | bool | int | float | Decimal | date | datetime

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from execution_engine.engines.spark import SparkEngine
-from execution_engine.engines.spark_session import SparkOptions
+from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.spark.session import SparkOptions
 
 
 @pytest.fixture(scope="session")

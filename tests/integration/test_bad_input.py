@@ -14,7 +14,7 @@ from assay.drain import advance
 from assay.exit_codes import ExitCode
 from assay.models import DataTest
 from execution_engine import storage
-from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import Run
 
 pytestmark = pytest.mark.django_db

@@ -2,8 +2,8 @@
 
 from benchmarks.engine.session import MEMORY
 from execution_engine.engines.protocol import WHOLE, ScanReport, Table, Wanted
-from execution_engine.engines.spark import SparkEngine
-from execution_engine.engines.spark_session import SparkOptions
+from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.spark.session import SparkOptions
 
 from .protocol import Answer, Task, answer
 

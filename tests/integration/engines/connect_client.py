@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from execution_engine.engines.spark import SparkEngine
-from execution_engine.engines.spark_session import SparkOptions
+from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.spark.session import SparkOptions
 from tests.integration.engines.trips import measure, metric, write_trips
 
 SERVER = Path(__file__).with_name("connect_server.py")

@@ -9,8 +9,8 @@ import pyarrow as pa
 from execution_engine.engines.limits import Limits
 from execution_engine.engines.protocol import WHOLE, Wanted
 from execution_engine.engines.registry import engine_for
-from execution_engine.engines.spark import SparkEngine
-from execution_engine.engines.spark_options import SparkOptions
+from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.spark.options import SparkOptions
 from tests.integration.engines.connect_client import start, stop
 from tests.integration.engines.trips import measure_one, metric, parquet, write
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from execution_engine.engines.child import ChildEngine
-from execution_engine.engines.child_process import ChildOptions
+from execution_engine.engines.child.engine import ChildEngine
+from execution_engine.engines.child.process import ChildOptions
+from execution_engine.engines.child.process_session import members
 from execution_engine.engines.limits import Limits
-from execution_engine.engines.process_session import members
 from execution_engine.engines.protocol import WHOLE, Measured, Unit, Wanted
-from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.outcome import Reason
 from tests.integration.engines.raw_spark import HOSTED, NOWHERE, raw
 from tests.integration.engines.trips import measure, measure_one, metric, write_trips

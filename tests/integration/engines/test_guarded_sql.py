@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.guard import read_condition, read_query
 from execution_engine.guard.functions import AGGREGATE, GENERATOR, SCALAR
 from tests.integration.engines import guarded

@@ -9,7 +9,7 @@ import pytest
 
 from execution_engine.engines.files import partition_prints
 from execution_engine.engines.protocol import WHOLE, Measured, Part, ScanReport, Table, Unit, Wanted
-from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.incremental import scan_merged
 from execution_engine.metrics import states
 from execution_engine.metrics.spec import MetricSpec

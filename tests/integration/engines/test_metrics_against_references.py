@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from execution_engine.engines import spark_frequencies, spark_source
 from execution_engine.engines.protocol import Part, Table, Unit
-from execution_engine.engines.spark import SparkEngine
-from execution_engine.engines.spark_jobs import is_connect
+from execution_engine.engines.spark import frequencies, source
+from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.spark.jobs import is_connect
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.group_values import GroupValues
 from execution_engine.metrics.registry import METRICS
@@ -47,22 +47,22 @@ def test_a_small_part_is_measured_in_one_job(spark_engine: SparkEngine, many: Ta
 def test_keys_that_are_pulled_count_alike(
     spark_engine: SparkEngine, many: Table, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spark_frequencies, "LISTED_ROWS", 0)
+    monkeypatch.setattr(frequencies, "LISTED_ROWS", 0)
     assert differences(EXACT, scan(spark_engine, many, EXACT, key), FRAMES[key]) == []
 
 
 def test_a_large_part_is_measured_by_several_selects(
     spark_engine: SparkEngine, many: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spark_source, "SMALL_BYTES", 0)
+    monkeypatch.setattr(source, "SMALL_BYTES", 0)
     assert differences(EXACT, scan(spark_engine, many, EXACT, "random"), FRAMES["random"]) == []
 
 
 def test_keys_that_are_too_many_to_pull_are_grouped_by_spark(
     spark_engine: SparkEngine, many: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spark_frequencies, "LISTED_ROWS", 0)
-    monkeypatch.setattr(spark_frequencies, "PULLED_ROWS", 0)
+    monkeypatch.setattr(frequencies, "LISTED_ROWS", 0)
+    monkeypatch.setattr(frequencies, "PULLED_ROWS", 0)
     measured = scan(spark_engine, many, COUNTED, "random")
     assert differences(COUNTED, measured, FRAMES["random"]) == []
 
@@ -73,7 +73,7 @@ def test_a_where_leaves_rows_out(
 ) -> None:
     """Of a large part by masks: each statistic is gathered once for each combination of clauses."""
     if not small:
-        monkeypatch.setattr(spark_source, "SMALL_BYTES", 0)
+        monkeypatch.setattr(source, "SMALL_BYTES", 0)
     cases = [under(each, clause, met) for clause, met in CLAUSES.items() for each in SOME]
     assert differences(cases, scan(spark_engine, many, cases, "random"), FRAMES["random"]) == []
 

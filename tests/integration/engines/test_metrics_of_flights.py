@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from execution_engine.engines.protocol import WHOLE, Table, Wanted
-from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import Literal, MetricSpec
 from tests.integration.engines.trips import metric

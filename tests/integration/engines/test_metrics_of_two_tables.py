@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
-from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from execution_engine.engines.assembly import from_state
 from execution_engine.engines.protocol import Measured, Part, Unit, Wanted
-from execution_engine.engines.spark import SparkEngine
-from execution_engine.engines.spark_sql import expressions
+from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.spark.sql import expressions
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states import State, from_bytes, merged

@@ -12,9 +12,9 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.naive_bayes import MultinomialNB
 
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
-from execution_engine.engines.spark import SparkEngine
-from execution_engine.engines.spark_predictability import examples
-from execution_engine.engines.spark_source import open_source
+from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.spark.predictability import examples
+from execution_engine.engines.spark.source import open_source
 from execution_engine.metrics.predictability import Example
 from execution_engine.metrics.spec import MetricSpec
 

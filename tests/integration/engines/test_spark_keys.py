@@ -7,13 +7,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from execution_engine.engines import spark_keys_build, spark_keys_probe, spark_keys_pull
 from execution_engine.engines.protocol import Measured, Part, Table, Wanted
-from execution_engine.engines.spark import SparkEngine
-from execution_engine.metrics.key_digest import KeyDigest
-from execution_engine.metrics.key_filter import KeyFilter
-from execution_engine.metrics.key_filter_pybloom import as_pybloom
-from execution_engine.metrics.keys import Key, encode
+from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.spark.keys import build as keys_build
+from execution_engine.engines.spark.keys import probe as keys_probe
+from execution_engine.engines.spark.keys import pull as keys_pull
+from execution_engine.metrics.keys.digest import KeyDigest
+from execution_engine.metrics.keys.filter import KeyFilter
+from execution_engine.metrics.keys.pybloom import as_pybloom
+from execution_engine.metrics.keys.text import Key, encode
 from execution_engine.metrics.sample import Sample
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
@@ -49,9 +51,9 @@ def probe(engine: SparkEngine, table: Table, state: bytes, **given: Any) -> Meas
 @pytest.fixture
 def above_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if every table had too many rows to pull."""
-    for module in (spark_keys_build, spark_keys_probe, spark_keys_pull):
+    for module in (keys_build, keys_probe, keys_pull):
         monkeypatch.setattr(module, "PULLED_ROWS", 0)
-    for module in (spark_keys_build, spark_keys_probe):
+    for module in (keys_build, keys_probe):
         monkeypatch.setattr(module, "EXACT_KEYS", 0)
 
 
@@ -132,7 +134,7 @@ def test_grouped_in_spark_a_digest_is_what_numpy_makes_of_it(
 ) -> None:
     table = table_of(tmp_path, HERE + MANY + MANY[:50], files=3)
     grouped = measure(spark_engine, table, spec_of("key_digest"))[0]
-    monkeypatch.setattr(spark_keys_pull, "PULLED_ROWS", 10**6)
+    monkeypatch.setattr(keys_pull, "PULLED_ROWS", 10**6)
     pulled = measure(spark_engine, table, spec_of("key_digest"))[0]
     assert KeyDigest.from_bytes(grouped.state or b"").words.tolist() == (
         KeyDigest.from_bytes(pulled.state or b"").words.tolist()

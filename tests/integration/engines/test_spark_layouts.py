@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from execution_engine.engines.protocol import Part, Table, Wanted
-from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.outcome import Failure, Reason
 from tests.integration.engines.trips import DAY, OTHER_DAY, ROWS, arrow, measure, metric, parquet, write, write_trips
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from execution_engine.engines.protocol import Measured, Wanted
-from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.outcome import Reason
 from tests.integration.engines.trips import DAY, measure_one, metric, write_trips
 

@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from execution_engine.engines.protocol import WHOLE, Part, Table, Wanted
-from execution_engine.engines.spark import SparkEngine
-from execution_engine.engines.sql import SqlEngine
+from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.sql.engine import SqlEngine
 from execution_engine.metrics.sample import Sample
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason

@@ -12,7 +12,7 @@ from assay import clock
 from assay.models import Dataset, DataTest, Scope
 from assay.windows import Window
 from execution_engine import storage
-from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import PartState, Run, Scan
 from tests.factories import NOW, DatasetFactory, DataTestFactory
 from tests.fakes import FakeEngine

@@ -11,7 +11,7 @@ import pytest
 from assay import clock
 from assay.models import Dataset
 from execution_engine import storage
-from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import Measurement, Scan
 from execution_engine.services.groups import groups_of
 from tests.factories import NOW, DatasetFactory, DataTestFactory, day

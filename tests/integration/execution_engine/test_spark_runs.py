@@ -10,7 +10,7 @@ import pytest
 from assay import clock
 from assay.models import Dataset
 from execution_engine import storage
-from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import Measurement, RunReason, Scan
 from tests.factories import NOW, DatasetFactory, DataTestFactory, day
 from tests.fakes import FakeEngine

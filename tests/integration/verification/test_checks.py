@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.registry import METRICS
 from execution_engine.outcome import Reason
 from execution_engine.verification import (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.verification import (
     Check,
     ConstraintStatus,

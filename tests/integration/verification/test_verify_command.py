@@ -9,7 +9,7 @@ import pytest
 from assay.cli import run as run_command
 from assay.exit_codes import ExitCode
 from execution_engine import storage
-from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.spark.engine import SparkEngine
 from tests.integration.verification.rides import RIDERS, RIDES, write
 
 CHECKS = """

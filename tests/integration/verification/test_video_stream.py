@@ -3,7 +3,7 @@
 import pytest
 
 from examples import video_stream
-from execution_engine.engines.spark import SparkEngine
+from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.verification import Level, Status, VerificationResult, VerificationSuite
 
 LISTING_2 = """

@@ -15,7 +15,7 @@ from assay.commands import UnableToRun
 from assay.config import config
 from assay.exit_codes import ExitCode
 from assay.logs import configure_logs
-from execution_engine.engines.java import UnableToFindJava, use_java
+from execution_engine.engines.spark.java import UnableToFindJava, use_java
 from web.demo.data import UnableToLoadData
 from web.demo.days import BEGINS_AT, ENDS_AT, ZONE
 from web.demo.home import UnableToUseHome, prepare

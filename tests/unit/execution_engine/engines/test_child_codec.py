@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from execution_engine.engines.child_codec import UnableToDecode, call_frame, call_of, methods, result_frame, result_of
-from execution_engine.engines.child_frames import Frame, read_frame, write_frame
+from execution_engine.engines.child.codec import UnableToDecode, call_frame, call_of, methods, result_frame, result_of
+from execution_engine.engines.child.frames import Frame, read_frame, write_frame
 from execution_engine.engines.protocol import Measured, Part, ScanReport, Table, Wanted
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from execution_engine.metrics.key_buckets import BUCKETS, Buckets
-from execution_engine.metrics.key_digest import KeyDigest, digest_of_hashes
-from execution_engine.metrics.key_escalation import OTHER, OWN, compared
-from execution_engine.metrics.key_filter_bits import Hashes
-from execution_engine.metrics.key_filter_envelope import UnableToReadKeys
+from execution_engine.metrics.keys.bits import Hashes
+from execution_engine.metrics.keys.buckets import BUCKETS, Buckets
+from execution_engine.metrics.keys.digest import KeyDigest, digest_of_hashes
+from execution_engine.metrics.keys.envelope import UnableToReadKeys
+from execution_engine.metrics.keys.escalation import OTHER, OWN, compared
 from tests.unit.execution_engine.metrics.key_files import forged, hashes
 
 EVERY = hashes(50_000)

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pybloom_live import BloomFilter
 
-from execution_engine.metrics.key_buckets import Buckets
-from execution_engine.metrics.key_filter import KeyFilter, estimated_keys, filter_of_hashes
-from execution_engine.metrics.key_filter_bits import set_counts
-from execution_engine.metrics.key_filter_envelope import MAX_BYTES
-from execution_engine.metrics.key_filter_gather import gathered, largest_shape
-from execution_engine.metrics.key_filter_pybloom import as_pybloom
-from execution_engine.metrics.key_filter_shape import Format, Shape, UnableToShape, shape_for
+from execution_engine.metrics.keys.bits import set_counts
+from execution_engine.metrics.keys.buckets import Buckets
+from execution_engine.metrics.keys.envelope import MAX_BYTES
+from execution_engine.metrics.keys.filter import KeyFilter, estimated_keys, filter_of_hashes
+from execution_engine.metrics.keys.gather import gathered, largest_shape
+from execution_engine.metrics.keys.pybloom import as_pybloom
+from execution_engine.metrics.keys.shape import Format, Shape, UnableToShape, shape_for
 from tests.unit.execution_engine.metrics.key_files import FORMATS, a_filter, hashes
 
 

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.metrics.key_filter import KeyFilter
-from execution_engine.metrics.key_filter_envelope import MAX_BYTES, UnableToReadKeys
-from execution_engine.metrics.key_filter_shape import Format
+from execution_engine.metrics.keys.envelope import MAX_BYTES, UnableToReadKeys
+from execution_engine.metrics.keys.filter import KeyFilter
+from execution_engine.metrics.keys.shape import Format
 from tests.unit.execution_engine.metrics.key_files import FORMATS, a_filter, facts_of, forged
 
 MUTATIONS = 10_000 if os.environ.get("ASSAY_FUZZ") == "full" else 300

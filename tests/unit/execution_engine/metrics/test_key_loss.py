@@ -1,7 +1,7 @@
 import pytest
 from scipy.stats import nbinom
 
-from execution_engine.metrics.key_loss import Loss
+from execution_engine.metrics.keys.loss import Loss
 
 MANY = 10**9
 

@@ -1,0 +1,176 @@
+"""The engine of the lake in a process that can be killed: no query outlives its deadline, however it hangs."""
+
+from collections.abc import Sequence
+from threading import Lock
+from time import monotonic
+from typing import Any
+
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.outcome import Failure, Reason
+
+from ..files import UnableToListFiles, list_partitions, read_fingerprint
+from ..ladder import Answer, TooLate, is_done, too_late, wait_for
+from ..protocol import FailingRows, Part, ScanReport, Table, Unit, Wanted, none_failing
+from ..suspects import Suspects
+from .death import UnableToAnswer
+from .process import Child, ChildOptions, Retired
+from .reports import all_failed, joined, past_deadline, ran_out_of_memory
+
+START_SECONDS = 180.0
+TRIES = 3
+
+
+class ChildEngine:
+    """One child at a time, started by the first scan, restarted when it is gone; scans may run in several threads."""
+
+    name = "spark"
+
+    def __init__(self, options: ChildOptions | None = None) -> None:
+        self._options = options or ChildOptions()
+        self._seconds = self._options.limits.deadline_seconds
+        self._child: Child | None = None
+        self._starting = Lock()
+        self._alone = Lock()
+        self._suspects = Suspects()
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the child, if one runs; it leads a session of all that it started."""
+        child = self._child
+        return None if child is None or child.is_retired else child.pid
+
+    def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
+        """Every measurement wanted; a failure where it passes its deadline or its memory, or was taken along by one."""
+        groups = self._suspects.groups(table.name, wanted) or ((),)
+        until = monotonic() + self._seconds
+        reports = []
+        for at, group in enumerate(groups):
+            share = self._seconds if len(groups) == 1 else max(1.0, (until - monotonic()) / (len(groups) - at))
+            reports.append(self._scan(table, part, group, share))
+            self._suspects.note(table.name, group, reports[-1])
+        return joined(reports)
+
+    def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
+        """The reports of several scans, in their order; those with a suspect in them are made by themselves."""
+        clear = [at for at, unit in enumerate(units) if self._suspects.are_clear(unit.table.name, unit.wanted)]
+        reports = dict(zip(clear, self._scan_all([units[at] for at in clear]), strict=True))
+        alone = (at for at in range(len(units)) if at not in reports)
+        reports |= {at: self.scan(units[at].table, units[at].part, units[at].wanted) for at in alone}
+        return tuple(reports[at] for at in range(len(units)))
+
+    def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
+        """As the child's; none where it passes its deadline or its memory."""
+        try:
+            found: FailingRows = self.ask("failing_rows", table, part, specs, limit).result
+            return found
+        except UnableToAnswer as error:
+            return none_failing(specs, error.failure)
+
+    def fingerprint(self, table: Table, part: Part) -> str | None:
+        """Of the paths, sizes and modification times of the files, read without Spark; None for catalog tables."""
+        return read_fingerprint(table, part)
+
+    def partitions(self, table: Table) -> tuple[str, ...] | None:
+        """The keys present, sorted: from the folders' names, else by Spark from the column; None where unreadable."""
+        if table.partition_column is None:
+            return None
+        try:
+            keys = list_partitions(table) if table.storage == "parquet" else None
+            if keys is None:
+                keys = self.ask("partitions", table).result
+            return keys
+        except (UnableToListFiles, UnableToAnswer):
+            return None
+
+    def ask(self, method: str, *args: Any, seconds: float | None = None) -> Answer:
+        """What any method of the engine gives in the child; raises UnableToAnswer."""
+        seconds = self._seconds if seconds is None else seconds
+        try:
+            return self._ask(method, args, seconds)
+        except UnableToAnswer as error:
+            if error.alone or error.failure.reason is not Reason.OUT_OF_MEMORY:
+                raise
+        with self._alone:  # somebody in that child took all the memory: each suspect is tried by itself
+            own = Child(self._options)
+            try:
+                return self._answer(own, method, args, seconds)
+            finally:
+                own.close()
+
+    def close(self) -> None:
+        """Ends the child; a later scan starts another."""
+        with self._starting:
+            child, self._child = self._child, None
+        if child is not None:
+            child.close()
+
+    def _ask(self, method: str, args: tuple[Any, ...], seconds: float) -> Answer:
+        for _ in range(TRIES):
+            child = self._running()
+            try:
+                answer = self._answer(child, method, args, seconds)
+            except Retired:
+                self._leave(child)
+                continue
+            except UnableToAnswer as error:
+                if child.is_retired or error.failure.reason is Reason.OUT_OF_MEMORY:
+                    self._leave(child)
+                raise
+            if answer.is_late or ran_out_of_memory(answer.result):
+                self._leave(child)  # a task that Spark gave up goes on in its thread until it looks whether it may
+            return answer
+        failure = Failure(reason=Reason.ENGINE_UNREACHABLE, detail=f"Spark ended {TRIES} times as soon as it ran")
+        raise UnableToAnswer(failure)
+
+    def _answer(self, child: Child, method: str, args: tuple[Any, ...], seconds: float) -> Answer:
+        """The ladder's; where cancelling does not help, the child is killed."""
+        _wait_until_ready(child)
+        call = child.ask(method, args)
+        try:
+            return wait_for(call.answer, seconds, lambda: child.cancel(call))
+        except TooLate:
+            child.kill("another scan in it passed its deadline")
+            raise UnableToAnswer(too_late(seconds)) from None
+
+    def _scan(self, table: Table, part: Part, wanted: Sequence[Wanted], seconds: float) -> ScanReport:
+        started = monotonic()
+        try:
+            answer = self.ask("scan", table, part, wanted, seconds=seconds)
+        except UnableToAnswer as error:
+            return all_failed(wanted, error.failure, monotonic() - started)
+        report: ScanReport = answer.result
+        return past_deadline(report, too_late(seconds)) if answer.is_late else report
+
+    def _scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
+        started = monotonic()
+        try:
+            answer = self.ask("scan_all", units) if units else Answer(result=())
+        except UnableToAnswer as error:
+            reports = tuple(all_failed(unit.wanted, error.failure, monotonic() - started) for unit in units)
+        else:
+            failure = too_late(self._seconds)
+            reports = tuple(past_deadline(each, failure) if answer.is_late else each for each in answer.result)
+        for unit, report in zip(units, reports, strict=True):
+            self._suspects.note(unit.table.name, unit.wanted, report)
+        return reports
+
+    def _running(self) -> Child:
+        with self._starting:
+            if self._child is None:
+                self._child = Child(self._options)
+            return self._child
+
+    def _leave(self, child: Child) -> None:
+        """Let the next call have a fresh child; this one ends with the calls it has."""
+        with self._starting:
+            if self._child is child:
+                self._child = None
+        child.retire()
+
+
+def _wait_until_ready(child: Child) -> None:
+    if not is_done(child.ready, START_SECONDS):
+        child.kill("it did not start in time")
+        detail = f"Spark did not start within {START_SECONDS:g} s; see its log, or give the machine more room"
+        raise UnableToAnswer(Failure(reason=Reason.ENGINE_UNREACHABLE, detail=detail))
+    child.ready.result()

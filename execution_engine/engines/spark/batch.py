@@ -1,0 +1,188 @@
+"""Several windows or small tables in one Spark job: files of one schema, grouped by their paths, merged by unit.
+
+A job of its own for each of a thousand small tables would cost a thousand times what starting a job costs.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any, Protocol
+from urllib.parse import unquote, urlsplit
+
+from pyspark.sql import SparkSession
+
+from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.statistics import Statistic, Value, merge, over_nothing
+
+from ..assembly import measured_of, plan
+from ..checks import check_spec
+from ..files import UnableToListFiles
+from ..footers import NANOSECONDS
+from ..gathering import Asked
+from ..protocol import Measured, ScanReport, Unit
+from .failures import SPARK_ERRORS
+from .frequencies import LISTED_ROWS, Found, lists_of, of_lists
+from .gather import selected
+from .java import UnableToFindJava
+from .jobs import action, counting_jobs
+from .source import Files, Source, open_source
+from .statistics import aggregates, values
+
+FILE = "_metadata.file_path"
+ROWS_AT_ONCE = 50 * LISTED_ROWS  # whose keys may come along in one job
+UNITS_AT_ONCE = 2_000
+_SHARED = (Kind.AGGREGATE, Kind.SKETCH, Kind.GROUPING)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """A unit, its number among those asked for, and its source."""
+
+    at: int
+    unit: Unit
+    source: Source
+
+
+class Session(Protocol):
+    """What has a Spark session."""
+
+    @property
+    def session(self) -> SparkSession:
+        """The session, started if need be."""
+        ...
+
+
+def scan_shared(engine: Session, units: Sequence[Unit]) -> dict[int, ScanReport]:
+    """The reports, by the numbers of the units, of those that could share a job; the others are left to their own."""
+    try:
+        opened = list(_opened(engine.session, units)) if len(units) > 1 else []
+    except (UnableToFindJava, *SPARK_ERRORS):
+        return {}
+    reports: dict[int, ScanReport] = {}
+    for batch in batches(opened):
+        reports |= _reports(engine.session, batch)
+    return reports
+
+
+def _opened(session: SparkSession, units: Sequence[Unit]) -> Iterator[Opened]:
+    for at, unit in enumerate(units):
+        with suppress(UnableToListFiles):
+            if unit.table.storage == "parquet":
+                yield Opened(at=at, unit=unit, source=open_source(session, unit.table, unit.part))
+
+
+def _reports(session: SparkSession, batch: Sequence[Opened]) -> dict[int, ScanReport]:
+    """Of one batch; none if its job fails, as each unit by itself then tells what is wrong with it."""
+    started = monotonic()
+    try:
+        with counting_jobs(session, f"scan of {len(batch)} tables or windows") as count:
+            measured = measure_batch(session, batch)
+    except SPARK_ERRORS:
+        return {}
+    seconds = (monotonic() - started) / len(batch)
+    first = batch[0].at
+    return {
+        one.at: ScanReport(
+            measured=measured[one.at],
+            spark_jobs=count.jobs if one.at == first else 0,
+            seconds=seconds,
+            fingerprint=one.source.fingerprint,
+        )
+        for one in batch
+    }
+
+
+def batches(opened: Sequence[Opened]) -> Iterator[list[Opened]]:
+    """The units that may share a job: of one shape, small, and asked for the same; units alone are not given."""
+    alike: dict[object, list[Opened]] = defaultdict(list)
+    for one in opened:
+        if _may_share(one):
+            alike[_shape(one)].append(one)
+    for some in alike.values():
+        yield from (batch for batch in _cut(some) if len(batch) > 1)
+
+
+def measure_batch(session: SparkSession, batch: Sequence[Opened]) -> dict[int, dict[str, Measured]]:
+    """The measurements of each unit, by its number; Spark's error if the job as a whole fails."""
+    first = batch[0]
+    planned = plan(first.unit.wanted, first.source.write)
+    lists = {keyed: lists_of(first.source, keyed) for keyed in planned.keyed}
+    asked = [*planned.asked, *(one for pair in lists.values() for one in pair)]
+    found = _by_unit(_rows(session, batch, asked), batch, asked)
+    measured: dict[int, dict[str, Measured]] = {}
+    for one in batch:
+        gathered = found[one.at]
+        counted: dict[Any, Found] = {
+            keyed: of_lists(*(gathered[each] for each in pair)) for keyed, pair in lists.items()
+        }
+        items = zip(one.unit.wanted, first.unit.wanted, strict=True)
+        measured[one.at] = {
+            own.key: measured_of(replace(twin, keep_state=own.keep_state), planned, gathered, counted)
+            for own, twin in items
+        }
+    return measured
+
+
+def _rows(session: SparkSession, batch: Sequence[Opened], asked: Sequence[Asked]) -> list[Any]:
+    """One row for each file, its path first."""
+    written = [sql for one in asked for sql in aggregates(one.statistic, one.where)]
+    files = [_files(one) for one in batch]
+    frame = files[0].open(session, [url for some in files for url in some.urls])
+    return action(selected(frame, written, [FILE]).collect, rows=sum(one.source.rows or 0 for one in batch))
+
+
+def _by_unit(rows: Sequence[Any], batch: Sequence[Opened], asked: Sequence[Asked]) -> dict[int, dict[Asked, Value]]:
+    unit_of = {_path(url): one.at for one in batch for url in _files(one).urls}
+    statistics: list[Statistic] = [one.statistic for one in asked]
+    parts: Mapping[int, list[list[Value]]] = defaultdict(list)
+    for row in rows:
+        parts[unit_of[_path(row[0])]].append(values(statistics, row[1:]))
+    return {one.at: dict(zip(asked, _merged(statistics, parts[one.at]), strict=True)) for one in batch}
+
+
+def _merged(statistics: Sequence[Statistic], parts: Sequence[Sequence[Value]]) -> list[Value]:
+    if not parts:
+        return [over_nothing(statistic) for statistic in statistics]
+    return [merge(statistic, found) for statistic, found in zip(statistics, zip(*parts, strict=True), strict=True)]
+
+
+def _may_share(one: Opened) -> bool:
+    source = one.source
+    if source.files is None or not source.small or source.rows is None or source.rows > LISTED_ROWS:
+        return False
+    if any(type_ == NANOSECONDS for _, type_ in source.files.stored):
+        return False
+    if any(check_spec(item.spec, source.numeric, source.name, engine="spark") for item in one.unit.wanted):
+        return False
+    definitions = [(METRICS[item.spec.name], item.spec) for item in one.unit.wanted]
+    return all(each.kind in _SHARED and each.merges and not spec.by for each, spec in definitions)
+
+
+def _shape(one: Opened) -> object:
+    return _files(one).kind, tuple(item.spec for item in one.unit.wanted)
+
+
+def _files(one: Opened) -> Files:
+    assert one.source.files is not None
+    return one.source.files
+
+
+def _cut(some: Sequence[Opened]) -> Iterator[list[Opened]]:
+    batch: list[Opened] = []
+    rows = 0
+    for one in some:
+        rows += one.source.rows or 0
+        if batch and (rows > ROWS_AT_ONCE or len(batch) == UNITS_AT_ONCE):
+            yield batch
+            batch, rows = [], one.source.rows or 0
+        batch.append(one)
+    if batch:
+        yield batch
+
+
+def _path(url: str) -> str:
+    """The path that a URL names, however it is written: Spark escapes what we do not."""
+    return unquote(urlsplit(url).path) if "://" in url or url.startswith("file:") else url

@@ -1,0 +1,127 @@
+"""The engine of the lake: parquet folders and catalog tables, read by Spark, classic or Connect alike."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from threading import Lock
+from time import monotonic
+
+from pyspark.sql import SparkSession
+
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.outcome import Failure, Reason
+
+from ..files import UnableToListFiles, list_part, list_partitions
+from ..protocol import WHOLE, FailingRows, Measured, Part, ScanReport, Table, Unit, Wanted, none_failing
+from .batch import scan_shared
+from .failing import failing_rows
+from .failures import SPARK_ERRORS, failure_of
+from .java import UnableToFindJava, use_java
+from .jobs import counting_jobs
+from .scan import measure
+from .session import SparkOptions, start_session
+from .source import open_source
+from .sql import quote
+
+
+class SparkEngine:
+    """One shared session, started by the first scan; scans may run in several threads at once."""
+
+    name = "spark"
+
+    def __init__(self, options: SparkOptions | None = None) -> None:
+        self._options = options or SparkOptions()
+        self._session: SparkSession | None = None
+        self._starting = Lock()
+
+    @property
+    def session(self) -> SparkSession:
+        """The session, started if need be."""
+        with self._starting:
+            if self._session is None:
+                if self._options.is_local:
+                    use_java()
+                self._session = start_session(self._options)
+            return self._session
+
+    def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
+        """Every measurement wanted; all aggregates of the scan in one Spark job."""
+        started = monotonic()
+        report = self._scan(table, part, wanted, started)
+        reasons = {measured.failure.reason for measured in report.measured.values() if measured.failure}
+        if Reason.ENGINE_UNREACHABLE in reasons:
+            self.close()  # the next scan connects anew
+        if Reason.UNREADABLE in reasons and self.fingerprint(table, part) not in (None, report.fingerprint):
+            return self._scan(table, part, wanted, started)  # a file was replaced under the reader
+        return report
+
+    def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
+        """The reports of several scans, in their order; small ones of one shape share a Spark job."""
+        shared = scan_shared(self, units)
+        return tuple(shared.get(at) or self.scan(unit.table, unit.part, unit.wanted) for at, unit in enumerate(units))
+
+    def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
+        """Up to ``limit`` rows that break row-wise metrics or whose key is repeated."""
+        try:
+            return failing_rows(open_source(self.session, table, part), specs, limit)
+        except UnableToListFiles as error:
+            return none_failing(specs, error.failure)
+        except UnableToFindJava as error:
+            return none_failing(specs, Failure(reason=Reason.ENGINE_UNREACHABLE, detail=str(error)))
+        except SPARK_ERRORS as error:
+            return none_failing(specs, failure_of(error, table.name))
+
+    def fingerprint(self, table: Table, part: Part) -> str | None:
+        """Of the paths, sizes and modification times of the files; None for catalog tables and what is unreadable."""
+        if table.storage != "parquet":
+            return None
+        try:
+            return list_part(table, part).fingerprint
+        except UnableToListFiles:
+            return None
+
+    def partitions(self, table: Table) -> tuple[str, ...] | None:
+        """The keys present, sorted: from the folders' names, else from the column; None where neither can be read."""
+        if table.partition_column is None:
+            return None
+        try:
+            keys = list_partitions(table) if table.storage == "parquet" else None
+            return keys if keys is not None else self._distinct_keys(table, table.partition_column)
+        except (UnableToListFiles, UnableToFindJava, *SPARK_ERRORS):
+            return None
+
+    def close(self) -> None:
+        """Stops the session; a later scan starts another."""
+        with self._starting:
+            session, self._session = self._session, None
+        if session is not None:
+            with suppress(*SPARK_ERRORS):
+                session.stop()
+
+    def _scan(self, table: Table, part: Part, wanted: Sequence[Wanted], started: float) -> ScanReport:
+        jobs, fingerprint = 0, None
+        try:
+            session = self.session
+            with counting_jobs(session, f"scan of {table.name}") as count:
+                source = open_source(session, table, part)
+                fingerprint = source.fingerprint
+                measured = measure(session, source, wanted)
+            jobs = count.jobs
+        except UnableToListFiles as error:
+            measured = _all_failed(wanted, error.failure)
+        except UnableToFindJava as error:
+            measured = _all_failed(wanted, Failure(reason=Reason.ENGINE_UNREACHABLE, detail=str(error)))
+        except SPARK_ERRORS as error:
+            measured = _all_failed(wanted, failure_of(error, table.name))
+        seconds = monotonic() - started
+        return ScanReport(measured=measured, spark_jobs=jobs, seconds=seconds, fingerprint=fingerprint)
+
+    def _distinct_keys(self, table: Table, column: str) -> tuple[str, ...] | None:
+        source = open_source(self.session, table, WHOLE)
+        if column.lower() not in {name.lower() for name in source.columns}:
+            return None
+        rows = source.frame.selectExpr(f"cast({quote(column)} as string) as k").distinct().collect()
+        return tuple(sorted(row["k"] for row in rows if row["k"] is not None))
+
+
+def _all_failed(wanted: Sequence[Wanted], failure: Failure) -> dict[str, Measured]:
+    return {item.key: Measured(failure=failure) for item in wanted}

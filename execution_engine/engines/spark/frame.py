@@ -1,0 +1,27 @@
+"""A DataFrame that the caller made as a source, so that it is measured as tables are."""
+
+from uuid import uuid4
+
+from pyspark.sql import DataFrame
+
+from ..nested import with_fields
+from ..protocol import Table
+from .source import Source
+
+
+def frame_source(frame: DataFrame, name: str) -> Source:
+    """The rows of the frame; how many they are, and from which files, is not known."""
+    columns = with_fields(dict(frame.dtypes))
+    return Source(name=name, open=lambda: frame, columns=columns, small=False, fingerprint=None)
+
+
+def frame_table(frame: DataFrame, name: str) -> Table:
+    """The frame as a table of its session's catalog, for metrics that read it beside another; drop it afterwards."""
+    view = f"assay_frame_{uuid4().hex}"
+    frame.createTempView(view)
+    return Table(name=name, storage="table", location=view, columns=dict(frame.dtypes))
+
+
+def drop_table(frame: DataFrame, table: Table) -> None:
+    """Forgets what ``frame_table`` made."""
+    frame.sparkSession.catalog.dropTempView(table.location)

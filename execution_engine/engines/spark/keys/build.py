@@ -1,0 +1,80 @@
+"""Filters of keys, built: from hashes pulled into the driver or, above the cap, by the workers and merged."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from pyspark.sql import DataFrame
+
+from execution_engine.metrics.keys.bits import Bits, DigestPlaces, merged, no_bits, places_of_hashes
+from execution_engine.metrics.keys.buckets import Buckets
+from execution_engine.metrics.keys.filter import KeyFilter, filter_of_bits, filter_of_hashes
+from execution_engine.metrics.keys.shape import DEFAULT_ERROR_RATE, EXACT_KEYS, Format, Shape, shape_for
+
+from ...protocol import Wanted
+from ..jobs import action
+from ..source import Source
+from .pull import PULLED_ROWS, pull, row_count
+from .sql import DIGEST, digest_bytes, digests, hashes
+from .workers import FILLED, Task, digests_in, filler, hashes_in
+
+FILTERS_IN_FLIGHT_BYTES = 128 * 1024 * 1024  # of all partial filters on their way to the driver
+MAX_TASKS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build:
+    """What to build: the keys of some buckets or of all, how many at most, and whether that is their exact number."""
+
+    source: Source
+    item: Wanted
+    buckets: Buckets | None = None
+    keys: int
+    counted: bool = False
+
+    @property
+    def shape(self) -> Shape:
+        """The filter's shape, by the options of the call; UnableToShape where there is none."""
+        spec = self.item.spec
+        wanted, exact = spec.option("format"), spec.option("exact_keys")
+        return shape_for(
+            self.keys,
+            wanted=None if wanted is None else Format(str(wanted)),
+            exact_keys=EXACT_KEYS if exact is None else int(exact),
+            error_rate=float(spec.option("error_rate") or DEFAULT_ERROR_RATE),
+        )
+
+
+def built(build: Build) -> KeyFilter:
+    """The filter; UnableToShape where it would be too large."""
+    shape = build.shape
+    few = shape.format is not Format.PYBLOOM and (row_count(build.source) <= PULLED_ROWS or build.keys <= EXACT_KEYS)
+    return _pulled(build, shape) if few or shape.format is Format.HASHES else _by_workers(build, shape)
+
+
+def _pulled(build: Build, shape: Shape) -> KeyFilter:
+    columns = build.item.spec.columns
+    pulled = pull(hashes(build.source, columns, build.item.spec.where, build.buckets), build.source)
+    exact = shape_for(len(pulled.hashes), wanted=shape.format, error_rate=shape.error_rate)
+    return filter_of_hashes(exact, columns, pulled.hashes, pulled.rows, build.buckets)
+
+
+def _by_workers(build: Build, shape: Shape) -> KeyFilter:
+    source, spec = build.source, build.item.spec
+    if shape.format is Format.PYBLOOM:
+        frame = digests(source, spec.columns, spec.where, shape, build.buckets).select(DIGEST)
+        task = filler(shape.slices, shape.bits_per_slice, digests_in(digest_bytes(shape)), DigestPlaces)
+    else:
+        frame = hashes(source, spec.columns, spec.where, build.buckets)
+        task = filler(shape.slices, shape.bits_per_slice, hashes_in, places_of_hashes)
+    bits, rows = fill(frame, task, shape, source.rows)
+    return filter_of_bits(shape, spec.columns, bits, rows, build.buckets, build.keys if build.counted else None)
+
+
+def fill(frame: DataFrame, task: Task, shape: Shape, rows: int | None) -> tuple[Bits, int]:
+    """The bits of all keys of the frame, and of how many rows they are; ``rows`` as far as known before."""
+    if rows == 0:
+        return no_bits(shape.slices, shape.bits_per_slice), 0
+    tasks = max(1, min(MAX_TASKS, FILTERS_IN_FLIGHT_BYTES // shape.body_bytes))
+    parts = action(frame.coalesce(tasks).mapInArrow(task, FILLED).collect, rows=rows)
+    bits = merged((np.frombuffer(part["bits"], dtype=np.uint8) for part in parts), shape.slices, shape.bits_per_slice)
+    return bits, sum(part["rows"] for part in parts)

@@ -1,0 +1,89 @@
+"""Keys looked up in a filter: in the driver or, above the cap, by the workers, which send back what they miss."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from execution_engine.metrics.keys.bits import Hashes, Mask
+from execution_engine.metrics.keys.filter import KeyFilter
+from execution_engine.metrics.keys.shape import EXACT_KEYS, Format
+
+from ...protocol import Wanted
+from ..jobs import action
+from ..source import Source
+from .names import NAMED_KEYS
+from .pull import PULLED_ROWS, pull, row_count
+from .sql import HASH, digest_bytes, digests, hashes
+from .workers import MISSING, among, in_bits, in_pybloom, prober
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """Whose keys to look up, in what; ``own_keys`` is how many distinct ones there are, where that is known."""
+
+    source: Source
+    item: Wanted
+    shipped: KeyFilter
+    own_keys: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Missed:
+    """Of so many distinct keys, how many the filter lacks, and the lowest of their hashes."""
+
+    keys: int
+    missed: int
+    lowest: Hashes
+
+
+def missed(probe: Probe) -> Missed:
+    """What the filter lacks of the keys in its buckets."""
+    source, spec, shipped = probe.source, probe.item.spec, probe.shipped
+    few = row_count(source) <= PULLED_ROWS or (probe.own_keys is not None and probe.own_keys <= EXACT_KEYS)
+    if source.rows == 0:
+        return Missed(keys=0, missed=0, lowest=np.empty(0, dtype=np.uint64))
+    if shipped.shape.format is Format.PYBLOOM or not few:
+        return _by_workers(probe)
+    own = pull(hashes(source, spec.columns, spec.where, shipped.buckets), source).hashes
+    missing = own[~shipped.has(own)]
+    return Missed(keys=len(own), missed=len(missing), lowest=missing[:NAMED_KEYS])
+
+
+def _by_workers(probe: Probe) -> Missed:
+    """Only what is missed crosses to another worker, to be counted once."""
+    source, spec, shipped = probe.source, probe.item.spec, probe.shipped
+    if shipped.shape.format is Format.PYBLOOM:
+        frame = digests(source, spec.columns, spec.where, shipped.shape, shipped.buckets)
+    else:
+        frame = hashes(source, spec.columns, spec.where, shipped.buckets)
+    return _counted(frame.mapInArrow(prober(_test(shipped), NAMED_KEYS), MISSING), probe)
+
+
+def _counted(missing: DataFrame, probe: Probe) -> Missed:
+    once = missing.groupBy(HASH).agg({"named": "max"}).toDF(HASH, "named")
+    summary = once.selectExpr("count(*) as missed", f"collect_list(case when named then {HASH} end) as lowest")
+    (row,) = action(summary.collect, rows=probe.source.rows)
+    lowest = np.sort(np.array(row["lowest"], dtype=np.int64).view(np.uint64))[:NAMED_KEYS]
+    keys = _own_keys(probe) if probe.own_keys is None else probe.own_keys
+    return Missed(keys=keys, missed=row["missed"], lowest=lowest)
+
+
+def _own_keys(probe: Probe) -> int:
+    frame = hashes(probe.source, probe.item.spec.columns, probe.item.spec.where, probe.shipped.buckets)
+    if row_count(probe.source) <= PULLED_ROWS:
+        return len(pull(frame, probe.source).hashes)
+    return action(frame.distinct().count, rows=probe.source.rows)
+
+
+def _test(shipped: KeyFilter) -> Callable[[pa.RecordBatch], Mask]:
+    """What tells the keys of a batch that are in the filter."""
+    match shipped.shape.format:
+        case Format.HASHES:
+            return among(shipped.hashes)
+        case Format.XXHASH:
+            return in_bits(shipped.bits)
+        case Format.PYBLOOM:
+            return in_pybloom(shipped.bits, digest_bytes(shipped.shape))

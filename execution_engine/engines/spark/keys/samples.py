@@ -1,0 +1,46 @@
+"""Samples of keys in Spark: taken by the order of their hash, and looked up exactly."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+
+from execution_engine.metrics.keys.text import decode, encode
+from execution_engine.metrics.sample import DEFAULT_SIZE, MAX_SIZE, Sample, UnableToReadSample
+from execution_engine.outcome import Reason
+
+from ...conditions import check_columns
+from ...protocol import Measured, Wanted, failed
+from ..jobs import action
+from ..source import Source
+from ..sql import is_in, key
+from .names import NAMED_KEYS, named
+from .sql import rows_of
+
+
+def take_sample(source: Source, item: Wanted) -> Measured:
+    """A sample of the keys as state; the value is its size."""
+    size = min(max(int(item.spec.option("n", DEFAULT_SIZE) or 0), 1), MAX_SIZE)
+    ranked = _keys(source, item.spec.columns, item.spec.where).selectExpr("k", "xxhash64(k) as rank")
+    rows = action(ranked.orderBy("rank", "k").limit(size).collect, rows=source.rows)
+    sample = Sample(columns=item.spec.columns, keys=tuple(decode(row["k"]) for row in rows))
+    return Measured(value=float(len(sample.keys)), state=sample.to_bytes())
+
+
+def find_sample(source: Source, item: Wanted) -> Measured:
+    """How many keys of the sample are among the rows; exact."""
+    try:
+        sample = Sample.from_bytes(item.inputs["sample"])
+    except (KeyError, UnableToReadSample) as error:
+        return failed(Reason.QUERY_FAILED, f"{item.spec.text} has no sample to look for: {error}")
+    unknown = check_columns(sample.columns, tuple(source.columns), source.name)
+    if unknown is not None:
+        return Measured(failure=unknown)
+    wanted = [encode(found) for found in sample.keys]
+    rows = action(_keys(source, sample.columns, None).where(is_in("k", wanted)).collect, rows=source.rows)
+    lost = sorted(set(wanted) - {row["k"] for row in rows})
+    detail = {"size": len(wanted), "missing": len(lost), "lost": named(lost[:NAMED_KEYS], sample.columns)}
+    return Measured(value=float(len(rows)), detail=detail)
+
+
+def _keys(source: Source, columns: Sequence[str], where: str | None) -> DataFrame:
+    return rows_of(source, where).selectExpr(f"{key(columns)} as k").distinct()

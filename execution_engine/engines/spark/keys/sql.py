@@ -1,0 +1,97 @@
+"""Keys as SQL: one hash, one text and one digest, the same in two datacenters whatever types hold the values there."""
+
+from collections.abc import Callable, Sequence
+from hashlib import sha256, sha384
+from struct import pack
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from execution_engine.metrics.keys.buckets import BUCKETS, SHIFT, Buckets
+from execution_engine.metrics.keys.shape import Shape
+
+from ..source import Source
+from ..sql import length_prefixed, quote
+
+HASH, TEXT, DIGEST = "h", "k", "d"
+EXACT_DOUBLES = 2**53  # below it every whole number is a double
+
+
+def rows_of(source: Source, where: str | None) -> DataFrame:
+    """The rows that meet the condition."""
+    return source.frame if where is None else source.frame.where(f"(\n{where}\n)")
+
+
+def hashes(source: Source, columns: Sequence[str], where: str | None, buckets: Buckets | None = None) -> DataFrame:
+    """One column, the hash of each row's key; with buckets only of the keys in them."""
+    found = rows_of(source, where).selectExpr(f"{hash_of(quoted(columns))} as {HASH}")
+    return found if buckets is None else found.where(in_buckets(HASH, buckets))
+
+
+def digests(
+    source: Source, columns: Sequence[str], where: str | None, shape: Shape, buckets: Buckets | None
+) -> DataFrame:
+    """Two columns, the hash of each row's key and the digest that pybloom_live takes its bits from."""
+    rows = rows_of(source, where)
+    key_hash = f"{hash_of(quoted(columns))} as {HASH}"
+    found = rows.selectExpr(key_hash, f"{digest_of(shape, quoted(columns))} as {DIGEST}")
+    return found if buckets is None else found.where(in_buckets(HASH, buckets))
+
+
+def hash_of(expressions: Sequence[str]) -> str:
+    """The 64-bit hash of a key: xxhash64 takes the length of each text in, and whether it is null beside it."""
+    return f"xxhash64({', '.join(f'{canonical(each)}, isnull({each})' for each in expressions)})"
+
+
+def text_of(expressions: Sequence[str]) -> str:
+    """The key as one text that ``keys.decode`` reads: each value behind its length."""
+    return length_prefixed([canonical(each) for each in expressions])
+
+
+def digest_of(shape: Shape, expressions: Sequence[str]) -> str:
+    """The SHA-2 of pybloom_live's salt and the key's text."""
+    algorithm = _algorithm(shape)
+    salt = algorithm(pack("I", 0)).hexdigest()
+    key = f"cast({text_of(expressions)} as binary)"
+    return f"unhex(sha2(concat(unhex('{salt}'), {key}), {algorithm().digest_size * 8}))"
+
+
+def quoted(columns: Sequence[str]) -> list[str]:
+    """The columns as expressions."""
+    return [quote(column) for column in columns]
+
+
+def digest_bytes(shape: Shape) -> int:
+    """The length of a digest."""
+    return int(_algorithm(shape)().digest_size)
+
+
+def in_buckets(hash_: str, buckets: Buckets) -> str:
+    """The condition that a hash is in one of the buckets."""
+    if len(buckets.numbers) == BUCKETS:
+        return "true"
+    numbers = ", ".join(map(str, buckets.numbers)) or "null"
+    return f"shiftrightunsigned({hash_}, {int(SHIFT)}) in ({numbers})"
+
+
+def canonical(expression: str) -> str:
+    """A value as text: numbers alike in int, bigint, decimal and double, timestamps in UTC, bytes in hexadecimal.
+
+    Spark knows every typeof before it runs, so that of the CASE one branch is left.
+    """
+    text = f"cast({expression} as string)"
+    number = f"try_cast({text} as double)"
+    whole = f"{number} % 1 = 0 and abs({number}) < {EXACT_DOUBLES}"
+    return (
+        f"case when typeof({expression}) in ('float', 'double') "
+        f"then case when {whole} then cast(cast({number} as bigint) as string) else {text} end "
+        f"when typeof({expression}) like 'decimal%' and typeof({expression}) not like '%,0)' "
+        f"then rtrim('.', rtrim('0', {text})) "
+        f"when typeof({expression}) = 'binary' then hex(cast({text} as binary)) "
+        f"else {text} end"
+    )
+
+
+def _algorithm(shape: Shape) -> Callable[..., Any]:
+    """pybloom_live's choice: 7 or 10 words of 32 bits."""
+    return sha256 if shape.slices * 4 <= sha256().digest_size else sha384

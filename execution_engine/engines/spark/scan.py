@@ -1,0 +1,106 @@
+"""One scan in Spark: check each measurement, gather what all of them need at once, then compute them one by one."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+
+from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.registry import METRICS
+
+from ..assembly import measured_of, plan
+from ..checks import check_spec
+from ..derived import measure_derived
+from ..files import UnableToListFiles
+from ..protocol import WHOLE, Measured, Table, Wanted
+from .accuracy import compare_records
+from .failures import SPARK_ERRORS, failure_of
+from .frequencies import frequencies, listed
+from .gather import gather
+from .groups import measure_by
+from .histogram import take_histogram
+from .integrity import OpenTable, find_references
+from .keys.engine import build_filter, find_sample, probe_filter, take_digest, take_sample
+from .predictability import predict
+from .query import measure_query
+from .schema import match_schema
+from .source import Source, open_source
+
+COMPOUND: Mapping[str, Callable[[Source, Wanted], Measured]] = {
+    "sample": take_sample,
+    "sample_found": find_sample,
+    "key_digest": take_digest,
+    "bloom_filter": build_filter,
+    "keys_found": probe_filter,
+    "schema_match": match_schema,
+    "histogram": take_histogram,
+    "predictability": predict,
+}
+ACROSS: Mapping[str, Callable[[Source, Wanted, OpenTable], Measured]] = {
+    "referential_integrity": find_references,
+    "accuracy": compare_records,
+}
+SHARED = (Kind.AGGREGATE, Kind.SKETCH, Kind.GROUPING)
+
+
+def measure(session: SparkSession, source: Source, wanted: Sequence[Wanted]) -> dict[str, Measured]:
+    """Every measurement wanted, by key."""
+    wrong = {item.key: check_spec(item.spec, source.numeric, source.name, engine="spark") for item in wanted}
+    refused = {key: Measured(failure=failure) for key, failure in wrong.items() if failure is not None}
+    sound = [item for item in wanted if item.key not in refused]
+    alone = {item.key: _measure_alone(session, source, item) for item in sound if not _is_shared(item)}
+    counted = _counted_by_filters(sound, alone)
+    shared = [item for item in sound if _is_shared(item) and item.key not in counted]
+    return refused | alone | counted | measure_shared(source, shared)
+
+
+def measure_shared(source: Source, wanted: Sequence[Wanted]) -> dict[str, Measured]:
+    """The aggregates, sketches and groupings, by key."""
+    grouped = [item for item in wanted if item.spec.by]
+    whole = [item for item in wanted if not item.spec.by]
+    planned = plan(whole, source.write)
+    lists = listed(source, planned.keyed)
+    gathered = gather(source, [*planned.asked, *(one for pair in lists.values() for one in pair)])
+    counted = frequencies(source, planned.keyed, gathered)
+    return {item.key: measured_of(item, planned, gathered, counted) for item in whole} | measure_by(source, grouped)
+
+
+def _is_shared(item: Wanted) -> bool:
+    return METRICS[item.spec.name].kind in SHARED
+
+
+def _counted_by_filters(wanted: Sequence[Wanted], measured: Mapping[str, Measured]) -> dict[str, Measured]:
+    """The distinct counts of keys that a digest was taken or a filter built of: that has counted them."""
+    filters = {
+        _rows_of(item): found.value
+        for item in wanted
+        if item.spec.name in ("key_digest", "bloom_filter")
+        and (found := measured[item.key]).detail.get("counted", True)  # rather than estimated
+    }
+    return {
+        item.key: Measured(value=value)
+        for item in wanted
+        if item.spec.name == "distinct_count" and (value := filters.get(_rows_of(item))) is not None
+    }
+
+
+def _rows_of(item: Wanted) -> tuple[tuple[str, ...], str | None, tuple[str, ...]]:
+    return item.spec.columns, item.spec.where, item.spec.by
+
+
+def _measure_alone(session: SparkSession, source: Source, item: Wanted) -> Measured:
+    if METRICS[item.spec.name].kind is Kind.DERIVED:
+        return measure_derived(item)
+
+    def open_table(table: Table) -> DataFrame:
+        return open_source(session, table, WHOLE).frame
+
+    try:
+        if item.spec.name == "query":
+            return measure_query(session, item, open_table)
+        if item.spec.name in ACROSS:
+            return ACROSS[item.spec.name](source, item, lambda table: open_source(session, table, WHOLE))
+        return COMPOUND[item.spec.name](source, item)
+    except UnableToListFiles as error:
+        return Measured(failure=error.failure)
+    except SPARK_ERRORS as error:
+        return Measured(failure=failure_of(error, f"{item.spec.text:.200} of {source.name}"))

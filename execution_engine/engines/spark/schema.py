@@ -1,0 +1,13 @@
+"""Whether the columns are those that were promised; read from the files' footers, without a job."""
+
+from execution_engine.metrics.schema_match import compare, wanted_columns
+
+from ..protocol import Measured, Wanted
+from .source import Source
+
+
+def match_schema(source: Source, item: Wanted) -> Measured:
+    """1 where every column is there with its type; the detail lists what differs."""
+    detail = compare(wanted_columns(str(item.spec.arguments[0])), source.columns)
+    matches = not detail["missing"] and not detail["other"]
+    return Measured(value=float(matches), detail=detail)

@@ -1,0 +1,121 @@
+"""The engine for tables outside the lake (MySQL, MariaDB, SQLite …): SQL written once, run through SQLAlchemy."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+
+from sqlalchemy import create_engine
+from sqlalchemy.engine import Engine as Database
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.outcome import Failure, Reason
+
+from ..protocol import WHOLE, FailingRows, Measured, Part, ScanReport, Table, Unit, Wanted, none_failing
+from .failures import failure_of
+from .measure import measure
+from .source import SqlSource, open_source, partition_keys
+
+CONNECT_SECONDS = 5
+
+
+class UnableToOpenDatabase(Exception):
+    """The location names no database; the failure says why."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
+class SqlEngine:
+    """One pool of connections for each database; scans may run in several threads at once."""
+
+    name = "sql"
+
+    def __init__(self) -> None:
+        self._databases: dict[str, Database] = {}
+        self._opening = Lock()
+
+    def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
+        """Every measurement wanted, in one transaction."""
+        started = monotonic()
+        try:
+            measured = self._measure(table, part, wanted)
+        except UnableToOpenDatabase as error:
+            measured = {item.key: Measured(failure=error.failure) for item in wanted}
+        except SQLAlchemyError as error:
+            failure = failure_of(error, table.name, make_url(table.location))
+            measured = {item.key: Measured(failure=failure) for item in wanted}
+        return ScanReport(measured=measured, spark_jobs=0, seconds=monotonic() - started, fingerprint=None)
+
+    def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
+        """The reports of several scans, one after the other."""
+        return tuple(self.scan(unit.table, unit.part, unit.wanted) for unit in units)
+
+    def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
+        """None: rows are sampled in the lake only."""
+        detail = f"{table.name} lies outside the lake; rows are sampled in the lake only"
+        return none_failing(specs, Failure(reason=Reason.INVALID, detail=detail))
+
+    def fingerprint(self, table: Table, part: Part) -> str | None:
+        """None: a database does not say whether its rows have changed."""
+        return None
+
+    def partitions(self, table: Table) -> tuple[str, ...] | None:
+        """The distinct values of the partition column, sorted; None where there is none or it cannot be read."""
+        if table.partition_column is None:
+            return None
+        try:
+            with self._database(table).connect() as connection:
+                return partition_keys(open_source(connection, table, WHOLE), table.partition_column)
+        except (UnableToOpenDatabase, SQLAlchemyError):
+            return None
+
+    def close(self) -> None:
+        """Closes all connections."""
+        with self._opening:
+            for database in self._databases.values():
+                database.dispose()
+            self._databases.clear()
+
+    def _measure(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> dict[str, Measured]:
+        with self._database(table).connect() as connection:
+            source = open_source(connection, table, part)
+            missing = _missing_partition_column(source, table, part)
+            if missing is not None:
+                return {item.key: Measured(failure=missing) for item in wanted}
+            return measure(source, wanted)
+
+    def _database(self, table: Table) -> Database:
+        with self._opening:
+            if table.location not in self._databases:
+                self._databases[table.location] = _open_database(table)
+            return self._databases[table.location]
+
+
+def _open_database(table: Table) -> Database:
+    try:
+        url = make_url(table.location)
+    except ArgumentError as error:
+        raise _unopened(
+            f"{table.name}: its location is no database URL; write dialect://user:password@host/name"
+        ) from error
+    if url.get_backend_name() != "sqlite":
+        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS})
+    if not url.database or not Path(url.database).is_file():  # SQLite would make an empty one
+        raise _unopened(f"{table.name}: there is no file {url.database}")
+    return create_engine(url)
+
+
+def _missing_partition_column(source: SqlSource, table: Table, part: Part) -> Failure | None:
+    known = {name.lower() for name in source.columns}
+    if part.keys is None or (table.partition_column or "").lower() in known:
+        return None
+    detail = f"{table.name} has no column {table.partition_column}; set its partition key to one of {sorted(known)}"
+    return Failure(reason=Reason.NO_PARTITION_COLUMN, detail=detail)
+
+
+def _unopened(detail: str) -> UnableToOpenDatabase:
+    return UnableToOpenDatabase(Failure(reason=Reason.UNREADABLE, detail=detail))

@@ -1,0 +1,91 @@
+"""The metrics in portable SQL: aggregates in one select, distinct counts and samples in one each."""
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.keys.text import as_text
+from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.sample import DEFAULT_SIZE, MAX_SIZE, Sample, bottom_keys
+from execution_engine.metrics.statistics import Value
+from execution_engine.outcome import Failure, Reason
+
+from ..assembly import measured_of, plan
+from ..checks import check_spec
+from ..derived import measure_derived
+from ..gathering import Asked
+from ..protocol import Measured, Wanted
+from .failures import failure_of
+from .source import SqlSource
+
+ROWS_AT_A_TIME = 10_000
+
+
+def measure(source: SqlSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
+    """Every measurement wanted, by key."""
+    wrong = {item.key: check_spec(item.spec, source.columns, source.name, engine="sql") for item in wanted}
+    refused = {key: Measured(failure=failure) for key, failure in wrong.items() if failure is not None}
+    sound = [item for item in wanted if item.key not in refused]
+    aggregates = [item for item in sound if METRICS[item.spec.name].kind is Kind.AGGREGATE]
+    alone = {item.key: _isolated(source, item) for item in sound if item not in aggregates}
+    return refused | _measure_aggregates(source, aggregates) | alone
+
+
+def _measure_aggregates(source: SqlSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
+    planned = plan(wanted, source.write)
+    gathered = _gather(source, planned.asked)
+    return {item.key: measured_of(item, planned, gathered, {}) for item in wanted}
+
+
+def _gather(source: SqlSource, asked: Sequence[Asked]) -> dict[Asked, Value | Failure]:
+    """The statistics of one select; if it fails, of its halves, so that a bad one does not take others along."""
+    if not asked:
+        return {}
+    try:
+        row = source.connection.execute(source.select([_sql(one) for one in asked])).one()
+    except SQLAlchemyError as error:
+        failure = failure_of(error, source.name, source.connection.engine.url)
+        if len(asked) == 1 or failure.reason is Reason.ENGINE_UNREACHABLE:
+            return dict.fromkeys(asked, failure)
+        middle = len(asked) // 2
+        return _gather(source, asked[:middle]) | _gather(source, asked[middle:])
+    return {one: float(value) if isinstance(value, Decimal) else value for one, value in zip(asked, row, strict=True)}
+
+
+def _sql(one: Asked) -> str:
+    """Counts, sums and extremes are the same in every dialect."""
+    of = one.statistic.of[0]
+    return f"{one.statistic.gather.value}({of if one.where is None else f'case when {one.where} then {of} end'})"
+
+
+def _isolated(source: SqlSource, item: Wanted) -> Measured:
+    try:
+        return ALONE.get(item.spec.name, _derived)(source, item)
+    except SQLAlchemyError as error:
+        return Measured(failure=failure_of(error, source.name, source.connection.engine.url))
+
+
+def _distinct_count(source: SqlSource, item: Wanted) -> Measured:
+    """Counted outside the DISTINCT: count(distinct a, b) would leave rows with nulls out."""
+    rows = source.select([source.quote(name) for name in item.spec.columns], item.spec.where).distinct().subquery()
+    value = source.connection.execute(select(func.count()).select_from(rows)).scalar_one()
+    return Measured(value=float(value))
+
+
+def _sample(source: SqlSource, item: Wanted) -> Measured:
+    """Hashed here and not there, as databases share no hash function; rows are streamed."""
+    size = min(max(int(item.spec.option("n", DEFAULT_SIZE) or 0), 1), MAX_SIZE)
+    rows = source.select([source.quote(name) for name in item.spec.columns], item.spec.where)
+    streamed = source.connection.execute(rows, execution_options={"yield_per": ROWS_AT_A_TIME})
+    keys = bottom_keys((tuple(as_text(value) for value in row) for row in streamed), size)
+    return Measured(value=float(len(keys)), state=Sample(columns=item.spec.columns, keys=keys).to_bytes())
+
+
+def _derived(source: SqlSource, item: Wanted) -> Measured:
+    return measure_derived(item)
+
+
+ALONE: Mapping[str, Callable[[SqlSource, Wanted], Measured]] = {"distinct_count": _distinct_count, "sample": _sample}

@@ -1,0 +1,72 @@
+"""The digest of a set of keys: for each of 4,096 buckets how many keys it has, and two fingerprints of them.
+
+Equal digests mean equal sets of keys: two that differ agree in count, exclusive or and sum of a bucket by chance once
+in 2^64 or rarer. Equal counts alone prove nothing: a key lost and another one gained leave them as they were.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .bits import Hashes
+from .buckets import BUCKETS, SHIFT, Buckets
+from .envelope import UnableToReadKeys, columns, integer, seal, unseal
+
+KIND = "key_digest"
+WORDS = 3  # count, exclusive or, sum
+_BODY_BYTES = BUCKETS * WORDS * 8
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KeyDigest:
+    """Of the distinct keys of some columns, known by their hashes."""
+
+    columns: tuple[str, ...]
+    rows: int
+    words: NDArray[np.uint64]  # bucket × (count, exclusive or, sum modulo 2^64)
+
+    @property
+    def keys(self) -> int:
+        """The number of distinct keys."""
+        return int(self.words[:, 0].sum())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of the set of keys; equal where the sets are, whatever the number of rows."""
+        return blake2b(self.words.astype("<u8").tobytes(), digest_size=16).hexdigest()
+
+    def differing(self, other: "KeyDigest") -> Buckets:
+        """The buckets whose keys are not the same on both sides."""
+        return Buckets(tuple(np.flatnonzero((self.words != other.words).any(axis=1)).tolist()))
+
+    def to_bytes(self, key: bytes | None = None) -> bytes:
+        """The envelope that ``from_bytes`` checks, signed where there is a key."""
+        facts = {"kind": KIND, "columns": list(self.columns), "rows": self.rows, "keys": self.keys}
+        return seal(facts, self.words.astype("<u8").tobytes(), key)
+
+    @classmethod
+    def from_bytes(cls, state: bytes, key: bytes | None = None) -> "KeyDigest":
+        """The digest in the envelope; UnableToReadKeys unless every claim of it holds."""
+        facts, body = unseal(state, KIND, lambda _: _BODY_BYTES, key)
+        words = np.frombuffer(body, dtype="<u8").reshape(BUCKETS, WORDS)
+        rows = integer(facts, "rows", 0, 2**62)
+        found = cls(columns=columns(facts), rows=rows, words=words)
+        if int(words[:, 0].max()) > rows or found.keys != integer(facts, "keys", 0, rows):
+            raise UnableToReadKeys("the buckets do not add up to the keys that the header claims")
+        return found
+
+
+def digest_of_hashes(names: tuple[str, ...], hashes: Hashes, rows: int) -> KeyDigest:
+    """The digest of keys known by their sorted distinct hashes."""
+    words = np.zeros((BUCKETS, WORDS), dtype=np.uint64)
+    starts = np.searchsorted(hashes, np.arange(BUCKETS, dtype=np.uint64) << SHIFT)
+    ends = np.append(starts[1:], len(hashes))
+    words[:, 0] = ends - starts
+    held = np.flatnonzero(ends > starts)
+    if len(held):
+        words[held, 1] = np.bitwise_xor.reduceat(hashes, starts[held])
+        words[held, 2] = np.add.reduceat(hashes, starts[held])
+    return KeyDigest(columns=names, rows=rows, words=words)

@@ -1,0 +1,83 @@
+"""How large a filter of keys is, and in which format: everything follows from capacity and error rate."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil, isqrt, log
+from struct import calcsize
+
+from .envelope import MAX_BYTES, MAX_HEADER_BYTES
+
+MAX_BODY_BYTES = MAX_BYTES - MAX_HEADER_BYTES - 1024
+EXACT_KEYS = 1_000_000  # so many keys or fewer are shipped as their hashes: 8 MB
+MIN_CAPACITY = 32_768  # below it pybloom_live changes to a hash that Spark does not have
+ERROR_RATES = (0.001, 0.01)
+DEFAULT_ERROR_RATE = 0.01
+HASH_BYTES = 8
+PYBLOOM_HEADER = b"<dQQQQ"  # error rate, slices, bits per slice, capacity, keys
+
+
+class Format(StrEnum):
+    """What the body of a filter is."""
+
+    HASHES = "hashes"  # the sorted hashes themselves: exact, 8 bytes a key
+    XXHASH = "xxhash"  # a Bloom filter over one 64-bit hash of Spark's: 1.2 bytes a key at 1 %
+    PYBLOOM = "pybloom"  # a Bloom filter that pybloom_live reads: as small, half as fast
+
+
+class UnableToShape(ValueError):
+    """No filter of at most 64 MB holds so many keys."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """A filter for ``capacity`` keys at an error rate; hashes have none."""
+
+    format: Format
+    capacity: int
+    error_rate: float = DEFAULT_ERROR_RATE
+
+    @property
+    def slices(self) -> int:
+        """The number of bits that a key sets, each in a slice of its own; pybloom_live's formula."""
+        return 0 if self.format is Format.HASHES else ceil(log(1.0 / self.error_rate, 2))
+
+    @property
+    def bits_per_slice(self) -> int:
+        """The bits of one slice; pybloom_live's formula."""
+        if self.format is Format.HASHES:
+            return 0
+        return ceil((self.capacity * abs(log(self.error_rate))) / (self.slices * (log(2) ** 2)))
+
+    @property
+    def body_bytes(self) -> int:
+        """The length of the body."""
+        if self.format is Format.HASHES:
+            return HASH_BYTES * self.capacity
+        header = calcsize(PYBLOOM_HEADER) if self.format is Format.PYBLOOM else 0
+        return header + self.slices * self.bits_per_slice // 8
+
+    @property
+    def fill_tolerance(self) -> float:
+        """How far the share of bits set in a slice may honestly be from its mean: six standard deviations."""
+        return 3 / isqrt(max(self.bits_per_slice, 1))
+
+
+def shape_for(
+    keys: int, *, wanted: Format | None = None, exact_keys: int = EXACT_KEYS, error_rate: float = DEFAULT_ERROR_RATE
+) -> Shape:
+    """The shape that holds ``keys``: hashes up to ``exact_keys``, above them Bloom; UnableToShape beyond 64 MB."""
+    if wanted is Format.HASHES or (wanted is None and keys <= exact_keys):
+        shape = Shape(format=Format.HASHES, capacity=keys, error_rate=0.0)
+    else:
+        shape = _in_whole_bytes(wanted or Format.XXHASH, max(keys, MIN_CAPACITY), error_rate)
+    if shape.body_bytes > MAX_BODY_BYTES:
+        raise UnableToShape(f"{keys} keys need a filter of {shape.body_bytes} bytes, more than {MAX_BODY_BYTES}")
+    return shape
+
+
+def _in_whole_bytes(format_: Format, keys: int, error_rate: float) -> Shape:
+    """The next capacity whose slices end where a byte does, so that each slice is filled by itself."""
+    capacity = keys
+    while (shape := Shape(format=format_, capacity=capacity, error_rate=error_rate)).bits_per_slice % 8:
+        capacity += 1
+    return shape
