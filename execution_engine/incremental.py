@@ -6,16 +6,22 @@ state and that day's. A partition that is rewritten or comes late has another fi
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from functools import cached_property
 from time import monotonic
 from typing import Protocol
 
-from execution_engine.engines.assembly import from_state
+from execution_engine.engines.assembly import from_state, from_summaries
 from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Table, Unit, Wanted
 from execution_engine.metrics.expressions import PLAIN
+from execution_engine.metrics.frequencies import Summary
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states import State, UnableToReadState, from_bytes, merged
+from execution_engine.metrics.unions import is_small_beside, summary_of_union
+from execution_engine.metrics.uniqueness import COUNT_DISTINCT
+
+MOST_BESIDE = 32  # partitions whose keys are looked up in those of a union, before these become one
 
 Prints = Mapping[str, str]  # partition key → fingerprint of its data
 
@@ -28,7 +34,7 @@ class Rollup(Protocol):
         """The partitions in it."""
         ...
 
-    def load(self) -> bytes:
+    def load(self) -> bytes | memoryview:
         """The state; UnableToReadState where it is gone or damaged."""
         ...
 
@@ -55,16 +61,39 @@ class StateRepository(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """What is known of one metric: states to merge, and the partitions that must be read."""
+    """What is known of one state: parts to merge, which of them is a rollup, and the partitions that must be read."""
 
-    wanted: Wanted
-    states: list[State] = field(default_factory=list)
+    spec: MetricSpec
+    rollup: State | None = None
+    parts: tuple[State, ...] = ()
     missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """The states of disjoint partitions that make up what is wanted, or why there are none."""
+
+    states: tuple[State, ...] = ()
+    failed: Measured | None = None
+
+    @cached_property
+    def summaries(self) -> tuple[Summary, ...]:
+        """Of each grouping, over the union."""
+        columns = zip(*(state.groupings for state in self.states), strict=True)
+        return tuple(summary_of_union(each) for each in columns)
 
 
 def can_merge(spec: MetricSpec) -> bool:
     """Whether a metric over a union of partitions follows from its states over each."""
     return METRICS[spec.name].merges and not spec.by
+
+
+def state_spec(spec: MetricSpec) -> MetricSpec:
+    """The metric whose state holds what this one needs: all that count the same keys share one."""
+    groupings = METRICS[spec.name].groupings
+    keys = MetricSpec(name=COUNT_DISTINCT.name, columns=spec.columns, where=spec.where)
+    assert COUNT_DISTINCT.groupings is not None
+    return keys if groupings is not None and groupings(spec) == COUNT_DISTINCT.groupings(keys) else spec
 
 
 def scan_merged(
@@ -75,31 +104,40 @@ def scan_merged(
     Those of which some partition leaves no state, because it has too many keys, are left out.
     """
     started = monotonic()
-    known = [_known(item, prints, repository) for item in wanted]
+    specs = dict.fromkeys(state_spec(item.spec) for item in wanted)
+    known = [_known(spec, prints, repository) for spec in specs]
     reports = _read(engine, table, known)
-    found = {one.wanted.key: _merged(one, reports, prints, repository) for one in known}
+    parts = {one.spec: _together(one, reports, prints, repository) for one in known}
+    found = {item.key: _value(item.spec, parts[state_spec(item.spec)]) for item in wanted}
     measured = {key: each for key, each in found.items() if each is not None}
     jobs = sum(report.spark_jobs for report in reports.values())
     return ScanReport(measured=measured, spark_jobs=jobs, seconds=monotonic() - started, fingerprint=None)
 
 
-def _known(item: Wanted, prints: Prints, repository: StateRepository) -> Known:
+def union(spec: MetricSpec, states: Sequence[State]) -> State:
+    """The state over the union of disjoint parts."""
+    definition = METRICS[spec.name]
+    statistics = definition.statistics(spec, PLAIN) if definition.statistics else None
+    return merged(dict(statistics) if statistics is not None else None, states)
+
+
+def _known(spec: MetricSpec, prints: Prints, repository: StateRepository) -> Known:
     """The largest union that is part of what is wanted, then partitions one by one."""
-    states, covered = _from_rollup(item.spec, prints, repository)
+    rollup, covered = _from_rollup(spec, prints, repository)
     left = {key: print_ for key, print_ in prints.items() if key not in covered}
-    parts = _readable(item.spec, repository.parts(item.spec, left)) if left else {}
+    parts = _readable(spec, repository.parts(spec, left)) if left else {}
     missing = tuple(key for key in left if key not in parts)
-    return Known(wanted=item, states=[*states, *parts.values()], missing=missing)
+    return Known(spec=spec, rollup=rollup, parts=tuple(parts.values()), missing=missing)
 
 
-def _from_rollup(spec: MetricSpec, prints: Prints, repository: StateRepository) -> tuple[list[State], set[str]]:
+def _from_rollup(spec: MetricSpec, prints: Prints, repository: StateRepository) -> tuple[State | None, Prints]:
     usable = [each for each in repository.rollups(spec) if each.prints.items() <= prints.items()]
     for rollup in sorted(usable, key=lambda each: len(each.prints), reverse=True):
         try:
-            return [from_bytes(spec, rollup.load())], set(rollup.prints)
+            return from_bytes(spec, rollup.load()), rollup.prints
         except UnableToReadState:
             continue
-    return [], set()
+    return None, {}
 
 
 def _readable(spec: MetricSpec, parts: Mapping[str, bytes]) -> dict[str, State]:
@@ -114,42 +152,67 @@ def _readable(spec: MetricSpec, parts: Mapping[str, bytes]) -> dict[str, State]:
 
 
 def _read(engine: Engine, table: Table, known: Sequence[Known]) -> dict[str, ScanReport]:
-    """The missing partitions by key, all metrics of each in one scan."""
+    """The missing partitions by key, all states of each in one scan."""
     keys = list(dict.fromkeys(key for one in known for key in one.missing))
     units = [
         Unit(
             table=table,
             part=Part(keys=(key,)),
-            wanted=tuple(replace(one.wanted, keep_state=True) for one in known if key in one.missing),
+            wanted=tuple(
+                Wanted(key=one.spec.text, spec=one.spec, keep_state=True) for one in known if key in one.missing
+            ),
         )
         for key in keys
     ]
     return dict(zip(keys, engine.scan_all(units), strict=True)) if units else {}
 
 
-def _merged(
+def _together(
     one: Known, reports: Mapping[str, ScanReport], prints: Prints, repository: StateRepository
-) -> Measured | None:
-    spec = one.wanted.spec
-    taken = {key: reports[key].measured[one.wanted.key] for key in one.missing}
-    failed = next((each for each in taken.values() if each.failure is not None), None)
+) -> Parts | None:
+    """The states of all parts, old and new; what is worth it is kept."""
+    taken = {key: reports[key].measured[one.spec.text] for key in one.missing}
+    failed = next((each for each in taken.values() if each.failure is not None and each.state is None), None)
     if failed is not None:
-        return failed
+        return Parts(failed=failed)
     fresh = {key: each.state for key, each in taken.items() if each.state is not None}
     if len(fresh) < len(taken):
         return None
     still = {key: state for key, state in fresh.items() if reports[key].fingerprint == prints[key]}
     if still:
-        repository.save_parts(spec, {key: prints[key] for key in still}, still)
-    states = [*one.states, *(from_bytes(spec, state) for state in fresh.values())]
-    result = from_state(spec, union(spec, states), keep_state=True)
-    if result.state is not None and len(states) > 1 and len(still) == len(fresh):  # none rewritten meanwhile
-        repository.save_rollup(spec, prints, result.state)
-    return result
+        repository.save_parts(one.spec, {key: prints[key] for key in still}, still)
+    beside = (*one.parts, *(from_bytes(one.spec, state) for state in fresh.values()))
+    if len(still) < len(fresh):  # rewritten meanwhile: no union of what the fingerprints name
+        return Parts(states=_all(one.rollup, beside))
+    return _rolled_up(one, beside, prints, repository)
 
 
-def union(spec: MetricSpec, states: Sequence[State]) -> State:
-    """The state over the union of disjoint parts."""
-    definition = METRICS[spec.name]
-    statistics = definition.statistics(spec, PLAIN) if definition.statistics else None
-    return merged(dict(statistics) if statistics is not None else None, states)
+def _rolled_up(one: Known, beside: tuple[State, ...], prints: Prints, repository: StateRepository) -> Parts:
+    """The union is kept unless what came to the one that is known is little beside it, and soon looked up in it."""
+    states = _all(one.rollup, beside)
+    if len(states) < 2 or (one.rollup is not None and _is_little(beside, one.rollup)):
+        return Parts(states=states)
+    made = union(one.spec, states)
+    repository.save_rollup(one.spec, prints, made.to_bytes(one.spec))
+    return Parts(states=(made,))
+
+
+def _is_little(beside: Sequence[State], rollup: State) -> bool:
+    """Only of keys: statistics are small, and nothing is saved by leaving them apart."""
+    if not rollup.groupings or len(beside) > MOST_BESIDE:
+        return False
+    columns = zip(*(state.groupings for state in beside), strict=True)
+    pairs = zip(columns, rollup.groupings, strict=True) if beside else ()
+    return all(is_small_beside(rest, large) for rest, large in pairs)
+
+
+def _all(rollup: State | None, beside: tuple[State, ...]) -> tuple[State, ...]:
+    return beside if rollup is None else (rollup, *beside)
+
+
+def _value(spec: MetricSpec, parts: Parts | None) -> Measured | None:
+    if parts is None or parts.failed is not None:
+        return None if parts is None else parts.failed
+    if METRICS[spec.name].groupings is None:
+        return from_state(spec, union(spec, parts.states))
+    return from_summaries(spec, parts.summaries)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2s
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from execution_engine.incremental import Prints
@@ -21,11 +22,12 @@ class StoredRollup:
     prints: Prints
     path: Path
 
-    def load(self) -> bytes:
-        """The state; UnableToReadState where the file is gone."""
+    def load(self) -> memoryview:
+        """The state, mapped rather than read; UnableToReadState where the file is gone."""
         try:
-            return self.path.read_bytes()
-        except OSError as error:
+            with self.path.open("rb") as file:
+                return memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
+        except (OSError, ValueError) as error:  # an empty file cannot be mapped
             raise UnableToReadState(f"{self.path} cannot be read: {error}") from error
 
 

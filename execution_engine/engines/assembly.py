@@ -1,10 +1,9 @@
 """From metrics to what must be gathered for them, and from what was gathered to their values (pure)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from execution_engine.metrics.definition import MetricDefinition
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.frequencies import Frequencies, Summary
 from execution_engine.metrics.registry import METRICS
@@ -72,22 +71,25 @@ def from_state(spec: MetricSpec, state: State, keep_state: bool = False) -> Meas
     definition = METRICS[spec.name]
     kept = state.to_bytes(spec) if keep_state and definition.merges else None
     if definition.from_summaries is not None:
-        summaries = tuple(each.summary for each in state.groupings)
-        return _number(spec, definition.from_summaries(spec, summaries), kept)
+        return replace(from_summaries(spec, tuple(each.summary for each in state.groupings)), state=kept)
     assert definition.value is not None
     assert state.statistics is not None
     detail = definition.detail(spec, state.statistics) if definition.detail else {}
     return _number(spec, definition.value(spec, state.statistics), kept, detail)
 
 
+def from_summaries(spec: MetricSpec, summaries: tuple[Summary, ...]) -> Measured:
+    """The value of a metric of groupings, from what is known of each."""
+    definition = METRICS[spec.name]
+    assert definition.from_summaries is not None
+    return _number(spec, definition.from_summaries(spec, summaries), None)
+
+
 def _from_found(item: Wanted, found: Sequence[Any]) -> Measured:
     """Without a state where only summaries are known: there were too many keys to keep."""
     if all(isinstance(each, Frequencies) for each in found):
         return from_state(item.spec, State(groupings=tuple(found)), item.keep_state)
-    summaries = tuple(each.summary if isinstance(each, Frequencies) else each for each in found)
-    definition: MetricDefinition = METRICS[item.spec.name]
-    assert definition.from_summaries is not None
-    return _number(item.spec, definition.from_summaries(item.spec, summaries), None)
+    return from_summaries(item.spec, tuple(each.summary if isinstance(each, Frequencies) else each for each in found))
 
 
 def _number(spec: MetricSpec, value: float | None, state: bytes | None, detail: Any = None) -> Measured:

@@ -91,7 +91,7 @@ class _Check:
         return None if signature is None else signature.returns
 
     def _history(self, history: History) -> None:
-        if not self.home.partitioned:
+        if not (self.home.partitioned or self.home.earlier_runs):
             self.report(f"{self.home.name} has no partitions: there are no past windows", history)
         if history.metric.ago is not None:
             place = history.metric.at("ago")

@@ -19,6 +19,7 @@ class DatasetSchema:
     datacenters: tuple[str, ...] = ()
     partitioned: bool = True
     granularity: Granularity | None = None  # of its partitions; None: not known
+    earlier_runs: bool = False  # what a history is over where there are no partitions
 
     def kind_of(self, column: str) -> ColumnKind | None:
         """The kind of a column, or of a field of one whose fields are not known; None where there is no such column."""

@@ -7,21 +7,21 @@ version, of another metric or with a wrong checksum is refused, and its part mea
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from itertools import pairwise
 from struct import calcsize, error, pack, unpack_from
 from typing import Any
 
 import numpy as np
+from xxhash import xxh3_128
 
-from . import frequencies
+from . import frequencies, unions
 from .frequencies import Frequencies
 from .spec import MetricSpec
 from .statistics import Statistic, Value, merge
 
 MAGIC = b"ASSAYSTA"
-VERSION = 1
-_PREFIX = "<8sHI32s"  # magic, version, length of the header, SHA-256 of all behind
+VERSION = 2
+_PREFIX = "<8sHI16s"  # magic, version, length of the header, XXH3 of all behind
 
 
 class UnableToReadState(ValueError):
@@ -37,10 +37,10 @@ class State:
 
     def to_bytes(self, spec: MetricSpec) -> bytes:
         """The envelope."""
-        blobs: list[bytes] = []
+        blobs: list[bytes | memoryview] = []
         said = {name: _written(value, blobs) for name, value in (self.statistics or {}).items()}
         for each in self.groupings:
-            blobs += [np.ascontiguousarray(array, "<i8").tobytes() for array in frequencies.arrays(each)]
+            blobs += [np.ascontiguousarray(array, "<i8").view(np.uint8).data for array in frequencies.arrays(each)]
         header = {
             "metric": spec.text,
             "statistics": said if self.statistics is not None else None,
@@ -49,11 +49,10 @@ class State:
         }
         told = json.dumps(header).encode()
         told += b" " * (-(calcsize(_PREFIX) + len(told)) % 8)  # so that arrays of words lie on words
-        content = b"".join([told, *blobs])
-        return pack(_PREFIX, MAGIC, VERSION, len(told), sha256(content).digest()) + content
+        return b"".join([pack(_PREFIX, MAGIC, VERSION, len(told), _checksum(told, *blobs)), told, *blobs])
 
 
-def from_bytes(spec: MetricSpec, state: bytes) -> State:
+def from_bytes(spec: MetricSpec, state: bytes | memoryview) -> State:
     """The state of ``spec`` that ``to_bytes`` wrote; UnableToReadState for anything else."""
     content = memoryview(state)
     try:
@@ -63,7 +62,7 @@ def from_bytes(spec: MetricSpec, state: bytes) -> State:
     if magic != MAGIC or version != VERSION:
         raise UnableToReadState(f"the state is not of version {VERSION}; measure the part again")
     content = content[calcsize(_PREFIX) :]
-    if sha256(content).digest() != digest:
+    if _checksum(content) != digest:
         raise UnableToReadState("the state is damaged: its checksum differs; measure the part again")
     header = json.loads(bytes(content[:length]))
     if header["metric"] != spec.text:
@@ -75,7 +74,7 @@ def merged(statistics: dict[str, Statistic] | None, states: Sequence[State]) -> 
     """The state over the union of disjoint parts; ``statistics`` are the metric's, None of a grouping."""
     if statistics is None:
         columns = zip(*(state.groupings for state in states), strict=True)
-        return State(groupings=tuple(frequencies.merged(parts) for parts in columns))
+        return State(groupings=tuple(unions.merged(parts) for parts in columns))
     return State(
         statistics={
             name: merge(statistic, [(state.statistics or {})[name] for state in states])
@@ -84,7 +83,14 @@ def merged(statistics: dict[str, Statistic] | None, states: Sequence[State]) -> 
     )
 
 
-def _written(value: Value, blobs: list[bytes]) -> Any:
+def _checksum(*parts: bytes | memoryview) -> bytes:
+    digest = xxh3_128()
+    for part in parts:
+        digest.update(part)
+    return digest.digest()
+
+
+def _written(value: Value, blobs: list[bytes | memoryview]) -> Any:
     if not isinstance(value, bytes):
         return value
     blobs.append(value)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from assay.models import Dataset
 from execution_engine.engines.files import UnableToListFiles, partition_prints
 from execution_engine.engines.protocol import Engine, Part, ScanReport, Table, Wanted
-from execution_engine.incremental import Prints, can_merge, scan_merged
+from execution_engine.incremental import Prints, can_merge, scan_merged, state_spec
 from execution_engine.services.part_states import PartStates, keeps_states
 
 
@@ -22,11 +22,10 @@ def scan_by_parts(
     if len(prints) == 1:
         return _keeping(engine, table, part, wanted, prints, repository)
     merged = scan_merged(engine, table, prints, mergeable, repository)
-    known = {key: replace(found, state=None) for key, found in merged.measured.items()}
-    rest = [item for item in wanted if item.key not in known]
+    rest = [item for item in wanted if item.key not in merged.measured]
     read = engine.scan(table, part, rest) if rest else None
     return ScanReport(
-        measured=known | (dict(read.measured) if read else {}),
+        measured=dict(merged.measured) | (dict(read.measured) if read else {}),
         spark_jobs=merged.spark_jobs + (read.spark_jobs if read else 0),
         seconds=merged.seconds + (read.seconds if read else 0.0),
         fingerprint=None,
@@ -44,14 +43,13 @@ def _keeping(
     engine: Engine, table: Table, part: Part, wanted: Sequence[Wanted], prints: Prints, repository: PartStates
 ) -> ScanReport:
     """One partition is read as ever: what is kept of it is for windows that hold it later."""
-    report = engine.scan(table, part, [replace(item, keep_state=can_merge(item.spec)) for item in wanted])
+    specs = dict.fromkeys(state_spec(item.spec) for item in wanted if can_merge(item.spec))
+    kept = {f"state of {spec.text}": spec for spec in specs}
+    states = [Wanted(key=key, spec=spec, keep_state=True) for key, spec in kept.items()]
+    report = engine.scan(table, part, [*wanted, *states])
     ((key, print_),) = prints.items()
-    if report.fingerprint != print_:
-        return report  # rewritten since it was listed
-    measured = dict(report.measured)
-    for item in wanted:
-        state = measured[item.key].state if can_merge(item.spec) and item.key in measured else None
-        if state is not None:
-            repository.save_parts(item.spec, {key: print_}, {key: state})
-            measured[item.key] = replace(measured[item.key], state=None)
-    return replace(report, measured=measured)
+    if report.fingerprint == print_:  # else rewritten since it was listed
+        for name, spec in kept.items():
+            if state := report.measured[name].state:
+                repository.save_parts(spec, {key: print_}, {key: state})
+    return replace(report, measured={item.key: report.measured[item.key] for item in wanted})

@@ -38,7 +38,7 @@ class AnomalyConstraint:
         if failure is not None or measured.value is None:
             unknown = Failure(reason=Reason.UNDEFINED, detail=f"{self.spec.text} is NULL, as it has no values")
             return unable(failure or unknown, metric=self.spec.text)
-        earlier = [value for _, value in self._earlier(found)]
+        earlier = self._earlier(found)
         low, high = self.strategy.expected(earlier)
         bound = _text((low, high))
         said = f"{self.spec.text} = {shown(measured.value)}, wanted {bound}"
@@ -51,11 +51,11 @@ class AnomalyConstraint:
             detail={"earlier": earlier[-100:]},
         )
 
-    def _earlier(self, found: Found) -> list[tuple[object, float]]:
-        return list(found.earlier(self.spec.text)) if found.earlier else []
+    def _earlier(self, found: Found) -> list[float]:
+        return [value for _, value in found.past(self.asks[0]).series] if found.past else []
 
     def _problem(self, found: Found, value: float | None) -> Failure | None:
-        if found.earlier is None and self.strategy.needed:
+        if found.past is None and self.strategy.needed:
             return Failure(reason=Reason.INVALID, detail=f"{self.text}: {_NO_REPOSITORY}")
         known = len(self._earlier(found))
         if known < self.strategy.needed:

@@ -9,8 +9,10 @@ from execution_engine.language.check import UnableToCheck, check
 from execution_engine.language.evaluate import Value, evaluate
 from execution_engine.language.operands import operands
 from execution_engine.language.parse import UnableToParse, parse
+from execution_engine.language.problem import Problem
 from execution_engine.language.schema import DatasetSchema
-from execution_engine.language.tree import Assertion, Metric
+from execution_engine.language.tree import Assertion, By, History, Metric, Operand
+from execution_engine.language.walk import postorder
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.group_values import GroupValues
 from execution_engine.metrics.groupable import GROUPABLE
@@ -20,8 +22,14 @@ from execution_engine.outcome import Failure, Outcome, Reason
 
 from .constraints import Ask, Found, Judgement, unable
 from .levels import ConstraintStatus
+from .past_runs import past_values
 from .sql_text import both
 
+_NO_PAST = (
+    "{} is over earlier runs: keep their metrics, by use_repository(…) before run() "
+    "or by --repository FILE --date DAY of `assay verify`"
+)
+_NO_GROUPS = "a metrics repository keeps no values of groups: leave the history out, or 'by'"
 _STATUS = {Outcome.HELD: ConstraintStatus.SUCCESS, Outcome.BROKEN: ConstraintStatus.FAILURE}
 
 
@@ -45,18 +53,18 @@ class AssertionConstraint:
         return self.name or self.assertion
 
     @cached_property
-    def operands(self) -> tuple[Metric, ...]:
-        """Its metrics; the check refuses histories."""
-        return tuple(one for one in operands(self.tree) if isinstance(one, Metric))
+    def operands(self) -> tuple[Operand, ...]:
+        """Its metrics and histories."""
+        return operands(self.tree)
 
     @property
     def asks(self) -> tuple[Ask, ...]:
-        """What it compares."""
-        return tuple(map(self._ask, self.operands))
+        """What it compares; what is compared with its past is measured too, so that there is one."""
+        return tuple(dict.fromkeys(map(self._ask, self.operands)))
 
     def judge(self, found: Found) -> Judgement:
         """Its verdict."""
-        values = {one.text: _value(one, found.measured[self._ask(one)]) for one in self.operands}
+        values = {one.text: self._value(one, found) for one in self.operands}
         metric = ", ".join(one.text for one in self.operands)
         verdict = evaluate(self.tree, values)
         if verdict.failure is not None:
@@ -70,10 +78,22 @@ class AssertionConstraint:
             detail={"operands": dict(verdict.operands), **verdict.findings},
         )
 
-    def _ask(self, operand: Metric) -> Ask:
-        takes = SIGNATURES[operand.spec.name].takes_where and operand.dataset is None
-        where = both(operand.spec.where, self.where) if takes else operand.spec.where
-        return Ask(spec=replace(operand.spec, where=where), dataset=operand.dataset)
+    def _value(self, operand: Operand, found: Found) -> Value:
+        ask = self._ask(operand)
+        measured = found.measured[ask]
+        if measured.failure is not None:
+            return measured.failure
+        if isinstance(operand, Metric):
+            return _value(operand, measured)
+        if found.past is None:
+            return Failure(reason=Reason.INVALID, detail=_NO_PAST.format(operand.text))
+        return past_values(operand, found.past(ask))
+
+    def _ask(self, operand: Operand) -> Ask:
+        metric = operand.metric if isinstance(operand, History) else operand
+        takes = SIGNATURES[metric.spec.name].takes_where and metric.dataset is None
+        where = both(metric.spec.where, self.where) if takes else metric.spec.where
+        return Ask(spec=replace(metric.spec, where=where), dataset=metric.dataset)
 
 
 def assertion_constraint(
@@ -94,14 +114,22 @@ def assertion_constraint(
             groupable=GROUPABLE,
             fault_of=_fault_of,
         )
+        _check_groups(tree, text)
     except (UnableToParse, UnableToCheck) as error:
         raise UnableToAssert(str(error)) from None
     return AssertionConstraint(assertion=text, tree=tree, name=name, hint=hint, where=where)
 
 
 def _schema(name: str) -> DatasetSchema:
-    """What is known before the data is opened: without a catalog there are no past windows and one place."""
-    return DatasetSchema(name=name, columns=None, partitioned=False)
+    """What is known before the data is opened: without a catalog there are no partitions, and there is one place."""
+    return DatasetSchema(name=name, columns=None, partitioned=False, earlier_runs=True)
+
+
+def _check_groups(tree: Assertion, text: str) -> None:
+    """Nothing where the past that a repository keeps will do; else raises UnableToCheck."""
+    histories = [node for node in postorder(tree) if isinstance(node, History)]
+    if isinstance(tree, By) and histories:
+        raise UnableToCheck([Problem(message=_NO_GROUPS, place=each.place) for each in histories], text)
 
 
 def _fault_of(spec: MetricSpec) -> str | None:
@@ -112,8 +140,6 @@ def _fault_of(spec: MetricSpec) -> str | None:
 
 
 def _value(operand: Metric, measured: Measured) -> Value:
-    if measured.failure is not None:
-        return measured.failure
     if not operand.spec.by:
         return measured.value
     if not measured.state:

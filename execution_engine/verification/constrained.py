@@ -9,6 +9,7 @@ from execution_engine.metrics.spec import Literal, MetricSpec, quoted
 from .bounds import Expected, bound_of, equal_to
 from .constraints import Constraint, MetricConstraint
 from .levels import Level
+from .scope import On, checked
 from .sql_text import both
 
 ALL = equal_to(1.0)
@@ -23,13 +24,20 @@ class Said(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Constrained:
-    """Constraints of one level, over the rows that meet ``where``. Each method returns a new object with one more."""
+    """Constraints of one level, over the rows that meet ``where``. Each method returns a new object with one more.
+
+    ``on="delta"``: over the rows alone that were added, where the suite says ``add_up``; else over all so far.
+    """
 
     level: Level = Level.ERROR
     name: str = ""
     _: KW_ONLY
     where: str | None = None
+    on: On = "whole"
     constraints: tuple[Constraint, ...] = ()
+
+    def __post_init__(self) -> None:
+        checked(self.on)
 
     def adding(self, constraint: Constraint) -> Self:
         """With one constraint more, of any kind."""

@@ -27,11 +27,19 @@ Series = Sequence[tuple[datetime, float]]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Past:
+    """The values of one metric before ``at``, the date of the data under test; the oldest first."""
+
+    at: datetime
+    series: Series
+
+
+@dataclass(frozen=True, kw_only=True)
 class Found:
-    """What was measured now, and the earlier values of a metric, the oldest first; None without a repository."""
+    """What was measured now, and the earlier values of what is asked; None without a repository."""
 
     measured: Mapping[Ask, Measured]
-    earlier: Callable[[str], Series] | None = None
+    past: Callable[[Ask], Past] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

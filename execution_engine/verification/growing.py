@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import blake2s
 from pathlib import Path
 
@@ -15,12 +16,19 @@ from execution_engine.state_store import write_whole
 
 from .repository import ResultKey
 
-_NO_STATE = "{}: it does not add up over deltas; give the whole table, or take a metric that does"
+_NO_STATE = "{}: it does not add up over deltas; say Check(…, on='delta'), give the whole table, or take one that does"
+
+
+_MISSING = (
+    "{}: earlier deltas ({}, the last of {:%Y-%m-%d %H:%M} UTC) were verified without it: "
+    "verify them again with this check, or say Check(…, on='delta')"
+)
+_AT = "%Y%m%dT%H%M%S.%f"
 
 
 @dataclass(frozen=True)
 class FolderOfStates:
-    """The state of each metric over each delta, in a file of its own."""
+    """The state of each metric over each delta, in a file of its own, and which deltas there were."""
 
     path: Path | str
 
@@ -32,6 +40,19 @@ class FolderOfStates:
         """The states of all earlier deltas under the same tags, the oldest first."""
         paths = sorted(self._folder(key, spec).glob("*.state"))
         return [path.read_bytes() for path in paths if path.name < _name(key)]
+
+    def note(self, key: ResultKey) -> None:
+        """Keep that there was this delta, whatever was measured of it."""
+        write_whole(self._deltas(key) / f"{_stem(key)}.delta", b"")
+
+    def missing(self, key: ResultKey, spec: MetricSpec) -> list[datetime]:
+        """The earlier deltas under the same tags of which there is no state, the oldest first."""
+        noted = {path.name.removesuffix(".delta") for path in self._deltas(key).glob("*.delta")}
+        known = {path.name.removesuffix(".state") for path in self._folder(key, spec).glob("*.state")}
+        return [datetime.strptime(stem, _AT) for stem in sorted(noted - known) if stem < _stem(key)]
+
+    def _deltas(self, key: ResultKey) -> Path:
+        return Path(self.path) / _hash(repr(key.tags)) / "deltas"
 
     def _folder(self, key: ResultKey, spec: MetricSpec) -> Path:
         return Path(self.path) / _hash(repr(key.tags)) / _hash(spec.text)
@@ -48,7 +69,8 @@ def added_up(states: FolderOfStates, key: ResultKey, spec: MetricSpec, delta: Me
     except UnableToReadState as error:
         return failed(Reason.INVALID, f"{spec.text}: a state in {states.path} cannot be added: {error}")
     states.save(key, spec, delta.state)
-    return summed
+    missing = states.missing(key, spec)
+    return failed(Reason.INVALID, _MISSING.format(spec.text, len(missing), missing[-1])) if missing else summed
 
 
 def _summed(spec: MetricSpec, parts: Sequence[bytes]) -> Measured:
@@ -56,7 +78,11 @@ def _summed(spec: MetricSpec, parts: Sequence[bytes]) -> Measured:
 
 
 def _name(key: ResultKey) -> str:
-    return f"{key.at:%Y%m%dT%H%M%S.%f}.state"
+    return f"{_stem(key)}.state"
+
+
+def _stem(key: ResultKey) -> str:
+    return key.at.strftime(_AT)
 
 
 def _hash(text: str) -> str:

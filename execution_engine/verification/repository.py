@@ -1,6 +1,6 @@
 """Metrics of earlier runs, by the date of the data and by tags."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from typing import Protocol
@@ -68,10 +68,10 @@ def ordered(kept: Mapping[ResultKey, StoredMetrics]) -> list[StoredMetrics]:
     return sorted(kept.values(), key=lambda stored: (stored.key.at, stored.key.tags))
 
 
-def series(repository: MetricsRepository, metric: str, key: ResultKey) -> list[tuple[datetime, float]]:
-    """The values of a metric before the date of ``key`` under the same tags, the oldest first."""
+def series(runs: Iterable[StoredMetrics], metric: str, key: ResultKey) -> list[tuple[datetime, float]]:
+    """The values of a metric before the date of ``key`` under the same tags, in the order of ``runs``."""
     return [
         (stored.key.at, stored.values[metric])
-        for stored in repository.load()
+        for stored in runs
         if stored.key.tags == key.tags and stored.key.at < key.at and metric in stored.values
     ]

@@ -11,8 +11,11 @@ from execution_engine.outcome import Failure
 
 from .constraints import Ask, shown
 from .levels import ConstraintStatus, Level, Status, gravest, status_of
+from .scope import On
 
-COLUMNS = ("check", "level", "check_status", "constraint", "status", "metric", "bound", "value", "message", "hint")
+COLUMNS = (
+    *("check", "level", "on", "check_status", "constraint", "status", "metric", "bound", "value", "message", "hint"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +50,7 @@ class CheckResult:
     name: str
     level: Level
     constraints: tuple[ConstraintResult, ...]
+    on: On = "whole"
 
     @property
     def status(self) -> Status:
@@ -100,7 +104,7 @@ class VerificationResult:
 
 
 def _row(check: CheckResult, each: ConstraintResult) -> dict[str, Any]:
-    named = {"check": check.name, "level": check.level.value, "check_status": check.status.value}
+    named = {"check": check.name, "level": check.level.value, "on": check.on, "check_status": check.status.value}
     said = {name: value for name, value in asdict(each).items() if name in (*COLUMNS, "detail")}
     reason = each.failure.reason.value if each.failure else None
     return named | said | {"status": each.status.value, "reason": reason}

@@ -2,26 +2,33 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from execution_engine.engines.protocol import Engine, FailingRows, Measured, ScanReport, Table, Wanted
+from execution_engine.engines.protocol import Engine, FailingRows, Measured, ScanReport, Table, Wanted, failed
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.registry import METRICS
 from execution_engine.outcome import Failure, Reason
 
 from .check import Check
-from .constraints import Ask, Constraint, Found
+from .constraints import Ask, Found, Past
 from .data import as_tables, name_of, reader_of
 from .failing import broken_metrics
 from .growing import FolderOfStates, added_up
-from .levels import ConstraintStatus
+from .judging import judged
 from .repository import MetricsRepository, ResultKey, StoredMetrics, series
-from .results import CheckResult, ConstraintResult, VerificationResult
+from .results import VerificationResult
+from .scope import On, stored_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_NO_DELTA = failed(
+    Reason.INVALID,
+    "a check on='delta' needs to know what was added: say add_up(FolderOfStates(…), key) before run(), "
+    "or leave on= out for a check of all the data given",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,19 +68,26 @@ class Verification:
         return replace(self, repository=repository, key=key)
 
     def add_up(self, states: FolderOfStates, key: ResultKey) -> "Verification":
-        """With the data as the delta of ``key``: every check is on all deltas up to it, of which this one is read."""
+        """With the data as the delta of ``key``, which alone is read: checks are on all deltas up to it.
+
+        Those with ``on="delta"`` are on this one.
+        """
         return replace(self, states=states, key=key)
 
     def run(self) -> VerificationResult:
         """Measure everything that the checks ask for, judge every constraint, and save the metrics."""
-        constraints = [constraint for check in self.checks for constraint in check.constraints]
-        asks = list(dict.fromkeys(ask for constraint in constraints for ask in constraint.asks))
-        measured, reports = self._measured(asks)
-        found = Found(measured=measured, earlier=self._earlier if self.repository else None)
-        values = {_text(ask): one.value for ask, one in measured.items() if one.failure is None}
+        of_whole, of_delta = self._asks("whole"), self._asks("delta")
+        measured, reports = self._measured(of_whole, of_delta if self.states else ())
+        self._note(measured)
+        parts: dict[On, Mapping[Ask, Measured]] = {
+            "whole": {ask: self._summed(ask, measured[ask]) for ask in of_whole},
+            "delta": {ask: measured[ask] if self.states else _NO_DELTA for ask in of_delta},
+        }
+        found: dict[On, Found] = {on: self._found(on, part) for on, part in parts.items()}
+        values = {name: value for on, part in parts.items() for name, value in self._named(on, part).items()}
         result = VerificationResult(
             table=self.name,
-            checks=tuple(judged(check, found) for check in self.checks),
+            checks=tuple(judged(check, found[check.on]) for check in self.checks),
             metrics=values,
             spark_jobs=sum(report.spark_jobs for report in reports),
             seconds=sum(report.seconds for report in reports),
@@ -86,34 +100,42 @@ class Verification:
         specs = broken_metrics(result)
         return reader_of(self.data, self.name, self.engine).failing_rows(specs, limit) if specs else FailingRows()
 
-    def _measured(self, asks: Sequence[Ask]) -> tuple[dict[Ask, Measured], list[ScanReport]]:
-        """Of each dataset in one scan."""
+    def _asks(self, on: On) -> list[Ask]:
+        """What the checks on one part of the data ask for, once each."""
+        constraints = [constraint for check in self.checks if check.on == on for constraint in check.constraints]
+        return list(dict.fromkeys(ask for constraint in constraints for ask in constraint.asks))
+
+    def _measured(self, summed: Sequence[Ask], single: Sequence[Ask]) -> tuple[dict[Ask, Measured], list[ScanReport]]:
+        """Of each dataset in one scan; with the states of those that are to be summed."""
+        asks = list(dict.fromkeys([*summed, *single]))
+        keep = frozenset(summed if self.states else ())
         measured: dict[Ask, Measured] = {}
         reports: list[ScanReport] = []
         with as_tables(self._beside(asks)) as tables:
-            for dataset in dict.fromkeys(ask.dataset for ask in asks):
-                some = [ask for ask in asks if ask.dataset == dataset]
-                data = self.data if dataset in (None, self.name) else self.tables.get(dataset or "")
+            for dataset in dict.fromkeys(map(self._dataset, asks)):
+                some = [ask for ask in asks if self._dataset(ask) == dataset]
+                data = self.data if dataset == self.name else self.tables.get(dataset)
                 if data is None:
-                    measured |= dict.fromkeys(some, Measured(failure=self._unknown(dataset or "")))
+                    measured |= dict.fromkeys(some, Measured(failure=self._unknown(dataset)))
                     continue
-                report = reader_of(data, dataset or self.name, self.engine).scan(self._wanted(some, tables))
-                measured |= {ask: self._summed(ask, report.measured[str(at)]) for at, ask in enumerate(some)}
+                report = reader_of(data, dataset, self.engine).scan(_wanted(some, tables, keep))
+                measured |= {ask: report.measured[str(at)] for at, ask in enumerate(some)}
                 reports.append(report)
         return measured, reports
 
-    def _wanted(self, asks: Sequence[Ask], tables: Mapping[str, Table]) -> list[Wanted]:
-        """The measurements, by their numbers."""
-        keep = self.states is not None
-        return [
-            Wanted(key=str(at), spec=ask.spec, tables=tables if _reads_tables(ask) else {}, keep_state=keep)
-            for at, ask in enumerate(asks)
-        ]
+    def _note(self, measured: Mapping[Ask, Measured]) -> None:
+        """Keep that there was this delta, once anything of it could be measured."""
+        known = any(self._dataset(ask) == self.name and one.failure is None for ask, one in measured.items())
+        if known and self.states is not None and self.key is not None:
+            self.states.note(self.key)
 
     def _summed(self, ask: Ask, measured: Measured) -> Measured:
-        if self.states is None or self.key is None or ask.dataset is not None:
+        if self.states is None or self.key is None or self._dataset(ask) != self.name:
             return measured
         return added_up(self.states, self.key, ask.spec, measured)
+
+    def _dataset(self, ask: Ask) -> str:
+        return self.name if ask.dataset is None else ask.dataset
 
     def _beside(self, asks: Iterable[Ask]) -> dict[str, "DataFrame | Table | str | Path"]:
         """The datasets that metrics of several open by themselves; none where no such metric is asked for."""
@@ -124,10 +146,20 @@ class Verification:
         detail = f"there is no dataset {dataset!r} beside {self.name}: give it by with_table(…); known: {known}"
         return Failure(reason=Reason.INVALID, detail=detail)
 
-    def _earlier(self, metric: str) -> list[tuple[datetime, float]]:
-        assert self.repository is not None
-        assert self.key is not None
-        return series(self.repository, metric, self.key)
+    def _named(self, on: On, measured: Mapping[Ask, Measured]) -> dict[str, float | None]:
+        """The values that could be measured, by their stored names."""
+        return {stored_name(ask, on, self.name): one.value for ask, one in measured.items() if one.failure is None}
+
+    def _found(self, on: On, measured: Mapping[Ask, Measured]) -> Found:
+        """What the checks on one part of the data are judged by; the repository is read when it must be, and once."""
+        if self.repository is None or self.key is None:
+            return Found(measured=measured)
+        runs, key = cache(self.repository.load), self.key
+
+        def past(ask: Ask) -> Past:
+            return Past(at=key.at, series=series(runs(), stored_name(ask, on, self.name), key))
+
+        return Found(measured=measured, past=past)
 
     def _save(self, values: Mapping[str, float | None]) -> None:
         if self.repository is not None and self.key is not None:
@@ -135,32 +167,14 @@ class Verification:
             self.repository.save(StoredMetrics(key=self.key, values=known))
 
 
-def judged(check: Check, found: Found) -> CheckResult:
-    """The check with the results of its constraints."""
-    results = tuple(_result(constraint, found) for constraint in check.constraints)
-    return CheckResult(name=check.name, level=check.level, constraints=results)
-
-
-def _result(constraint: Constraint, found: Found) -> ConstraintResult:
-    judgement = constraint.judge(found)
-    return ConstraintResult(
-        constraint=constraint.text,
-        status=judgement.status,
-        metric=judgement.metric,
-        bound=judgement.bound,
-        value=judgement.value,
-        message=judgement.message,
-        hint=constraint.hint if judgement.status is not ConstraintStatus.SUCCESS else "",
-        failure=judgement.failure,
-        detail=judgement.detail,
-        asks=constraint.asks,
-    )
-
-
 def _reads_tables(ask: Ask) -> bool:
     definition = METRICS.get(ask.spec.name)
     return definition is not None and definition.kind is Kind.COMPOUND
 
 
-def _text(ask: Ask) -> str:
-    return ask.spec.text if ask.dataset is None else f"{ask.spec.text} of {ask.dataset}"
+def _wanted(asks: Sequence[Ask], tables: Mapping[str, Table], keep: frozenset[Ask]) -> list[Wanted]:
+    """The measurements, by their numbers."""
+    return [
+        Wanted(key=str(at), spec=ask.spec, tables=tables if _reads_tables(ask) else {}, keep_state=ask in keep)
+        for at, ask in enumerate(asks)
+    ]

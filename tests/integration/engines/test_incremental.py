@@ -1,5 +1,6 @@
 """Growing tables measured by their parts, over real files: what is read, and what comes out."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,10 +11,12 @@ import pytest
 from execution_engine.engines.files import partition_prints
 from execution_engine.engines.protocol import WHOLE, Measured, Part, ScanReport, Table, Unit, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.spark.jobs import is_connect
 from execution_engine.incremental import scan_merged
 from execution_engine.metrics import states
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.state_folder import StateFolder
+from tests.integration.engines.reads import read_so_far
 from tests.integration.engines.trips import metric, parquet, write
 
 DAYS = ("2013-01-01", "2013-01-02", "2013-01-03")
@@ -110,6 +113,62 @@ def test_a_new_partition_is_all_that_is_read(spark_engine: SparkEngine, trips: T
     found = values(merged(engine, trips, tmp_path / "states"))
     assert engine.read == ["2013-01-04"]
     assert found == pytest.approx(scanned(spark_engine, trips))
+
+
+def test_no_byte_of_the_history_is_read_for_a_new_partition(
+    spark_engine: SparkEngine, trips: Table, tmp_path: Path
+) -> None:
+    merged(Watched(spark_engine), trips, tmp_path / "states")
+    for path in Path(trips.location).rglob("*.parquet"):
+        make_unreadable(path)
+    new = write(Path(trips.location) / "datestr=2013-01-04", rows(7))
+    before = None if is_connect(spark_engine.session) else read_so_far(spark_engine.session)
+    found = merged(Watched(spark_engine), trips, tmp_path / "states")
+    assert not [each.failure for each in found.values() if each.failure]
+    if before is not None:
+        after = read_so_far(spark_engine.session)
+        assert 400 <= after.rows - before.rows <= 800  # one pass for aggregates, one for keys
+        assert 0 < after.bytes - before.bytes <= 2 * new.stat().st_size
+
+
+def make_unreadable(path: Path) -> None:
+    """Other bytes of the same length and time, so that the fingerprint stays."""
+    told = path.stat()
+    path.write_bytes(bytes(told.st_size))
+    os.utime(path, ns=(told.st_atime_ns, told.st_mtime_ns))
+
+
+def test_keys_come_to_a_union_only_when_they_are_many(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    trips = parquet(tmp_path / "trips")
+    for at, day in enumerate(DAYS):
+        write(Path(trips.location) / f"datestr={day}", distinct_trips(range(at * 3_000, at * 3_000 + 3_000)))
+    specs = [metric("uniqueness", "trip_id"), metric("distinctness", "trip_id"), metric("count_distinct", "trip_id")]
+    merged(Watched(spark_engine), trips, tmp_path / "states", specs)
+    unions = {path: path.stat().st_size for path in tmp_path.rglob("*.union")}
+    assert 8 * 9_000 < sum(unions.values()) < 8.5 * 9_000  # one for all three
+    write(Path(trips.location) / "datestr=2013-01-05", distinct_trips(range(8_900, 9_500)))
+    found = values(merged(Watched(spark_engine), trips, tmp_path / "states", specs))
+    assert set(tmp_path.rglob("*.union")) == set(unions)
+    assert found == pytest.approx(scanned(spark_engine, trips, specs))
+    write(Path(trips.location) / "datestr=2013-01-06", distinct_trips(range(9_500, 11_000)))
+    again = values(merged(Watched(spark_engine), trips, tmp_path / "states", specs))
+    assert set(tmp_path.rglob("*.union")) > set(unions)
+    assert again == pytest.approx(scanned(spark_engine, trips, specs))
+
+
+def distinct_trips(keys: range) -> pa.Table:
+    return pa.table({"trip_id": np.array(keys), "city": ["rome"] * len(keys)})
+
+
+def test_a_partition_without_values_does_not_spoil_the_whole(
+    spark_engine: SparkEngine, trips: Table, tmp_path: Path
+) -> None:
+    nothing = pa.nulls(3, pa.float64())
+    write(Path(trips.location) / "datestr=2013-01-04", rows(7, 3).set_column(2, "fare", nothing))
+    specs = [metric(name, "fare") for name in ("mean", "min", "stddev", "approx_count_distinct", "entropy")]
+    found = values(merged(Watched(spark_engine), trips, tmp_path / "states", specs))
+    assert len(found) == len(specs)
+    assert found == pytest.approx(scanned(spark_engine, trips, specs), rel=0.05)  # one of them is a sketch
 
 
 def test_nothing_is_read_twice(spark_engine: SparkEngine, trips: Table, tmp_path: Path) -> None:

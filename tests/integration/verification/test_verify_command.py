@@ -114,3 +114,19 @@ def test_the_metrics_of_each_day_are_kept_where_they_are_asked_for(capsys: pytes
         ("2026-03-09", 0.6),
         ("2026-03-10", 0.6),
     ]
+
+
+def test_an_assertion_compares_with_earlier_days_of_the_repository(capsys: pytest.CaptureFixture[str]) -> None:
+    found = []
+    for day, rows in ((1, 5), (2, 5), (3, 3)):
+        write(Path("rides"), RIDES[:rows])
+        options = ("--repository", "metrics.jsonl", "--date", f"2026-03-0{day}")
+        code, told = verify(capsys, "checks:\n  - row_count() >= 0.8 * mean(row_count(), last=2)\n", *options)
+        found.append((code, told["constraints"][0]["status"]))
+    assert found == [(ExitCode.HELD, "learning"), (ExitCode.HELD, "success"), (ExitCode.FAILED, "failure")]
+
+
+def test_a_past_without_a_repository_could_not_be_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = verify(capsys, "checks:\n  - row_count() >= lag(row_count(), 7, every=1d)\n  - row_count() = 5\n")
+    assert (code, [each["status"] for each in told["constraints"]]) == (ExitCode.UNABLE, ["error", "success"])
+    assert "--repository FILE --date DAY" in told["constraints"][0]["message"]

@@ -48,7 +48,15 @@ def test_one_metric_is_bounded_in_two_levels(result: VerificationResult) -> None
         (Level.WARNING, Status.WARNING),
         (Level.ERROR, Status.SUCCESS),
     ]
-    assert [check.constraints[0].value for check in sizes] == [video_stream.ROWS] * 2
+    assert [check.constraints[0].value for check in sizes] == [video_stream.ROWS[video_stream.DAY]] * 2
+
+
+def test_sizes_are_those_of_deltas_and_keys_those_of_all_days(result: VerificationResult) -> None:
+    keys = result.checks[0].constraints[-2]
+    assert keys.constraint.startswith("is_unique")
+    assert keys.value == pytest.approx(1 - (8 + 10) / (2400 + 3000))
+    detail = result.checks[3].constraints[0].detail
+    assert detail["earlier"] == [2580, 2220] * 6 + [2400]
 
 
 def test_the_verification_as_a_whole_fails_as_one_check_of_level_error_does(result: VerificationResult) -> None:

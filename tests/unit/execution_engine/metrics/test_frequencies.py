@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from execution_engine.metrics.frequencies import Counts, Frequencies, arrays, from_arrays, merged
+from execution_engine.metrics.frequencies import Counts, Frequencies, arrays, from_arrays
+from execution_engine.metrics.unions import merged, summary_of_union
 
 HASHES = st.lists(st.integers(-5, 30) | st.integers(-(2**63), 2**63 - 1), max_size=60)
 
@@ -48,6 +50,14 @@ def test_a_small_part_is_probed_into_a_large_one(large: list[int], small: list[i
     whole = merged([frequencies(small, []), frequencies(large, [])]).whole
     assert occurrences(whole) == Counter(large + small)
     assert list(whole.single) == sorted(whole.single)
+
+
+@given(large=st.lists(st.integers(-200, 300), min_size=300, max_size=600), small=st.lists(HASHES, max_size=3))
+def test_the_summary_of_a_union_is_known_without_making_it(large: list[int], small: list[list[int]]) -> None:
+    parts = [frequencies(keys, keys[:2]) for keys in [large, *small]]
+    known, made = summary_of_union(parts), merged(parts).summary
+    assert replace(known, weighted_logs=0) == replace(made, weighted_logs=0)
+    assert known.weighted_logs == pytest.approx(made.weighted_logs)
 
 
 @given(keys=HASHES, with_nulls=HASHES)

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 
 from execution_engine.engines.protocol import Measured
@@ -25,7 +26,7 @@ from execution_engine.verification import (
     equal_to,
 )
 from execution_engine.verification.bounds import Bound
-from execution_engine.verification.constraints import Found, Judgement, Series
+from execution_engine.verification.constraints import Found, Judgement, Past, Series
 from execution_engine.verification.levels import gravest, status_of
 
 BOUNDS = [
@@ -48,9 +49,8 @@ STATUSES = [
 
 def judge(check: Check, measured: Measured, earlier: Series | None = None) -> Judgement:
     (constraint,) = check.constraints
-    found = Found(
-        measured=dict.fromkeys(constraint.asks, measured), earlier=None if earlier is None else lambda _: earlier
-    )
+    past = None if earlier is None else Past(at=datetime(2026, 2, 1, tzinfo=UTC), series=earlier)
+    found = Found(measured=dict.fromkeys(constraint.asks, measured), past=None if past is None else lambda _: past)
     return constraint.judge(found)
 
 
@@ -123,6 +123,46 @@ def test_too_few_days_are_learning_and_no_repository_is_an_error() -> None:
     check = Check().has_no_anomalies(SIZE, OnlineNormal())
     assert judge(check, Measured(value=1), days([100, 102])).status is ConstraintStatus.LEARNING
     assert "use_repository" in judge(check, Measured(value=1)).message
+
+
+PAST = [10.0, 20, 30, 40]
+HISTORIES = [
+    ("mean(row_count(), last=4)", np.mean(PAST)),
+    ("median(row_count(), last=3)", np.median(PAST[-3:])),
+    ("stddev(row_count(), last=4)", np.std(PAST)),
+    ("min(row_count(), last=2)", 30),
+    ("max(row_count(), last=7, min=4)", 40),
+    ("last(row_count(), last=7)", 40),
+    ("lag(row_count(), 3)", 20),
+    ("lag(row_count(), 30, every=1d)", 20),  # of 1 February: 2 January
+    ("mean(row_count(), last=2, every=4w)", 40),  # 4 January, and none on 7 December
+]
+
+
+@pytest.mark.parametrize(("history", "value"), HISTORIES)
+def test_a_history_is_over_the_earlier_runs(history: str, value: float) -> None:
+    found = judge(Check().holds(f"{history} = {value}"), Measured(value=50), days(PAST))
+    assert found.status is ConstraintStatus.SUCCESS, found.message
+
+
+@pytest.mark.parametrize(
+    "history", ["lag(row_count(), 5)", "mean(row_count(), last=9)", "lag(row_count(), 9, every=999999w)"]
+)
+def test_a_history_of_too_few_runs_is_learning(history: str) -> None:
+    found = judge(Check().holds(f"row_count() > {history}"), Measured(value=50), days(PAST))
+    assert found.status is ConstraintStatus.LEARNING
+
+
+def test_a_history_without_a_repository_is_an_error_that_says_how() -> None:
+    found = judge(Check().holds("row_count() >= 0.8 * mean(row_count(), last=7)"), Measured(value=50))
+    assert found.status is ConstraintStatus.ERROR
+    assert "mean(row_count(), last=7) is over earlier runs: keep their metrics, by use_repository(" in found.message
+
+
+def test_a_check_is_on_the_whole_or_on_the_delta() -> None:
+    assert Check(on="delta").has_size(1).on == "delta"
+    with pytest.raises(ValueError, match="write on='whole', or on='delta'"):
+        Check(on="detla")  # type: ignore[arg-type]
 
 
 def test_checks_need_neither_django_nor_spark_to_be_written() -> None:

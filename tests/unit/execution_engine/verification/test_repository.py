@@ -30,7 +30,7 @@ def test_a_series_has_the_days_before_under_the_same_tags_in_their_order(make: M
     repository = make(tmp_path)
     for stored in (saved(3, 30, city="rome"), saved(1, 10, city="rome"), saved(2, 20, city="oslo"), saved(2, 7)):
         repository.save(stored)
-    found = series(repository, "row_count()", ResultKey.of(date(2026, 3, 3), city="rome"))
+    found = series(repository.load(), "row_count()", ResultKey.of(date(2026, 3, 3), city="rome"))
     assert [value for _, value in found] == [10]
 
 
