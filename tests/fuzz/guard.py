@@ -3,7 +3,9 @@
 import random
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from execution_engine.guard import UnableToAllow, read_condition, read_query
 from tests.fuzz.guard_mutants import Mutant, mutant
@@ -11,9 +13,8 @@ from tests.fuzz.guard_sandbox import Sandbox
 from tests.integration.engines import guarded
 from tests.unit.execution_engine.guard import golden
 
-MAX_RUN = 1_800  # mutants run in Spark, beside the attacks themselves
-MAX_REFUSED_RUN = 200  # of them, some that the guard refuses: to see that the canaries live
 SECONDS = 15.0  # for one statement: a killed Spark takes longer than that to come back
+Tell = Callable[[int, int, int], None]  # how many are done, of how many, and how many touched a canary
 
 
 @dataclass(kw_only=True)
@@ -52,7 +53,7 @@ def judge(start: int, count: int) -> Tally:
             tally.ends[kind, "accepted"] += 1
         except UnableToAllow:
             tally.ends[kind, "refused"] += 1
-            if one.is_attack and not one.is_condition:
+            if one.is_attack:
                 tally.refused.append(seed)
         except Exception as error:  # the guard must answer every text; anything else is a fault of its own
             tally.ends[kind, "fault"] += 1
@@ -64,8 +65,17 @@ def judge(start: int, count: int) -> Tally:
 def allowed(one: Mutant) -> str:
     """The SQL that would be run for the mutant; UnableToAllow if none."""
     if one.is_condition:
-        return f"select count(*) from guarded_trips where ({read_condition(one.text, golden.COLUMNS).sql})"
+        return _asked(read_condition(one.text, golden.COLUMNS).sql)
     return read_query(one.text, golden.TABLES, golden.COLUMNS).over(guarded.VIEWS)
+
+
+def unguarded(one: Mutant) -> str:
+    """The SQL that would be run for the mutant if there were no guard."""
+    return _asked(one.text) if one.is_condition else one.text
+
+
+def _asked(condition: str) -> str:
+    return f"select count(*) from guarded_trips where ({condition})"
 
 
 @dataclass(kw_only=True)
@@ -81,45 +91,29 @@ class Runs:
         return Counter(name for _, names, _ in self.touched for name in names)
 
 
-def run_accepted(sandbox: Sandbox, tally: Tally, most: int) -> Runs:
-    """Runs what the guard lets through, mutants with an attack in them first."""
-    chance = random.Random(len(tally.accepted))
-    order = sorted(tally.accepted.items(), key=lambda item: (not mutant(item[1]).is_attack, chance.random()))
-    runs = Runs()
-    for sql, seed in order[:most]:
-        _note(runs, sandbox, sql, seed, fresh=False)
-    return runs
+def run_accepted(sandbox: Sandbox, tally: Tally, tell: Tell) -> Runs:
+    """Runs all that the guard lets through, mutants with an attack in them first."""
+    order = sorted(tally.accepted.items(), key=lambda item: (not mutant(item[1]).is_attack, item[1]))
+    return _run(sandbox, order, tell, fresh=False)
 
 
-def run_refused(sandbox: Sandbox, tally: Tally, most: int) -> Runs:
-    """Runs the attacks as they are, then ``most`` mutants that the guard refuses, as if there were no guard."""
-    runs = Runs()
+def run_refused(sandbox: Sandbox, tally: Tally, most: int, tell: Tell) -> Runs:
+    """Runs up to ``most`` as if there were no guard: the attacks as they are, then mutants that the guard refuses."""
     attacks = [(text, -1) for texts in golden.payloads().values() for text in texts]
-    mutants = [(one.text, one.seed) for one in map(mutant, tally.refused[: 3 * most])]
-    usable = [(sql, seed) for sql, seed in (*attacks, *mutants) if sandbox.may_run(sql)]
-    for sql, seed in usable[: sum(seed < 0 for _, seed in usable) + most]:
-        _note(runs, sandbox, sql, seed, fresh=True)
+    seeds = random.Random(len(tally.refused)).sample(tally.refused, len(tally.refused))
+    chosen: dict[str, int] = {}
+    for sql, seed in chain(attacks, ((unguarded(mutant(seed)), seed) for seed in seeds)):
+        if len(chosen) < most and sandbox.may_run(sql):
+            chosen.setdefault(sql, seed)
+    return _run(sandbox, list(chosen.items()), tell, fresh=True)
+
+
+def _run(sandbox: Sandbox, statements: Sequence[tuple[str, int]], tell: Tell, *, fresh: bool) -> Runs:
+    runs = Runs()
+    for count, (sql, seed) in enumerate(statements, 1):
+        told = sandbox.run(sql, SECONDS, fresh=fresh)
+        runs.ends[told.ended] += 1
+        if told.touched:
+            runs.touched.append((seed, told.touched, sql))
+        tell(count, len(statements), len(runs.touched))
     return runs
-
-
-def _note(runs: Runs, sandbox: Sandbox, sql: str, seed: int, *, fresh: bool) -> None:
-    told = sandbox.run(sql, SECONDS, fresh=fresh)
-    runs.ends[told.ended] += 1
-    if told.touched:
-        runs.touched.append((seed, told.touched, sql))
-
-
-def table(tally: Tally, accepted: Runs, refused: Runs) -> str:
-    """What was tried and what came of it."""
-    ends = ("accepted", "refused", "fault")
-    lines = [f"{'mutants':>28}{''.join(f'{end:>20}' for end in ends)}"]
-    for kind in ("with an attack", "honest"):
-        lines.append(f"{kind:>28}{''.join(f'{tally.ends[kind, end]:>20,}' for end in ends)}")
-    runs = ("gave rows", "refused by Spark", "took too long")
-    lines.append(f"{'run in Spark':>28}{''.join(f'{end:>20}' for end in (*runs, 'touched a canary'))}")
-    for name, one in ((f"accepted ({len(tally.accepted):,} unlike)", accepted), ("refused, guard off", refused)):
-        counts = "".join(f"{one.ends[end]:>20,}" for end in runs)
-        lines.append(f"{name:>28}{counts}{len(one.touched):>20,}")
-    lines.append(f"canaries touched with the guard off: {dict(refused.canaries)}")
-    lines.append(f"slowest answer of the guard: {tally.slowest[0] * 1000:.0f} ms (mutant {tally.slowest[1]})")
-    return "\n".join(lines)

@@ -3,33 +3,31 @@
 import json
 import os
 import re
-import secrets
 import selectors
 import signal
-import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.integration.engines import guarded
+from tests.fuzz.guard_canaries import Canaries
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 90.0
 _WRITES = re.compile(
     r"insert|create|load|truncate|alter|analyze|export|replace\s+table|overwrite|directory|location", re.I
 )
-_PATHS = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
+_PATHS = re.compile(r"(?<!\*)/(?!\*)[\w./-]*")  # but not the signs of a comment
+_HIDES = ("\\", "..", "%")  # what may make another path of it
 _HEAVY = re.compile(
     r"sequence|repeat|range|space|[lr]pad|recursive|stack|format|printf|like|split|regexp|cross|round|natural|window"
     r"|tablesample|union all|join|explode|,\s*trips",
     re.I,
 )
-_STAYS_LOADED = re.compile(r"\badd\b", re.I)  # a jar that cannot be fetched breaks every job after it
+_LOADS = re.compile(r"\badd\b", re.I)  # a jar that cannot be fetched breaks every job after it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,79 +39,12 @@ class Told:
     text: str = ""
 
 
-@dataclass(kw_only=True)
-class Canaries:
-    """A file, a folder, a port, a table, a variable, a user and a path that nothing may show, change or call."""
-
-    scratch: Path
-    tokens: dict[str, str] = field(
-        default_factory=lambda: {
-            name: f"canary{name}{secrets.token_hex(6)}" for name in ("file", "table", "environment", "user", "path")
-        }
-    )
-    port: int = 0
-    calls: int = 0
-
-    def set_out(self) -> None:
-        """Writes the file, the folder and the data."""
-        (self.scratch / "secret.txt").write_text(f"{self.tokens['file']}\n")
-        data = self.scratch / f"data-{self.tokens['path']}"
-        for folder in (self.forbidden, data, self.home):
-            folder.mkdir()
-        guarded.write(data)
-
-    @property
-    def forbidden(self) -> Path:
-        """The folder that must stay empty."""
-        return self.scratch / "forbidden"
-
-    @property
-    def home(self) -> Path:
-        """The home and working folder of the process."""
-        return self.scratch / f"home-{self.tokens['environment']}"
-
-    def aimed(self, sql: str) -> str:
-        """The statement with the canaries in place of the real things that the attacks are after."""
-        for old, new in (
-            ("/etc/passwd", str(self.scratch / "secret.txt")),
-            ("/tmp/assay-was-here", str(self.forbidden / "was-here")),
-            ("/tmp/x", str(self.forbidden / "x")),
-            ("127.0.0.1:9", f"127.0.0.1:{self.port}"),
-        ):
-            sql = sql.replace(old, new)
-        return sql
-
-    def touched(self, told: dict[str, Any], calls: int) -> tuple[str, ...]:
-        """The canaries that a statement touched; ``calls``: of the port before it."""
-        shown = [name for name, token in self.tokens.items() if token in told["text"] and _counts(name, told)]
-        reached = {"folder": any(self.forbidden.iterdir()), "port": self.calls > calls, "state": told.get("changed")}
-        return (*shown, *(name for name, value in reached.items() if value))
-
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Counts the calls of the port."""
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            self.port = server.getsockname()[1]
-            threading.Thread(target=self._count, args=(server,), daemon=True).start()
-            yield
-
-    def _count(self, server: socket.socket) -> None:
-        with suppress(OSError):
-            while True:
-                server.accept()[0].close()
-                self.calls += 1
-
-
-def _counts(name: str, told: dict[str, Any]) -> bool:
-    """Spark's errors tell where data lies, and our service keeps them from users; rows must not."""
-    return name != "path" or told["ended"] == "gave rows"
-
-
 class Sandbox:
-    """The process, started when first asked and whenever it was killed."""
+    """The process, started when first asked and whenever it was killed; ``is_open``: without Spark's own settings."""
 
-    def __init__(self, canaries: Canaries) -> None:
+    def __init__(self, canaries: Canaries, *, is_open: bool = False) -> None:
         self.canaries = canaries
+        self.is_open = is_open
         self.child: subprocess.Popen[bytes] | None = None
         self.restarts = 0
 
@@ -121,14 +52,15 @@ class Sandbox:
         """What became of the statement within ``seconds``; ``fresh``: what it changed must not meet the next."""
         child = self._started()
         calls = self.canaries.calls
-        told = self._ask(child, {"sql": self.canaries.aimed(sql), "fresh": fresh}, seconds)
+        told = self._ask(child, {"sql": self.canaries.aimed(sql)}, seconds)
         if told is None:
             self.close()
             return Told(ended="took too long", touched=self.canaries.touched({"text": "", "ended": ""}, calls))
         touched = self.canaries.touched(told, calls)
-        if fresh and _STAYS_LOADED.search(sql):
+        if _LOADS.search(sql) and "port" in touched:
             self.close()
-        self._sweep()
+        elif touched or (fresh and told["ended"] == "gave rows"):
+            self._renew(child, touched)
         return Told(ended=told["ended"], touched=touched, text=told["text"])
 
     def may_run(self, sql: str) -> bool:
@@ -137,8 +69,11 @@ class Sandbox:
             return False
         if not _WRITES.search(sql):
             return True
-        paths = [path[1:-1] for path in _PATHS.findall(self.canaries.aimed(sql)) if "/" in path]
-        return "\\" not in sql and all(path.startswith(f"{self.canaries.scratch}/") for path in paths)
+        paths = _PATHS.findall(self.canaries.aimed(sql))
+        return not any(sign in sql for sign in _HIDES) and all(map(self._is_ours, paths))
+
+    def _is_ours(self, path: str) -> bool:
+        return path.startswith(f"{self.canaries.scratch}/")
 
     def close(self) -> None:
         """Kills the process and all that it started."""
@@ -153,28 +88,47 @@ class Sandbox:
             self.restarts += 1
             self.child = self._start()
             ready = self._answer(self.child, START_SECONDS)
-            assert ready is not None, "Spark did not start; see the errors above"
+            assert ready is not None, f"Spark did not start; see {self._errors}"
+            self.canaries.renew()
         return self.child
 
+    def _renew(self, child: subprocess.Popen[bytes], touched: Collection[str]) -> None:
+        if (
+            self._ask(child, {"renew": "catalog" if {"catalog", "table"} & {*touched} else "session"}, START_SECONDS)
+            is None
+        ):
+            self.close()
+        else:
+            self.canaries.renew()
+
     def _start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.fuzz.guard_child", *self._arguments()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors.open("ab"),
+            cwd=self.canaries.home,
+            env=self._environment(),
+            start_new_session=True,
+        )
+
+    @property
+    def _errors(self) -> Path:
+        return self.canaries.scratch / "errors.txt"
+
+    def _arguments(self) -> tuple[str, ...]:
+        return (str(self.canaries.scratch), str(self.canaries.port), "open" if self.is_open else "hardened")
+
+    def _environment(self) -> dict[str, str]:
         tokens = self.canaries.tokens
         kept = {name: os.environ[name] for name in ("PATH", "JAVA_HOME", "LANG") if name in os.environ}
-        environment = {
+        return kept | {
             "PYTHONPATH": os.pathsep.join((str(ROOT / "platform"), str(ROOT))),
             "HOME": str(self.canaries.home),
             "DB_PASSWORD": tokens["environment"],
             "HADOOP_USER_NAME": tokens["user"],
             "CANARY_TABLE": tokens["table"],
         }
-        return subprocess.Popen(
-            [sys.executable, "-m", "tests.fuzz.guard_child", str(self.canaries.scratch)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=(self.canaries.scratch / "errors.txt").open("ab"),
-            cwd=self.canaries.home,
-            env=kept | environment,
-            start_new_session=True,
-        )
 
     def _ask(self, child: subprocess.Popen[bytes], asked: dict[str, Any], seconds: float) -> dict[str, Any] | None:
         assert child.stdin is not None
@@ -192,7 +146,3 @@ class Sandbox:
                 return None
         line = child.stdout.readline()
         return json.loads(line) if line.endswith(b"\n") else None
-
-    def _sweep(self) -> None:
-        for path in sorted(self.canaries.forbidden.rglob("*"), reverse=True):
-            path.rmdir() if path.is_dir() else path.unlink()
