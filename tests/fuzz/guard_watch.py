@@ -1,32 +1,39 @@
-"""Files that nothing may read or change: the file system itself tells when one was, even if nothing was shown."""
+"""Files that nothing may read or change: the kernel tells when one was opened, even if nothing of it was shown."""
 
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-NEVER = 0  # ns since 1970: even file systems that seldom note a reading note it on a file so long unread
-Seen = tuple[int, int, int]  # read at, changed at, bytes
+from inotify_simple import INotify, flags
+
+EVENTS = flags.OPEN | flags.MODIFY | flags.CREATE | flags.DELETE | flags.MOVED_FROM | flags.MOVED_TO
 
 
 @dataclass(kw_only=True)
 class Watch:
-    """``files`` lists them each time anew, as some may come or go."""
+    """``files`` lists them each time anew, as some may come or go; their folders are watched."""
 
     files: Callable[[], Iterable[Path]]
-    seen: dict[Path, Seen] = field(default_factory=dict)
+    _inotify: INotify = field(default_factory=lambda: INotify(nonblocking=True))
+    _folders: dict[int, Path] = field(default_factory=dict)
+    _known: set[Path] = field(default_factory=set)
 
     def start(self) -> None:
         """Forgets what was read or changed before."""
-        for path in self.files():
-            os.utime(path, ns=(NEVER, path.stat().st_mtime_ns))
-        self.seen = self._now()
+        self._opened()
+        self._known = set(self.files())
+        for folder in {path.parent for path in self._known} - set(self._folders.values()):
+            self._folders[self._inotify.add_watch(folder, EVENTS)] = folder
 
     def touched(self) -> frozenset[Path]:
-        """What was read, changed, made or removed since the start."""
-        now = self._now()
-        return frozenset(path for path in now.keys() | self.seen.keys() if now.get(path) != self.seen.get(path))
+        """What was opened, changed, made or removed since the start."""
+        return frozenset(self._opened() & (self._known | set(self.files())))
 
-    def _now(self) -> dict[Path, Seen]:
-        stats = {path: path.stat() for path in self.files()}
-        return {path: (one.st_atime_ns, one.st_mtime_ns, one.st_size) for path, one in stats.items()}
+    def _opened(self) -> set[Path]:
+        found: set[Path] = set()
+        for event in self._inotify.read(timeout=0):
+            if event.mask & flags.IGNORED:  # the folder is gone
+                self._folders.pop(event.wd, None)
+            elif event.wd in self._folders and not event.mask & flags.ISDIR:
+                found.add(self._folders[event.wd] / event.name)
+        return found
