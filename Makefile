@@ -25,7 +25,7 @@ unit: dev-ready ## Run the unit tests alone, in seconds
 bench-engine: dev-ready ## Measure the engine against its peers and a hand-written query, into docs/benchmarks.md
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.engine --full
 
-bench-bloom: dev-ready ## Measure the Bloom filters
+bench-bloom: dev-ready ## Measure the Bloom filters beside what is wanted of them, at 5 million keys
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.bloom
 
 fuzz: dev-ready ## Throw a million texts at the language and 100,000 mutated attacks at the guard (about an hour)

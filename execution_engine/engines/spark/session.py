@@ -37,6 +37,7 @@ QUICK = {  # many small queries: no jobs but the query's own, no re-planning bet
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     "spark.sql.ui.retainedExecutions": "20",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.scheduler.mode": "FAIR",

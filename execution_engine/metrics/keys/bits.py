@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 Hashes = NDArray[np.uint64]
 Bits = NDArray[np.uint8]  # slices × bytes of a slice; bit i of a slice is bit i % 8 of byte i // 8
 Mask = NDArray[np.bool_]
-Words = NDArray[np.uint32]  # digests × words
+Words = NDArray[np.uint32]  # of digests: digests × words
 BLOCK = 1 << 16  # keys at a time, so that what is computed on the way stays in the processor's cache
-LOW = np.uint64(0xFFFFFFFF)
 HALF, THREE, SEVEN = np.uint64(32), np.uint64(3), np.uint64(7)
 
 
@@ -33,16 +32,16 @@ class Places(Protocol):
 class HashPlaces:
     """Of keys known by one 64-bit hash: its halves a and b give place a + i·b in slice i (Kirsch, Mitzenmacher)."""
 
-    high: Hashes
-    low: Hashes
+    high: Words
+    low: Words
 
     def __len__(self) -> int:
         return len(self.high)
 
     def of(self, number: int, keys: slice, bits_per_slice: int) -> Hashes:
         """For each of these keys its bit in the slice ``number``: the sum's share of 2^32 is its share of the slice."""
-        place = (self.high[keys] + np.uint64(number) * self.low[keys]) & LOW
-        return (place * np.uint64(bits_per_slice)) >> HALF
+        place = self.high[keys] + np.uint32(number) * self.low[keys]
+        return np.multiply(place, np.uint64(bits_per_slice), dtype=np.uint64) >> HALF
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ def places_of_hashes(hashes: Hashes) -> HashPlaces:
     mixed ^= mixed >> np.uint64(27)
     mixed *= np.uint64(0x94D049BB133111EB)
     mixed ^= mixed >> np.uint64(31)
-    return HashPlaces(high=mixed >> HALF, low=(mixed & LOW) | np.uint64(1))
+    return HashPlaces(high=(mixed >> HALF).astype(np.uint32), low=mixed.astype(np.uint32) | np.uint32(1))
 
 
 def words_of(digests: bytes | memoryview, digest_bytes: int) -> Words:

@@ -1,6 +1,4 @@
 from dataclasses import replace
-from datetime import UTC, date, datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -141,32 +139,6 @@ def test_grouped_in_spark_a_digest_is_what_numpy_makes_of_it(
     )
     assert pulled.detail["keys"] == pulled.value == len(HERE + MANY)
     assert pulled.detail["rows"] == grouped.detail["rows"] == len(HERE + MANY) + 50
-
-
-NOON = datetime(2026, 3, 9, 12, 30, 0, 500, tzinfo=UTC)
-TWICE: list[tuple[pa.Array, pa.Array]] = [
-    (pa.array([1, -7, None], pa.int32()), pa.array([1, -7, None], pa.int64())),
-    (pa.array([1, 200], pa.int64()), pa.array([Decimal("1.00"), Decimal("200.00")], pa.decimal128(12, 2))),
-    (pa.array([10, 0, 5]), pa.array([10.0, -0.0, 5.0])),
-    (pa.array([20_000_000]), pa.array([2e7])),
-    (pa.array([Decimal(7), Decimal(70)], pa.decimal128(20, 0)), pa.array(["7", "70"])),
-    (pa.array([0.5, 1e300, float("nan")]), pa.array([0.5, 1e300, float("nan")])),
-    (pa.array([date(2026, 3, 9)]), pa.array(["2026-03-09"])),
-    (pa.array([NOON], pa.timestamp("us", "UTC")), pa.array([NOON], pa.timestamp("us", "Europe/Rome"))),
-    (pa.array([b"\xff\x00"]), pa.array([b"\xff\x00"], pa.large_binary())),
-]
-
-
-@pytest.mark.parametrize(("here", "there"), TWICE, ids=lambda array: str(array.type))
-def test_values_hash_alike_whatever_types_hold_them(
-    spark_engine: SparkEngine, tmp_path: Path, here: pa.Array, there: pa.Array
-) -> None:
-    sides = []
-    for name, values in (("here", here), ("there", there)):
-        write(tmp_path / name / f"datestr={DAY}", pa.table({"a": values}))
-        sides.append(measure(spark_engine, parquet(tmp_path / name), metric("key_digest", "a"))[0])
-    assert sides[0].failure is None
-    assert sides[0].detail["fingerprint"] == sides[1].detail["fingerprint"]
 
 
 def test_an_empty_side_is_no_error(spark_engine: SparkEngine, tmp_path: Path) -> None:

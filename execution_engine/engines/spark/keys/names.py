@@ -8,7 +8,7 @@ from execution_engine.metrics.keys.text import decode
 from ...protocol import Wanted
 from ..jobs import action
 from ..source import Source
-from .sql import HASH, TEXT, hash_of, quoted, rows_of, text_of
+from .sql import HASH, TEXT, hash_of, quoted, spread_rows_of, text_of
 
 NAMED_KEYS = 20  # lost keys that a measurement names
 
@@ -27,6 +27,8 @@ def name_keys(source: Source, item: Wanted, hashes: Hashes) -> list[NamedKey]:
         return []
     columns = item.spec.columns
     key = f"{hash_of(quoted(columns))} as {HASH}", f"{text_of(quoted(columns))} as {TEXT}"
-    rows = rows_of(source, item.spec.where).selectExpr(*key).where(f"{HASH} in ({wanted})").select(TEXT).distinct()
+    rows = (
+        spread_rows_of(source, item.spec.where).selectExpr(*key).where(f"{HASH} in ({wanted})").select(TEXT).distinct()
+    )
     found = action(rows.collect, rows=source.rows)
     return named(sorted(row[TEXT] for row in found), columns)

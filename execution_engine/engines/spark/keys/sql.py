@@ -9,12 +9,14 @@ from pyspark.sql import DataFrame
 
 from execution_engine.metrics.keys.buckets import BUCKETS, SHIFT, Buckets
 from execution_engine.metrics.keys.shape import Shape
+from execution_engine.metrics.keys.text import NULL
 
 from ..source import Source
 from ..sql import length_prefixed, quote
 
 HASH, TEXT, DIGEST = "h", "k", "d"
 EXACT_DOUBLES = 2**53  # below it every whole number is a double
+ROWS_OF_A_TASK = 250_000  # fewer are left to one task, as by every other metric
 
 
 def rows_of(source: Source, where: str | None) -> DataFrame:
@@ -22,9 +24,18 @@ def rows_of(source: Source, where: str | None) -> DataFrame:
     return source.frame if where is None else source.frame.where(f"(\n{where}\n)")
 
 
+def spread_rows_of(source: Source, where: str | None) -> DataFrame:
+    """The same, of files that are small but hold many rows read by all cores: hashing costs more than reading."""
+    files = source.files
+    if files is None or not source.small or source.rows is None or source.rows <= ROWS_OF_A_TASK:
+        return rows_of(source, where)
+    frame = files.open(source.frame.sparkSession, files.urls)
+    return frame if where is None else frame.where(f"(\n{where}\n)")
+
+
 def hashes(source: Source, columns: Sequence[str], where: str | None, buckets: Buckets | None = None) -> DataFrame:
     """One column, the hash of each row's key; with buckets only of the keys in them."""
-    found = rows_of(source, where).selectExpr(f"{hash_of(quoted(columns))} as {HASH}")
+    found = spread_rows_of(source, where).selectExpr(f"{hash_of(quoted(columns))} as {HASH}")
     return found if buckets is None else found.where(in_buckets(HASH, buckets))
 
 
@@ -32,7 +43,7 @@ def digests(
     source: Source, columns: Sequence[str], where: str | None, shape: Shape, buckets: Buckets | None
 ) -> DataFrame:
     """Two columns, the hash of each row's key and the digest that pybloom_live takes its bits from."""
-    rows = rows_of(source, where)
+    rows = spread_rows_of(source, where)
     key_hash = f"{hash_of(quoted(columns))} as {HASH}"
     found = rows.selectExpr(key_hash, f"{digest_of(shape, quoted(columns))} as {DIGEST}")
     return found if buckets is None else found.where(in_buckets(HASH, buckets))
@@ -49,11 +60,11 @@ def text_of(expressions: Sequence[str]) -> str:
 
 
 def digest_of(shape: Shape, expressions: Sequence[str]) -> str:
-    """The SHA-2 of pybloom_live's salt and the key's text."""
+    """The SHA-2, in hexadecimal, of pybloom_live's salt and the key's text: in bytes, as joining strings costs more."""
     algorithm = _algorithm(shape)
-    salt = algorithm(pack("I", 0)).hexdigest()
-    key = f"cast({text_of(expressions)} as binary)"
-    return f"unhex(sha2(concat(unhex('{salt}'), {key}), {algorithm().digest_size * 8}))"
+    salt = f"X'{algorithm(pack('I', 0)).hexdigest()}', "
+    parts = [_bytes_of(canonical(each), "" if at else salt) for at, each in enumerate(expressions)]
+    return f"sha2(concat({', '.join(parts)}), {algorithm().digest_size * 8})"
 
 
 def quoted(columns: Sequence[str]) -> list[str]:
@@ -90,6 +101,12 @@ def canonical(expression: str) -> str:
         f"when typeof({expression}) = 'binary' then hex(cast({text} as binary)) "
         f"else {text} end"
     )
+
+
+def _bytes_of(text: str, salt: str) -> str:
+    """The bytes of the text behind its length, as ``length_prefixed`` writes it, behind the salt."""
+    length = f"cast(cast(char_length({text}) as string) as binary)"
+    return f"coalesce(concat({salt}{length}, X'3A', cast({text} as binary)), concat({salt}cast('{NULL}' as binary)))"
 
 
 def _algorithm(shape: Shape) -> Callable[..., Any]:

@@ -3,6 +3,7 @@
 Sent to them by value: it may import nothing but numpy, pyarrow and what is sent likewise.
 """
 
+from binascii import unhexlify
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -78,12 +79,13 @@ def hashes_in(batch: pa.RecordBatch) -> Hashes:
 
 
 def digests_in(length: int) -> Read:
-    """Reads the last column: digests of so many bytes, as their 32-bit words."""
+    """Reads the last column: digests of so many bytes in hexadecimal, as their 32-bit words."""
 
     def read(batch: pa.RecordBatch) -> Any:
-        column = batch.column(batch.num_columns - 1).cast(pa.binary(length))
-        start = column.offset * length
-        return words_of(memoryview(column.buffers()[1])[start : start + len(column) * length], length)
+        column = batch.column(batch.num_columns - 1).cast(pa.binary()).cast(pa.binary(2 * length))
+        start = column.offset * 2 * length
+        digits = memoryview(column.buffers()[1])[start : start + len(column) * 2 * length]
+        return words_of(unhexlify(digits), length)  # for less than Spark takes for its unhex
 
     return read
 
