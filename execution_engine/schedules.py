@@ -13,12 +13,14 @@ from datetime import UTC, datetime, timedelta
 from cronsim import CronSim, CronSimError
 
 from assay.keys import zone
+from assay.tiers import CatchUp
 from assay.windows import Granularity, Partitioning, Window
 
 PARTITION = "partition"
 WEEKLY = "weekly"
 MONDAYS = "0 0 * * 1"
-CATCH_UP = 31  # slots of a partition test are made up for after an outage; older ones stay UNTESTED
+MOST_CAUGHT_UP = 31  # slots of a test that are made up for after an outage; older ones stay UNTESTED
+MISSED_AFTER = timedelta(minutes=15)  # after which a slot is one that an outage swallowed
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # where the window of a table without partitions starts
 _INSTANT = timedelta(microseconds=1)
 
@@ -44,6 +46,7 @@ class Schedule:
     partitioning: Partitioning | None
     time_zone: str
     freshness: timedelta
+    catch_up: CatchUp = "all"
     kept_from: datetime | None = None  # a whole-table window starts with the first partition from here on
 
     @property
@@ -64,6 +67,15 @@ def check_line(line: str) -> None:
         ) from None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Due:
+    """The slots to run now, the oldest first, how many more were due and are skipped, and the next to come."""
+
+    slots: tuple[Slot, ...]
+    skipped: int
+    coming: Slot
+
+
 def first_slot(schedule: Schedule, *, now: datetime) -> Slot:
     """The first slot of a test written at ``now``: windows that ended before stay UNTESTED."""
     if schedule.is_partition:
@@ -79,12 +91,13 @@ def moved_slot(schedule: Schedule, window: Window, *, now: datetime) -> Slot:
     return first_slot(schedule, now=now)
 
 
-def due_slots(schedule: Schedule, slot: Slot, *, now: datetime) -> tuple[tuple[Slot, ...], Slot]:
-    """The slots due at ``now`` from ``slot`` on, at most ``CATCH_UP`` (one of a whole table), and the next to come."""
-    newest: deque[Slot] = deque(maxlen=1 if schedule.whole_table else CATCH_UP)
-    for coming in _slots(schedule, slot):
+def due_slots(schedule: Schedule, slot: Slot, *, now: datetime) -> Due:
+    """The slots due at ``now`` from ``slot`` on, as the catch-up policy has them; of a whole table the newest only."""
+    newest: deque[Slot] = deque(maxlen=MOST_CAUGHT_UP if schedule.catch_up == "all" and not schedule.whole_table else 1)
+    for number, coming in enumerate(_slots(schedule, slot)):
         if coming.due_at > now:
-            return tuple(newest), coming
+            slots = tuple(each for each in newest if not _is_missed(schedule, each, now))
+            return Due(slots=slots, skipped=number - len(slots), coming=coming)
         newest.append(coming)
     raise UnableToSchedule(f"{schedule.line!r} fires no more after {now}: write a schedule that goes on.")
 
@@ -96,6 +109,10 @@ def period(line: str, granularity: Granularity | None) -> timedelta:
     firings = CronSim(MONDAYS if line in (PARTITION, WEEKLY) else line, BEGINNING)
     first = next(firings)
     return next(firings) - first
+
+
+def _is_missed(schedule: Schedule, slot: Slot, now: datetime) -> bool:
+    return schedule.catch_up == "none" and now - slot.due_at > MISSED_AFTER
 
 
 def _slots(schedule: Schedule, slot: Slot) -> Iterator[Slot]:

@@ -191,6 +191,7 @@ def _wanted(
         spoils=other.datacenter if other else None,
         scope=scope,
         severity=dataset.targets.severity,
+        catch_up=dataset.targets.catch_up,
         sustain=dataset.targets.sustain,
         schedule="partition" if scope == "partition" else "weekly",
     )

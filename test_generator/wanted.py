@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
-from assay.tiers import Severity
+from assay.tiers import CatchUp, Severity
 
 StandardCategory = Literal["freshness", "completeness", "duplicates", "consistency"]
 Scope = Literal["partition", "table"]
@@ -21,6 +21,7 @@ class WantedTest:
     spoils: str | None  # the datacenter in which what it finds missing is spoilt; None: where it runs
     scope: Scope
     severity: Severity
+    catch_up: CatchUp
     sustain: timedelta
     schedule: str  # "partition", or "weekly" for the whole table
     zero_policy: str = "standard"  # 0/0 is "no data", x/0 broken

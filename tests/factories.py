@@ -7,7 +7,7 @@ import factory
 from factory.django import DjangoModelFactory
 
 from alerting.models import Alert, Notice, Standing
-from assay.models import Category, Dataset, DataTest, LineageEdge, Origin, Replica, Revision, Severity
+from assay.models import CatchUp, Category, Dataset, DataTest, LineageEdge, Origin, Replica, Revision, Severity
 from assay.windows import Granularity, Window
 from execution_engine.language.parse import parse
 from execution_engine.language.serialise import to_json
@@ -100,6 +100,7 @@ class DataTestFactory(DjangoModelFactory[DataTest]):
         severity = kwargs.pop("severity", Severity.HARD)
         sustain = kwargs.pop("sustain", 4 * HOUR)
         schedule = kwargs.pop("schedule", "partition")
+        catch_up = kwargs.pop("catch_up", CatchUp.ALL)
         data_test = super()._create(model_class, *args, **kwargs)
         data_test.revision = Revision.objects.create(
             data_test=data_test,
@@ -109,6 +110,7 @@ class DataTestFactory(DjangoModelFactory[DataTest]):
             severity=severity,
             schedule=schedule,
             sustain=sustain,
+            catch_up=catch_up,
             created_at=data_test.created_at,
             rejudged_at=data_test.created_at,
         )

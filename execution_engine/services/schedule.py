@@ -1,12 +1,14 @@
 """Turn schedules into runs, and move each test's cursor to its next window."""
 
 from datetime import datetime
+from typing import cast
 
 import structlog
 
 from assay.catalog.selectors import slas
 from assay.models import Dataset, DataTest, Revision, Scope
 from assay.queue import finish
+from assay.tiers import CatchUp
 from assay.windows import UnableToPartition, Window
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
@@ -33,15 +35,16 @@ def schedule(data_test: DataTest, now: datetime) -> None:
         finish(data_test, next_due_at=None, next_window_start=None, next_window_end=None)
         return
     cursor = _cursor(data_test)
-    due, coming = due_slots(schedule_of(data_test, data_test.revision, now), cursor, now=now)
-    if data_test.scope == Scope.PARTITION and due[0].window.start > cursor.window.start:
-        log.warning("windows skipped", test=str(data_test), first=cursor.window.text, up_to=due[0].window.text)
-    request_scheduled(data_test, due, now)
+    due = due_slots(schedule_of(data_test, data_test.revision, now), cursor, now=now)
+    if due.skipped:
+        log.warning("slots skipped", test=str(data_test), first=cursor.window.text, number=due.skipped)
+    request_scheduled(data_test, due.slots, now)
     finish(
         data_test,
-        next_due_at=coming.due_at,
-        next_window_start=coming.window.start,
-        next_window_end=coming.window.end,
+        next_due_at=due.coming.due_at,
+        next_window_start=due.coming.window.start,
+        next_window_end=due.coming.window.end,
+        skipped_slots=data_test.skipped_slots + due.skipped,
     )
 
 
@@ -55,6 +58,7 @@ def schedule_of(data_test: DataTest, revision: Revision, now: datetime) -> Sched
         partitioning=dataset.partitioning,
         time_zone=dataset.time_zone,
         freshness=slas(dataset).freshness,
+        catch_up=cast(CatchUp, revision.catch_up),
         kept_from=_kept_by_all(dataset, revision, now) if whole_table else None,
     )
 

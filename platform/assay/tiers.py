@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Literal
 
 Severity = Literal["hard", "soft"]
+CatchUp = Literal["latest", "all", "none"]  # which slots that an outage swallowed are run after it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +20,7 @@ class Tier:
     sustain: timedelta  # how long a test may stay broken before it is an incident
     grace: timedelta  # how long an alert waits before it tells the owner
     severity: Severity  # hard tests block pipelines, soft ones only tell
+    catch_up: CatchUp  # after an outage
     coverage: float  # share of the standard tests that should be live
     fail_closed: bool  # whether a gate that has no verdict blocks
 
@@ -32,6 +34,7 @@ def _tier(
     sustain_hours: int,
     grace_minutes: int,
     severity: Severity,
+    catch_up: CatchUp,
     coverage: float,
     fail_closed: bool,
 ) -> Tier:
@@ -44,6 +47,7 @@ def _tier(
         sustain=timedelta(hours=sustain_hours),
         grace=timedelta(minutes=grace_minutes),
         severity=severity,
+        catch_up=catch_up,
         coverage=coverage,
         fail_closed=fail_closed,
     )
@@ -51,12 +55,12 @@ def _tier(
 
 # fmt: off
 TIERS = (
-    #  tier  fresh h  complete  duplic.  consist.  sustain h  grace min  severity  coverage    closed
-    _tier(0,       2,    0.999,   0.0,     0.999,         0,        15,   "hard",     1.0,     True),
-    _tier(1,       4,    0.999,   0.0,     0.999,         1,        30,   "hard",     1.0,     True),
-    _tier(2,       6,    0.995,   0.001,   0.995,         4,        60,   "hard",     0.9,    False),
-    _tier(3,      12,    0.99,    0.001,   0.99,          4,       120,   "soft",     0.8,    False),
-    _tier(4,      24,    0.98,    0.005,   0.98,         24,       240,   "soft",     0.5,    False),
-    _tier(5,      48,    0.95,    0.01,    0.95,         24,       240,   "soft",     0.0,    False),
+    #  tier  fresh h  complete  duplic.  consist.  sustain h  grace min  severity  catch-up   coverage    closed
+    _tier(0,       2,    0.999,   0.0,     0.999,         0,        15,   "hard",     "all",     1.0,     True),
+    _tier(1,       4,    0.999,   0.0,     0.999,         1,        30,   "hard",     "all",     1.0,     True),
+    _tier(2,       6,    0.995,   0.001,   0.995,         4,        60,   "hard",  "latest",     0.9,    False),
+    _tier(3,      12,    0.99,    0.001,   0.99,          4,       120,   "soft",  "latest",     0.8,    False),
+    _tier(4,      24,    0.98,    0.005,   0.98,         24,       240,   "soft",  "latest",     0.5,    False),
+    _tier(5,      48,    0.95,    0.01,    0.95,         24,       240,   "soft",  "latest",     0.0,    False),
 )
 # fmt: on

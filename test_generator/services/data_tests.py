@@ -33,6 +33,7 @@ class Definition:
     severity: str
     schedule: str
     sustain: timedelta
+    catch_up: str
 
 
 def checked_tree(dataset: Dataset, assertion: str) -> dict[str, Any]:
@@ -102,6 +103,7 @@ def revise(
     severity: str | None = None,
     schedule: str | None = None,
     sustain: timedelta | None = None,
+    catch_up: str | None = None,
     author: str,
     now: datetime,
 ) -> DataTest:
@@ -113,6 +115,7 @@ def revise(
         severity=severity or old.severity,
         schedule=schedule or old.schedule,
         sustain=old.sustain if sustain is None else sustain,
+        catch_up=catch_up or old.catch_up,
     )
     if definition == definition_of(old):
         return data_test
@@ -126,6 +129,7 @@ def definition_of(revision: Revision) -> Definition:
         severity=revision.severity,
         schedule=revision.schedule,
         sustain=revision.sustain,
+        catch_up=revision.catch_up,
     )
 
 
@@ -145,6 +149,7 @@ def _write_revision(
         severity=definition.severity,
         schedule=definition.schedule,
         sustain=definition.sustain,
+        catch_up=definition.catch_up,
         created_at=now,
         author=author,
         rejudged_at=rejudged_at,
@@ -182,6 +187,7 @@ def write_data_test(
     severity: str | None = None,
     schedule: str = "partition",
     sustain: timedelta | None = None,
+    catch_up: str | None = None,
     author: str,
     now: datetime,
 ) -> DataTest:
@@ -198,6 +204,7 @@ def write_data_test(
         severity=severity or targets.severity,
         schedule=schedule,
         sustain=targets.sustain if sustain is None else sustain,
+        catch_up=catch_up or targets.catch_up,
     )
     scope = Scope.PARTITION if dataset.partitioning and schedule != "weekly" else Scope.TABLE
     return create(

@@ -66,6 +66,7 @@ def _as_wanted(row: DataTest) -> WantedTest:
         scope=row.scope,  # type: ignore[arg-type]
         severity=revision.severity,  # type: ignore[arg-type]
         sustain=revision.sustain,
+        catch_up=revision.catch_up,  # type: ignore[arg-type]
         schedule=revision.schedule,
     )
 
@@ -113,6 +114,7 @@ def _revise(row: DataTest, change: Change, now: datetime) -> None:
         severity=definition.severity,
         schedule=definition.schedule,
         sustain=definition.sustain,
+        catch_up=definition.catch_up,
         author=AUTHOR,
         now=now,
     )
@@ -122,7 +124,11 @@ def _revise(row: DataTest, change: Change, now: datetime) -> None:
 
 def _definition(wanted: WantedTest) -> Definition:
     return Definition(
-        assertion=wanted.assertion, severity=wanted.severity, schedule=wanted.schedule, sustain=wanted.sustain
+        assertion=wanted.assertion,
+        severity=wanted.severity,
+        schedule=wanted.schedule,
+        sustain=wanted.sustain,
+        catch_up=wanted.catch_up,
     )
 
 

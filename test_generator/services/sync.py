@@ -32,6 +32,7 @@ def _write(custom: CustomProfile, *, source: str, now: datetime) -> None:
             severity=custom.severity,
             schedule=custom.schedule,
             sustain=custom.sustain,
+            catch_up=custom.catch_up,
             author=source,
             now=now,
         )
@@ -44,6 +45,7 @@ def _write(custom: CustomProfile, *, source: str, now: datetime) -> None:
         severity=custom.severity,
         schedule=custom.schedule,
         sustain=custom.sustain,
+        catch_up=custom.catch_up,
         author=source,
         now=now,
     )

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assay import clock
-from assay.models import Category, DataTest, Origin, Severity
+from assay.models import CatchUp, Category, DataTest, Origin, Severity
 from test_generator.services import UnableToWrite, retire, revise, write_data_test
 from web.api.base import Rows
 from web.api.errors import Wrong, conflict
@@ -26,12 +26,13 @@ class DataTestRow(Row):
     severity = serializers.CharField(source="revision.severity")
     schedule = serializers.CharField(source="revision.schedule")
     sustain = LengthField(source="revision.sustain")
+    catch_up = serializers.CharField(source="revision.catch_up")
 
     class Meta:
         model = DataTest
         fields = (
             "id", "dataset", "name", "category", "origin", "scope", "datacenter", "spoils", "revision", "assertion",
-            "severity", "schedule", "sustain", "created_at", "retired_at", "next_due_at",
+            "severity", "schedule", "sustain", "catch_up", "created_at", "retired_at", "next_due_at", "skipped_slots",
         )  # fmt: skip
 
 
@@ -51,6 +52,7 @@ class DataTestRevision(Shape):
     severity = serializers.ChoiceField(Severity.choices, required=False)
     schedule = serializers.CharField(required=False, max_length=120)
     sustain = LengthField(required=False)
+    catch_up = serializers.ChoiceField(CatchUp.choices, required=False)
 
 
 class NewDataTest(DataTestRevision):

@@ -41,8 +41,8 @@ class DatasetRow(Row):
         fields = (
             "name", "description", "owner", "team", "tier", "columns", "primary_key", "partition_column", "granularity",
             "time_zone", "key_format", "first_partition", "freshness_sla", "completeness_sla", "duplicates_sla",
-            "consistency_sla", "sustain", "grace", "severity", "allow_empty", "retention", "gate_on", "unknown_policy",
-            "created_at", "changed_at", "missing_since", "replicas",
+            "consistency_sla", "sustain", "grace", "severity", "catch_up", "allow_empty", "retention", "gate_on",
+            "unknown_policy", "created_at", "changed_at", "missing_since", "replicas",
         )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal, TypeVar
 
-from assay.tiers import TIERS, Severity
+from assay.tiers import TIERS, CatchUp, Severity
 from assay.windows import Granularity, Partitioning
 
 Storage = Literal["parquet", "table", "sql"]
@@ -75,6 +75,7 @@ class Targets:
     sustain: timedelta
     grace: timedelta
     severity: Severity
+    catch_up: CatchUp
     fail_closed: bool
 
 
@@ -96,6 +97,7 @@ class DatasetProfile:
     sustain: timedelta | None = None
     grace: timedelta | None = None
     severity: Severity | None = None
+    catch_up: CatchUp | None = None
     allow_empty: bool = False
     retention: timedelta | None = None
     gate_on: GateOn = "outcome"
@@ -124,6 +126,7 @@ class DatasetProfile:
             sustain=_first(self.sustain, tier.sustain),
             grace=_first(self.grace, tier.grace),
             severity=self.severity or tier.severity,
+            catch_up=self.catch_up or tier.catch_up,
             fail_closed=self.unknown_policy == "closed" if self.unknown_policy else tier.fail_closed,
         )
 
@@ -151,6 +154,7 @@ class CustomProfile:
     severity: Severity | None = None
     schedule: str = "partition"  # "partition", "weekly", or a cron line in the dataset's zone
     sustain: timedelta | None = None
+    catch_up: CatchUp | None = None
     category: str = "custom"
 
 

@@ -15,7 +15,7 @@ from assay.catalog.profile import (
     UnknownPolicy,
 )
 from assay.models import Dataset, LineageEdge, Replica
-from assay.tiers import Severity
+from assay.tiers import CatchUp, Severity
 from assay.windows import Granularity
 
 
@@ -61,6 +61,7 @@ def _metadata_of(dataset: Dataset) -> DatasetProfile:
         sustain=dataset.sustain,
         grace=dataset.grace,
         severity=cast(Severity | None, dataset.severity or None),
+        catch_up=cast(CatchUp | None, dataset.catch_up or None),
         allow_empty=dataset.allow_empty,
         retention=dataset.retention,
         gate_on=cast(GateOn, dataset.gate_on),

@@ -75,6 +75,7 @@ def _columns_of(told: DatasetProfile) -> dict[str, Any]:
         "sustain": told.sustain,
         "grace": told.grace,
         "severity": told.severity or "",
+        "catch_up": told.catch_up or "",
         "allow_empty": told.allow_empty,
         "retention": told.retention,
         "gate_on": told.gate_on,

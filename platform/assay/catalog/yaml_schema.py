@@ -11,7 +11,7 @@ from sqlalchemy.exc import ArgumentError
 from assay.catalog.profile import GateOn, Storage, UnknownPolicy
 from assay.durations import parse_duration
 from assay.secrets import PREFIX
-from assay.tiers import Severity
+from assay.tiers import CatchUp, Severity
 from assay.windows import Granularity, Partitioning
 
 _CRON = re.compile(r"\S+( \S+){4}")
@@ -126,6 +126,7 @@ class DatasetPart(Part):
     sustain: Period | None = None
     grace: Period | None = None
     severity: Severity | None = None
+    catch_up: CatchUp | None = None
     allow_empty: bool = False
     retention: Length | None = None
     gate_on: GateOn = "outcome"
@@ -150,6 +151,7 @@ class CustomPart(Part):
     severity: Severity | None = None
     schedule: Annotated[str, AfterValidator(_schedule)] | None = None
     sustain: Period | None = None
+    catch_up: CatchUp | None = None
     category: Literal["custom"] = "custom"
 
 

@@ -3,9 +3,10 @@
 from assay.models.catalog import ChangeKind, DataChange, Dataset, LineageEdge, Replica
 from assay.models.claimable import Claimable
 from assay.models.clock import SimulatedClock
-from assay.models.data_tests import Category, DataTest, Origin, Revision, Scope, Severity
+from assay.models.data_tests import CatchUp, Category, DataTest, Origin, Revision, Scope, Severity
 
 __all__ = [
+    "CatchUp",
     "Category",
     "ChangeKind",
     "Claimable",

@@ -30,6 +30,7 @@ class Dataset(Claimable):
     sustain = models.DurationField(null=True, blank=True)
     grace = models.DurationField(null=True, blank=True)
     severity = models.CharField(max_length=4, blank=True)
+    catch_up = models.CharField(max_length=6, blank=True)
     allow_empty = models.BooleanField(default=False)
     retention = models.DurationField(null=True, blank=True)
     gate_on = models.CharField(max_length=10, default="outcome")  # or "incident"

@@ -30,6 +30,14 @@ class Severity(models.TextChoices):
     SOFT = "soft"
 
 
+class CatchUp(models.TextChoices):
+    """Which of the slots that an outage swallowed are run after it."""
+
+    LATEST = "latest"
+    ALL = "all"  # the newest of them, up to a bound
+    NONE = "none"
+
+
 class Scope(models.TextChoices):
     """Whether a test judges one partition at a time or the whole table."""
 
@@ -53,6 +61,7 @@ class DataTest(Claimable):
     next_due_at = models.DateTimeField(null=True, blank=True, db_index=True)  # of the window below
     next_window_start = models.DateTimeField(null=True, blank=True)
     next_window_end = models.DateTimeField(null=True, blank=True)
+    skipped_slots = models.PositiveIntegerField(default=0)  # that were due and never run, by the catch-up policy
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=("dataset", "name"), name="one_name_per_dataset")]
@@ -76,6 +85,7 @@ class Revision(Claimable):
     severity = models.CharField(max_length=4, choices=Severity.choices)
     schedule = models.CharField(max_length=120)  # "partition", "weekly", or a cron line in the dataset's zone
     sustain = models.DurationField()
+    catch_up = models.CharField(max_length=6, choices=CatchUp.choices, default=CatchUp.LATEST)
     created_at = models.DateTimeField()
     author = models.CharField(max_length=200, blank=True)
     rejudged_at = models.DateTimeField(null=True, blank=True, db_index=True)  # null: standings must be judged anew

@@ -44,6 +44,17 @@ def test_every_window_has_its_run_after_a_short_outage(loop: Loop, trips: Datase
     assert data_test.next_window_start == day("2026-03-13").start
 
 
+def test_what_the_policy_skips_is_counted(loop: Loop, trips: Dataset) -> None:
+    data_test = scheduled(trips, catch_up="latest")
+    loop.at(NOW + 3 * DAY)
+    tasks.schedule()
+    assert [key for key, _ in due_runs()] == ["03-12"]
+    loop.at(NOW + 5 * DAY)
+    tasks.schedule()
+    data_test.refresh_from_db()
+    assert ([key for key, _ in due_runs()], data_test.skipped_slots) == (["03-12", "03-14"], 3)
+
+
 def test_only_the_newest_31_windows_are_made_up_for_after_a_long_one(loop: Loop, trips: Dataset) -> None:
     scheduled(trips)
     loop.at(NOW + 100 * DAY)

@@ -16,7 +16,8 @@ def documented(tier: Tier) -> str:
     grace = f"{tier.grace / timedelta(minutes=1):g} min"
     shares = [f"{share:g}" for share in (tier.completeness, tier.duplicates, tier.consistency)]
     policy = "closed" if tier.fail_closed else "open"
-    cells = [str(tier.level), hours[0], *shares, hours[1], grace, tier.severity, f"{tier.coverage:.0%}", policy]
+    cells = [str(tier.level), hours[0], *shares, hours[1], grace]
+    cells += [tier.severity, tier.catch_up, f"{tier.coverage:.0%}", policy]
     return "| " + " | ".join(cells) + " |"
 
 

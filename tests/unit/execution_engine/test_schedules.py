@@ -1,6 +1,8 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay.windows import Granularity, Partitioning, Window
 from execution_engine.schedules import (
@@ -32,7 +34,7 @@ def local(month: int, day: int, hour: int = 0) -> datetime:
 def upcoming(schedule: Schedule, slot: Slot, count: int) -> list[Slot]:
     found = [slot]
     while len(found) < count:
-        found.append(due_slots(schedule, found[-1], now=found[-1].due_at)[1])
+        found.append(due_slots(schedule, found[-1], now=found[-1].due_at).coming)
     return found
 
 
@@ -67,8 +69,38 @@ def test_a_table_without_partitions_is_tested_up_to_now() -> None:
 
 def test_after_an_outage_a_whole_table_is_tested_once() -> None:
     schedule = daily("weekly", whole_table=True)
-    due, coming = due_slots(schedule, first_slot(schedule, now=NOW), now=NOW + timedelta(days=30))
-    assert ([slot.due_at for slot in due], coming.due_at) == ([local(4, 6, 6)], local(4, 13, 6))
+    due = due_slots(schedule, first_slot(schedule, now=NOW), now=NOW + timedelta(days=30))
+    assert ([slot.due_at for slot in due.slots], due.coming.due_at) == ([local(4, 6, 6)], local(4, 13, 6))
+
+
+@pytest.mark.parametrize(
+    ("policy", "outage", "run", "skipped"),
+    [
+        ("all", timedelta(days=3), ["03-11", "03-12", "03-13"], 0),
+        ("latest", timedelta(days=3), ["03-13"], 2),
+        ("none", timedelta(days=3), [], 3),
+        ("none", timedelta(minutes=10), ["03-11"], 0),
+        ("latest", timedelta(minutes=10), ["03-11"], 0),
+        ("none", timedelta(minutes=20), [], 1),
+    ],
+)
+def test_an_outage_is_caught_up_with_by_policy(policy: str, outage: timedelta, run: list[str], skipped: int) -> None:
+    schedule = daily(catch_up=policy)
+    slot = first_slot(schedule, now=NOW)
+    due = due_slots(schedule, slot, now=slot.due_at - HOUR / 60 + outage)
+    assert ([f"{BERLIN.key(each.window)[5:]}" for each in due.slots], due.skipped) == (run, skipped)
+    assert due.coming.due_at > slot.due_at
+
+
+@given(policy=st.sampled_from(["all", "latest", "none"]), outage=st.timedeltas(timedelta(), timedelta(days=200)))
+def test_every_slot_that_was_due_is_run_or_counted(policy: str, outage: timedelta) -> None:
+    schedule, made = daily(catch_up=policy), daily(catch_up="all")
+    slot = first_slot(schedule, now=NOW)
+    due = due_slots(schedule, slot, now=slot.due_at + outage)
+    days = (due.coming.window.start.astimezone(BERLIN.zone).date() - local(3, 11).date()).days
+    assert len(due.slots) + due.skipped == days
+    assert due.coming == due_slots(made, slot, now=slot.due_at + outage).coming
+    assert len(due.slots) <= {"all": 31, "latest": 1, "none": 1}[policy]
 
 
 def test_a_cron_line_fires_in_local_time() -> None:

@@ -22,6 +22,7 @@ def wanted(name: str, assertion: str = "row_count() > 0") -> WantedTest:
         spoils=None,
         scope="partition",
         severity="hard",
+        catch_up="all",
         sustain=timedelta(0),
         schedule="partition",
     )
