@@ -4,13 +4,12 @@ Pulling wins: numpy sorts ten million hashes in a tenth of a second, where a shu
 Equal keys have equal hashes, so that keys found to be unique are.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.frequencies import Counts, Frequencies, Summary
@@ -25,6 +24,7 @@ from .source import Source
 
 PULLED_ROWS = 50_000_000  # 400 MB a grouping
 PULLED_BYTES = 512 * 1024 * 1024  # in one job, and so at once in the driver
+BITS = 31  # clauses told by one column of integers
 LISTED_ROWS = 200_000  # of a table so small that its keys come along with its statistics
 
 
@@ -78,10 +78,18 @@ def pulled(source: Source, wanted: Sequence[Keyed]) -> dict[Keyed, Found]:
         return dict.fromkeys(wanted, failure_of(error, source.name))
     if rows > PULLED_ROWS:
         return {keyed: _grouped(source, keyed) for keyed in wanted}
-    at_once = max(1, PULLED_BYTES // (8 * max(rows, 1)))
-    for start in range(0, len(wanted), at_once):
-        found |= _pulled(source, wanted[start : start + at_once])
+    for some in batches(wanted, rows):
+        found |= _pulled(source, some)
     return found
+
+
+def batches(wanted: Sequence[Keyed], rows: int) -> Iterator[list[Keyed]]:
+    """What is pulled in one job: every clause of a grouping with it, as its hashes are the same under each."""
+    groupings = list(dict.fromkeys(keyed.grouping for keyed in wanted))
+    at_once = max(1, PULLED_BYTES // (8 * max(rows, 1)))
+    for start in range(0, len(groupings), at_once):
+        some = groupings[start : start + at_once]
+        yield [keyed for keyed in wanted if keyed.grouping in some]
 
 
 def _pulled(source: Source, wanted: Sequence[Keyed]) -> dict[Keyed, Found]:
@@ -101,14 +109,22 @@ def _pull(source: Source, wanted: Sequence[Keyed]) -> dict[Keyed, Found]:
     nulls = {name: f"n{at}" for at, name in enumerate(_nullable(source, hashes))}
     written = [f"{_hash(source, grouping)} as {alias}" for grouping, alias in hashes.items()]
     written += [f"isnull({source.write.column(name)}) as {alias}" for name, alias in nulls.items()]
-    written += [f"{mask([clause])} as w{at}" for at, clause in enumerate(clauses)]
+    written += [f"{mask(clauses[at : at + BITS])} as w{at // BITS}" for at in range(0, len(clauses), BITS)]
     table = action(source.frame.selectExpr(*written).toArrow, rows=source.rows)
-    met = {clause: _array(table, f"w{at}").astype(np.bool_) for at, clause in enumerate(clauses)}
-    null = {name: _array(table, alias) for name, alias in nulls.items()}
-    return {
-        keyed: _frequencies(_array(table, hashes[keyed.grouping]), keyed, null, met.get(keyed.where or ""))
-        for keyed in wanted
-    }
+    arrays = {name: table.column(name).to_numpy() for name in table.column_names}
+    null = {name: arrays[alias] for name, alias in nulls.items()}
+    found: dict[Keyed, Found] = {}
+    for keyed in wanted:
+        met = None if keyed.where is None else _met(arrays, clauses.index(keyed.where))
+        found[keyed] = _frequencies(arrays[hashes[keyed.grouping]], keyed, null, met)
+    return found
+
+
+def _met(arrays: Mapping[str, npt.NDArray[Any]], clause: int) -> npt.NDArray[np.bool_]:
+    """Which rows meet the clause of this number."""
+    column, bit = divmod(clause, BITS)
+    met: npt.NDArray[np.bool_] = (arrays[f"w{column}"] & (1 << bit)) != 0
+    return met
 
 
 def _frequencies(
@@ -181,8 +197,3 @@ def _nullable(source: Source, groupings: Mapping[Grouping, Any]) -> list[str]:
 def _is_full(source: Source, name: str) -> bool:
     bounds = source.footers.columns.get(name.lower()) if source.footers else None
     return bounds is not None and source.footers is not None and bounds.count == source.footers.rows
-
-
-def _array(table: pa.Table, name: str) -> npt.NDArray[Any]:
-    array: npt.NDArray[Any] = table.column(name).to_numpy()
-    return array

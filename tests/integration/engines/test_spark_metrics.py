@@ -1,9 +1,12 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from execution_engine.engines.protocol import Part, Wanted
+from execution_engine.engines.spark import frequencies
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.jobs import is_connect
 from execution_engine.metrics.spec import MetricSpec
@@ -123,3 +126,15 @@ def test_a_value_that_is_not_finite_is_a_failure(spark_engine: SparkEngine, tmp_
 def test_condition_cannot_call_into_the_jvm_even_unread(spark_engine: SparkEngine) -> None:
     with pytest.raises(Exception, match="RESTRICTED_MODE"):
         spark_engine.session.sql("select reflect('java.lang.System', 'getenv', 'HOME')").collect()
+
+
+def test_keys_under_more_clauses_than_an_integer_has_bits(
+    spark_engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frequencies, "LISTED_ROWS", 0)  # so that the hashes are pulled
+    rng = np.random.default_rng(3)
+    rows = pd.DataFrame({"trip_id": rng.integers(0, 300, 500), "fare": rng.integers(0, 70, 500)})
+    write(tmp_path / f"datestr={DAY}", pa.Table.from_pandas(rows))
+    specs = [metric("count_distinct", "trip_id", where=f"fare >= {least}") for least in range(70)]
+    found = [each.value for each in measure(spark_engine, parquet(tmp_path), *specs)]
+    assert found == [rows[rows.fare >= least].trip_id.nunique() for least in range(70)]
