@@ -19,6 +19,7 @@ class Event(StrEnum):
     UNKNOWN = "unknown"  # a test that could not be judged
     GAPS = "gaps"  # standard tests that cannot be written
     REPORTED = "reported"  # a user's claim, and what became of it
+    PLATFORM = "platform"  # a fault of Assay itself
 
 
 class Step(StrEnum):

@@ -1,20 +1,12 @@
 """For machines that look after us: is it alive, can it work, and what are its figures."""
 
-from collections.abc import Iterator
-
-from django.db import DatabaseError, connection
-from django.db.models import Count
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from alerting.models import Notice
-from assay import clock
-from assay.flow import STAGES
-from assay.queue import pending
-from execution_engine.models import Run
-from incident_manager.models import Incident
+from assay.beat import Scheduler, scheduler
+from assay.clock import database_now
+from web.metrics import REGISTRY
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
@@ -23,49 +15,24 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200 while the database answers, else 503."""
+    """200 while the database answers, else 503.
+
+    Where there is a scheduler, it says whether that is silent, and is ready all the same: gates and look-ups answer
+    without it, and must not be taken away because of it.
+    """
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        database_now()
+        known = scheduler()
     except DatabaseError as error:
         return JsonResponse({"status": "database does not answer", "error": str(error)}, status=503)
-    return JsonResponse({"status": "ok"})
+    return JsonResponse({"status": "ok"} | ({"scheduler": _told(known)} if known else {}))
 
 
-class Figures(Collector):
-    """The figures, counted in the database whenever they are read, so that every process tells the same."""
-
-    def collect(self) -> Iterator[Metric]:
-        """The metric families."""
-        runs = CounterMetricFamily("assay_runs", "Runs with an outcome", labels=["outcome"])
-        for outcome, count in Run.objects.exclude(outcome="").values_list("outcome").annotate(Count("pk")):
-            runs.add_metric([outcome], count)
-        yield runs
-        incidents = GaugeMetricFamily("assay_incidents_open", "Open incidents", labels=["category"])
-        rows = Incident.objects.filter(resolved_at=None).values_list("category").annotate(Count("pk"))
-        for category, count in rows.order_by("category"):
-            incidents.add_metric([category], count)
-        yield incidents
-        yield self._notices()
-        queues = GaugeMetricFamily("assay_queue_pending", "Rows that are due in a stage", labels=["stage"])
-        now = clock.now()
-        for stage in STAGES:
-            queues.add_metric([stage.name], pending(stage, now).count())
-        yield queues
-
-    def _notices(self) -> Metric:
-        family = CounterMetricFamily("assay_notices", "Notices by what became of them", labels=["settled"])
-        settled = Notice.objects.filter(settled_at__isnull=False)
-        sent = settled.filter(sent_at__isnull=False).count()
-        suppressed = settled.exclude(suppressed="").count()
-        family.add_metric(["sent"], sent)
-        family.add_metric(["suppressed"], suppressed)
-        family.add_metric(["dead"], settled.filter(sent_at=None, suppressed="").count())
-        return family
-
-
-REGISTRY = CollectorRegistry(auto_describe=False)
-REGISTRY.register(Figures())
+def _told(known: Scheduler) -> dict[str, object]:
+    return {
+        "status": "silent" if known.is_silent else "ok",
+        "last_sweep_at": known.swept_at.isoformat() if known.swept_at else None,
+    }
 
 
 def metrics(request: HttpRequest) -> HttpResponse:

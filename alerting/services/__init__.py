@@ -6,6 +6,7 @@ from alerting.services.decide import decide_alert
 from alerting.services.gaps import report_gap
 from alerting.services.judge import adopt_run, age_standing, judge_run
 from alerting.services.notices import tell
+from alerting.services.scheduler import look_after_scheduler
 from alerting.services.send import send_due
 from alerting.services.standings import put_off, withdraw
 from alerting.services.waivers import end_waivers, waive
@@ -20,6 +21,7 @@ __all__ = [
     "is_checked",
     "judge_run",
     "last_cost",
+    "look_after_scheduler",
     "open_alert",
     "put_off",
     "release_after",

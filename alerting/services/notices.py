@@ -7,6 +7,8 @@ from typing import Any
 from alerting.channels import channels
 from alerting.models import Alert, Notice
 from alerting.notice_policy import Address, Hush, PlannedNotice, Step
+from assay.models import Tallied
+from assay.tallies import tally
 
 SUBJECT_LENGTH = 300
 
@@ -54,7 +56,7 @@ def write_down(
 ) -> None:
     """Write a planned notice that does not wait; a suppressed one is settled with its reason."""
     hush = planned.reason if planned.step is Step.SUPPRESS else None
-    Notice.objects.get_or_create(
+    _, is_new = Notice.objects.get_or_create(
         key=planned.key,
         defaults={
             "alert": alert,
@@ -70,6 +72,8 @@ def write_down(
             "suppressed": hush.value if isinstance(hush, Hush) else "",
         },
     )
+    if is_new and hush:
+        tally(Tallied.NOTICES, "suppressed")
 
 
 def told(alert: Alert, events: Iterable[str]) -> frozenset[Address]:

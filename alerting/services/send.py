@@ -14,7 +14,9 @@ from alerting.models import Notice
 from alerting.notice_policy import Event, PlannedNotice, Step
 from assay import clock
 from assay.flow import stage
+from assay.models import Tallied
 from assay.queue import UnableToFinish, claim, finish, in_transaction
+from assay.tallies import tally
 
 log = structlog.get_logger(__name__)
 
@@ -87,6 +89,7 @@ def _settle(rows: Iterable[Notice], error: TransportError | None, now: datetime)
     for row in rows:
         if error is None:
             finish(row, sent_at=now, settled_at=now, error="")
+            tally(Tallied.NOTICES, "sent")
         else:
             _note_failure(row, error, now)
 
@@ -95,8 +98,11 @@ def _note_failure(row: Notice, error: TransportError, now: datetime) -> None:
     """Try again later, or give up: a settled notice without ``sent_at`` is a dead letter."""
     failures = row.failures + 1
     if error.permanent or failures >= MOST_FAILURES:
-        log.error("notice given up", key=row.key, error=str(error), failures=failures)
+        log.error(
+            "notice given up", notice=row.pk, alert=row.alert_id, key=row.key, error=str(error), failures=failures
+        )
         finish(row, failures=failures, error=str(error), settled_at=now)
+        tally(Tallied.NOTICES, "dead")
         return
     finish(row, failures=failures, error=str(error), due_at=now + retry_after(failures))
 

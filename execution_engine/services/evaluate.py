@@ -8,8 +8,9 @@ from typing import Any
 from django.db.models import Prefetch
 
 from assay.catalog.selectors import slas
-from assay.models import Origin
+from assay.models import Origin, Tallied
 from assay.queue import finish
+from assay.tallies import tally
 from execution_engine.language.evaluate import Value, evaluate
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
@@ -49,6 +50,7 @@ def evaluate_run(run: Run, now: datetime, *, sources: Sources | None = None) -> 
         operands=dict(verdict.operands),
         findings={**_findings(asked), **verdict.findings},
     )
+    tally(Tallied.RUNS, verdict.outcome)
 
 
 def _values(run: Run, tree: Assertion, asked: Mapping[str, Measurement], sources: Sources) -> dict[str, Value]:

@@ -2,7 +2,9 @@
 
 from datetime import datetime
 
+from assay.models import Tallied
 from assay.queue import finish
+from assay.tallies import tally
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
 from execution_engine.models import Ask, Measurement, Run, RunReason
@@ -47,6 +49,7 @@ def end_as_error(run: Run, failure: Failure, now: datetime) -> None:
         transient=failure.transient,
         sentence=str(failure),
     )
+    tally(Tallied.RUNS, Outcome.ERROR)
 
 
 def planner_of(run: Run, accept_from: datetime | None, sources: Sources) -> Planner:

@@ -52,7 +52,7 @@ def read(scan: Scan, measurements: Sequence[Measurement]) -> Reading:
         return _read(scan, measurements)
     except Exception as error:
         # Engines return what they foresee; whatever else goes wrong must not stop the scans behind this one.
-        log.exception("scan failed", scan=str(scan))
+        log.exception("scan failed", of=str(scan))
         reason = Reason.TIMEOUT if isinstance(error, TimeoutError) else Reason.ENGINE_UNREACHABLE
         failure = failed(reason, f"{type(error).__name__}: {error}"[:1000])
         return Reading(results={row.pk: failure for row in measurements}, error=str(failure.failure))

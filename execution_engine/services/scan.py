@@ -6,11 +6,15 @@ from typing import Any
 
 import structlog
 from django.db.models import Prefetch
+from structlog.contextvars import bound_contextvars
 
 from assay import clock
 from assay.config import config
 from assay.flow import stage
+from assay.log_ids import log_ids
+from assay.models import Tallied
 from assay.queue import UnableToFinish, claim, finish, in_transaction
+from assay.tallies import tally
 from execution_engine.engines.protocol import Measured, failed
 from execution_engine.models import Measurement, Scan
 from execution_engine.outcome import Reason
@@ -65,12 +69,13 @@ def run_scan(scan: Scan, *, worker: str = "") -> None:
 
 
 def _attempt(scan: Scan, worker: str) -> None:
-    try:
-        run_scan(scan, worker=worker)
-    except UnableToFinish as lost:
-        log.warning("lease lost", scan=str(scan), why=str(lost))
-    except Exception:
-        log.exception("scan failed", scan=str(scan), attempts=scan.attempts)
+    with bound_contextvars(**log_ids("scan", scan)):
+        try:
+            run_scan(scan, worker=worker)
+        except UnableToFinish as lost:
+            log.warning("lease lost", of=str(scan), why=str(lost))
+        except Exception:
+            log.exception("scan failed", of=str(scan), attempts=scan.attempts)
 
 
 def _begin(scan: Scan, now: datetime, worker: str) -> None:
@@ -110,6 +115,8 @@ def _close(scan: Scan, measurements: Sequence[Measurement], reading: Reading, no
         row.save(update_fields=WRITTEN)
     note_fingerprint(scan.dataset, scan.datacenter, scan.window, reading.fingerprint, now)
     wake([row.pk for row in measurements], now)
+    tally(Tallied.SCANS_FAILED if reading.error else Tallied.SCANS, scan.datacenter)
+    tally(Tallied.SCAN_SECONDS, scan.datacenter, reading.seconds)
 
 
 def _adopt(row: Measurement, twin: Measurement) -> None:

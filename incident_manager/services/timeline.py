@@ -2,7 +2,11 @@
 
 from datetime import datetime
 
+import structlog
+
 from incident_manager.models import Entry, Incident
+
+log = structlog.get_logger(__name__)
 
 ASSAY = "assay"
 
@@ -10,3 +14,4 @@ ASSAY = "assay"
 def note(incident: Incident, event: str, *, now: datetime, actor: str = ASSAY, text: str = "") -> None:
     """Add one line to the timeline."""
     Entry.objects.create(incident=incident, at=now, actor=actor, event=event, text=text)
+    log.info("incident", incident=incident.pk, entry=event, actor=actor)

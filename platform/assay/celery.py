@@ -41,7 +41,7 @@ app.conf.update(
     task_publish_retry_policy={"max_retries": 2, "interval_max": 0.5},
     task_default_queue="assay",
     timezone="UTC",
-    imports=["assay.sweep", *sorted({stage.task.rpartition(".")[0] for stage in STAGES})],
+    imports=["assay.sweep", "alerting.vigil", *sorted({stage.task.rpartition(".")[0] for stage in STAGES})],
 )
 
 

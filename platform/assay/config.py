@@ -1,11 +1,12 @@
 """Settings from the environment: every ``ASSAY_…`` variable, its type and its default, in one place."""
 
+import os
 import secrets
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import DirectoryPath, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -15,6 +16,9 @@ class Config(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="ASSAY_", env_file=None, extra="ignore")
 
     home: Path = Field(default=Path(".assay"), description="Folder of the embedded database, states and secret key")
+    secrets_dir: DirectoryPath | None = Field(
+        default=None, description="Folder of secrets: files named like these variables, in lower case; a variable wins"
+    )
     database_url: str = Field(default="", description="sqlite:///… or mysql://…; empty: SQLite inside the home folder")
     broker_url: str = Field(default="", description="redis://…; empty: no broker, the stages are drained in-process")
     broker_visibility_timeout: int = Field(default=900, description="Seconds before Redis redelivers a message")
@@ -45,6 +49,9 @@ class Config(BaseSettings):
     webhook_url: str = Field(default="", description="Receiver of notices as JSON; empty: no webhook channel")
     webhook_secret: SecretStr = Field(default=SecretStr(""), description="Key of the webhook's HMAC signature")
     on_call: str = Field(default="platform-on-call", description="Who hears of faults of the platform itself")
+    heartbeat_url: SecretStr = Field(
+        default=SecretStr(""), description="The scheduler calls it once a minute, to be missed when it is silent"
+    )
     log_level: str = Field(default="INFO", description="Level of the structured logs")
     log_json: bool = Field(default=False, description="Logs as JSON lines rather than for people")
 
@@ -81,4 +88,4 @@ class Config(BaseSettings):
 @cache
 def config() -> Config:
     """The configuration of this process, read once."""
-    return Config()
+    return Config(_secrets_dir=os.environ.get("ASSAY_SECRETS_DIR") or None)

@@ -17,7 +17,15 @@ class Stage:
     marker: str | None = None
     after: str | None = None
     due: str | None = None
+    came: str | None = None  # when a row came, where neither ``due`` nor ``after`` says it
     by_datacenter: bool = False  # one queue per datacenter, worked beside its data
+
+    @property
+    def waits_since(self) -> str:
+        """The column of the instant from which on a pending row waits."""
+        column = self.due or self.after or self.came
+        assert column, f"nothing says since when rows of {self.name} wait"
+        return column
 
 
 STAGES = (
@@ -32,6 +40,7 @@ STAGES = (
         name="scan",
         table="execution_engine.Scan",
         marker="ended_at",
+        came="created_at",
         task="execution_engine.tasks.scan",
         by_datacenter=True,
     ),
@@ -65,14 +74,22 @@ STAGES = (
         task="alerting.tasks.adopt",
     ),
     Stage(name="age", table="alerting.Standing", due="next_age_at", task="alerting.tasks.age"),
-    Stage(name="handle", table="alerting.Flip", marker="handled_at", task="incident_manager.tasks.handle"),
+    Stage(name="handle", table="alerting.Flip", marker="handled_at", came="at", task="incident_manager.tasks.handle"),
     Stage(name="alert", table="alerting.Alert", due="next_notice_at", task="alerting.tasks.alert"),
     Stage(name="gaps", table="test_generator.Gap", due="next_report_at", task="alerting.tasks.report_gaps"),
     Stage(name="send", table="alerting.Notice", marker="settled_at", due="due_at", task="alerting.tasks.send"),
     # until the data is right: checks, changed data, new revisions, reports
     Stage(name="check", table="alerting.Standing", due="next_check_at", task="incident_manager.tasks.check"),
-    Stage(name="follow", table="assay.DataChange", marker="followed_at", task="incident_manager.tasks.follow"),
-    Stage(name="rejudge", table="assay.Revision", marker="rejudged_at", task="incident_manager.tasks.rejudge"),
+    Stage(
+        name="follow", table="assay.DataChange", marker="followed_at", came="at", task="incident_manager.tasks.follow"
+    ),
+    Stage(
+        name="rejudge",
+        table="assay.Revision",
+        marker="rejudged_at",
+        came="created_at",
+        task="incident_manager.tasks.rejudge",
+    ),
     Stage(name="remind", table="incident_manager.Report", due="next_step_at", task="incident_manager.tasks.remind"),
 )
 

@@ -8,11 +8,13 @@ import structlog
 from django.apps import apps
 from django.db import OperationalError, connection, transaction
 from django.db.models import F, Model, Prefetch, Q, QuerySet, prefetch_related_objects
+from structlog.contextvars import bound_contextvars
 from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from assay import clock
 from assay.config import config
 from assay.flow import Stage, stage
+from assay.log_ids import log_ids
 from assay.models import Claimable
 
 log = structlog.get_logger(__name__)
@@ -97,12 +99,13 @@ def work(
 
 def attempt(name: str, row: Claimable, now: datetime, handle: Callable[[Any, datetime], None]) -> None:
     """Handle one claimed row in a transaction; what goes wrong is logged and stays with this row."""
-    try:
-        in_transaction(lambda: handle(row, now))
-    except UnableToFinish as lost:
-        log.warning("lease lost", stage=name, row=row.pk, why=str(lost))
-    except Exception:
-        log.exception("stage failed", stage=name, row=row.pk, attempts=row.attempts)
+    with bound_contextvars(**log_ids(name, row)):
+        try:
+            in_transaction(lambda: handle(row, now))
+        except UnableToFinish as lost:
+            log.warning("lease lost", row=row.pk, why=str(lost))
+        except Exception:
+            log.exception("stage failed", row=row.pk, attempts=row.attempts)
 
 
 def _is_retriable(error: BaseException) -> bool:

@@ -1,11 +1,14 @@
 """The core's tables, one idea a module."""
 
+from assay.models.beat import Beat
 from assay.models.catalog import ChangeKind, DataChange, Dataset, LineageEdge, Replica
 from assay.models.claimable import Claimable
 from assay.models.clock import SimulatedClock
 from assay.models.data_tests import CatchUp, Category, DataTest, Origin, Revision, Scope, Severity
+from assay.models.tally import Tallied, Tally
 
 __all__ = [
+    "Beat",
     "CatchUp",
     "Category",
     "ChangeKind",
@@ -20,4 +23,6 @@ __all__ = [
     "Scope",
     "Severity",
     "SimulatedClock",
+    "Tallied",
+    "Tally",
 ]

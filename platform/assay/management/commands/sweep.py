@@ -1,6 +1,7 @@
 """``assay sweep``: the scheduler of the service."""
 
 import time
+from datetime import timedelta
 from typing import Any
 
 import structlog
@@ -8,10 +9,12 @@ from django.core.management.base import CommandParser
 from django.db import DatabaseError, close_old_connections
 from rich.console import Console
 
+from assay.beat import beat
 from assay.commands import Command as Base
 from assay.commands import UnableToRun
 from assay.config import config
 from assay.exit_codes import ExitCode
+from assay.ping import Pinger
 from assay.sweep import sweep
 
 log = structlog.get_logger(__name__)
@@ -33,20 +36,29 @@ class Command(Base):
             raise UnableToRun(
                 "there is no broker to send hints to: set ASSAY_BROKER_URL, or run `assay up` without one"
             )
+        interval, pinger = timedelta(seconds=options["every"]), Pinger()
         while not options["once"]:
-            _sweep_again()
+            _sweep_again(interval, pinger)
             time.sleep(options["every"])
-        return ExitCode.HELD, {"hints": sweep()}
+        return ExitCode.HELD, {"hints": _sweep(interval)}
 
     def show(self, console: Console, result: Any) -> None:
         """Say how many hints were sent."""
         console.print(f"{result['hints']} hints sent")
 
 
-def _sweep_again() -> None:
+def _sweep(interval: timedelta) -> int:
+    """One sweep and its beat; how many hints were sent."""
+    hints = sweep()
+    beat(interval)
+    return hints
+
+
+def _sweep_again(interval: timedelta, pinger: Pinger) -> None:
     """One sweep of many: a database that is away for a while is looked for again by the next."""
     close_old_connections()
     try:
-        sweep()
+        _sweep(interval)
+        pinger.call()
     except DatabaseError as error:
         log.warning("sweep failed", why=str(error))

@@ -1,0 +1,46 @@
+"""Tell a service outside that the scheduler lives: it notices silence even where nothing of ours runs any more."""
+
+import time
+from threading import Thread
+
+import requests
+import structlog
+
+from assay.config import config
+
+log = structlog.get_logger(__name__)
+
+EVERY = 60.0  # seconds
+TIMEOUT = 5.0  # seconds, to connect and again to answer
+
+
+class Pinger:
+    """Calls ``ASSAY_HEARTBEAT_URL`` at most once a minute, from a thread: a slow receiver keeps no sweep waiting."""
+
+    def __init__(self) -> None:
+        """One that has not called yet."""
+        self._called_at: float | None = None
+        self._calling: Thread | None = None
+
+    def call(self) -> None:
+        """Start a call, unless there is no URL, the last was less than a minute ago or still goes on."""
+        url, now = config().heartbeat_url.get_secret_value(), time.monotonic()
+        if not url or (self._called_at is not None and now - self._called_at < EVERY):
+            return
+        if self._calling is not None and self._calling.is_alive():
+            return
+        self._called_at = now
+        self._calling = Thread(target=ping, args=(url,), name="heartbeat to outside", daemon=True)
+        self._calling.start()
+
+
+def ping(url: str) -> bool:
+    """Whether the receiver took it; a failure is only logged, without the URL, which is a secret to most receivers."""
+    try:
+        with requests.get(url, timeout=TIMEOUT, stream=True) as answer:
+            took, why = answer.ok, str(answer.status_code)
+    except requests.RequestException as error:
+        took, why = False, type(error).__name__
+    if not took:
+        log.warning("heartbeat not taken", why=why)
+    return took

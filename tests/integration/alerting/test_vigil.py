@@ -1,0 +1,80 @@
+"""A worker's look after the scheduler, and what on-call hears of its silence."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from celery.signals import worker_ready
+
+from alerting.models import Notice
+from alerting.services import look_after_scheduler
+from alerting.vigil import begin, look
+from assay.celery import app
+from assay.clock import database_now
+from assay.config import config
+from assay.models import Beat
+
+pytestmark = pytest.mark.django_db
+
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture(autouse=True)
+def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A service, with somebody on call."""
+    monkeypatch.setenv("ASSAY_BROKER_URL", "memory://")
+    monkeypatch.setenv("ASSAY_ON_CALL", "night-watch")
+    config.cache_clear()
+    yield
+    config.cache_clear()
+
+
+def last_swept(ago: timedelta) -> None:
+    """The scheduler of one host has swept last so long ago."""
+    swept_at = database_now() - ago
+    Beat.objects.update_or_create(host="a", defaults={"pid": 7, "swept_at": swept_at, "interval": MINUTE / 60})
+
+
+def told() -> list[str]:
+    """Who was told, by notices that were sent."""
+    return list(Notice.objects.filter(sent_at__isnull=False, channel="log").values_list("recipient", flat=True))
+
+
+def test_a_scheduler_that_sweeps_or_was_just_restarted_is_no_news() -> None:
+    for ago in (timedelta(0), 4 * MINUTE):
+        last_swept(ago)
+        assert not look_after_scheduler(looking_since=database_now() - 60 * MINUTE)
+    assert not Notice.objects.exists()
+
+
+def test_on_call_is_told_once_of_each_silence_and_without_any_hint() -> None:
+    last_swept(6 * MINUTE)
+    assert [look_after_scheduler(looking_since=database_now()) for _ in range(3)] == [True, True, True]
+    assert told() == ["night-watch"]
+    last_swept(7 * MINUTE)
+    look_after_scheduler(looking_since=database_now())
+    assert told() == ["night-watch"] * 2
+
+
+def test_a_scheduler_that_never_came_up_is_missed_five_minutes_after_the_worker_did() -> None:
+    assert not look_after_scheduler(looking_since=database_now() - 4 * MINUTE)
+    assert look_after_scheduler(looking_since=database_now() - 6 * MINUTE)
+    assert told() == ["night-watch"]
+
+
+def test_the_embedded_set_up_misses_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_BROKER_URL", "")
+    config.cache_clear()
+    assert not look_after_scheduler(looking_since=database_now() - 60 * MINUTE)
+
+
+def test_every_worker_that_starts_begins_its_vigil() -> None:
+    assert "alerting.vigil" in app.conf.imports
+    assert begin in [receiver() for _, receiver in worker_ready.receivers]
+
+
+@pytest.mark.django_db(transaction=True)  # a look closes its connection
+def test_a_look_tells_since_when_it_looks() -> None:
+    since = look(None)
+    assert since is not None
+    assert look(since) == since

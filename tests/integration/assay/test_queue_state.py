@@ -1,0 +1,74 @@
+"""What waits in each stage: how much, since when, and what is tried in vain."""
+
+from datetime import timedelta
+
+import pytest
+
+from assay import clock
+from assay.flow import STAGES, stage
+from assay.models import Dataset
+from assay.queue import claim, table
+from assay.queue_state import Backlog, FailingRow, backlogs, worst_rows
+from tests.factories import HOUR, NOW, DatasetFactory, RunFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def noon() -> None:
+    """The clock."""
+    clock.simulate(NOW)
+
+
+def of(name: str) -> Backlog:
+    """One stage's backlog."""
+    return next(each for each in backlogs() if each.stage == name)
+
+
+def end_leases() -> None:
+    """Let every lease have run out."""
+    Dataset.objects.update(lease_until=clock.database_now() - HOUR)
+
+
+def test_a_backlog_is_as_old_as_the_row_that_waits_longest() -> None:
+    for hours in (1, 3, 2):
+        DatasetFactory.create(reconcile_at=NOW - hours * HOUR)
+    DatasetFactory.create(reconcile_at=NOW + HOUR)
+    found = of("reconcile")
+    assert (found.waiting, found.failing, found.age(NOW)) == (3, 0, 3 * HOUR)
+
+
+def test_where_nothing_waits_nothing_is_old() -> None:
+    assert {each.age(NOW) for each in backlogs()} == {timedelta(0)}
+    assert [each.stage for each in backlogs()] == [stage.name for stage in STAGES]
+
+
+def test_a_row_waits_from_the_end_of_the_stage_before() -> None:
+    RunFactory.create(judged_at=None, requested_at=NOW - 9 * HOUR, evaluated_at=NOW - 2 * HOUR)
+    assert of("judge").age(NOW) == 2 * HOUR
+
+
+def test_every_stage_says_since_when_its_rows_wait() -> None:
+    for each in STAGES:
+        assert table(each)._meta.get_field(each.waits_since).get_internal_type() == "DateTimeField"
+
+
+def test_a_row_that_is_tried_for_the_first_time_does_not_wait() -> None:
+    DatasetFactory.create(reconcile_at=NOW - HOUR)
+    claim(stage("reconcile"), now=NOW, limit=1)
+    assert (of("reconcile").waiting, of("reconcile").age(NOW)) == (1, timedelta(0))
+
+
+def test_a_row_that_is_tried_again_and_again_waits_even_while_it_is_tried() -> None:
+    DatasetFactory.create(reconcile_at=NOW - HOUR)
+    claim(stage("reconcile"), now=NOW, limit=1)
+    end_leases()
+    claim(stage("reconcile"), now=NOW, limit=1)
+    assert (of("reconcile").failing, of("reconcile").age(NOW)) == (1, HOUR)
+
+
+def test_the_worst_rows_were_tried_most_often() -> None:
+    for attempts in (2, 5, 1, 9):
+        DatasetFactory.create(reconcile_at=NOW, attempts=attempts)
+    keys = dict(Dataset.objects.values_list("attempts", "pk"))
+    assert worst_rows(2) == [FailingRow(stage="reconcile", id=keys[n], attempts=n) for n in (9, 5)]

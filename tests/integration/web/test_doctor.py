@@ -1,0 +1,194 @@
+"""What the doctor finds in sick set-ups, and how each is mended."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis as redis_client
+from django.db import connection
+from pytest_django import DjangoDbBlocker
+
+from alerting.models import Notice
+from assay import clock
+from assay.beat import beat
+from assay.celery import app
+from assay.config import config
+from assay.models import Beat
+from tests.e2e.set_ups import default_database
+from tests.factories import DAY, HOUR, NOW, DatasetFactory, NoticeFactory
+from tests.servers import MariaDB, Redis
+from web.doctor import examine, flow
+from web.doctor.database import clock_skew, server, skew_finding
+from web.doctor.machine import disk, disk_finding, states
+from web.doctor.redis import broker, redis
+
+
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Sets variables of the environment."""
+
+    def use(**variables: str) -> None:
+        for name, value in variables.items():
+            monkeypatch.setenv(f"ASSAY_{name.upper()}", value)
+        config.cache_clear()
+
+    yield use
+    config.cache_clear()
+
+
+@pytest.mark.django_db
+def test_a_silent_scheduler_is_found(use: Any) -> None:
+    assert flow.scheduling().is_well
+    use(broker_url="memory://")
+    assert "none has ever swept" in flow.scheduling().found
+    beat(timedelta(seconds=1))
+    assert flow.scheduling().is_well
+    Beat.objects.update(swept_at=clock.database_now() - HOUR)
+    found = flow.scheduling()
+    assert (found.is_well, "silent: the last sweep was 360" in found.found) == (False, True)
+    assert "assay sweep" in found.mend
+
+
+@pytest.mark.django_db
+def test_the_rows_that_fail_most_are_named_by_their_ids() -> None:
+    clock.simulate(NOW)
+    assert flow.failing().is_well
+    made = [DatasetFactory.create(reconcile_at=NOW, attempts=attempts) for attempts in (0, 9, 3, 5, 2)]
+    found = flow.failing()
+    named = ", ".join(f"reconcile {made[n].pk} ({made[n].attempts} tries)" for n in (1, 3, 2))
+    assert not found.is_well
+    assert found.found == f"rows fail again and again in reconcile (4); worst {named}"
+
+
+@pytest.mark.django_db
+def test_work_that_nobody_does_is_found() -> None:
+    clock.simulate(NOW)
+    DatasetFactory.create(reconcile_at=NOW - HOUR / 12)
+    assert flow.waiting().is_well
+    DatasetFactory.create(reconcile_at=NOW - HOUR)
+    found = flow.waiting()
+    assert (found.is_well, found.found) == (False, "nobody has worked what is due in reconcile (60 min)")
+
+
+@pytest.mark.parametrize(
+    ("lease_ends_in", "told"),
+    [(None, ""), (-HOUR, "workers have left"), (-HOUR / 60, ""), (HOUR / 6, ""), (2 * HOUR, "far into the future")],
+)
+@pytest.mark.django_db
+def test_leases_that_nobody_takes_up_or_gives_back_are_found(lease_ends_in: timedelta | None, told: str) -> None:
+    clock.simulate(NOW)
+    until = clock.database_now() + lease_ends_in if lease_ends_in else None
+    DatasetFactory.create(reconcile_at=NOW, lease_until=until)
+    found = flow.leases()
+    assert found.is_well == (not told)
+    assert told in found.found
+    assert ("reconcile (1)" in found.found) == bool(told)
+
+
+@pytest.mark.django_db
+def test_notices_that_were_given_up_lately_are_found_with_their_errors() -> None:
+    clock.simulate(NOW)
+    NoticeFactory.create()
+    NoticeFactory.create(sent_at=None, suppressed="silenced")
+    NoticeFactory.create(sent_at=None, settled_at=NOW - 8 * DAY, error="long ago")
+    assert flow.notices().is_well
+    dead = NoticeFactory.create(sent_at=None, error="mailbox full")
+    found = flow.notices()
+    assert not found.is_well
+    assert found.found.startswith("1 were given up")
+    assert f"{dead.pk} to ada by email: mailbox full" in found.found
+    assert Notice.objects.count() == 4
+
+
+@pytest.mark.django_db
+def test_the_clocks_of_one_machine_agree() -> None:
+    assert clock_skew().is_well
+
+
+@pytest.mark.parametrize(("ahead", "told"), [(4.9, ""), (-4.9, ""), (6, "6 s behind"), (-90, "90 s ahead of")])
+def test_clocks_may_differ_by_five_seconds(ahead: float, told: str) -> None:
+    found = skew_finding(NOW + timedelta(seconds=ahead), NOW)
+    assert (found.is_well, told in found.found) == (not told, True)
+
+
+@pytest.mark.django_db
+def test_the_database_of_these_tests_is_set_right() -> None:
+    assert server().is_well
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("SET sql_mode = ''", "cuts values off"),
+        ("SET time_zone = '+02:00'", "time zone is +02:00"),
+        ("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", "REPEATABLE-READ"),
+    ],
+)
+def test_a_mariadb_that_is_set_otherwise_is_found(
+    mariadb_server: MariaDB, django_db_blocker: DjangoDbBlocker, statement: str, told: str
+) -> None:
+    with django_db_blocker.unblock(), default_database(mariadb_server.url):
+        assert server().is_well
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
+        found = server()
+    assert (found.is_well, told in found.found, bool(found.mend)) == (False, True, True)
+
+
+def test_a_redis_that_evicts_or_forgets_is_found(
+    redis_server: Redis, use: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(broker_url=redis_server.url)
+    monkeypatch.setitem(app.conf, "broker_url", redis_server.url)
+    assert broker().is_well
+    with redis_client.Redis.from_url(redis_server.url) as client:
+        assert "set appendonly yes" in redis().mend
+        client.config_set("appendonly", "yes")
+        assert redis().is_well
+        client.config_set("maxmemory-policy", "allkeys-lru")
+        assert "set maxmemory-policy noeviction" in redis().mend
+        client.config_set("maxmemory-policy", "noeviction")
+        client.config_set("appendonly", "no")
+
+
+def test_a_broker_that_is_away_is_found_without_its_password(use: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "redis://:hush@127.0.0.1:1/0"
+    use(broker_url=url)
+    monkeypatch.setitem(app.conf, "broker_url", url)
+    for found in (broker(), redis()):
+        assert not found.is_well
+        assert "hush" not in found.found
+
+
+def test_states_in_a_service_must_lie_where_all_workers_see_them(use: Any, tmp_path: Path) -> None:
+    use(home=str(tmp_path), broker_url="memory://")
+    assert "ASSAY_STATE_STORE" in states().mend
+    use(state_store=str(tmp_path / "states"))
+    assert states().is_well
+    assert "cannot be seen from here" in states().found
+
+
+def test_a_state_folder_that_cannot_be_written_is_found(use: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    use(state_store=str(tmp_path / "file" / "states"))
+    assert not states().is_well
+
+
+@pytest.mark.parametrize(("free", "total", "is_well"), [(2, 10, True), (0.9, 10, False), (4, 100, False)])
+def test_little_space_is_found(free: float, total: float, is_well: bool) -> None:
+    gibibyte = 1 << 30
+    assert disk_finding([(Path("/"), int(free * gibibyte), int(total * gibibyte))]).is_well == is_well
+
+
+def test_space_is_measured_where_assay_writes(use: Any, tmp_path: Path) -> None:
+    use(home=str(tmp_path))
+    assert "GB free" in disk().found
+
+
+@pytest.mark.django_db
+def test_every_ill_finding_says_how_to_mend_it() -> None:
+    findings = list(examine())
+    assert len(findings) == len({finding.check for finding in findings}) == 17
+    assert all(bool(finding.mend) != finding.is_well for finding in findings)

@@ -1,0 +1,29 @@
+"""Every check, in the order in which its finding helps."""
+
+from collections.abc import Callable, Iterator
+
+from web.doctor.catalog import catalog, replicas
+from web.doctor.database import clock_skew, database, migrations, server
+from web.doctor.finding import Finding
+from web.doctor.flow import failing, leases, notices, scheduling, waiting
+from web.doctor.machine import disk, home, java, states
+from web.doctor.redis import broker, redis
+
+Check = Callable[[], Finding]
+
+MACHINE_CHECKS: tuple[Check, ...] = (java, broker, redis, home, states, disk)
+# what needs a database that answers, and what needs one that is up to date
+SERVER_CHECKS: tuple[Check, ...] = (server, clock_skew)
+TABLE_CHECKS: tuple[Check, ...] = (catalog, replicas, scheduling, failing, waiting, leases, notices)
+
+
+def examine() -> Iterator[Finding]:
+    """Every check's finding, the first things first; what rests on something that is ill is not looked at."""
+    yield (answers := database())
+    if answers.is_well:
+        yield (tables := migrations())
+    yield from (check() for check in MACHINE_CHECKS)
+    if answers.is_well:
+        yield from (check() for check in SERVER_CHECKS)
+    if answers.is_well and tables.is_well:
+        yield from (check() for check in TABLE_CHECKS)

@@ -1,0 +1,88 @@
+"""Checks of the work itself: is it hinted at, does it get done, and were people told."""
+
+from datetime import timedelta
+
+from django.db.models import Q
+
+from alerting.models import Notice
+from assay import clock
+from assay.beat import scheduler
+from assay.flow import STAGES
+from assay.queue import pending
+from assay.queue_state import backlogs, worst_rows
+from web.doctor.finding import Finding, ill, well
+
+MOST_NAMED = 3
+LONGEST_WAIT = timedelta(minutes=10)
+LOST_AFTER = timedelta(minutes=5)  # a lease that ended so long ago, and nobody took the row
+LONGEST_LEASE = timedelta(hours=1)  # no stage asks for so long a one
+RECENT = timedelta(days=7)
+START_WORKERS = "start `assay up`, or more workers of these queues; those beside data need `-Q assay.DATACENTER`"
+
+
+def scheduling() -> Finding:
+    """Whether a scheduler sweeps, where there is a broker."""
+    known = scheduler()
+    if known is None:
+        return well("scheduler", "not needed without a broker")
+    if known.silence is None:
+        return ill("scheduler", "none has ever swept", "start `assay sweep` beside the workers")
+    seconds = f"{known.silence.total_seconds():.0f} s ago"
+    if known.is_silent:
+        found = f"silent: the last sweep was {seconds}, at {known.swept_at:%Y-%m-%d %H:%M:%S} UTC"
+        return ill("scheduler", found, "start `assay sweep` again; its log says why it ended")
+    return well("scheduler", f"it has swept {seconds}")
+
+
+def failing() -> Finding:
+    """Whether rows are tried in vain, and which most often."""
+    found = backlogs()
+    if late := [each for each in found if each.failing]:
+        names = ", ".join(f"{each.stage} ({each.failing})" for each in late)
+        worst = ", ".join(f"{row.stage} {row.id} ({row.attempts} tries)" for row in worst_rows(MOST_NAMED))
+        mend = "the log says why: look for the stage and the id"
+        return ill("stages", f"rows fail again and again in {names}; worst {worst}", mend)
+    return well("stages", f"{sum(each.waiting for each in found)} rows wait, none fails")
+
+
+def waiting() -> Finding:
+    """Whether rows have been due for long, as where no worker takes them."""
+    now = clock.now()
+    late = [f"{each.stage} ({_long(each.age(now))})" for each in backlogs(now) if each.age(now) > LONGEST_WAIT]
+    if late:
+        return ill("waiting", f"nobody has worked what is due in {', '.join(late)}", START_WORKERS)
+    return well("waiting", "nothing is overdue")
+
+
+def leases() -> Finding:
+    """Whether workers have left rows that nobody takes, or hold some for longer than any stage allows."""
+    real_now = clock.database_now()
+    lost = _leased(Q(lease_until__lt=real_now - LOST_AFTER))
+    if lost:
+        return ill("leases", f"workers have left rows in {lost}, and none takes them", START_WORKERS)
+    if held := _leased(Q(lease_until__gt=real_now + LONGEST_LEASE)):
+        return ill("leases", f"held far into the future in {held}", "was the database's clock set back? mend it")
+    return well("leases", "none is stuck")
+
+
+def notices() -> Finding:
+    """Whether notices were given up in the last week."""
+    dead = Notice.objects.filter(settled_at__gte=clock.now() - RECENT, sent_at__isnull=True, suppressed="")
+    count = dead.count()
+    if not count:
+        return well("notices", "none was given up in the last 7 days")
+    last = dead.order_by("-settled_at", "-pk")[:MOST_NAMED]
+    named = "; ".join(f"{notice.pk} to {notice.recipient} by {notice.channel}: {notice.error}" for notice in last)
+    mend = "mend the channel (ASSAY_EMAIL_URL, ASSAY_WEBHOOK_URL), and tell these people yourself"
+    return ill("notices", f"{count} were given up in the last 7 days, such as {named}", mend)
+
+
+def _long(age: timedelta) -> str:
+    return f"{age / timedelta(minutes=1):.0f} min"
+
+
+def _leased(how: Q) -> str:
+    """The stages with pending rows that are leased so, with their number."""
+    now = clock.now()
+    counts = {stage.name: pending(stage, now).filter(how).count() for stage in STAGES}
+    return ", ".join(f"{name} ({count})" for name, count in counts.items() if count)
