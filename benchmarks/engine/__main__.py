@@ -26,9 +26,10 @@ def main() -> None:
         for heading, race in PARTS[name](Asked(sizes=asked.sizes, only=asked.only, repeats=asked.repeats)):
             measured.append(Part(name=name, heading=heading, race=race))
             show(console, measured[-1])
-    console.print(f"samples: {write_json(on, measured)}", soft_wrap=True)
-    if asked.full:
-        console.print(f"written: {write_docs(on, measured)}", soft_wrap=True)
+        console.print(f"samples: {write_json(on, measured)}", soft_wrap=True)
+        if asked.full or asked.docs:
+            part = [each for each in measured if each.name == name]
+            console.print(f"written: {write_docs(on, part)}", soft_wrap=True)
 
 
 def _arguments() -> argparse.Namespace:
@@ -37,7 +38,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--sizes", type=_list_of(SIZES), default=list(SIZES), help=",".join(SIZES))
     parser.add_argument("--only", type=_list_of(NAMES), default=list(NAMES), help=f"of the suite: {','.join(NAMES)}")
     parser.add_argument("--repeats", type=int, default=5, help="measured rounds, after those that warm up (default 5)")
-    parser.add_argument("--full", action="store_true", help="all parts, written into docs/benchmarks.md")
+    parser.add_argument("--docs", action="store_true", help="write each part into docs/benchmarks.md when it is done")
+    parser.add_argument("--full", action="store_true", help="all parts, with --docs")
     return parser.parse_args()
 
 
