@@ -99,7 +99,7 @@ def test_windows_that_ended_before_a_table_was_known_stay_untested_and_block_nob
 def test_without_an_upstream_a_window_is_complete_by_any_rows_then_by_what_is_usual_or_by_an_event(
     scenario: Scenario,
 ) -> None:
-    scenario.catalog(dataset("raw.trips"))
+    scenario.catalog(dataset("raw.trips", catch_up="all"))
     for day in days("2026-03-09", 28):
         scenario.land("raw.trips", day, 1 if day == "2026-03-09" else 100)
     scenario.stall("2026-04-06 12:00")
@@ -113,12 +113,22 @@ def test_without_an_upstream_a_window_is_complete_by_any_rows_then_by_what_is_us
 
 
 def test_a_platform_that_was_down_for_days_judges_what_it_missed_and_tells_nobody(scenario: Scenario) -> None:
-    scenario.catalog(dataset("raw.trips"))
+    scenario.catalog(dataset("raw.trips", catch_up="all"))
     for day in days("2026-03-09", 5):
         scenario.land("raw.trips", day, 100)
     scenario.stall("2026-03-14 12:00")
     scenario.until("2026-03-14 13:00")
     assert [state(FRESHNESS, day) for day in days("2026-03-09", 5)] == ["PASS"] * 5
+    assert (incidents(), notices("unknown")) == ([], [])
+
+
+def test_a_platform_that_was_down_for_days_judges_only_the_latest_where_that_will_do(scenario: Scenario) -> None:
+    scenario.catalog(dataset("raw.trips", catch_up="latest"))
+    for day in days("2026-03-09", 5):
+        scenario.land("raw.trips", day, 100)
+    scenario.stall("2026-03-14 12:00")
+    scenario.until("2026-03-14 13:00")
+    assert [state(FRESHNESS, day) for day in days("2026-03-09", 5)] == ["UNTESTED"] * 4 + ["PASS"]
     assert (incidents(), notices("unknown")) == ([], [])
 
 
