@@ -24,7 +24,7 @@ from ..footers import NANOSECONDS
 from ..gathering import Asked
 from ..protocol import Measured, ScanReport, Unit
 from .failures import SPARK_ERRORS
-from .frequencies import LISTED_ROWS, Found, lists_of, of_lists
+from .frequencies import Found, lists_of, of_lists
 from .gather import selected
 from .java import UnableToFindJava
 from .jobs import action, counting_jobs
@@ -32,7 +32,8 @@ from .source import Files, Source, open_source
 from .statistics import aggregates, values
 
 FILE = "_metadata.file_path"
-ROWS_AT_ONCE = 50 * LISTED_ROWS  # whose keys may come along in one job
+BATCHED_ROWS = 200_000  # of a part that shares its job with others
+ROWS_AT_ONCE = 50 * BATCHED_ROWS  # whose keys may come along in one job
 UNITS_AT_ONCE = 2_000
 _SHARED = (Kind.AGGREGATE, Kind.SKETCH, Kind.GROUPING)
 
@@ -151,7 +152,7 @@ def _merged(statistics: Sequence[Statistic], parts: Sequence[Sequence[Value]]) -
 
 def _may_share(one: Opened) -> bool:
     source = one.source
-    if source.files is None or not source.small or source.rows is None or source.rows > LISTED_ROWS:
+    if source.files is None or not source.small or source.rows is None or source.rows > BATCHED_ROWS:
         return False
     if any(type_ == NANOSECONDS for _, type_ in source.files.stored):
         return False

@@ -25,7 +25,7 @@ from .source import Source
 PULLED_ROWS = 50_000_000  # 400 MB a grouping
 PULLED_BYTES = 512 * 1024 * 1024  # in one job, and so at once in the driver
 BITS = 31  # clauses told by one column of integers
-LISTED_ROWS = 200_000  # of a table so small that its keys come along with its statistics
+LISTED_ROWS = 50_000  # of a table so small that its keys come along with its statistics: above, a job more is cheaper
 
 
 Found = Frequencies | Summary | Failure
