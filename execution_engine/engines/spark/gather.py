@@ -15,8 +15,6 @@ from .jobs import action
 from .source import Source
 from .statistics import aggregates, values
 
-Gathered = Mapping[Asked, Value | Failure]
-
 
 def gather(source: Source, asked: Sequence[Asked]) -> dict[Asked, Value | Failure]:
     """Every statistic asked: told by the footers, or gathered in as few jobs as their kinds allow."""

@@ -21,7 +21,7 @@ ROWS_OF_A_TASK = 250_000  # fewer are left to one task, as by every other metric
 
 def rows_of(source: Source, where: str | None) -> DataFrame:
     """The rows that meet the condition."""
-    return source.frame if where is None else source.frame.where(f"(\n{where}\n)")
+    return _meeting(source.frame, where)
 
 
 def spread_rows_of(source: Source, where: str | None) -> DataFrame:
@@ -29,7 +29,10 @@ def spread_rows_of(source: Source, where: str | None) -> DataFrame:
     files = source.files
     if files is None or not source.small or source.rows is None or source.rows <= ROWS_OF_A_TASK:
         return rows_of(source, where)
-    frame = files.open(source.frame.sparkSession, files.urls)
+    return _meeting(files.open(source.frame.sparkSession, files.urls), where)
+
+
+def _meeting(frame: DataFrame, where: str | None) -> DataFrame:
     return frame if where is None else frame.where(f"(\n{where}\n)")
 
 
