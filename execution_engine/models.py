@@ -51,12 +51,13 @@ class Run(Windowed, Claimable):
     revision = models.ForeignKey(Revision, models.CASCADE, related_name="runs")
     reason = models.CharField(max_length=10, choices=RunReason.choices)
     slot = models.CharField(max_length=190, unique=True)  # what makes this run once: reason and occasion
+    tier = models.PositiveSmallIntegerField(default=5)  # of the dataset: critical ones first
     requested_at = models.DateTimeField()
-    due_at = models.DateTimeField(db_index=True)  # when it may be planned
+    due_at = models.DateTimeField()  # when it may be planned
     accept_from = models.DateTimeField(null=True, blank=True)  # measurements before this instant are too old
-    late_at = models.DateTimeField(null=True, blank=True, db_index=True)  # a scheduled one is missed if silent by then
-    planned_at = models.DateTimeField(null=True, blank=True, db_index=True)
-    ready_at = models.DateTimeField(null=True, blank=True, db_index=True)  # all its measurements are in
+    late_at = models.DateTimeField(null=True, blank=True)  # a scheduled one is missed if silent by then
+    planned_at = models.DateTimeField(null=True, blank=True)
+    ready_at = models.DateTimeField(null=True, blank=True)  # all its measurements are in
     evaluated_at = models.DateTimeField(null=True, blank=True, db_index=True)
     judged_at = models.DateTimeField(null=True, blank=True, db_index=True)
     outcome = models.CharField(max_length=6, blank=True, choices=[(o.value, o.value) for o in Outcome])
@@ -70,7 +71,12 @@ class Run(Windowed, Claimable):
     measured_at = models.DateTimeField(null=True, blank=True)  # of the latest of its measurements
 
     class Meta:
-        indexes = [models.Index(fields=("data_test", "window_start", "measured_at"))]
+        indexes = [
+            models.Index(fields=("data_test", "window_start", "measured_at")),
+            # of what is pending, in the order of the claims: nothing is sorted, however many runs have ended
+            models.Index(fields=("planned_at", "tier", "due_at")),
+            models.Index(fields=("evaluated_at", "late_at")),
+        ]
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Save; a new scheduled run has its ``late_at``."""
@@ -86,8 +92,11 @@ class Scan(Windowed, Claimable):
     """All measurements of one (dataset, datacenter, window) wanted now, taken in as few passes as they allow."""
 
     dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="scans")
-    datacenter = models.CharField(max_length=60, db_index=True)
+    datacenter = models.CharField(max_length=60)
     open_key = models.CharField(max_length=190, unique=True, null=True)  # one that has not begun per place and window
+    tier = models.PositiveSmallIntegerField(default=5)  # of the dataset: critical ones first
+    owner = models.CharField(max_length=200, blank=True)
+    engine = models.CharField(max_length=60, blank=True)  # what is busy with it: execution_engine.storage.engine_name
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True)
     worker = models.CharField(max_length=200, blank=True)  # who has begun it last; empty: no worker of the service
@@ -97,6 +106,12 @@ class Scan(Windowed, Claimable):
     reused = models.PositiveIntegerField(default=0)  # measurements found still true
     seconds = models.FloatField(default=0.0)
     error = models.TextField(blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=("ended_at", "datacenter", "tier")),  # of what is pending, in the order of the claims
+            models.Index(fields=("datacenter", "lease_until")),  # of what runs: one that has ended has no lease
+        ]
 
     def __str__(self) -> str:
         return f"scan {self.pk} of {self.dataset_id}@{self.datacenter} {self.window.text}"
@@ -117,7 +132,7 @@ class Measurement(Windowed):
     measured_at = models.DateTimeField(null=True, blank=True, db_index=True)
     value = models.FloatField(null=True, blank=True)
     state = models.BinaryField(null=True, blank=True)
-    state_path = models.CharField(max_length=300, blank=True)  # in the state store, when above 64 kB
+    state_path = models.CharField(max_length=300, blank=True, db_index=True)  # in the state store, when above 64 kB
     state_length = models.PositiveBigIntegerField(default=0)
     state_checksum = models.CharField(max_length=64, blank=True)
     detail = models.JSONField(default=dict)
@@ -137,6 +152,32 @@ class Measurement(Windowed):
         return MetricSpec.from_json(self.spec)
 
 
+class Suspect(Windowed):
+    """A metric whose measurement over a window ended abnormally; gone once it gives a value there."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="suspects")
+    datacenter = models.CharField(max_length=60)
+    spec_hash = models.CharField(max_length=32)
+    spec_text = models.TextField()
+    ends = models.PositiveIntegerField(default=0)
+    reason = models.CharField(max_length=40)  # of the last end
+    detail = models.TextField(blank=True)
+    first_at = models.DateTimeField()
+    last_at = models.DateTimeField()
+    quarantined_at = models.DateTimeField(null=True, blank=True, db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=("dataset", "datacenter", "spec_hash", "window_start", "window_end"), name="one_suspect_each"
+            )
+        ]
+
+    def __str__(self) -> str:
+        state = "quarantined" if self.quarantined_at else "suspect"
+        return f"{self.spec_text} of {self.dataset_id}@{self.datacenter} {self.window.text}: {state}, {self.ends} ends"
+
+
 class PartState(models.Model):
     """The state of one metric over one partition, or over the union of several: what longer windows are merged of."""
 
@@ -148,7 +189,7 @@ class PartState(models.Model):
     prints = models.JSONField(default=dict)  # of a union: the fingerprints of its partitions, by key
     kept_at = models.DateTimeField()
     state = models.BinaryField(null=True, blank=True)
-    state_path = models.CharField(max_length=300, blank=True)  # in the state store, when above 64 kB
+    state_path = models.CharField(max_length=300, blank=True, db_index=True)  # in the state store, when above 64 kB
     state_length = models.PositiveBigIntegerField(default=0)
     state_checksum = models.CharField(max_length=64, blank=True)
 
@@ -178,7 +219,7 @@ class Watch(Windowed, Claimable):
     """When to look next at the fingerprint of a window's data in one datacenter, without reading it."""
 
     dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="watches")
-    datacenter = models.CharField(max_length=60, db_index=True)
+    datacenter = models.CharField(max_length=60)
     fingerprint = models.CharField(max_length=64, blank=True)
     closely = models.BooleanField(default=False)  # WARN, FAIL or UNKNOWN: every five minutes
     seen_at = models.DateTimeField(null=True, blank=True)
@@ -190,6 +231,7 @@ class Watch(Windowed, Claimable):
                 fields=("dataset", "datacenter", "window_start", "window_end"), name="one_watch_per_window"
             )
         ]
+        indexes = [models.Index(fields=("datacenter", "next_look_at"))]
 
     def __str__(self) -> str:
         return f"watch {self.dataset_id}@{self.datacenter} {self.window.text}"

@@ -29,10 +29,13 @@ class Reason(StrEnum):
     ENGINE_UNREACHABLE = "engine unreachable"
     TIMEOUT = "timeout"
     OUT_OF_MEMORY = "out of memory"
+    CRASHED = "engine crashed"
+    QUARANTINED = "quarantined"
     LEASE_LOST = "lease lost"
 
 
-TRANSIENT = frozenset({Reason.NO_DATA, Reason.ENGINE_UNREACHABLE, Reason.TIMEOUT, Reason.LEASE_LOST})
+ABNORMAL = frozenset({Reason.TIMEOUT, Reason.OUT_OF_MEMORY, Reason.CRASHED})  # ends that a poison brings about
+TRANSIENT = ABNORMAL | {Reason.NO_DATA, Reason.ENGINE_UNREACHABLE, Reason.LEASE_LOST}
 
 
 @dataclass(frozen=True, kw_only=True)

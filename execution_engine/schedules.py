@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from hashlib import blake2s
 
 from cronsim import CronSim, CronSimError
 
@@ -47,6 +48,7 @@ class Schedule:
     time_zone: str
     freshness: timedelta
     catch_up: CatchUp = "all"
+    jitter: timedelta = timedelta()  # so much later than its instant is everything due
     kept_from: datetime | None = None  # a whole-table window starts with the first partition from here on
 
     @property
@@ -91,6 +93,12 @@ def moved_slot(schedule: Schedule, window: Window, *, now: datetime) -> Slot:
     return first_slot(schedule, now=now)
 
 
+def jitter_of(name: str, most: timedelta) -> timedelta:
+    """How much later than the instant a dataset's tests are due: the same each time, and less than ``most``."""
+    share = int.from_bytes(blake2s(name.encode(), digest_size=4).digest()) / 2**32
+    return timedelta(milliseconds=int(most / timedelta(milliseconds=1) * share))
+
+
 def due_slots(schedule: Schedule, slot: Slot, *, now: datetime) -> Due:
     """The slots due at ``now`` from ``slot`` on, as the catch-up policy has them; of a whole table the newest only."""
     newest: deque[Slot] = deque(maxlen=MOST_CAUGHT_UP if schedule.catch_up == "all" and not schedule.whole_table else 1)
@@ -127,7 +135,7 @@ def _slots(schedule: Schedule, slot: Slot) -> Iterator[Slot]:
 
 
 def _partition_slot(schedule: Schedule, window: Window) -> Slot:
-    return Slot(window=window, due_at=window.end + schedule.freshness)
+    return Slot(window=window, due_at=window.end + schedule.freshness + schedule.jitter)
 
 
 def _firings(schedule: Schedule, after: datetime) -> Iterator[Slot]:
@@ -139,7 +147,7 @@ def _firings(schedule: Schedule, after: datetime) -> Iterator[Slot]:
 
 def _firing_instants(schedule: Schedule, after: datetime) -> Iterator[datetime]:
     """When the schedule fires after ``after``, in UTC; a weekly one Mondays 00:00 and the freshness SLA later."""
-    delay = timedelta() if _is_cron(schedule.line) else schedule.freshness
+    delay = schedule.jitter if _is_cron(schedule.line) else schedule.jitter + schedule.freshness
     line = schedule.line if _is_cron(schedule.line) else MONDAYS
     start = (after - delay).astimezone(zone(schedule.time_zone))
     for firing in CronSim(line, start):

@@ -1,11 +1,16 @@
 """The catalog as planning sees it, each dataset read once for as long as one task works."""
 
+from collections.abc import Collection
 from datetime import datetime
 
-from assay.catalog.selectors import slas
-from assay.models import Dataset
-from execution_engine.planning import Source
+from django.db.models import Prefetch
 
+from assay.catalog.selectors import slas
+from assay.models import Dataset, LineageEdge
+from execution_engine.planning import Source
+from execution_engine.quarantined import Quarantine
+
+FEEDING = Prefetch("upstream_edges", queryset=LineageEdge.objects.select_related("upstream"))
 MOST_SHARE = 0.999  # of its upstream's rows that completes a window, be the completeness SLA even stricter
 
 
@@ -15,6 +20,7 @@ class Sources:
     def __init__(self, now: datetime) -> None:
         self._now = now
         self._found: dict[str, tuple[Dataset, Source] | None] = {}
+        self.quarantine = Quarantine(lambda name: self.dataset(name).pk)
 
     def __call__(self, name: str) -> Source | None:
         """The source called ``name``, or None."""
@@ -28,16 +34,22 @@ class Sources:
             raise Dataset.DoesNotExist(name)
         return found[0]
 
+    def load(self, names: Collection[str]) -> None:
+        """Read these now, all in one go."""
+        missing = set(names) - self._found.keys()
+        if not missing:
+            return
+        for dataset in Dataset.objects.filter(full_name__in=missing).prefetch_related("replicas", FEEDING):
+            self._found[dataset.full_name] = dataset, source_of(dataset, self._now)
+        self._found |= dict.fromkeys(missing - self._found.keys())
+
     def _find(self, name: str) -> tuple[Dataset, Source] | None:
-        if name not in self._found:
-            dataset = Dataset.objects.filter(full_name=name).prefetch_related("replicas").first()
-            self._found[name] = (dataset, source_of(dataset, self._now)) if dataset else None
+        self.load({name})
         return self._found[name]
 
 
 def source_of(dataset: Dataset, now: datetime) -> Source:
     """What planning needs to know of one dataset."""
-    edges = dataset.upstream_edges.filter(one_to_one=True).order_by("upstream__full_name")
     return Source(
         name=dataset.full_name,
         datacenters=tuple(replica.datacenter for replica in dataset.replicas.all()),
@@ -45,7 +57,7 @@ def source_of(dataset: Dataset, now: datetime) -> Source:
         time_zone=dataset.time_zone,
         primary_key=tuple(dataset.primary_key),
         share=min(MOST_SHARE, slas(dataset).completeness),
-        upstreams=tuple(edges.values_list("upstream__full_name", flat=True)),
+        upstreams=tuple(sorted(edge.upstream.full_name for edge in dataset.upstream_edges.all() if edge.one_to_one)),
         kept_from=kept_from(dataset, now),
     )
 

@@ -26,7 +26,9 @@ def store_state(folder: Path, state: bytes) -> StoredState:
     """Write a state, whole or not at all; the same bytes are kept once."""
     checksum = sha256(state).hexdigest()
     path = folder / checksum[:2] / checksum
-    if not path.exists():
+    if path.exists():
+        os.utime(path)  # it was orphaned, perhaps, and is not any more
+    else:
         write_whole(path, state)
     return StoredState(path=f"{checksum[:2]}/{checksum}", length=len(state), checksum=checksum)
 

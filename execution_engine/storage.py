@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from hashlib import blake2s
 
 from assay.config import Config, config
 from assay.models import Dataset, Replica
@@ -21,6 +22,14 @@ _substitutes: list[Engine] = []
 def engine_of(replica: Replica) -> Engine:
     """The engine that reads a replica."""
     return engine_of_storage(replica.storage)
+
+
+def engine_name(replica: Replica) -> str:
+    """What is busy while a replica is read: Spark, or one database server outside the lake."""
+    if replica.storage != "sql":
+        return "spark"
+    server = replica.location.rpartition("@")[2].partition("/")[0] or replica.location
+    return f"sql {blake2s(server.encode(), digest_size=8).hexdigest()}"
 
 
 def engine_of_storage(storage: str) -> Engine:

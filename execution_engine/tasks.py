@@ -6,7 +6,7 @@ from celery import shared_task
 
 from assay import clock
 from assay.celery import worker_name
-from assay.queue import work
+from assay.queue import work_together
 from execution_engine import services
 from execution_engine.services.evaluate import ASKED
 from execution_engine.sources import Sources
@@ -17,13 +17,13 @@ RUN = ("revision", "data_test__dataset")
 @shared_task(name="execution_engine.tasks.schedule", ignore_result=True)
 def schedule(**_: object) -> int:
     """Request the runs that are due."""
-    return work("schedule", services.schedule, prefetch=("dataset", "revision"))
+    return work_together("schedule", services.schedule_tests, prefetch=("dataset", "revision"))
 
 
 @shared_task(name="execution_engine.tasks.plan", ignore_result=True)
 def plan(**_: object) -> int:
     """Ask for the measurements of requested runs."""
-    return work("plan", partial(services.plan, sources=Sources(clock.now())), prefetch=RUN)
+    return work_together("plan", partial(services.plan_runs, sources=Sources(clock.now())), prefetch=RUN)
 
 
 @shared_task(name="execution_engine.tasks.scan", ignore_result=True)
@@ -35,7 +35,8 @@ def scan(datacenter: str | None = None, **_: object) -> int:
 @shared_task(name="execution_engine.tasks.evaluate", ignore_result=True)
 def evaluate(**_: object) -> int:
     """Evaluate the runs whose measurements are in."""
-    return work("evaluate", partial(services.evaluate_run, sources=Sources(clock.now())), prefetch=(*RUN, ASKED))
+    sources = Sources(clock.now())
+    return work_together("evaluate", partial(services.evaluate_runs, sources=sources), prefetch=(*RUN, ASKED))
 
 
 @shared_task(name="execution_engine.tasks.watch", ignore_result=True)

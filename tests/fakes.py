@@ -43,6 +43,7 @@ class FakeEngine:
     tables: dict[str, dict[str, list[Row]]] = field(default_factory=lambda: defaultdict(dict))
     scans: list[tuple[str, tuple[str, ...] | None, tuple[str, ...]]] = field(default_factory=list)
     failures: dict[str, Failure] = field(default_factory=dict)  # foreseen, by location
+    poison: dict[str, Failure] = field(default_factory=dict)  # of everything scanned together with this metric
     crashes: set[str] = field(default_factory=set)  # locations whose scan raises
     while_reading: list[Any] = field(default_factory=list)  # called once each, in the middle of a scan
 
@@ -55,7 +56,8 @@ class FakeEngine:
         if table.location in self.crashes:
             raise ConnectionError(f"{table.location} is not there")
         fingerprint = self.fingerprint(table, part)
-        failure = self.failures.get(table.location)
+        poisons = (self.poison[item.spec.text] for item in wanted if item.spec.text in self.poison)
+        failure = next(poisons, self.failures.get(table.location))
         found = self._rows(table, part)
         if self.while_reading:
             self.while_reading.pop(0)()

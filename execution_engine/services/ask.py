@@ -133,7 +133,13 @@ class _Order:
         if not wants:
             return {}
         rows = Measurement.objects.filter(
-            spec_hash__in={want.spec_hash for want in wants}, failure_reason="", value__gt=0, measured_at__isnull=False
+            dataset__in={self._dataset_id(want) for want in wants},
+            datacenter__in={want.datacenter for want in wants},
+            window_start__in={want.window.start for want in wants},
+            spec_hash__in={want.spec_hash for want in wants},
+            failure_reason="",
+            value__gt=0,
+            measured_at__isnull=False,
         ).select_related("dataset")
         first = {
             (row.dataset.full_name, row.datacenter, row.window.text, row.spec_hash): row

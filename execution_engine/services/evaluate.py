@@ -1,6 +1,6 @@
 """Evaluate a run whose measurements are all in."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from sys import float_info
 from typing import Any
@@ -9,7 +9,7 @@ from django.db.models import Prefetch
 
 from assay.catalog.selectors import slas
 from assay.models import Origin, Tallied
-from assay.queue import finish
+from assay.queue import finish_all
 from assay.tallies import tally
 from execution_engine.language.evaluate import Value, evaluate
 from execution_engine.language.operands import operands
@@ -28,29 +28,49 @@ from execution_engine.sources import Sources
 ASKED = Prefetch("asks", queryset=Ask.objects.select_related("measurement").defer("measurement__state").order_by("pk"))
 
 
-def evaluate_run(run: Run, now: datetime, *, sources: Sources | None = None) -> None:
-    """Give the run its outcome."""
-    if run.attempts > MAX_ATTEMPTS:
+WRITTEN = (
+    "evaluated_at",
+    "measured_at",
+    "outcome",
+    "error_reason",
+    "transient",
+    "sentence",
+    "value",
+    "excess",
+    "operands",
+    "findings",
+)
+
+
+def evaluate_runs(runs: Sequence[Run], now: datetime, *, sources: Sources | None = None) -> None:
+    """Give each run its outcome."""
+    given_up = [run for run in runs if run.attempts > MAX_ATTEMPTS]
+    for run in given_up:
         end_as_error(run, Failure(reason=Reason.LEASE_LOST, detail="evaluating it failed; see the log"), now)
-        return
+    sources = sources or Sources(now)
+    evaluated = [run for run in runs if run not in given_up]
+    for run in evaluated:
+        _evaluate(run, now, sources)
+    finish_all(evaluated, *WRITTEN)
+    for run in evaluated:
+        tally(Tallied.RUNS, run.outcome)
+
+
+def _evaluate(run: Run, now: datetime, sources: Sources) -> None:
     tree = from_json(run.revision.tree)
     asked = {ask.operand: ask.measurement for ask in run.asks.all()}
-    verdict = evaluate(tree, _values(run, tree, asked, sources or Sources(now)), zero=_zero(run))
+    verdict = evaluate(tree, _values(run, tree, asked, sources), zero=_zero(run))
     failure = verdict.failure
-    finish(
-        run,
-        evaluated_at=now,
-        measured_at=max((row.measured_at for row in asked.values() if row.measured_at), default=now),
-        outcome=verdict.outcome,
-        error_reason=failure.reason.value if failure else "",
-        transient=failure is not None and failure.transient,
-        sentence=verdict.sentence,
-        value=verdict.value,
-        excess=_bounded(excess(tree, verdict)),
-        operands=dict(verdict.operands),
-        findings={**_findings(asked), **verdict.findings},
-    )
-    tally(Tallied.RUNS, verdict.outcome)
+    run.evaluated_at = now
+    run.measured_at = max((row.measured_at for row in asked.values() if row.measured_at), default=now)
+    run.outcome = verdict.outcome
+    run.error_reason = failure.reason.value if failure else ""
+    run.transient = failure is not None and failure.transient
+    run.sentence = verdict.sentence
+    run.value = verdict.value
+    run.excess = _bounded(excess(tree, verdict))
+    run.operands = dict(verdict.operands)
+    run.findings = {**_findings(asked), **verdict.findings}
 
 
 def _values(run: Run, tree: Assertion, asked: Mapping[str, Measurement], sources: Sources) -> dict[str, Value]:

@@ -3,8 +3,10 @@
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
+from assay.models import Dataset
 from assay.windows import Window
 from execution_engine.models import Scan
+from execution_engine.storage import engine_name
 
 Place = tuple[int, str, Window]  # dataset, datacenter, window
 
@@ -26,19 +28,28 @@ def scans_for(places: Collection[Place], known: Mapping[Place, Scan], now: datet
     """A scan that has not begun for each place: the open one, or a new one."""
     scans = dict(known)
     while missing := [place for place in dict.fromkeys(places) if place not in scans]:
-        rows = [_new_scan(place, now) for place in missing]
-        Scan.objects.bulk_create(rows, ignore_conflicts=True)
+        Scan.objects.bulk_create(_new_scans(missing, now), ignore_conflicts=True)
         scans |= open_scans(missing)
     return scans
 
 
-def _new_scan(place: Place, now: datetime) -> Scan:
-    dataset_id, datacenter, window = place
+def _new_scans(places: Collection[Place], now: datetime) -> list[Scan]:
+    """Unsaved; of a replica that is gone too, as its scan says so."""
+    datasets = Dataset.objects.prefetch_related("replicas").in_bulk({dataset_id for dataset_id, _, _ in places})
+    return [_new_scan(place, datasets[place[0]], now) for place in places]
+
+
+def _new_scan(place: Place, dataset: Dataset, now: datetime) -> Scan:
+    _, datacenter, window = place
+    replica = next((each for each in dataset.replicas.all() if each.datacenter == datacenter), None)
     return Scan(
-        dataset_id=dataset_id,
+        dataset=dataset,
         datacenter=datacenter,
         window_start=window.start,
         window_end=window.end,
         open_key=open_key(place),
+        tier=dataset.tier,
+        owner=dataset.owner,
+        engine=engine_name(replica) if replica else "",
         created_at=now,
     )

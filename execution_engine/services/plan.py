@@ -1,39 +1,51 @@
-"""Plan a run: which measurements its assertion needs, and who takes them."""
+"""Plan runs: which measurements their assertions need, and who takes them."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from assay.models import Tallied
-from assay.queue import finish
+from assay.queue import finish, finish_all
 from assay.tallies import tally
+from assay.windows import Window
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
 from execution_engine.models import Ask, Measurement, Run, RunReason
 from execution_engine.outcome import Failure, Outcome, Reason
 from execution_engine.planning import Planner, UnableToPlan, Want
-from execution_engine.services.ask import ask
+from execution_engine.services.ask import ask, flatten
 from execution_engine.sources import Sources
 
 MAX_ATTEMPTS = 3  # of a run or scan whose worker dies
 
+Place = tuple[int, Window]  # revision, window
 
-def plan(run: Run, now: datetime, *, sources: Sources | None = None) -> None:
-    """Ask for the run's measurements; what can never be measured ends the run as an error."""
+
+def plan_runs(runs: Sequence[Run], now: datetime, *, sources: Sources | None = None) -> None:
+    """Ask for what the runs measure, shared among them; what can never be measured ends its run as an error."""
     sources = sources or Sources(now)
-    if run.attempts > MAX_ATTEMPTS:
-        end_as_error(run, Failure(reason=Reason.LEASE_LOST, detail="planning it failed; see the log"), now)
-        return
-    accept_from = _accept_from(run)
-    try:
+    sources.load({run.data_test.dataset.full_name for run in runs})
+    earlier = _held_early(runs)
+    wanted: dict[Run, dict[str, Want]] = {}
+    for run in runs:
+        accept_from = _accept_from(run, earlier)
         wants = _wants(run, accept_from, sources)
-    except UnableToPlan as refused:
-        end_as_error(run, refused.failure, now)
-        return
-    asked = ask(list(wants.values()), sources=sources, now=now)
+        if isinstance(wants, Failure):
+            end_as_error(run, wants, now)
+        else:
+            run.planned_at, run.accept_from, wanted[run] = now, accept_from, wants
+    _ask(wanted, sources, now)
+
+
+def _ask(wanted: Mapping[Run, Mapping[str, Want]], sources: Sources, now: datetime) -> None:
+    asked = ask([want for wants in wanted.values() for want in wants.values()], sources=sources, now=now)
     Ask.objects.bulk_create(
-        Ask(run=run, operand=operand, measurement=asked[want.key]) for operand, want in wants.items()
+        Ask(run=run, operand=operand, measurement=asked[want.key])
+        for run, wants in wanted.items()
+        for operand, want in wants.items()
     )
-    is_ready = all(asked[want.key].measured_at for want in wants.values())
-    finish(run, planned_at=now, accept_from=accept_from, ready_at=now if is_ready else None)
+    for run, wants in wanted.items():
+        run.ready_at = now if all(asked[want.key].measured_at for want in wants.values()) else None
+    finish_all(list(wanted), "planned_at", "accept_from", "ready_at")
 
 
 def end_as_error(run: Run, failure: Failure, now: datetime) -> None:
@@ -66,26 +78,36 @@ def planner_of(run: Run, accept_from: datetime | None, sources: Sources) -> Plan
     )
 
 
-def _wants(run: Run, accept_from: datetime | None, sources: Sources) -> dict[str, Want]:
+def _wants(run: Run, accept_from: datetime | None, sources: Sources) -> dict[str, Want] | Failure:
+    """What each operand of the run needs, or why it is not to be measured."""
+    if run.attempts > MAX_ATTEMPTS:
+        return Failure(reason=Reason.LEASE_LOST, detail="planning it failed; see the log")
     planner = planner_of(run, accept_from, sources)
-    return {operand.text: planner.want(operand) for operand in operands(from_json(run.revision.tree))}
+    try:
+        wants = {operand.text: planner.want(operand) for operand in operands(from_json(run.revision.tree))}
+    except UnableToPlan as refused:
+        return refused.failure
+    return sources.quarantine.failure(run.revision, flatten(wants.values())) or wants
 
 
-def _accept_from(run: Run) -> datetime | None:
+def _accept_from(run: Run, earlier: Mapping[Place, Run]) -> datetime | None:
     """From when on a measurement counts; a scheduled run is satisfied by an early held one, while no data changed."""
-    if run.reason != RunReason.SCHEDULE:
-        return run.accept_from
-    early = Run.objects.filter(
-        revision=run.revision_id,
-        window_start=run.window_start,
-        window_end=run.window_end,
-        reason__in=(RunReason.TRIGGER, RunReason.MANUAL),
-        evaluated_at__isnull=False,
-        outcome=Outcome.HELD,
-    ).order_by("-measured_at")
-    held = early.first()
-    if held is None:
+    held = earlier.get((run.revision_id, run.window))
+    if run.reason != RunReason.SCHEDULE or held is None:
         return run.accept_from
     taken = Measurement.objects.filter(asks__run=held, measured_at__isnull=False).order_by("measured_at")
     first = taken.values_list("measured_at", flat=True).first()
     return first if first and run.accept_from and first < run.accept_from else run.accept_from
+
+
+def _held_early(runs: Sequence[Run]) -> dict[Place, Run]:
+    """The newest held run that somebody asked for before its schedule did, by revision and window."""
+    scheduled = [run for run in runs if run.reason == RunReason.SCHEDULE]
+    found = Run.objects.filter(
+        revision__in={run.revision_id for run in scheduled},
+        window_start__in={run.window_start for run in scheduled},
+        reason__in=(RunReason.TRIGGER, RunReason.MANUAL),
+        evaluated_at__isnull=False,
+        outcome=Outcome.HELD,
+    )
+    return {(run.revision_id, run.window): run for run in found.order_by("measured_at")}

@@ -13,11 +13,13 @@ from assay.config import config
 from assay.secrets import UnableToFindSecret
 from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Table, Wanted, failed
 from execution_engine.models import Measurement, Scan
-from execution_engine.outcome import Reason
+from execution_engine.outcome import ABNORMAL, Reason
+from execution_engine.quarantine import MOST_ENDS_OF_A_SCAN, NOT_TRIED, Group, groups
 from execution_engine.services.derive import input_failure
 from execution_engine.services.parts import scan_by_parts
 from execution_engine.services.query_tables import names_read, tables_read
 from execution_engine.services.settle import input_name, settled_by
+from execution_engine.services.suspects import ends_before
 from execution_engine.state_store import StoredState, UnableToReadState, load_state
 from execution_engine.storage import engine_of, part_of, table_of
 
@@ -35,6 +37,8 @@ class Reading:
     spark_jobs: int = 0
     seconds: float = 0.0
     error: str = ""
+    alone: set[int] = field(default_factory=set)  # those that shared their end with no other
+    ends: dict[int, int] = field(default_factory=dict)  # how often each had ended abnormally before
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,12 +75,12 @@ def _read(scan: Scan, measurements: Sequence[Measurement]) -> Reading:
     reading = Reading(fingerprint=engine.fingerprint(table, target.part) or "")
     reading.fingerprints = {row.pk: _fingerprint(row, reading.fingerprint) for row in measurements}
     reading.adopted = _reusable(scan, measurements, reading.fingerprints)
-    _take([row for row in measurements if row.pk not in reading.adopted], target, reading)
+    _take(scan, [row for row in measurements if row.pk not in reading.adopted], target, reading)
     return reading
 
 
-def _take(measurements: Sequence[Measurement], target: Target, reading: Reading) -> None:
-    """Read what could not be reused."""
+def _take(scan: Scan, measurements: Sequence[Measurement], target: Target, reading: Reading) -> None:
+    """Read what could not be reused; what once ended a scan abnormally, apart from the rest."""
     wanted: list[Wanted] = []
     for row in measurements:
         item = _wanted(row, target)
@@ -86,16 +90,27 @@ def _take(measurements: Sequence[Measurement], target: Target, reading: Reading)
             reading.results[row.pk] = item
     if not wanted:
         return
+    reading.ends = ends_before(scan, measurements)
+    abnormal = 0
+    for group in groups(wanted, {str(pk): ends for pk, ends in reading.ends.items()}):
+        if abnormal >= MOST_ENDS_OF_A_SCAN:
+            reading.results |= {int(item.key): Measured(failure=NOT_TRIED) for item in group}
+        elif _take_together(scan, group, target, reading):
+            abnormal += 1
+
+
+def _take_together(scan: Scan, group: Group, target: Target, reading: Reading) -> bool:
+    """Read a group in as few passes as it allows; whether any of it ended abnormally."""
     report = scan_by_parts(
-        target.engine,
-        target.table,
-        target.part,
-        wanted,
-        dataset=measurements[0].dataset,
-        datacenter=measurements[0].datacenter,
+        target.engine, target.table, target.part, group, dataset=scan.dataset, datacenter=scan.datacenter
     )
-    reading.spark_jobs, reading.seconds = report.spark_jobs, report.seconds
-    reading.results |= {int(item.key): _result(report, item) for item in wanted}
+    reading.spark_jobs += report.spark_jobs
+    reading.seconds += report.seconds
+    results = {int(item.key): _result(report, item) for item in group}
+    reading.results |= results
+    if len(results) == 1:
+        reading.alone |= results.keys()
+    return any(result.failure and result.failure.reason in ABNORMAL for result in results.values())
 
 
 def _wanted(row: Measurement, target: Target) -> Wanted | Measured:

@@ -13,6 +13,7 @@ _GIVEN = (
     "data_test",
     "revision",
     "reason",
+    "tier",
     "window_start",
     "window_end",
     "requested_at",
@@ -44,11 +45,12 @@ def request_run(
     return found
 
 
-def request_scheduled(data_test: DataTest, slots: Iterable[Slot], now: datetime) -> None:
-    """The scheduled runs of a live test, each once, in one statement; none beyond retention."""
+def request_scheduled(due: Iterable[tuple[DataTest, Iterable[Slot]]], now: datetime) -> None:
+    """The scheduled runs of live tests, each once, in one statement; none beyond retention."""
     Run.objects.bulk_create(
         (
             _new_run(data_test, slot.window, RunReason.SCHEDULE, slot.due_at.isoformat(), now, slot.due_at)
+            for data_test, slots in due
             for slot in slots
             if not is_expired(data_test.dataset, slot.window, now)
         ),
@@ -63,6 +65,7 @@ def _new_run(
         data_test=data_test,
         revision=data_test.revision,
         reason=reason,
+        tier=data_test.dataset.tier,
         slot=f"{data_test.pk}:{window.text}:{reason}:{occasion}",
         window_start=window.start,
         window_end=window.end,

@@ -9,6 +9,7 @@ from django.db.models import Prefetch
 from structlog.contextvars import bound_contextvars
 
 from assay import clock
+from assay.bulk import update_each
 from assay.config import config
 from assay.flow import stage
 from assay.log_ids import log_ids
@@ -21,6 +22,8 @@ from execution_engine.outcome import Reason
 from execution_engine.services.heartbeat import heartbeat
 from execution_engine.services.plan import MAX_ATTEMPTS
 from execution_engine.services.reading import Reading, read
+from execution_engine.services.suspects import note_ends
+from execution_engine.services.turns import may_begin
 from execution_engine.services.wake import wake
 from execution_engine.services.watch import note_fingerprint
 from execution_engine.state_store import INLINE_BYTES, store_state
@@ -47,12 +50,18 @@ def scan_pending(datacenter: str | None = None, *, worker: str = "") -> int:
 
     Each is claimed only when its turn has come: a lease that waited behind another's reading would run out.
     """
-    filters: dict[str, Any] = {"datacenter": datacenter} if datacenter else {}
     total = 0
-    while total < MOST_AT_A_TIME and (scans := claim(stage("scan"), now=clock.now(), limit=1, **filters)):
+    while total < MOST_AT_A_TIME and (scan := _next(datacenter)):
         total += 1
-        _attempt(scans[0], worker)
+        _attempt(scan, worker)
     return total
+
+
+def _next(datacenter: str | None) -> Scan | None:
+    """The next scan that may begin, claimed."""
+    filters: dict[str, Any] = {"datacenter": datacenter} if datacenter else {}
+    claimed: list[Scan] = claim(stage("scan"), now=clock.now(), limit=1, may=may_begin(datacenter), **filters)
+    return claimed[0] if claimed else None
 
 
 def run_scan(scan: Scan, *, worker: str = "") -> None:
@@ -60,6 +69,9 @@ def run_scan(scan: Scan, *, worker: str = "") -> None:
     now = clock.now()
     in_transaction(lambda: _begin(scan, now, worker))
     measurements = _measurements(scan)
+    if scan.attempts == MAX_ATTEMPTS and len(measurements) > 1:
+        in_transaction(lambda: _split(scan, measurements, now))
+        return
     if scan.attempts > MAX_ATTEMPTS:
         reading = _given_up(measurements)
     else:
@@ -95,13 +107,32 @@ def _given_up(measurements: Sequence[Measurement]) -> Reading:
     return Reading(results={row.pk: failure for row in measurements}, error=str(failure.failure))
 
 
+def _split(scan: Scan, measurements: Sequence[Measurement], now: datetime) -> None:
+    """Give each measurement a scan of its own: one of them may be what its workers die of."""
+    for row in measurements:
+        row.scan = Scan.objects.create(
+            dataset=scan.dataset,
+            datacenter=scan.datacenter,
+            window_start=scan.window_start,
+            window_end=scan.window_end,
+            tier=scan.tier,
+            owner=scan.owner,
+            engine=scan.engine,
+            created_at=scan.created_at,
+        )
+        row.save(update_fields=["scan"])
+    finish(scan, ended_at=now, error=f"{scan.attempts - 1} workers were lost with it: measured one by one")
+    tally(Tallied.SCANS_FAILED, scan.datacenter)
+
+
 def _close(scan: Scan, measurements: Sequence[Measurement], reading: Reading, now: datetime) -> None:
+    results = note_ends(scan, measurements, reading.results, alone=reading.alone, known=reading.ends, now=now)
     for row in measurements:
         twin = reading.adopted.get(row.pk)
         if twin is not None:
             _adopt(row, twin)
         else:
-            _fill(row, reading.results[row.pk], reading.fingerprints.get(row.pk, ""), now)
+            _fill(row, results[row.pk], reading.fingerprints.get(row.pk, ""), now)
     finish(
         scan,
         ended_at=now,
@@ -111,8 +142,7 @@ def _close(scan: Scan, measurements: Sequence[Measurement], reading: Reading, no
         seconds=reading.seconds,
         error=reading.error,
     )
-    for row in measurements:  # few, and one by one they are written faster than by a CASE for every column
-        row.save(update_fields=WRITTEN)
+    update_each(measurements, WRITTEN)
     note_fingerprint(scan.dataset, scan.datacenter, scan.window, reading.fingerprint, now)
     wake([row.pk for row in measurements], now)
     tally(Tallied.SCANS_FAILED if reading.error else Tallied.SCANS, scan.datacenter)

@@ -1,19 +1,21 @@
 """Turn schedules into runs, and move each test's cursor to its next window."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import cast
 
 import structlog
 
 from assay.catalog.selectors import slas
+from assay.config import config
 from assay.models import Dataset, DataTest, Revision, Scope
-from assay.queue import finish
+from assay.queue import finish_all
 from assay.tiers import CatchUp
 from assay.windows import UnableToPartition, Window
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import History
-from execution_engine.schedules import BEGINNING, Schedule, Slot, due_slots, first_slot, moved_slot
+from execution_engine.schedules import BEGINNING, Schedule, Slot, due_slots, first_slot, jitter_of, moved_slot
 from execution_engine.services.request import request_scheduled
 from execution_engine.sources import kept_from
 
@@ -29,23 +31,25 @@ def first_cursor(data_test: DataTest, revision: Revision, now: datetime) -> Slot
     return first_slot(schedule, now=now)
 
 
-def schedule(data_test: DataTest, now: datetime) -> None:
-    """Request the runs that are due, and put the cursor on the next window; a retired test has none."""
+def schedule_tests(data_tests: Sequence[DataTest], now: datetime) -> None:
+    """Request the runs that are due, and put each cursor on the next window; a retired test has none."""
+    request_scheduled([(data_test, _move_on(data_test, now)) for data_test in data_tests], now)
+    finish_all(data_tests, "next_due_at", "next_window_start", "next_window_end", "skipped_slots")
+
+
+def _move_on(data_test: DataTest, now: datetime) -> Sequence[Slot]:
+    """The slots that are due; the cursor, not yet written, stands behind them."""
     if data_test.retired_at is not None or data_test.revision is None:
-        finish(data_test, next_due_at=None, next_window_start=None, next_window_end=None)
-        return
+        data_test.next_due_at = data_test.next_window_start = data_test.next_window_end = None
+        return ()
     cursor = _cursor(data_test)
     due = due_slots(schedule_of(data_test, data_test.revision, now), cursor, now=now)
     if due.skipped:
         log.warning("slots skipped", test=str(data_test), first=cursor.window.text, number=due.skipped)
-    request_scheduled(data_test, due.slots, now)
-    finish(
-        data_test,
-        next_due_at=due.coming.due_at,
-        next_window_start=due.coming.window.start,
-        next_window_end=due.coming.window.end,
-        skipped_slots=data_test.skipped_slots + due.skipped,
-    )
+    data_test.next_due_at = due.coming.due_at
+    data_test.next_window_start, data_test.next_window_end = due.coming.window.start, due.coming.window.end
+    data_test.skipped_slots += due.skipped
+    return due.slots
 
 
 def schedule_of(data_test: DataTest, revision: Revision, now: datetime) -> Schedule:
@@ -59,6 +63,7 @@ def schedule_of(data_test: DataTest, revision: Revision, now: datetime) -> Sched
         time_zone=dataset.time_zone,
         freshness=slas(dataset).freshness,
         catch_up=cast(CatchUp, revision.catch_up),
+        jitter=jitter_of(dataset.full_name, config().jitter),
         kept_from=_kept_by_all(dataset, revision, now) if whole_table else None,
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from web.doctor.catalog import catalog, replicas
 from web.doctor.database import clock_skew, database, migrations, server
 from web.doctor.finding import Finding
-from web.doctor.flow import failing, leases, notices, scheduling, waiting
+from web.doctor.flow import failing, leases, notices, quarantined, scheduling, waiting
 from web.doctor.machine import disk, home, java, states
 from web.doctor.redis import broker, redis
 
@@ -14,7 +14,7 @@ Check = Callable[[], Finding]
 MACHINE_CHECKS: tuple[Check, ...] = (java, broker, redis, home, states, disk)
 # what needs a database that answers, and what needs one that is up to date
 SERVER_CHECKS: tuple[Check, ...] = (server, clock_skew)
-TABLE_CHECKS: tuple[Check, ...] = (catalog, replicas, scheduling, failing, waiting, leases, notices)
+TABLE_CHECKS: tuple[Check, ...] = (catalog, replicas, scheduling, failing, waiting, leases, notices, quarantined)
 
 
 def examine() -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from assay.beat import scheduler
 from assay.flow import STAGES
 from assay.queue import pending
 from assay.queue_state import backlogs, worst_rows
+from execution_engine.models import Suspect
 from web.doctor.finding import Finding, ill, well
 
 MOST_NAMED = 3
@@ -75,6 +76,18 @@ def notices() -> Finding:
     named = "; ".join(f"{notice.pk} to {notice.recipient} by {notice.channel}: {notice.error}" for notice in last)
     mend = "mend the channel (ASSAY_EMAIL_URL, ASSAY_WEBHOOK_URL), and tell these people yourself"
     return ill("notices", f"{count} were given up in the last 7 days, such as {named}", mend)
+
+
+def quarantined() -> Finding:
+    """Whether metrics are measured no more, as they ended their scans abnormally."""
+    rows = Suspect.objects.filter(quarantined_at__isnull=False).select_related("dataset")
+    count = rows.count()
+    if not count:
+        return well("quarantine", "nothing is quarantined")
+    last = rows.order_by("-quarantined_at", "-pk")[:MOST_NAMED]
+    named = "; ".join(f"{row.pk}: {row.spec_text} of {row.dataset} ({row.reason})" for row in last)
+    mend = "revise the tests that ask for it, or lift it: POST /api/v1/quarantines/ID/lift"
+    return ill("quarantine", f"{count} measured no more, such as {named}", mend)
 
 
 def _long(age: timedelta) -> str:

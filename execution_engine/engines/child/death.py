@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from signal import SIGKILL
+from signal import SIGKILL, SIGTERM
 
 from execution_engine.outcome import Failure, Reason
 
@@ -50,7 +50,9 @@ def failure_of_death(death: Death, memory: str) -> Failure:
             "run fewer workers here, or make the query smaller"
         )
         return Failure(reason=Reason.OUT_OF_MEMORY, detail=detail)
-    return Failure(reason=Reason.ENGINE_UNREACHABLE, detail=f"{_told(death)}; Spark is restarted by the next scan")
+    if SIGTERM in (-(death.java or 0), -(death.python or 0)):
+        return Failure(reason=Reason.ENGINE_UNREACHABLE, detail=f"{_told(death)}; Spark is restarted by the next scan")
+    return Failure(reason=Reason.CRASHED, detail=f"{_told(death)}; Spark is restarted by the next scan")
 
 
 def kernel_kills() -> int:

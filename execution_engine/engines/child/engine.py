@@ -11,10 +11,9 @@ from execution_engine.outcome import Failure, Reason
 from ..files import UnableToListFiles, list_partitions, read_fingerprint
 from ..ladder import Answer, TooLate, is_done, too_late, wait_for
 from ..protocol import FailingRows, Part, ScanReport, Table, Unit, Wanted, none_failing
-from ..suspects import Suspects
 from .death import UnableToAnswer
 from .process import Child, ChildOptions, Retired
-from .reports import all_failed, joined, past_deadline, ran_out_of_memory
+from .reports import all_failed, past_deadline, ran_out_of_memory
 
 START_SECONDS = 180.0
 TRIES = 3
@@ -31,7 +30,6 @@ class ChildEngine:
         self._child: Child | None = None
         self._starting = Lock()
         self._alone = Lock()
-        self._suspects = Suspects()
 
     @property
     def pid(self) -> int | None:
@@ -41,22 +39,23 @@ class ChildEngine:
 
     def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
         """Every measurement wanted; a failure where it passes its deadline or its memory, or was taken along by one."""
-        groups = self._suspects.groups(table.name, wanted) or ((),)
-        until = monotonic() + self._seconds
-        reports = []
-        for at, group in enumerate(groups):
-            share = self._seconds if len(groups) == 1 else max(1.0, (until - monotonic()) / (len(groups) - at))
-            reports.append(self._scan(table, part, group, share))
-            self._suspects.note(table.name, group, reports[-1])
-        return joined(reports)
+        started = monotonic()
+        try:
+            answer = self.ask("scan", table, part, wanted)
+        except UnableToAnswer as error:
+            return all_failed(wanted, error.failure, monotonic() - started)
+        report: ScanReport = answer.result
+        return past_deadline(report, too_late(self._seconds)) if answer.is_late else report
 
     def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
-        """The reports of several scans, in their order; those with a suspect in them are made by themselves."""
-        clear = [at for at, unit in enumerate(units) if self._suspects.are_clear(unit.table.name, unit.wanted)]
-        reports = dict(zip(clear, self._scan_all([units[at] for at in clear]), strict=True))
-        alone = (at for at in range(len(units)) if at not in reports)
-        reports |= {at: self.scan(units[at].table, units[at].part, units[at].wanted) for at in alone}
-        return tuple(reports[at] for at in range(len(units)))
+        """The reports of several scans, in their order."""
+        started = monotonic()
+        try:
+            answer = self.ask("scan_all", units) if units else Answer(result=())
+        except UnableToAnswer as error:
+            return tuple(all_failed(unit.wanted, error.failure, monotonic() - started) for unit in units)
+        failure = too_late(self._seconds)
+        return tuple(past_deadline(each, failure) if answer.is_late else each for each in answer.result)
 
     def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
         """As the child's; none where it passes its deadline or its memory."""
@@ -88,9 +87,9 @@ class ChildEngine:
         try:
             return self._ask(method, args, seconds)
         except UnableToAnswer as error:
-            if error.alone or error.failure.reason is not Reason.OUT_OF_MEMORY:
+            if not _is_tried_apart(error):
                 raise
-        with self._alone:  # somebody in that child took all the memory: each suspect is tried by itself
+        with self._alone:  # so that neither a neighbour nor whoever killed the child is mistaken for this call
             own = Child(self._options)
             try:
                 return self._answer(own, method, args, seconds)
@@ -132,28 +131,6 @@ class ChildEngine:
             child.kill("another scan in it passed its deadline")
             raise UnableToAnswer(too_late(seconds)) from None
 
-    def _scan(self, table: Table, part: Part, wanted: Sequence[Wanted], seconds: float) -> ScanReport:
-        started = monotonic()
-        try:
-            answer = self.ask("scan", table, part, wanted, seconds=seconds)
-        except UnableToAnswer as error:
-            return all_failed(wanted, error.failure, monotonic() - started)
-        report: ScanReport = answer.result
-        return past_deadline(report, too_late(seconds)) if answer.is_late else report
-
-    def _scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
-        started = monotonic()
-        try:
-            answer = self.ask("scan_all", units) if units else Answer(result=())
-        except UnableToAnswer as error:
-            reports = tuple(all_failed(unit.wanted, error.failure, monotonic() - started) for unit in units)
-        else:
-            failure = too_late(self._seconds)
-            reports = tuple(past_deadline(each, failure) if answer.is_late else each for each in answer.result)
-        for unit, report in zip(units, reports, strict=True):
-            self._suspects.note(unit.table.name, unit.wanted, report)
-        return reports
-
     def _running(self) -> Child:
         with self._starting:
             if self._child is None:
@@ -166,6 +143,13 @@ class ChildEngine:
             if self._child is child:
                 self._child = None
         child.retire()
+
+
+def _is_tried_apart(error: UnableToAnswer) -> bool:
+    """Whether a call that took its child's end is tried once more, in a child of its own."""
+    if error.failure.reason is Reason.OUT_OF_MEMORY:
+        return not error.alone  # by itself it would only fill the memory again
+    return error.failure.reason is Reason.CRASHED
 
 
 def _wait_until_ready(child: Child) -> None:

@@ -26,17 +26,6 @@ def past_deadline(report: ScanReport, failure: Failure) -> ScanReport:
     return replace(report, measured=measured)
 
 
-def joined(reports: Sequence[ScanReport]) -> ScanReport:
-    """Several reports of one part as one; without a fingerprint where they read different files."""
-    fingerprints = {report.fingerprint for report in reports}
-    return ScanReport(
-        measured={key: item for report in reports for key, item in report.measured.items()},
-        spark_jobs=sum(report.spark_jobs for report in reports),
-        seconds=sum(report.seconds for report in reports),
-        fingerprint=fingerprints.pop() if len(fingerprints) == 1 else None,
-    )
-
-
 def ran_out_of_memory(result: Any) -> bool:
     """Whether a scan filled a process that had better be replaced."""
     reports = result if isinstance(result, tuple) else (result,)

@@ -1,5 +1,7 @@
 """An engine for tests of the child that hosts it: it runs what a guard would refuse."""
 
+import os
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -48,6 +50,8 @@ class RawSpark:
         try:
             if word == "sleep":
                 time.sleep(float(number))
+            elif word == "die":
+                os.kill(os.getpid(), signal.SIGKILL)
             elif word == "allocate":
                 return Measured(value=float(len(_allocate(int(number)))))
             elif word == "worker":

@@ -16,7 +16,7 @@ from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions
 from execution_engine.engines.child.process_session import members
 from execution_engine.engines.limits import Limits
-from execution_engine.engines.protocol import WHOLE, Measured, Unit, Wanted
+from execution_engine.engines.protocol import WHOLE, Measured, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.outcome import Reason
 from tests.integration.engines.raw_spark import HOSTED, NOWHERE, raw
@@ -150,20 +150,10 @@ def test_what_cannot_be_cancelled_is_killed_and_its_neighbours_come_again(engine
     assert works(engine)
 
 
-def test_what_hangs_takes_its_scan_along_only_once(engine: ChildEngine) -> None:
-    hangs = f"{PLANNING_HANGS} and 1 = 1"  # which no other test has made suspect
-    taken_along = run(engine, hangs, "select 1")
-    assert [reason(each) for each in taken_along] == [Reason.TIMEOUT] * 2
-    units = [Unit(table=NOWHERE, part=WHOLE, wanted=(raw(text),)) for text in (hangs, "select 2", "select 1")]
-    hung, innocent, measured = (next(iter(each.measured.values())) for each in engine.scan_all(units))
-    assert (reason(hung), innocent.value, measured.value) == (Reason.TIMEOUT, 2, 1)
-
-
-def test_java_out_of_memory_is_said_and_not_tried_again(engine: ChildEngine) -> None:
+def test_java_out_of_memory_is_said(engine: ChildEngine) -> None:
     (measured,) = run(engine, FILLS_JAVA[0])
     assert measured.failure is not None
     assert measured.failure.reason is Reason.OUT_OF_MEMORY
-    assert not measured.failure.transient
     assert "memory of 1g" in str(measured.failure)
     assert works(engine)
 
@@ -184,12 +174,18 @@ def test_python_out_of_memory_is_said_and_the_next_scan_works(engine: ChildEngin
     assert works(engine)
 
 
-def test_java_killed_by_a_stranger_is_a_transient_error(engine: ChildEngine) -> None:
+def test_java_killed_by_a_stranger_costs_a_scan_no_more_than_time(engine: ChildEngine) -> None:
     pid = pid_of(engine)
     (java,) = (each for each in members(pid) if Path(f"/proc/{each}/comm").read_text() == "java\n")
     threading.Timer(1, os.kill, (java, signal.SIGKILL)).start()
-    (measured,) = run(engine, "worker 3")
-    assert reason(measured) is Reason.ENGINE_UNREACHABLE
+    (measured,) = run(engine, "sleep 3")
+    assert measured.failure is None
+    assert works(engine)
+
+
+def test_what_ends_every_spark_that_runs_it_is_told_so(engine: ChildEngine) -> None:
+    (measured,) = run(engine, "die")
+    assert reason(measured) is Reason.CRASHED
     assert "killed by signal 9" in str(measured.failure)
     assert works(engine)
 

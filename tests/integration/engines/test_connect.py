@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from deploy.local.programs import free_port
 from tests.integration.engines.trips import COLUMNS, DAY, ROWS
-from tests.servers import free_port
 
 
 @pytest.mark.timeout(600)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
+from deploy.local.programs import free_port
 from execution_engine.engines.protocol import WHOLE, Part, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.sql.engine import SqlEngine
@@ -23,7 +24,7 @@ from tests.integration.engines.trips import (
     metric,
     write_trips,
 )
-from tests.servers import MariaDB, free_port
+from tests.servers import MariaDB
 
 DDL = (
     "create table trips (trip_id bigint, city varchar(20), fare double, riders int, datestr date)",

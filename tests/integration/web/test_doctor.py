@@ -190,5 +190,5 @@ def test_space_is_measured_where_assay_writes(use: Any, tmp_path: Path) -> None:
 @pytest.mark.django_db
 def test_every_ill_finding_says_how_to_mend_it() -> None:
     findings = list(examine())
-    assert len(findings) == len({finding.check for finding in findings}) == 17
+    assert len(findings) == len({finding.check for finding in findings}) == 18
     assert all(bool(finding.mend) != finding.is_well for finding in findings)

@@ -13,6 +13,7 @@ from execution_engine.schedules import (
     check_line,
     due_slots,
     first_slot,
+    jitter_of,
     moved_slot,
     period,
 )
@@ -134,3 +135,26 @@ def test_a_schedule_that_cannot_be_read_is_refused() -> None:
         check_line(line)
     with pytest.raises(UnableToSchedule, match="write 'partition', 'weekly' or a cron line"):
         check_line("every day")
+
+
+def test_jitter_makes_a_slot_due_later_and_leaves_its_window() -> None:
+    plain, late = (first_slot(daily(jitter=timedelta(seconds=wait)), now=NOW) for wait in (0, 40))
+    assert (late.window, late.due_at) == (plain.window, plain.due_at + timedelta(seconds=40))
+
+
+@pytest.mark.parametrize("line", ["partition", "weekly", "30 6 * * *"])
+def test_slots_with_jitter_are_the_same_each_time_they_are_looked_for(line: str) -> None:
+    schedule = daily(line, jitter=timedelta(seconds=40))
+    first = first_slot(schedule, now=NOW)
+    second = due_slots(schedule, first, now=first.due_at).coming
+    assert due_slots(schedule, first, now=first.due_at).slots == (first,)
+    assert due_slots(schedule, second, now=second.due_at).slots == (second,)
+    assert second.due_at > first.due_at
+
+
+@given(st.text(max_size=50))
+def test_jitter_is_below_its_bound_and_always_the_same(name: str) -> None:
+    most = timedelta(seconds=60)
+    assert timedelta() <= jitter_of(name, most) < most
+    assert jitter_of(name, most) == jitter_of(name, most)
+    assert jitter_of(name, timedelta()) == timedelta()

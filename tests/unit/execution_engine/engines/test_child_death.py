@@ -17,18 +17,18 @@ from execution_engine.outcome import Reason
         (Death(java=-9, python=70, kernel_kills=1), Reason.OUT_OF_MEMORY, "the kernel killed"),
         (Death(python=-9, kernel_kills=2), Reason.OUT_OF_MEMORY, "the kernel killed"),
         (Death(python=-9, overflowed=True, ordered="full"), Reason.OUT_OF_MEMORY, "Python held more than 2g"),
-        (Death(java=-9, python=70), Reason.ENGINE_UNREACHABLE, "Java was killed by signal 9"),
-        (Death(java=1, python=70), Reason.ENGINE_UNREACHABLE, "Java ended with status 1"),
-        (Death(python=-11, kernel_kills=1), Reason.ENGINE_UNREACHABLE, "child was killed by signal 11"),
+        (Death(java=-9, python=70), Reason.CRASHED, "Java was killed by signal 9"),
+        (Death(java=1, python=70), Reason.CRASHED, "Java ended with status 1"),
+        (Death(python=-11, kernel_kills=1), Reason.CRASHED, "child was killed by signal 11"),
         (Death(python=-9, ordered="another hung"), Reason.ENGINE_UNREACHABLE, "restarted: another hung"),
-        (Death(), Reason.ENGINE_UNREACHABLE, "went away"),
+        (Death(java=-15, python=70), Reason.ENGINE_UNREACHABLE, "Java was killed by signal 15"),
+        (Death(), Reason.CRASHED, "went away"),
     ],
 )
 def test_a_death_is_told_by_what_caused_it(death: Death, reason: Reason, said: str) -> None:
     failure = failure_of_death(death, "2g")
     assert failure.reason is reason
     assert said in failure.detail
-    assert failure.transient is (reason is Reason.ENGINE_UNREACHABLE)
 
 
 def test_a_child_sees_what_spark_needs_and_what_is_named() -> None:

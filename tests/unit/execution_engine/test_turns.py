@@ -1,0 +1,33 @@
+"""Bounds on what runs at once."""
+
+from execution_engine.turns import Bounds, Full, full
+
+BOUNDS = Bounds(most={"dataset_id": 2, "owner": 3, "engine": 0})
+
+
+def running(*scans: tuple[int, str], datacenter: str = "sea") -> list[dict[str, object]]:
+    return [
+        {"datacenter": datacenter, "dataset_id": dataset, "owner": owner, "engine": "spark"} for dataset, owner in scans
+    ]
+
+
+def test_nothing_is_full_where_nothing_runs() -> None:
+    assert full([], BOUNDS) == []
+
+
+def test_a_dataset_with_two_scans_begins_no_third() -> None:
+    found = full(running((1, "ada"), (1, "ada"), (2, "bob")), BOUNDS)
+    assert found == [Full(datacenter="sea", kind="dataset_id", values=frozenset({1}))]
+
+
+def test_an_owner_is_bounded_over_all_datasets() -> None:
+    found = full(running((1, "ada"), (2, "ada"), (3, "ada"), (4, "bob")), BOUNDS)
+    assert found == [Full(datacenter="sea", kind="owner", values=frozenset({"ada"}))]
+
+
+def test_datacenters_are_bounded_apart() -> None:
+    assert full(running((1, "ada")) + running((1, "ada"), datacenter="phx"), BOUNDS) == []
+
+
+def test_a_bound_of_zero_bounds_nothing() -> None:
+    assert full(running(*((each, f"owner {each}") for each in range(100))), BOUNDS) == []
