@@ -20,6 +20,8 @@ USAGE = """usage: assay COMMAND [options]
   report             precision, recall and quality over a range
   doctor             find what is wrong with this set-up, and how to mend it
   sweep              the scheduler of the service: send hints for whatever is pending
+  member USER        who somebody is here: viewer, owner, producer, operator or admin
+  token              make, list and revoke tokens for services
   migrate            create or upgrade the database
 
 `assay COMMAND --help` tells the options. Exit codes: 0 held, 1 failed, 2 warnings only, 3 could not be done.

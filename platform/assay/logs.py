@@ -6,6 +6,8 @@ import sys
 import structlog
 from structlog.typing import Processor
 
+from assay.control_characters import without_controls
+
 
 def configure_logs(*, level: str, as_json: bool) -> None:
     """Send structlog and the standard library's loggers to standard error in one format."""
@@ -14,6 +16,7 @@ def configure_logs(*, level: str, as_json: bool) -> None:
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
+        without_controls,
     ]
     last: Processor = structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer(colors=False)
     structlog.configure(

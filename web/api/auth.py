@@ -1,13 +1,16 @@
 """Get a token for a name and a password, and give it back."""
 
 from drf_spectacular.utils import extend_schema
-from knox.models import AuthToken
 from rest_framework import serializers
 from rest_framework.authentication import BasicAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from assay.models import AccessToken
+from assay.models.access import every_scope
+from assay.tokens import make_token, revoke_token
 from web.api.base import Api
+from web.changes import origin_of
 
 
 class TokenAnswer(serializers.Serializer[object]):
@@ -24,8 +27,9 @@ class Login(Api):
 
     @extend_schema(request=None, responses=TokenAnswer)
     def post(self, request: Request) -> Response:
-        """A new token."""
-        row, token = AuthToken.objects.create(request.user)
+        """A new token, which may do whatever its user may, for some hours."""
+        assert request.user.is_authenticated
+        row, token = make_token(request.user, name="login", scopes=every_scope(), life=None, origin=origin_of(request))
         return Response(TokenAnswer({"token": token, "expiry": row.expiry}).data)
 
 
@@ -35,6 +39,6 @@ class Logout(Api):
     @extend_schema(request=None, responses={204: None})
     def post(self, request: Request) -> Response:
         """Nothing: the token is gone."""
-        if isinstance(request.auth, AuthToken):
-            request.auth.delete()
+        if isinstance(request.auth, AccessToken):
+            revoke_token(request.auth, origin=origin_of(request), action="token.logout")
         return Response(status=204)

@@ -1,13 +1,11 @@
 """What all resources share: who is let in, how lists are cut, and how errors are answered."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar, TypeVar
 
 from django.db.models import QuerySet
-from knox.auth import TokenAuthentication
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
-from rest_framework.pagination import LimitOffsetPagination
-from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
@@ -15,27 +13,21 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
 from web.api.errors import answer_error
+from web.api.pages import Pages
+from web.api.strict_json import StrictJSONParser
+from web.authentication import TokenAuthentication
+from web.changes import Change, audited
 from web.permissions import MayUse
 
 T = TypeVar("T")
 
 
-class BearerAuthentication(TokenAuthentication):  # type: ignore[misc]
+class BearerAuthentication(TokenAuthentication):
     """The same tokens under the scheme that OpenLineage's clients send."""
 
     def authenticate_header(self, request: Request) -> str:
         """The scheme."""
         return "Bearer"
-
-
-class Pages(LimitOffsetPagination):
-    """At most a thousand rows an answer."""
-
-    max_limit = 1000
-
-    def get_offset(self, request: Request) -> int:
-        """The offset, no larger than databases take."""
-        return min(super().get_offset(request), 10**9)
 
 
 class Api(APIView):
@@ -47,7 +39,7 @@ class Api(APIView):
         SessionAuthentication,
     ]
     permission_classes = (MayUse,)
-    parser_classes = (JSONParser,)
+    parser_classes = (StrictJSONParser,)
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
         """Errors in this API's own shape."""
@@ -76,8 +68,23 @@ class Api(APIView):
 class Rows(Api, GenericViewSet[Any]):
     """A resource of rows."""
 
+    kind: ClassVar[str] = ""  # what the audit calls one of them
     pagination_class = Pages
     filter_backends = ()
+
+    @classmethod
+    def picture(cls, key: object) -> dict[str, Any] | None:
+        """The row of a key as the API shows it, for the audit; None if there is none."""
+        if cls.queryset is None or cls.serializer_class is None:
+            return None
+        row = cls.queryset.all().filter(**{cls.lookup_field: key}).first()
+        return None if row is None else dict(cls.serializer_class(row).data)
+
+    def changing(
+        self, action: str, key: object = "", given: Mapping[str, Any] | None = None
+    ) -> AbstractContextManager[Change]:
+        """The transaction of a change to a row, which ends with its entry of the audit."""
+        return audited(self.request, f"{self.kind}.{action}", kind=self.kind, key=key, look=self.picture, given=given)
 
     def page_of(self, rows: QuerySet[Any]) -> Response:
         """One page of ``rows``, written with the resource's serializer."""

@@ -67,6 +67,7 @@ class NewDataTest(DataTestRevision):
 class DataTests(Rows):
     """The tests of all datasets."""
 
+    kind = "data-test"
     serializer_class = DataTestRow
     queryset = DataTest.objects.select_related("dataset", "revision").filter(revision__isnull=False).order_by("pk")
     lookup_value_regex = r"\d+"
@@ -85,8 +86,11 @@ class DataTests(Rows):
     def create(self, request: Request) -> Response:
         """Write a user's test; its assertion is parsed and type-checked first."""
         given = self.given(NewDataTest)
+        self.check_object_permissions(request, given["dataset"])
         try:
-            written = write_data_test(**given, author=self.author, now=clock.now())
+            with self.changing("create", given=given) as change:
+                written = write_data_test(**given, author=self.author, now=clock.now())
+                change.key = written.pk
         except UnableToWrite as unable:
             raise _wrong(unable) from None
         return Response(self.get_serializer(written).data, status=201)
@@ -95,8 +99,10 @@ class DataTests(Rows):
     def partial_update(self, request: Request, pk: str) -> Response:
         """Give a user's test a new revision; what is broken is judged anew by it."""
         changes: dict[str, Any] = self.given(DataTestRevision)
+        found = self._own()
         try:
-            revised = revise(self._own(), **changes, author=self.author, now=clock.now())
+            with self.changing("revise", pk, changes):
+                revised = revise(found, **changes, author=self.author, now=clock.now())
         except UnableToWrite as unable:
             raise _wrong(unable) from None
         return Response(self.get_serializer(revised).data)
@@ -104,7 +110,9 @@ class DataTests(Rows):
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
         """Retire a user's test; its results stay."""
-        retire(self._own(), now=clock.now())
+        found = self._own()
+        with self.changing("retire", pk):
+            retire(found, now=clock.now())
         return Response(status=204)
 
     def _own(self) -> DataTest:

@@ -58,6 +58,7 @@ class DatasetQuery(Shape):
 class Datasets(Rows):
     """The catalog."""
 
+    kind = "dataset"
     serializer_class = DatasetRow
     queryset = Dataset.objects.prefetch_related("replicas").order_by("full_name")
     lookup_field = "full_name"
@@ -82,7 +83,8 @@ class Datasets(Rows):
         """Push one dataset, written as in a catalog file; its tests are reconciled by that."""
         part = _part(request.data, name)
         profile = to_profile(Parts(datasets={0: part}, lineage={}, tests={}, names=[name]), NOWHERE)
-        applied = apply_catalog(profile, source="push", full=False, now=clock.now())
+        with self.changing("push", name):
+            applied = apply_catalog(profile, source="push", full=False, now=clock.now())
         return Response(self.get_serializer(self.get_object()).data, status=201 if applied.created else 200)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from django.core.exceptions import RequestDataTooBig
 from rest_framework import status
 from rest_framework.exceptions import APIException, ValidationError
 from rest_framework.response import Response
@@ -14,6 +15,8 @@ MENDS = {
     status.HTTP_403_FORBIDDEN: "Ask for the permission, or send the CSRF token with the session's cookie.",
     status.HTTP_404_NOT_FOUND: "Look it up in the list of its kind.",
     status.HTTP_405_METHOD_NOT_ALLOWED: SEE_SCHEMA,
+    status.HTTP_413_REQUEST_ENTITY_TOO_LARGE: "Send it in parts; an operator can raise the limit (ASSAY_BODY_BYTES).",
+    status.HTTP_429_TOO_MANY_REQUESTS: "Wait as Retry-After says; an operator can raise the rate (ASSAY_RATES).",
 }
 
 
@@ -27,6 +30,13 @@ class Wrong(APIException):
         self.status_code, self.where, self.mend = code, where, mend
 
 
+class TooLarge(APIException):
+    """A body above the limit."""
+
+    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
+    default_detail = "The body is too large."
+
+
 def conflict(error: str, *, mend: str) -> Wrong:
     """What the present state of things forbids."""
     return Wrong(error, mend=mend, code=status.HTTP_409_CONFLICT)
@@ -34,6 +44,8 @@ def conflict(error: str, *, mend: str) -> Wrong:
 
 def answer_error(error: Exception, context: dict[str, Any]) -> Response | None:
     """The answer for an error of ours or of the framework; None for a fault, which is answered with 500."""
+    if isinstance(error, RequestDataTooBig):
+        error = TooLarge()
     response = exception_handler(error, context)
     if response is None:
         return None

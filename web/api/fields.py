@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.fields import empty
 
 from assay.durations import UnableToReadDuration, format_duration, parse_duration
-from assay.models import Dataset
+from assay.models import Dataset, Replica
 from assay.windows import UnableToReadWindow, Window
 
 PAGING = ("limit", "offset")
@@ -39,6 +39,19 @@ class DatasetField(serializers.CharField):
     def to_representation(self, value: Dataset) -> str:  # type: ignore[override]
         """The full name."""
         return value.full_name
+
+
+class ReplicasField(DatasetField):
+    """A dataset by its full name, as its replicas: with them it is read in one statement."""
+
+    def to_internal_value(self, data: Any) -> list[Replica]:  # type: ignore[override]
+        """The replicas, home first, each with the dataset."""
+        name = serializers.CharField.to_internal_value(self, data)
+        found = Replica.objects.filter(dataset__full_name=name).select_related("dataset").order_by("position")
+        if not (replicas := list(found)):
+            dataset = super().to_internal_value(data)
+            raise serializers.ValidationError(f"{dataset} has no replica to read; add one to its metadata")
+        return replicas
 
 
 class WindowField(serializers.CharField):

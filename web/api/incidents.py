@@ -23,7 +23,7 @@ class SpoiltWindowRow(Row):
     """Data that must not be used, until it is healed."""
 
     window = WindowField()
-    data_test = serializers.CharField(source="data_test.name", default=None)
+    data_test = serializers.CharField(source="data_test.name", default=None, allow_null=True)
 
     class Meta:
         model = SpoiltWindow
@@ -45,7 +45,9 @@ class IncidentRow(Row):
     """An incident."""
 
     dataset = serializers.CharField(source="dataset.full_name")
-    cause = serializers.IntegerField(source="alert.cause.incident.pk", default=None, help_text="the incident behind it")
+    cause = serializers.IntegerField(
+        source="alert.cause.incident.pk", default=None, allow_null=True, help_text="the incident behind it"
+    )
 
     class Meta:
         model = Incident
@@ -104,6 +106,7 @@ class Force(Acceptance):
 class Incidents(Rows):
     """Incidents, the newest first."""
 
+    kind = "incident"
     serializer_class = IncidentRow
     queryset = Incident.objects.select_related("dataset", "alert__cause__incident").order_by("-pk")
     lookup_value_regex = r"\d+"
@@ -156,7 +159,8 @@ class Incidents(Rows):
     def _act(self, service: Callable[..., object], **given: Any) -> Response:
         incident = self.get_object()
         try:
-            service(incident, **given, author=self.author, now=clock.now())
+            with self.changing(str(self.action), incident.pk, given):
+                service(incident, **given, author=self.author, now=clock.now())
         except services.UnableToResolve as unable:
             raise conflict(str(unable), mend="Look at the incident's timeline: GET it again.") from None
         return Response(WholeIncident(self.get_object()).data)

@@ -12,6 +12,7 @@ from assay.catalog.openlineage import UnableToReadEvent, read_event
 from web.api.base import Api
 from web.api.errors import Wrong
 from web.api.fields import DatasetField, Shape
+from web.changes import audited
 from web.pages.selectors.lineage import lineage
 
 
@@ -43,6 +44,8 @@ class Lineage(Api):
             event = read_event(request.data)
         except UnableToReadEvent as unable:
             raise Wrong(str(unable), mend="Post an OpenLineage RunEvent, as openlineage-python does.") from None
-        heard = apply_event(event, now=clock.now())
-        answer = {"edges": heard.edges, "completions": heard.completions, "unknown": heard.unknown}
+        with audited(request, "lineage.event", kind="pipeline") as change:
+            heard = apply_event(event, now=clock.now())
+            answer = {"edges": heard.edges, "completions": heard.completions, "unknown": heard.unknown}
+            change.key, change.after = event.job, answer
         return Response(answer, status=201)

@@ -18,11 +18,14 @@ from incident_manager.services import gate, look_up
 from web.api import gate as gates
 from web.api import quality
 from web.api.base import Api
+from web.api.errors import Wrong
 from web.api.fields import DatasetField, Shape
+from web.changes import audited
 
 LONGEST_WAIT = 300  # seconds
 LOOK_EVERY = 0.5  # seconds
 RECENT = 50  # outputs
+LONGEST_NAME = 200  # characters, of a pipeline
 
 
 class Output(Shape):
@@ -47,19 +50,22 @@ class Completed(Api):
     def post(self, request: Request, name: str) -> Response:
         """The gate's answer on the outputs, and whether all that was triggered has been judged."""
         given, now = self.given(Completion), clock.now()
+        if len(name) > LONGEST_NAME or "\0" in name:
+            raise Wrong(f"The pipeline's name is above {LONGEST_NAME} characters, or holds a NUL.", where="name")
         for output in given["outputs"]:
             gates.demand_replica(output["dataset"], output["datacenter"])
             output["window"] = gates.read_window(output["dataset"], output["window"], where="outputs")
-        changes = [
-            record_completion(
-                dataset=output["dataset"],
-                datacenter=output["datacenter"] or home(output["dataset"]).datacenter,
-                window=output["window"],
-                pipeline=name,
-                now=now,
-            )
-            for output in given["outputs"]
-        ]
+        with audited(request, "pipeline.completed", kind="pipeline", key=name, given={"outputs": given["outputs"]}):
+            changes = [
+                record_completion(
+                    dataset=output["dataset"],
+                    datacenter=output["datacenter"] or home(output["dataset"]).datacenter,
+                    window=output["window"],
+                    pipeline=name,
+                    now=now,
+                )
+                for output in given["outputs"]
+            ]
         is_judged = wait_until_judged(changes, seconds=given["wait"]) if given["wait"] else False
         answers = [
             gate(datasets=[c.dataset], window=c.window, datacenter=c.datacenter, now=clock.now()) for c in changes

@@ -16,7 +16,7 @@ from assay.windows import Window
 from incident_manager.services import LookUpAnswer, look_up
 from web.api.base import Api
 from web.api.errors import Wrong
-from web.api.fields import DatasetField, Shape, with_range
+from web.api.fields import ReplicasField, Shape, with_range
 from web.api.gate import demand_replica
 from web.sql_tables import TableUse, UnableToReadQuery, ranges, table_uses
 
@@ -27,7 +27,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class QualityQuery(Shape):
     """A range of a dataset in one datacenter; home, if none is named."""
 
-    dataset = DatasetField()
+    dataset = ReplicasField()
     datacenter = serializers.CharField(required=False, default="", max_length=60)
 
 
@@ -49,10 +49,11 @@ class Quality(Api):
     def get(self, request: Request) -> Response:
         """``good``, ``reported`` (a claim that nobody confirmed) or ``bad``, with the incidents."""
         asked = self.asked(QualityQuery)
-        demand_replica(asked["dataset"], asked["datacenter"])
-        answer = look_up(
-            dataset=asked["dataset"], window=asked["range"], datacenter=asked["datacenter"], now=clock.now()
-        )
+        home = asked["dataset"][0]
+        place = asked["datacenter"] or home.datacenter
+        if place not in {replica.datacenter for replica in asked["dataset"]}:
+            demand_replica(home.dataset, place)
+        answer = look_up(dataset=home.dataset, window=asked["range"], datacenter=place, now=clock.now())
         return Response(written(answer))
 
 

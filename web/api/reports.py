@@ -66,6 +66,7 @@ class Nothing(Shape):
 class Reports(Rows):
     """Reports, the newest first."""
 
+    kind = "report"
     serializer_class = ReportRow
     queryset = Report.objects.select_related("dataset", "incident").prefetch_related("joined").order_by("-pk")
     lookup_value_regex = r"\d+"
@@ -86,14 +87,19 @@ class Reports(Rows):
         place = given.get("datacenter")
         if place and place not in {replica.datacenter for replica in given["dataset"].replicas.all()}:
             raise Wrong(f"{given['dataset']} has no replica in {place!r}.", where="datacenter")
-        row = services.report(**given, reporter=self.author, now=clock.now())
+        with self.changing("create", given=given) as change:
+            row = services.report(**given, reporter=self.author, now=clock.now())
+            change.key = row.pk
         return Response(self.get_serializer(row).data, status=201)
 
     @extend_schema(request=Confirmation)
     @action(detail=True, methods=["post"])
     def confirm(self, request: Request, pk: str) -> Response:
         """The claim is right: it blocks from now on."""
-        return self._decide(services.confirm_report, **self.given(Confirmation))
+        given = self.given(Confirmation)
+        if "offered" in given:
+            self.check_object_permissions(request, given["offered"])
+        return self._decide(services.confirm_report, **given)
 
     @extend_schema(request=Rejection)
     @action(detail=True, methods=["post"])
@@ -110,7 +116,8 @@ class Reports(Rows):
     def _decide(self, service: Callable[..., Report], **given: object) -> Response:
         row = self.get_object()
         try:
-            service(row, **given, author=self.author, now=clock.now())
+            with self.changing(str(self.action), row.pk, given):
+                service(row, **given, author=self.author, now=clock.now())
         except services.UnableToDecide as unable:
             raise conflict(str(unable), mend="Look at its state: GET the report again.") from None
         return Response(self.get_serializer(self.get_object()).data)

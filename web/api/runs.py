@@ -56,6 +56,7 @@ class NewRun(Shape):
 class Runs(Rows):
     """Runs, the newest first."""
 
+    kind = "run"
     serializer_class = RunRow
     queryset = Run.objects.select_related("data_test__dataset", "revision").order_by("-pk")
     lookup_value_regex = r"\d+"
@@ -77,14 +78,17 @@ class Runs(Rows):
         """Run a test now, on fresh measurements."""
         given, now = self.given(NewRun), clock.now()
         data_test: DataTest = given["data_test"]
+        self.check_object_permissions(request, data_test)
         try:
             window = asked_window(data_test.dataset, given["window"])
         except (UnableToReadWindow, OverflowError) as unable:
             raise Wrong(str(unable), where="window") from None
         occasion = f"{self.author[:40]}:{given.get('key', now.isoformat())}"
-        run = request_run(data_test=data_test, window=window, reason=RunReason.MANUAL, occasion=occasion, now=now)
-        if run is None:
-            raise conflict("The window is beyond the dataset's retention.", mend="Ask for a newer window.")
+        with self.changing("create", given=given) as change:
+            run = request_run(data_test=data_test, window=window, reason=RunReason.MANUAL, occasion=occasion, now=now)
+            if run is None:
+                raise conflict("The window is beyond the dataset's retention.", mend="Ask for a newer window.")
+            change.key = run.pk
         return Response(self.get_serializer(run).data, status=201)
 
 

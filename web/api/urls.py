@@ -3,17 +3,21 @@
 from django.urls import URLPattern, URLResolver, path
 from rest_framework.routers import SimpleRouter
 
+from web.api.audit import Audit
 from web.api.auth import Login, Logout
 from web.api.data_tests import DataTests
 from web.api.datasets import Datasets
 from web.api.gate import Gate
 from web.api.incidents import Incidents
 from web.api.lineage import Lineage
+from web.api.members import Members
 from web.api.pipelines import Completed, PipelineQuality
 from web.api.quality import Quality, QueryQuality
+from web.api.quarantines import Quarantines
 from web.api.reports import Reports
 from web.api.runs import Measurements, Runs
 from web.api.scores import Scores
+from web.api.tokens import Tokens
 
 router = SimpleRouter(trailing_slash=False)
 router.register("datasets", Datasets, basename="api-dataset")
@@ -21,7 +25,11 @@ router.register("data-tests", DataTests, basename="api-data-test")
 router.register("runs", Runs, basename="api-run")
 router.register("measurements", Measurements, basename="api-measurement")
 router.register("incidents", Incidents, basename="api-incident")
+router.register("quarantines", Quarantines, basename="api-quarantine")
 router.register("reports", Reports, basename="api-report")
+router.register("tokens", Tokens, basename="api-token")
+router.register("members", Members, basename="api-member")
+router.register("audit", Audit, basename="api-audit")
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("auth/login", Login.as_view()),

@@ -6,11 +6,14 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+from django.contrib.auth.models import User
+
 from alerting.waivers import Scope
+from assay.access import Role
 from assay.catalog.profile import CatalogProfile
 from assay.catalog.services import apply_catalog
 from assay.catalog.yaml_provider import load
-from assay.models import Dataset
+from assay.models import Dataset, Member
 from assay.windows import Window
 from incident_manager import services
 from incident_manager.models import Incident, Report
@@ -21,6 +24,8 @@ from web.demo.tables import MART
 SOURCE = "yaml:catalog.yaml"
 TIGHT = 0.99
 ANALYST, MART_OWNER, LAKE_OWNER = "ana@example.com", "mia@example.com", "lea@example.com"
+
+ROLES = {ANALYST: Role.VIEWER, MART_OWNER: Role.OWNER, LAKE_OWNER: Role.OWNER}
 
 DROPPED, WRONG_SLA, KILOMETRES = fault_named("dropped-rows"), fault_named("wrong-sla"), fault_named("kilometres")
 EXPLAINED_AT = local("03-16 09:00")
@@ -34,6 +39,12 @@ class Deed:
 
     at: datetime
     act: Callable[[datetime], None]
+
+
+def enrol() -> None:
+    """Give everybody their role; nobody of them has a password."""
+    for name, role in ROLES.items():
+        Member.objects.create(user=User.objects.create_user(name), role=role)
 
 
 def deeds(catalog: Path) -> list[Deed]:

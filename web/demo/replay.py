@@ -11,30 +11,40 @@ from django.db import transaction
 from assay import clock
 from assay.catalog.services import record_completion
 from assay.catalog.yaml_provider import load as load_catalog
-from assay.drain import advance
+from assay.drain import advance, drain
 from assay.models import Dataset
 from test_generator.services import sync
 from web.demo.data import load
 from web.demo.days import BEGINS_AT, ENDS_AT, window_of
-from web.demo.people import SOURCE, Deed, deeds
+from web.demo.people import SOURCE, Deed, deeds, enrol
 from web.demo.pipelines import Writing, writings
 from web.demo.tables import Lake
 
 CATALOG = Path(__file__).with_name("catalog.yaml")
 
 
-def replay(home: Path, *, seen: Callable[[datetime], None] = lambda instant: None) -> None:
-    """Live through the demo's four weeks in an empty database, with the lake's files in ``home``."""
+def replay(
+    home: Path,
+    *,
+    seen: Callable[[datetime], None] = lambda instant: None,
+    settle: Callable[[], object] = drain,
+    until: datetime = ENDS_AT,
+) -> None:
+    """Live through the demo's four weeks, or to ``until``, in an empty database, with the lake's files in ``home``.
+
+    ``settle`` returns once nothing is pending: by doing it all here, or by waiting for workers that do.
+    """
     lake = Lake(folder=home / "lake", source=load())
     lake.create()
     catalog = home / CATALOG.name
     copyfile(CATALOG, catalog)
     clock.simulate(BEGINS_AT)
     sync(load_catalog(catalog), source=SOURCE, now=BEGINS_AT)
-    for event in happenings(catalog):
-        advance(event.at, seen=seen)
+    enrol()
+    for event in [event for event in happenings(catalog) if event.at <= until]:
+        advance(event.at, seen=seen, settle=settle)
         happen(event, lake)
-    advance(ENDS_AT, seen=seen)
+    advance(until, seen=seen, settle=settle)
 
 
 def happenings(catalog: Path) -> list[Writing | Deed]:

@@ -1,6 +1,7 @@
 """What the forms of the pages do: read the form, call one service, say what came of it."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 
@@ -11,12 +12,17 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
 from assay import clock
+from assay.access import Action
 from assay.models import Dataset
 from assay.windows import Window
 from incident_manager import services
 from incident_manager.models import Incident
+from web.api.incidents import Incidents
+from web.api.reports import Reports
+from web.changes import Change, audited
 from web.pages.forms import AnnotateForm, ForceForm, ReasonForm, ReportForm
-from web.pages.policy import page
+from web.pages.policy import demand, page
+from web.throttles import costs
 
 Given = Mapping[str, Any]
 
@@ -57,43 +63,57 @@ ACTIONS: dict[str, tuple[type[forms.Form], Act]] = {
     "force-resolve": (ForceForm, _force_resolve),
     "accept": (ReasonForm, _accept),
 }
+NAMES = {"annotate": "annotations"}  # as the API calls it: the audit knows one name for one thing
 
 
 @page
 @require_POST
+@costs("run")
 def act(request: HttpRequest, pk: int, action: str) -> HttpResponse:
     """Do one thing to an incident and return to its page."""
     incident = get_object_or_404(Incident.objects.select_related("alert", "dataset"), pk=pk)
+    demand(request, Action.ACT, incident)
     form_class, carry_out = ACTIONS[action]
     form = form_class(request.POST)
     if not form.is_valid():
         _complain(request, form)
         return redirect("incident", pk)
     try:
-        messages.success(request, carry_out(incident, form.cleaned_data, request.user.get_username(), clock.now()))
+        with _incident_changing(request, action, pk, form.cleaned_data):
+            said = carry_out(incident, form.cleaned_data, request.user.get_username(), clock.now())
+        messages.success(request, said)
     except services.UnableToResolve as unable:
         messages.error(request, str(unable))
     return redirect("incident", pk)
 
 
+def _incident_changing(request: HttpRequest, action: str, pk: int, given: Given) -> AbstractContextManager[Change]:
+    name = NAMES.get(action, action.replace("-", "_"))
+    return audited(request, f"incident.{name}", kind=Incidents.kind, key=pk, look=Incidents.picture, given=given)
+
+
 @page
 @require_POST
+@costs("report")
 def report(request: HttpRequest, name: str) -> HttpResponse:
     """Take a user's claim on a dataset and return to its page."""
     dataset = get_object_or_404(Dataset, full_name=name)
+    demand(request, Action.REPORT, dataset)
     form = ReportForm(request.POST)
     if not form.is_valid():
         _complain(request, form)
         return redirect("dataset", name)
     given = form.cleaned_data
-    row = services.report(
-        dataset=dataset,
-        window=Window(start=given["start"], end=given["end"]),
-        datacenter=given["datacenter"],
-        description=given["description"],
-        reporter=request.user.get_username(),
-        now=clock.now(),
-    )
+    with audited(request, "report.create", kind=Reports.kind, look=Reports.picture, given=given) as change:
+        row = services.report(
+            dataset=dataset,
+            window=Window(start=given["start"], end=given["end"]),
+            datacenter=given["datacenter"],
+            description=given["description"],
+            reporter=request.user.get_username(),
+            now=clock.now(),
+        )
+        change.key = row.pk
     known = (
         "It is known already, and joined its incident." if row.incident_id is None else f"{dataset.owner} hears of it."
     )

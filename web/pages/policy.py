@@ -1,37 +1,23 @@
-"""What every page has in common: it needs a login, and allows no script or style but our own."""
+"""What every page has in common: it needs a login, and its forms the right to use them."""
 
 from collections.abc import Callable
-from functools import wraps
 
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 
-CONTENT_SECURITY_POLICY = "; ".join(
-    (
-        "default-src 'self'",
-        "img-src 'self' data:",
-        "object-src 'none'",
-        "base-uri 'none'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
-    )
-)
+from assay.access import Action
+from web.who import refused
 
 View = Callable[..., HttpResponseBase]
 
 
-def only_ours(view: View) -> View:
-    """The view, whose answers forbid the browser all foreign and inline scripts and styles."""
-
-    @wraps(view)
-    def with_policy(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        response = view(request, *args, **kwargs)
-        response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
-        return response
-
-    return with_policy
-
-
 def page(view: View) -> View:
-    """The view as a page: for known users, under the policy."""
-    return only_ours(login_required(view))
+    """The view as a page: for known users."""
+    return login_required(view)
+
+
+def demand(request: HttpRequest, action: Action, row: object) -> None:
+    """Nothing where whoever asks may; else raises PermissionDenied with the reason, which is answered with 403."""
+    if why_not := refused(request, action, row):
+        raise PermissionDenied(why_not.text)

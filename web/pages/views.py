@@ -6,10 +6,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from assay import clock
+from assay.access import Action
 from assay.models import Category, Dataset
 from incident_manager.models import Incident
+from web.logins import LoginPage
 from web.pages.forms import TIERS, WantedForm
-from web.pages.policy import only_ours, page
+from web.pages.policy import page
 from web.pages.selectors.catalogue import FILTERS, catalogue, open_incidents, summary
 from web.pages.selectors.clean_time import clean_shares
 from web.pages.selectors.dataset import incidents_of, live_tests, promises
@@ -18,10 +20,11 @@ from web.pages.selectors.history import history
 from web.pages.selectors.incident import incident_by_id, notices_of, spoilt_windows
 from web.pages.selectors.lineage import lineage
 from web.pages.status import MEANINGS, WORDS, Status, worst
+from web.who import may
 
 MOST_INCIDENTS = 200
 
-login = only_ours(auth.LoginView.as_view(template_name="web/login.html"))
+login = LoginPage.as_view()
 logout = auth.LogoutView.as_view(next_page="login")
 
 
@@ -67,6 +70,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "tests": tests,
         "gaps": dataset.gaps.filter(closed_at=None),
         "chosen": chosen,
+        "may_report": may(request, Action.REPORT, dataset),
         "history": history(chosen) if chosen else None,
         "graph": lineage(dataset, now=now),
     }
@@ -96,6 +100,7 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         "now": clock.now(),
         "windows": windows,
         "unhealed": len(unhealed),
+        "may_act": may(request, Action.ACT, incident),
         "headline": sentences[0] if sentences else "",
         "effects": incident.alert.effects.all() if incident.alert else [],
         "notices": notices_of(incident),

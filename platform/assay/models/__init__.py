@@ -1,13 +1,18 @@
 """The core's tables, one idea a module."""
 
+from assay.models.access import AccessToken, Member
+from assay.models.audit import AuditEntry
 from assay.models.beat import Beat
 from assay.models.catalog import ChangeKind, DataChange, Dataset, LineageEdge, Replica
 from assay.models.claimable import Claimable
 from assay.models.clock import SimulatedClock
 from assay.models.data_tests import CatchUp, Category, DataTest, Origin, Revision, Scope, Severity
+from assay.models.pruning import Pruning
 from assay.models.tally import Tallied, Tally
 
 __all__ = [
+    "AccessToken",
+    "AuditEntry",
     "Beat",
     "CatchUp",
     "Category",
@@ -17,7 +22,9 @@ __all__ = [
     "DataTest",
     "Dataset",
     "LineageEdge",
+    "Member",
     "Origin",
+    "Pruning",
     "Replica",
     "Revision",
     "Scope",

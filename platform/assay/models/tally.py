@@ -11,6 +11,7 @@ class Tallied(models.TextChoices):
     SCANS = "scans"  # by datacenter: those that ended well
     SCANS_FAILED = "scans_failed"  # by datacenter
     SCAN_SECONDS = "scan_seconds"  # by datacenter
+    PRUNED = "pruned"  # by table: rows that had had their time
 
 
 class Tally(models.Model):

@@ -2,11 +2,12 @@
 
 import pytest
 from django.contrib.auth.models import User
-from knox.models import AuthToken
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from assay import clock
+from assay.access import Role
+from assay.models import AccessToken, Member
 from tests.factories import NOW
 
 
@@ -18,14 +19,16 @@ def _quick_passwords(settings: Settings) -> None:
 
 @pytest.fixture
 def user(db: None, _quick_passwords: None) -> User:
-    """A known user, at noon of the tests' day."""
+    """An admin, at noon of the tests' day."""
     clock.simulate(NOW)
-    return User.objects.create_user("grace", password="hopper")
+    user = User.objects.create_user("grace", password="hopper")
+    Member.objects.create(user=user, role=Role.ADMIN)
+    return user
 
 
 @pytest.fixture
 def api(user: User) -> APIClient:
     """The user's client."""
     client = APIClient(raise_request_exception=False)
-    client.credentials(HTTP_AUTHORIZATION=f"Token {AuthToken.objects.create(user)[1]}")
+    client.credentials(HTTP_AUTHORIZATION=f"Token {AccessToken.objects.create(user)[1]}")
     return client

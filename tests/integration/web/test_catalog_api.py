@@ -109,11 +109,12 @@ def test_what_is_no_event_is_refused(api: APIClient) -> None:
 
 
 def test_openlineages_own_client_is_understood(api: APIClient, live_server: Any, user: Any) -> None:
-    from knox.models import AuthToken
     from openlineage.client.transport.http import ApiKeyTokenProvider, HttpConfig, HttpTransport
 
+    from assay.models import AccessToken
+
     DatasetFactory.create(name="fares")
-    provider = ApiKeyTokenProvider({"apiKey": AuthToken.objects.create(user)[1]})
+    provider = ApiKeyTokenProvider({"apiKey": AccessToken.objects.create(user)[1]})
     transport = HttpTransport(HttpConfig(url=live_server.url, auth=provider))
     OpenLineageClient(transport=transport).emit(_event())
     assert DataChange.objects.get().pipeline == "airflow.fares"

@@ -14,10 +14,13 @@ from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
 from rich.console import Console
 
+from assay import clock
 from assay.commands import Command as Base
+from assay.config import config
 from assay.drain import drain
 from assay.exit_codes import ExitCode
 from assay.models import SimulatedClock
+from assay.pruning import begin_pruning
 
 log = structlog.get_logger(__name__)
 
@@ -38,10 +41,12 @@ class Command(Base):
         console = Console(stderr=True)
         _welcome(console, options["host"], options["port"])
         if (standing := SimulatedClock.objects.first()) is None:
+            begin_pruning(clock.now())
             threading.Thread(target=_drain_for_ever, daemon=True).start()
         else:
             console.print(f"This is a replay, {standing}: it is shown as it stands, and nothing is run.")
-        waitress.serve(get_wsgi_application(), host=options["host"], port=options["port"], threads=8, _quiet=True)
+        how: dict[str, Any] = {"threads": 8, "max_request_body_size": config().body_bytes, "_quiet": True}
+        waitress.serve(get_wsgi_application(), host=options["host"], port=options["port"], **how)
         return ExitCode.HELD, {}
 
     def show(self, console: Console, result: Any) -> None:
@@ -52,7 +57,7 @@ def _welcome(console: Console, host: str, port: int) -> None:
     """Say where to go, and with which password the first time."""
     user_model = get_user_model()
     console.print(f"Assay is up at http://{host}:{port}/")
-    if not user_model.objects.exists():
+    if not user_model.objects.filter(is_superuser=True).exists():
         password = secrets.token_urlsafe(12)
         user_model.objects.create_superuser("admin", password=password)
         console.print(f"Sign in as [bold]admin[/bold] with the password [bold]{password}[/bold] (shown only now).")

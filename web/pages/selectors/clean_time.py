@@ -29,6 +29,8 @@ def clean_shares(datasets: Collection[int], *, now: datetime) -> dict[int, float
 def _episodes(datasets: Collection[int], asked: Window) -> list[tuple[int, datetime, datetime | None]]:
     real = Episode.objects.filter(
         Q(closed_at=None) | Q(closed_at__gt=asked.start),
+        # which no episode can have outlived: incidents of years are left out by their index
+        Q(incident__resolved_at=None) | Q(incident__resolved_at__gt=asked.start),
         incident__dataset__in=datasets,
         incident__kind=Kind.DETECTED,
         incident__resolution__in=REAL,

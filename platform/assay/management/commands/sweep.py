@@ -9,12 +9,14 @@ from django.core.management.base import CommandParser
 from django.db import DatabaseError, close_old_connections
 from rich.console import Console
 
+from assay import clock
 from assay.beat import beat
 from assay.commands import Command as Base
 from assay.commands import UnableToRun
 from assay.config import config
 from assay.exit_codes import ExitCode
 from assay.ping import Pinger
+from assay.pruning import begin_pruning
 from assay.sweep import sweep
 
 log = structlog.get_logger(__name__)
@@ -49,6 +51,7 @@ class Command(Base):
 
 def _sweep(interval: timedelta) -> int:
     """One sweep and its beat; how many hints were sent."""
+    begin_pruning(clock.now())
     hints = sweep()
     beat(interval)
     return hints

@@ -1,0 +1,32 @@
+"""Nothing that somebody sends can end a line of the logs and begin one that poses as ours."""
+
+import re
+from collections.abc import MutableMapping
+from typing import Any
+
+# C0, DEL and C1, the separators of lines and paragraphs, and marks that turn the direction of writing
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+MANY_LINES = ("exception", "stack")
+INDENT = "    "
+
+
+def visible(text: str) -> str:
+    r"""The text, with control characters as ``\x0a`` or ``\u2028``."""
+    return CONTROLS.sub(_escape, text)
+
+
+def without_controls(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """A processor of structlog: one event, one line; the lines of a traceback are indented."""
+    for name, value in event.items():
+        if isinstance(value, str):
+            event[name] = _indented(value) if name in MANY_LINES else visible(value)
+    return event
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(INDENT + visible(line) for line in text.split("\n"))

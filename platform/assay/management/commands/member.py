@@ -1,0 +1,61 @@
+"""``assay member``: give people and services their role."""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import CommandParser
+from rich.console import Console
+
+from assay.access import Role
+from assay.command_origin import command_origin
+from assay.commands import Command as Base
+from assay.commands import UnableToRun
+from assay.exit_codes import ExitCode
+from assay.members import set_member, shown
+
+
+class Command(Base):
+    """Set the role, the teams and whether somebody is let in; without options, show them."""
+
+    help = "Show or set the role of a user; a name that is new is added without a password (set one: changepassword)."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Who, and what."""
+        parser.add_argument("user", help="name of the user or service")
+        parser.add_argument("--role", choices=[role.value for role in Role], help="what they are here")
+        parser.add_argument(
+            "--team", action="append", dest="teams", metavar="TEAM", help="a team of theirs; may repeat"
+        )
+        parser.add_argument("--no-teams", action="store_const", const=[], dest="teams", help="take all teams away")
+        parser.add_argument("--shut-out", action="store_false", dest="active", default=None, help="refuse them")
+        parser.add_argument("--let-in", action="store_true", dest="active", default=None, help="no longer refuse them")
+
+    def answer(self, **options: Any) -> tuple[ExitCode, Any]:
+        """The member."""
+        changes = {"teams": options["teams"], "is_active": options["active"]}
+        role = Role(options["role"]) if options["role"] else None
+        user = User.objects.filter(username=options["user"]).first()
+        if role is None and all(value is None for value in changes.values()):
+            return ExitCode.HELD, shown(_demand(user, options["user"]))
+        user = user or _added(options["user"], role)
+        if role and user.is_superuser and role is not Role.ADMIN:
+            raise UnableToRun(f"{user} is a superuser, and so an admin: take that away first, in Python's shell.")
+        return ExitCode.HELD, set_member(user, role=role, **changes, origin=command_origin())
+
+    def show(self, console: Console, result: Any) -> None:
+        """One line."""
+        teams = f", teams {', '.join(result['teams'])}" if result["teams"] else ""
+        console.print(f"{result['name']}: {result['role']}{teams}{'' if result['active'] else ', shut out'}")
+
+
+def _added(name: str, role: Role | None) -> User:
+    """A user without a password; a role must be said, so that a mistyped name adds nobody."""
+    if role is None:
+        return _demand(None, name)
+    return User.objects.create_user(name)
+
+
+def _demand(user: User | None, name: str) -> User:
+    if user is None:
+        raise UnableToRun(f"Nobody is called {name!r} here; `assay member {name} --role viewer` adds them.")
+    return user

@@ -1,0 +1,135 @@
+"""One dataset with a row of every kind, and what can be sent to each: what the matrix of access is tried on."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import User
+from openlineage.client.event_v2 import Job, OutputDataset, Run, RunEvent, RunState
+from openlineage.client.serde import Serde
+from openlineage.client.uuid import generate_new_uuid
+
+from assay.models import AccessToken, Dataset, DataTest
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.models import Suspect
+from execution_engine.outcome import Reason
+from tests.factories import (
+    NOW,
+    DatasetFactory,
+    DataTestFactory,
+    IncidentFactory,
+    ReportFactory,
+    RunFactory,
+    SpoiltWindowFactory,
+    StandingFactory,
+    day,
+)
+
+MONDAY = day("2026-03-09")
+RANGE = {"from": "2026-03-09T00:00:00Z", "to": "2026-03-10T00:00:00Z"}
+USUAL = {"severity": "soft", "sustain": "2h"}
+PAGE_RANGE = {"start": "2026-03-09T00:00", "end": "2026-03-10T00:00"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estate:
+    """The dataset and what the braces of an address stand for."""
+
+    dataset: Dataset
+    names: dict[str, object]
+
+    def address(self, template: str) -> str:
+        """The address with the ids of these rows."""
+        return "/" + template.format(root="", **self.names)
+
+
+def build(owner: str, other_member: str) -> Estate:
+    """A dataset of ``owner`` with an open incident, an open report, a run, a quarantine, and a token of the owner."""
+    dataset = DatasetFactory.create(owner=owner, team="", name=f"trips_of_{owner}", first_partition="2026-03-01")
+    test = DataTestFactory.create(dataset=dataset)
+    incident = IncidentFactory.create(dataset=dataset)
+    SpoiltWindowFactory.create(incident=incident, data_test=test)
+    StandingFactory.create(data_test=test, state="FAIL", last_outcome="broken", value=90.0, excess=10.0)
+    names = {
+        "dataset": dataset.full_name,
+        "test": test.pk,
+        "incident": incident.pk,
+        "report": ReportFactory.create(dataset=dataset).pk,
+        "run": RunFactory.create(data_test=test).pk,
+        "quarantine": _quarantine(test).pk,
+        "token": AccessToken.objects.create(User.objects.get(username=owner))[0].token_key,
+        "member": other_member,
+    }
+    return Estate(dataset=dataset, names=names)
+
+
+def _quarantine(test: DataTest) -> Suspect:
+    return Suspect.objects.create(
+        dataset=test.dataset,
+        datacenter="sea",
+        window_start=MONDAY.start,
+        window_end=MONDAY.end,
+        spec_hash=f"{test.pk:032d}",
+        spec_text=MetricSpec(name="row_count").text,
+        ends=3,
+        reason=Reason.TIMEOUT,
+        first_at=NOW,
+        last_at=NOW,
+        quarantined_at=NOW,
+    )
+
+
+def body(method: str, template: str, estate: Estate) -> Any:
+    """What is sent to an address of the API: parameters of a GET, else a body."""
+    name, test = estate.dataset.full_name, estate.names["test"]
+    bodies: dict[tuple[str, str], Any] = {
+        ("GET", "lineage"): {"dataset": name},
+        ("GET", "quality"): {"dataset": name, **RANGE},
+        ("GET", "scores"): RANGE,
+        ("POST", "data-tests"): {"dataset": name, "name": "mine", "assertion": "row_count() > 0", **USUAL},
+        ("PATCH", "data-tests/{test}"): {"assertion": "row_count() > 5"},
+        ("PUT", "datasets/{dataset}"): _profile(estate.dataset),
+        ("POST", "gate"): {"datasets": [name], "window": "2026-03-09"},
+        ("POST", "incidents/{incident}/accept"): {"reason": "known"},
+        ("POST", "incidents/{incident}/force-resolve"): {"reason": "known"},
+        ("POST", "incidents/{incident}/annotations"): {"root_cause": "disk full"},
+        ("POST", "lineage"): _event(estate.dataset),
+        ("PUT", "members/{member}"): {"role": "owner"},
+        ("POST", "pipelines/load/completed"): {"outputs": [{"dataset": name, "window": "2026-03-09"}]},
+        ("POST", "quality/query"): {"sql": f"select * from {name}"},
+        ("POST", "reports"): {"dataset": name, "window": MONDAY.text, "description": "Fares doubled."},
+        ("POST", "runs"): {"data_test": test, "window": "2026-03-09"},
+        ("POST", "tokens"): {"name": "etl", "scopes": ["read"], "days": 1},
+    }  # fmt: skip
+    return bodies.get((method, template.removeprefix("api/v1/")), {})
+
+
+def form(template: str) -> dict[str, str]:
+    """What the form of a page sends."""
+    if template.endswith("/report"):
+        return {**PAGE_RANGE, "description": "Fares doubled."}
+    return {"reason": "known", "scope": "window", "text": "looked at"}
+
+
+def _profile(dataset: Dataset) -> dict[str, Any]:
+    return {
+        "owner": dataset.owner,
+        "tier": 3,
+        "columns": {"id": "bigint", "datestr": "string"},
+        "primary_key": ["id"],
+        "partition": {"column": "datestr", "granularity": "day"},
+        "replicas": [{"datacenter": "sea", "storage": "parquet", "location": "/lake/trips"}],
+        "slas": {"freshness": "4h"},
+    }
+
+
+def _event(dataset: Dataset) -> Any:
+    event = RunEvent(
+        eventType=RunState.COMPLETE,
+        eventTime=datetime.fromisoformat("2026-03-10T02:00:00+00:00").isoformat(),
+        run=Run(runId=str(generate_new_uuid())),
+        job=Job(namespace="airflow", name="trips"),
+        producer="https://example.com/trips",
+        outputs=[OutputDataset(namespace=dataset.namespace, name=dataset.name)],
+    )
+    return Serde.to_dict(event)

@@ -1,0 +1,108 @@
+"""Who may send what where, written by hand: the expected matrix that every address is held against.
+
+A line is a method, an address, who may on a dataset of their own, who may on another's, and which scope a token needs.
+Roles by letter: v viewer, o owner, p producer, x operator, a admin; ``*`` all of them; ``-`` nobody.
+"""
+
+from dataclasses import dataclass
+
+LETTERS = {"v": "viewer", "o": "owner", "p": "producer", "x": "operator", "a": "admin"}
+API = """
+GET     api/v1/audit                              xa    xa    read
+POST    api/v1/auth/logout                        *     *     read,gate,ingest,act,manage
+GET     api/v1/data-tests                         *     *     read
+POST    api/v1/data-tests                         oxa   a     act
+GET     api/v1/data-tests/{test}                  *     *     read
+PATCH   api/v1/data-tests/{test}                  oxa   a     act
+DELETE  api/v1/data-tests/{test}                  oxa   a     act
+GET     api/v1/datasets                           *     *     read
+GET     api/v1/datasets/{dataset}                 *     *     read
+PUT     api/v1/datasets/{dataset}                 pa    pa    ingest
+POST    api/v1/gate                               *     *     gate
+GET     api/v1/incidents                          *     *     read
+GET     api/v1/incidents/{incident}               *     *     read
+POST    api/v1/incidents/{incident}/accept        oxa   xa    act
+POST    api/v1/incidents/{incident}/acknowledge   oxa   xa    act
+POST    api/v1/incidents/{incident}/annotations   oxa   xa    act
+POST    api/v1/incidents/{incident}/force-resolve oxa   xa    act
+POST    api/v1/incidents/{incident}/rerun         oxa   xa    act
+GET     api/v1/lineage                            *     *     read
+POST    api/v1/lineage                            pa    pa    ingest
+GET     api/v1/measurements                       *     *     read
+GET     api/v1/members                            a     a     manage
+GET     api/v1/members/{member}                   a     a     manage
+PUT     api/v1/members/{member}                   a     a     manage
+POST    api/v1/pipelines/load/completed           pa    pa    ingest
+GET     api/v1/pipelines/load/quality             *     *     read
+GET     api/v1/quality                            *     *     gate
+POST    api/v1/quality/query                      *     *     gate
+GET     api/v1/quarantines                        *     *     read
+GET     api/v1/quarantines/{quarantine}           *     *     read
+POST    api/v1/quarantines/{quarantine}/lift      xa    xa    act
+GET     api/v1/reports                            *     *     read
+POST    api/v1/reports                            *     *     act
+GET     api/v1/reports/{report}                   *     *     read
+POST    api/v1/reports/{report}/confirm           oxa   xa    act
+POST    api/v1/reports/{report}/fix               oxa   xa    act
+POST    api/v1/reports/{report}/reject            oxa   xa    act
+GET     api/v1/runs                               *     *     read
+POST    api/v1/runs                               oxa   xa    act
+GET     api/v1/runs/{run}                         *     *     read
+GET     api/v1/scores                             *     *     read
+GET     api/v1/tokens                             *     *     manage
+POST    api/v1/tokens                             -     -     -
+DELETE  api/v1/tokens/{token}                     *     a     manage
+"""
+PAGES = """
+GET     {root}                                    *     *     -
+GET     datasets/{dataset}                        *     *     -
+POST    datasets/{dataset}/report                 *     *     -
+GET     incidents                                 *     *     -
+GET     incidents/{incident}                      *     *     -
+POST    incidents/{incident}/accept               oxa   xa    -
+POST    incidents/{incident}/acknowledge          oxa   xa    -
+POST    incidents/{incident}/annotate             oxa   xa    -
+POST    incidents/{incident}/force-resolve        oxa   xa    -
+POST    incidents/{incident}/rerun                oxa   xa    -
+GET     scores                                    *     *     -
+"""
+# whoever asks; the login takes a name and a password, and nothing lies at the last
+OPEN = frozenset(
+    {
+        ("*", "healthz"),
+        ("*", "readyz"),
+        ("*", "metrics"),
+        ("GET", "api/schema"),
+        ("POST", "api/v1/auth/login"),
+        ("*", "api/"),
+        ("*", "login"),
+        ("*", "logout"),
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One address and method, and who may."""
+
+    method: str
+    address: str
+    own: frozenset[str]
+    other: frozenset[str]
+    scopes: frozenset[str]
+
+
+def lines(text: str) -> list[Line]:
+    """The lines of a matrix."""
+    return [_line(*line.split()) for line in text.splitlines() if line]
+
+
+def _line(method: str, address: str, own: str, other: str, scopes: str) -> Line:
+    some = frozenset() if scopes == "-" else frozenset(scopes.split(","))
+    return Line(method=method, address=address, own=_roles(own), other=_roles(other), scopes=some)
+
+
+def _roles(letters: str) -> frozenset[str]:
+    if letters == "*":
+        return frozenset(LETTERS.values())
+    return frozenset(LETTERS[letter] for letter in letters if letter != "-")

@@ -1,0 +1,95 @@
+"""Who may do what: the rules as tables, and what a refusal says."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from assay.access import RULES, SCOPES, Action, Owned, Person, Reach, Role, Scope, owns, reach_of, refusal
+
+SECURITY = Path(__file__).parents[3] / "docs" / "security.md"
+TRIPS = Owned(name="raw.trips", owner="ada", team="trips")
+
+
+def ada(role: Role, **more: object) -> Person:
+    return Person(name="ada", role=role, **more)  # type: ignore[arg-type]
+
+
+def bob(role: Role, **more: object) -> Person:
+    return Person(name="bob", role=role, **more)  # type: ignore[arg-type]
+
+
+def documented(heading: str) -> list[list[str]]:
+    """The rows of the table under a heading of the page, without its head."""
+    section = SECURITY.read_text().split(f"### {heading}\n", 1)[1].split("\n#", 1)[0]
+    rows = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip(" `") for cell in row.strip("|").split("|")] for row in rows[2:]]
+
+
+def test_every_action_has_a_rule_for_every_role() -> None:
+    assert set(RULES) == set(Action)
+    assert {len(reaches) for reaches in RULES.values()} == {len(Role)}
+
+
+def test_the_page_shows_the_rules_in_force() -> None:
+    assert documented("Roles") == [[str(action), *map(str, reaches)] for action, reaches in RULES.items()]
+
+
+def test_the_page_shows_the_scopes_in_force() -> None:
+    written = {scope: set(re.split("; ", actions)) for scope, actions in documented("Scopes")}
+    assert written == {str(scope): {str(action) for action in actions} for scope, actions in SCOPES.items()}
+
+
+@pytest.mark.parametrize("role", Role)
+def test_everybody_reads_and_reports(role: Role) -> None:
+    assert refusal(bob(role), Action.READ) is None
+    assert refusal(bob(role), Action.REPORT, TRIPS) is None
+
+
+def test_an_owner_acts_on_what_is_theirs_only() -> None:
+    assert refusal(ada(Role.OWNER), Action.ACT, TRIPS) is None
+    why = refusal(bob(Role.OWNER), Action.ACT, TRIPS)
+    assert why is not None
+    assert why.text == (
+        "bob is owner here, and may not act on incidents and reports of raw.trips; "
+        "it is for: owner of what is theirs, operator, admin."
+    )
+
+
+def test_a_team_owns_what_its_members_own() -> None:
+    assert owns(bob(Role.OWNER, teams=frozenset({"trips"})), TRIPS)
+    assert not owns(bob(Role.OWNER, teams=frozenset({""})), Owned(name="raw.x", owner="ada", team=""))
+    assert not owns(bob(Role.OWNER), TRIPS)
+
+
+def test_to_be_named_as_the_owner_gives_a_viewer_or_a_producer_nothing() -> None:
+    for role in (Role.VIEWER, Role.PRODUCER):
+        assert refusal(ada(role), Action.ACT, TRIPS) is not None
+        assert refusal(ada(role), Action.TEST, TRIPS) is not None
+
+
+def test_whoever_can_name_owners_cannot_act_as_one() -> None:
+    """A push of the catalog says who owns a dataset."""
+    pushers = {role for role in Role if reach_of(role, Action.PUSH) is not Reach.NONE}
+    assert pushers == {Role.PRODUCER, Role.ADMIN}
+    assert reach_of(Role.PRODUCER, Action.ACT) is Reach.NONE
+
+
+@pytest.mark.parametrize("action", Action)
+@pytest.mark.parametrize("role", Role)
+def test_a_token_never_widens_what_its_role_allows(role: Role, action: Action) -> None:
+    bare, every = ada(role), ada(role, scopes=frozenset(Scope))
+    assert refusal(every, action, TRIPS) is not None or refusal(bare, action, TRIPS) is None
+    assert refusal(ada(role, scopes=frozenset()), action, TRIPS) is not None
+    assert refusal(ada(role, scopes=frozenset({"everything"})), action, TRIPS) is not None
+
+
+def test_no_token_makes_a_token() -> None:
+    why = refusal(ada(Role.ADMIN, scopes=frozenset(Scope)), Action.MAKE_TOKEN)
+    assert why is not None
+    assert "sign in with the password" in why.text
+
+
+def test_what_no_rule_knows_is_for_nobody() -> None:
+    assert refusal(ada(Role.ADMIN), None) is not None
+    assert reach_of(Role.ADMIN, "fly") is Reach.NONE  # type: ignore[arg-type]
