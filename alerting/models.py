@@ -136,12 +136,16 @@ class Notice(Claimable):
     body = models.TextField()
     facts = models.JSONField(default=dict)  # what a machine reads of it
     created_at = models.DateTimeField()
-    due_at = models.DateTimeField(db_index=True)
-    settled_at = models.DateTimeField(null=True, blank=True, db_index=True)  # sent, suppressed, or given up
+    due_at = models.DateTimeField()
+    settled_at = models.DateTimeField(null=True, blank=True)  # sent, suppressed, or given up
     sent_at = models.DateTimeField(null=True, blank=True)
     suppressed = models.CharField(max_length=40, blank=True)  # the reason
+    sent_with = models.CharField(max_length=190, blank=True, db_index=True)  # key of the first of its message
     failures = models.PositiveIntegerField(default=0)
     error = models.TextField(blank=True)  # of the last try; with settled_at set and no sent_at, a dead letter
+
+    class Meta:
+        indexes = [models.Index(fields=("settled_at", "due_at"))]
 
     def __str__(self) -> str:
         return self.key

@@ -47,7 +47,10 @@ class Incident(models.Model):
     backfill = models.CharField(max_length=200, blank=True)  # state of the repair, in the owner's words
 
     class Meta:
-        indexes = [models.Index(fields=("dataset", "category", "resolved_at"))]
+        indexes = [
+            models.Index(fields=("dataset", "category", "resolved_at")),
+            models.Index(fields=("dataset", "resolved_at")),  # what is open, or was lately, of a page of datasets
+        ]
 
     def __str__(self) -> str:
         return f"incident {self.pk}: {self.category} of {self.dataset_id}"

@@ -44,6 +44,31 @@ def unhealed(dataset: Dataset, window: Window, datacenter: str = "") -> list[Spo
     return [row for row in related if _overlaps(row, window)]
 
 
+def known_wrong(dataset: Dataset, window: Window, place: str) -> tuple[list[SpoiltWindow], list[Report]]:
+    """What ``unhealed`` and ``unconfirmed`` find, in one statement: an open report has spoilt windows of its own."""
+    claimed = Q(
+        incident__report__state=ReportState.OPEN,
+        incident__report__window_start__lt=window.end,
+        incident__report__window_end__gt=window.start,
+    )
+    rows = SpoiltWindow.objects.filter(
+        claimed | Q(window_start__lt=window.end, window_end__gt=window.start),
+        dataset=dataset,
+        healed_at__isnull=True,
+        datacenter__in=("", place),
+    )
+    related = rows.select_related("incident__report", "data_test").order_by("window_start", "pk")
+    claims = {row.pk: report for row in related if (report := _open_report(row))}
+    spoilt = [row for row in related if row.pk not in claims and _overlaps(row, window)]
+    reports = {report.pk: report for report in claims.values() if report.window.overlaps(window)}
+    return spoilt, sorted(reports.values(), key=lambda report: report.pk)
+
+
+def _open_report(row: SpoiltWindow) -> Report | None:
+    report: Report | None = getattr(row.incident, "report", None)
+    return report if report is not None and report.state == ReportState.OPEN else None
+
+
 def _overlaps(row: SpoiltWindow, window: Window) -> bool:
     """A whole table's overlaps where its worst partitions do, if it names any."""
     ranges = [Window.parse("/".join(pair)) for pair in row.partitions]

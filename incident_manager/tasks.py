@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from assay.queue import work
-from incident_manager import services
+from incident_manager import pruning, services
 
 
 @shared_task(name="incident_manager.tasks.handle", ignore_result=True)
@@ -34,3 +34,9 @@ def rejudge(**_: object) -> int:
 def remind(**_: object) -> int:
     """Take the next step of reports that nobody has answered."""
     return work("remind", services.remind_report)
+
+
+@shared_task(name="incident_manager.tasks.prune", ignore_result=True)
+def prune(**_: object) -> int:
+    """Remove rows that have had their time."""
+    return pruning.prune()

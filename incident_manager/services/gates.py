@@ -11,14 +11,16 @@ from alerting.models import Standing, WaiverKind
 from alerting.selectors import spoilt_place
 from alerting.standing import State
 from assay.catalog.selectors import home, slas
+from assay.config import config
 from assay.models import Dataset, DataTest, Scope, Severity
 from assay.windows import Window
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.schedules import PARTITION
-from execution_engine.services import request_run
+from execution_engine.services import is_expired, request_run
 from incident_manager.gate import Check, GateAnswer, Policy, Question, Reported, Spoilt, judge_gate
 from incident_manager.models import SpoiltWindow
+from incident_manager.pruning.rules import has_had_its_time
 from incident_manager.selectors import unconfirmed, unhealed
 
 log = structlog.get_logger(__name__)
@@ -107,9 +109,9 @@ def _judged(test: DataTest, row: Standing, at_home: str) -> Check:
 
 
 def _unjudged(test: DataTest, window: Window, at_home: str, now: datetime) -> Check:
-    """A window without a standing: before the test's time, or not due yet and measured now."""
+    """A window without a standing: one that nothing is known of any more, or not due yet and measured now."""
     assert test.revision is not None
-    untested = window.end <= test.created_at
+    untested = window.end <= test.created_at or _is_forgotten(test, window, now)
     if not untested:
         _have_it_measured(test, window, now)
     return Check(
@@ -121,6 +123,11 @@ def _unjudged(test: DataTest, window: Window, at_home: str, now: datetime) -> Ch
         datacenter=spoilt_place(test, at_home) or None,
         not_there_yet=not untested and _was_incomplete(test, window),
     )
+
+
+def _is_forgotten(test: DataTest, window: Window, now: datetime) -> bool:
+    """Whether its data is kept no more, or what was known of it: it was at rest then."""
+    return is_expired(test.dataset, window, now) or has_had_its_time(window, now, run_days=config().run_retention)
 
 
 def _have_it_measured(test: DataTest, window: Window, now: datetime) -> None:

@@ -8,7 +8,7 @@ from assay.catalog.selectors import home
 from assay.models import Dataset
 from assay.windows import Window
 from incident_manager.models import Incident, LookUp, Report, SpoiltWindow
-from incident_manager.selectors import unconfirmed, unhealed
+from incident_manager.selectors import known_wrong
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,13 +44,14 @@ def look_up(
 ) -> LookUpAnswer:
     """The answer for one range (at home, unless a datacenter is given); the ranges of one question share ``query``."""
     place = datacenter or home(dataset).datacenter
+    spoilt, reports = known_wrong(dataset, window, place)
     answer = LookUpAnswer(
         dataset=dataset,
         window=window,
         datacenter=place,
         query=query or uuid4(),
-        spoilt=tuple(unhealed(dataset, window, place)),
-        reports=tuple(unconfirmed(dataset, window, place)),
+        spoilt=tuple(spoilt),
+        reports=tuple(reports),
     )
     if record:
         LookUp.objects.create(

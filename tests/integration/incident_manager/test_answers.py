@@ -102,6 +102,15 @@ def test_windows_before_the_test_existed_are_allowed() -> None:
     assert "untested" in answer.reasons[0].text
 
 
+@pytest.mark.parametrize("days", [401, 31])
+def test_windows_that_went_with_their_results_or_their_data_are_allowed_and_not_run_again(days: int) -> None:
+    kept = 30 * DAY if days < 400 else None
+    test = new_test(dataset=new_table(tier=0, retention=kept))
+    answer = gate(datasets=[test.dataset], window=MONDAY, now=MONDAY.end + days * DAY)
+    assert (answer.decision, Run.objects.count()) == ("allow", 0)
+    assert "untested" in answer.reasons[0].text
+
+
 def test_a_test_of_the_whole_table_only_warns_beside_a_partition_test_that_holds() -> None:
     start(due(MONDAY))
     table = new_table()

@@ -1,0 +1,1 @@
+"""How fast the service stays with the rows of years: a private MariaDB, filled in bulk, and real HTTP."""

@@ -1,0 +1,54 @@
+"""The service that is measured: all its processes on this machine, and Django in this one over the same database."""
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import django
+import psutil
+
+from benchmarks.cache import home
+from deploy.local.fleet import Fleet, fleet
+from deploy.local.left import end_left
+from deploy.local.parts import Size
+
+QUIET = {"ASSAY_LOG_LEVEL": "WARNING", "ASSAY_JITTER_SECONDS": "0"}
+
+
+@contextmanager
+def measured_service(name: str, size: Size, environment: Mapping[str, str] | None = None) -> Iterator[Fleet]:
+    """A fresh service; what Django reads and writes here is its database. Once in a process."""
+    place = home() / "service" / name
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # an orderly end, so that no process stays
+    end_left(place / "service")
+    shutil.rmtree(place, ignore_errors=True)
+    with fleet(home=place, size=size, environment={**QUIET, **(environment or {})}) as service:
+        os.environ.update(service.environment)
+        django.setup()
+        yield service
+
+
+def cpu_seconds(service: Fleet) -> dict[str, float]:
+    """What each process, with all that it started, has had of the processors, by name."""
+    return {name: _cpu_of(process.pid) for name, process in service.processes.items()}
+
+
+def _cpu_of(pid: int) -> float:
+    """Without what ended children had: prefork workers are few and long-lived."""
+    try:
+        process = psutil.Process(pid)
+        family = [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return 0.0
+    return sum(_own_cpu(each) for each in family)
+
+
+def _own_cpu(process: psutil.Process) -> float:
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:
+        return 0.0
+    return float(times.user + times.system)

@@ -1,0 +1,158 @@
+"""Fill a database with years, serve it with gunicorn, and ask it with four clients at once."""
+
+import argparse
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from http.client import HTTPConnection
+from urllib.parse import urlencode
+
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+from knox.models import get_token_model
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from assay import clock
+from benchmarks.service.clients import ask_at_once, percentile
+from benchmarks.service.inside.bulk import analyze, insert
+from benchmarks.service.inside.company import Company, load_company
+from benchmarks.service.inside.figures import measured_on, show, write_docs
+from benchmarks.service.inside.past import Past, tables
+from deploy.local.programs import free_port
+
+CLIENTS = 4
+SERVER = ("--workers=2", "--threads=4", "--worker-tmp-dir=/dev/shm", "--no-control-socket", "--log-level=warning")
+START_LIMIT = 60.0  # seconds
+LONGEST_ASKED = 60  # days of a look-up
+HEADINGS = ("", "n", "p50 ms", "p99 ms", "most ms", "limit ms")
+
+Paths = Callable[[random.Random], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What is asked: by whom, how long it may take, and at which percentile that is counted."""
+
+    name: str
+    path: Paths
+    limit: float  # ms
+    headers: Mapping[str, str]
+
+
+def main() -> None:
+    """Fills, asks and shows."""
+    asked, console = _arguments(), Console()
+    company = Company()
+    call_command("migrate", verbosity=0)
+    fill(company, runs=asked.runs, incidents=asked.incidents, console=console)
+    on = measured_on()
+    console.print(on, soft_wrap=True)
+    with serving() as port:
+        rows = [_row(port, question, asked.requests) for question in questions(company)]
+    show(console, HEADINGS, rows)
+    if asked.docs:
+        write_docs("latency", on, HEADINGS, rows)
+
+
+def fill(company: Company, *, runs: int, incidents: int, console: Console) -> None:
+    """Write the company and its past."""
+    now = clock.now()
+    past = tables(Past(company=company, now=now), runs_=runs, incidents_=incidents)
+    columns = (TextColumn("{task.description:35}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        load_company(company, now)
+        for label, (values, total) in past.items():
+            bar = progress.add_task(label, total=total)
+            insert(label, values, total, done=lambda rows, bar=bar: progress.advance(bar, rows))  # type: ignore[misc]
+        progress.console.print("analyzing")
+        analyze(past)
+
+
+def questions(company: Company) -> Sequence[Question]:
+    """The look-up and the catalogue, each as a known user."""
+    user = User.objects.create_superuser("bench")
+    token = get_token_model().objects.create(user)[1]
+    browser = Client()
+    browser.force_login(user)
+    cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in browser.cookies.items())
+    pages = -(-company.datasets // 50)
+    return (
+        Question(
+            name="`GET /api/v1/quality`",
+            path=lambda random: f"/api/v1/quality?{urlencode(_range(company, random))}",
+            limit=50,
+            headers={"Authorization": f"Token {token}"},
+        ),
+        Question(
+            name="catalogue page",
+            path=lambda random: f"/?page={random.randint(1, pages)}",
+            limit=300,
+            headers={"Cookie": cookies},
+        ),
+    )
+
+
+def _range(company: Company, random: random.Random) -> dict[str, str]:
+    midnight = clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
+    end = midnight - timedelta(days=random.randint(0, 30))
+    start = end - timedelta(days=random.randint(1, LONGEST_ASKED))
+    name = f"lake.table_{random.randint(1, company.datasets):04}"
+    return {"dataset": name, "from": start.isoformat(), "to": end.isoformat()}
+
+
+@contextmanager
+def serving() -> Iterator[int]:
+    """The service's own web server, as its image starts it; the port it listens on."""
+    port = free_port()
+    command = [sys.executable, "-m", "gunicorn", "web.wsgi:application", f"--bind=127.0.0.1:{port}", *SERVER]
+    server = subprocess.Popen(command)
+    try:
+        _wait(port)
+        yield port
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _wait(port: int) -> None:
+    end = time.monotonic() + START_LIMIT
+    while True:
+        try:
+            connection = HTTPConnection("127.0.0.1", port, timeout=5)
+            connection.request("GET", "/healthz")
+            connection.getresponse()
+            return
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.2)
+
+
+def _row(port: int, question: Question, requests: int) -> Sequence[str]:
+    """One line of the table; what the first tenth takes warms up."""
+    dice = random.Random(7)
+    each = [[question.path(dice) for _ in range(requests // CLIENTS)] for _ in range(CLIENTS)]
+    ask_at_once(port, question.headers, [paths[: max(1, len(paths) // 10)] for paths in each])
+    took = ask_at_once(port, question.headers, each)
+    figures = (percentile(took, 0.5), percentile(took, 0.99), percentile(took, 1.0))
+    return (question.name, str(len(took)), *(f"{figure:.1f}" for figure in figures), f"{question.limit:.0f}")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.service.latency")
+    parser.add_argument("--runs", type=int, default=10_000_000, help="runs that there have been (default 10 million)")
+    parser.add_argument("--incidents", type=int, default=1_000_000, help="incidents (default 1 million)")
+    parser.add_argument("--requests", type=int, default=4000, help="of each kind, by all clients (default 4,000)")
+    parser.add_argument("--docs", action="store_true", help="write docs/benchmarks.md")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""A program beside a private MariaDB of the service's settings, gone when it ends."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+
+from benchmarks.cache import ROOT
+from tests.servers import mariadb
+
+DURABLE = ("--innodb-flush-log-at-trx-commit=1", "--innodb-buffer-pool-size=4G", "--innodb-log-file-size=1G")
+
+
+def run_beside(module: str, arguments: Sequence[str]) -> int:
+    """The exit code of ``python -m module``, whose database is empty and as durable as that of a service."""
+    with mariadb(*DURABLE) as server, tempfile.TemporaryDirectory(prefix="bench-home-") as home:
+        ours = {
+            "ASSAY_DATABASE_URL": server.url,
+            "ASSAY_HOME": home,
+            "ASSAY_RATES": '{"read": "1000000/m"}',
+            "ASSAY_LOG_LEVEL": "WARNING",
+            "DJANGO_SETTINGS_MODULE": "assay.settings",
+            "PYTHONPATH": f"{ROOT / 'platform'}:{ROOT}",
+        }
+        return subprocess.run([sys.executable, "-m", module, *arguments], env={**os.environ, **ours}).returncode

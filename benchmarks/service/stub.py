@@ -1,0 +1,68 @@
+"""An engine that reads nothing and answers from a table, so that what is measured is the service around it."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from execution_engine.engines.protocol import (
+    FailingRows,
+    Measured,
+    Part,
+    ScanReport,
+    Table,
+    Unit,
+    Wanted,
+    none_failing,
+)
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.outcome import Failure, Reason
+
+Place = tuple[str, str, str]  # table, partition key, text of the metric; an empty key is any partition
+NOTHING = Failure(reason=Reason.INVALID, detail="the stub engine has no rows")
+
+
+@dataclass(kw_only=True)
+class StubEngine:
+    """Values and failures by place, failing those a default by metric; each scan takes ``delay`` seconds."""
+
+    values: Mapping[Place, float] = field(default_factory=dict)
+    failures: Mapping[Place, Failure] = field(default_factory=dict)
+    defaults: Mapping[str, float] = field(default_factory=dict)  # by the text of the metric, or its name
+    delay: float = 0.0
+    name: str = "stub"
+
+    def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
+        """What the table of values says."""
+        if self.delay:
+            time.sleep(self.delay)
+        key = part.keys[0] if part.keys else ""
+        measured = {item.key: self._measured(table.name, key, item.spec) for item in wanted}
+        return ScanReport(measured=measured, spark_jobs=0, seconds=self.delay, fingerprint=None)
+
+    def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
+        """One after the other."""
+        return tuple(self.scan(unit.table, unit.part, unit.wanted) for unit in units)
+
+    def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
+        """There are none."""
+        return none_failing(specs, NOTHING)
+
+    def fingerprint(self, table: Table, part: Part) -> str | None:
+        """Unknown, so that every run measures anew."""
+        return None
+
+    def partitions(self, table: Table) -> tuple[str, ...] | None:
+        """Unknown."""
+        return None
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _measured(self, table: str, key: str, spec: MetricSpec) -> Measured:
+        places = ((table, key, spec.text), (table, "", spec.text))
+        if failure := next((self.failures[place] for place in places if place in self.failures), None):
+            return Measured(failure=failure)
+        found = next((self.values[place] for place in places if place in self.values), None)
+        if found is None:
+            found = self.defaults.get(spec.text, self.defaults.get(spec.name))
+        return Measured(value=found) if found is not None else Measured(failure=NOTHING)

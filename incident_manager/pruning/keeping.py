@@ -1,0 +1,120 @@
+"""Look up what must stay: the windows in trouble, and how far back histories reach."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import cache
+
+from django.db.models import Q
+
+from alerting.models import Standing
+from alerting.selectors import USUAL_WINDOWS as USUAL_COMPLETIONS
+from alerting.standing import State
+from assay.config import config
+from assay.models import Dataset, DataTest, Scope
+from assay.windows import Granularity, Window
+from execution_engine import schedules
+from execution_engine.freshness import USUAL_WINDOWS
+from execution_engine.language.operands import operands
+from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import History
+from execution_engine.planning import ROW_COUNT, Planner, UnableToPlan, Want
+from execution_engine.selectors import period
+from execution_engine.services.derive_freshness import TIME_TO_COMPLETE
+from execution_engine.sources import Sources
+from incident_manager.models import SpoiltWindow
+from incident_manager.pruning.rules import Kept, Reach, streak_reach, terms
+from incident_manager.pruning.walk import Keeping
+
+TROUBLED = (State.WARN.value, State.FAIL.value, State.UNKNOWN.value)
+WRITES_HISTORY = "last="  # in the text of every assertion over past windows
+WEEK = timedelta(days=7)
+
+Metric = tuple[int, str]  # a dataset's id and a metric's name
+Trouble = tuple[DataTest, Window]
+
+
+def keeping(now: datetime) -> Keeping:
+    """What a pass at ``now`` goes by; how far histories reach is looked up once it is asked for."""
+    limits = terms(now, run_days=config().run_retention, state_days=config().state_retention)
+    return Keeping(now=now, terms=limits, kept=kept(), reaches=cache(lambda: reaches(now)))
+
+
+def kept() -> Kept:
+    """The windows in trouble, waived or spoilt, with what the verdict on them rests on."""
+    tests: defaultdict[int, list[Window]] = defaultdict(list)
+    datasets: defaultdict[int, list[Window]] = defaultdict(list)
+    tables: set[int] = set()
+    for test, window in _troubles():
+        if test.scope == Scope.TABLE:
+            tables.add(test.pk)
+        else:
+            reach = _reach_of_streak(test)
+            tests[test.pk].append(Window(start=window.start - reach, end=window.end + reach))
+            datasets[test.dataset_id].append(window)
+    return Kept(tests=tests, tables=tables, datasets=datasets)
+
+
+def _troubles() -> Iterator[Trouble]:
+    related = ("data_test__dataset", "data_test__revision")
+    for wrong in (Q(state__in=TROUBLED), Q(waiver__isnull=False)):  # two indexes, so two statements
+        for standing in Standing.objects.filter(wrong).select_related(*related).iterator():
+            yield standing.data_test, standing.window
+    spoilt = SpoiltWindow.objects.filter(healed_at__isnull=True, data_test__isnull=False)
+    for row in spoilt.select_related(*related).iterator():
+        assert row.data_test is not None
+        yield row.data_test, row.window
+
+
+def _reach_of_streak(test: DataTest) -> timedelta:
+    return streak_reach(sustain=test.revision.sustain, period=period(test)) if test.revision else timedelta(0)
+
+
+def reaches(now: datetime) -> dict[Metric, Reach]:
+    """How far back the values of each metric serve as history."""
+    found = {(pk, name): reach for pk, granularity in _granularities() for name, reach in _usual(granularity)}
+    sources = Sources(now)
+    for test in _tests_with_history():
+        for metric, reach in _asked_by(test, sources, now):
+            known = found.get(metric, Reach())
+            found[metric] = Reach(history=max(reach, known.history), usual=known.usual)
+    return found
+
+
+def _granularities() -> Iterator[tuple[int, Granularity]]:
+    rows = Dataset.objects.exclude(partition_column="").values_list("pk", "granularity")
+    return ((pk, Granularity(granularity)) for pk, granularity in rows)
+
+
+def _usual(granularity: Granularity) -> tuple[tuple[str, Reach], ...]:
+    """What tells how many rows a window usually has, and how long it usually takes."""
+    length = schedules.period(schedules.PARTITION, granularity)
+    return (
+        (ROW_COUNT.name, Reach(usual=(USUAL_WINDOWS + 1) * max(WEEK, length))),
+        (TIME_TO_COMPLETE.name, Reach(usual=(USUAL_COMPLETIONS + 1) * length)),
+    )
+
+
+def _tests_with_history() -> Iterator[DataTest]:
+    tests = DataTest.objects.filter(retired_at__isnull=True, revision__assertion__contains=WRITES_HISTORY)
+    return tests.select_related("dataset", "revision").iterator()
+
+
+def _asked_by(test: DataTest, sources: Sources, now: datetime) -> Iterator[tuple[Metric, timedelta]]:
+    """Each metric that the test asks of the past, and how long before a window that was."""
+    home = sources(test.dataset.full_name)
+    if home is None or home.partitioning is None or test.revision is None:
+        return
+    today = home.partitioning.at(now)
+    planner = Planner(home=home, datacenter=test.datacenter, window=today, accept_from=None, source_of=sources)
+    for operand in operands(from_json(test.revision.tree)):
+        if isinstance(operand, History):
+            for want in _past(planner, operand):
+                yield (sources.dataset(want.dataset).pk, want.spec.name), today.end - want.window.start
+
+
+def _past(planner: Planner, operand: History) -> tuple[Want, ...]:
+    try:
+        return planner.past(operand)
+    except UnableToPlan:  # nothing is read for it either
+        return ()

@@ -1,0 +1,89 @@
+"""Measurements: those that no run asks for, nothing builds on, and no history looks back to."""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from execution_engine.models import Ask, Measurement
+from incident_manager.pruning.rules import Reach, is_past, without_needed
+from incident_manager.pruning.verdicts import window_of
+from incident_manager.pruning.walk import Keeping, Table, deleting
+
+SAMPLE = "sample"  # checks probe the first one that was taken
+FORGOTTEN = {"state": None, "state_path": "", "state_length": 0, "state_checksum": "", "fingerprint": ""}
+
+Row = dict[str, Any]
+
+
+def _measurements() -> QuerySet[Any, Any]:
+    return Measurement.objects.values("pk", "dataset_id", "spec_text", "window_start", "window_end", "measured_at")
+
+
+def _is_old(row: Row, keeping: Keeping) -> bool:
+    before = keeping.terms.results
+    return before is not None and is_past((row["measured_at"],), before)
+
+
+def _going(rows: Sequence[Row], keeping: Keeping) -> set[int]:
+    idle = {row["pk"] for row in rows if not _is_history(row, keeping)}
+    asked = set(Ask.objects.filter(measurement__in=idle).values_list("measurement_id", flat=True))
+    return without_needed(idle - asked, users_of(idle - asked))
+
+
+def _is_history(row: Row, keeping: Keeping) -> bool:
+    """Whether verdicts to come, or those in trouble, look back to it."""
+    window, before = window_of(row), keeping.terms.results
+    assert before is not None
+    if keeping.kept.holds_dataset(row["dataset_id"], window):
+        return True
+    reach = keeping.reaches().get((row["dataset_id"], name_of(row)), Reach())
+    return reach.needs(window, before=before, now=keeping.now)
+
+
+def name_of(row: Row) -> str:
+    """The name of a measurement's metric."""
+    return str(row["spec_text"]).partition("(")[0]
+
+
+def users_of(keys: Collection[int]) -> dict[int, list[int]]:
+    """The ids of the measurements that build on these."""
+    link = Measurement.inputs.through
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    pairs = link.objects.filter(to_measurement__in=keys).values_list("to_measurement_id", "from_measurement_id")
+    for part, user in pairs:
+        found[part].append(user)
+    return found
+
+
+def _with_state() -> QuerySet[Any, Any]:
+    has_state = Q(state__isnull=False) | ~Q(state_path="")
+    return Measurement.objects.annotate(has_state=has_state).values("pk", "spec_text", "requested_at", "has_state")
+
+
+def _state_is_old(row: Row, keeping: Keeping) -> bool:
+    before = keeping.terms.states
+    return before is not None and is_past((row["requested_at"],), before)
+
+
+def _states_going(rows: Sequence[Row], keeping: Keeping) -> set[int]:
+    """All but the samples, and what something builds on that is not measured yet."""
+    found = {row["pk"] for row in rows if row["has_state"] and name_of(row) != SAMPLE}
+    users = users_of(found)
+    waiting = Measurement.objects.filter(pk__in={pk for each in users.values() for pk in each}, measured_at=None)
+    pending = set(waiting.values_list("pk", flat=True))
+    return {pk for pk in found if pending.isdisjoint(users.get(pk, ()))}
+
+
+def _forget_states(keys: Collection[int]) -> int:
+    """Without a state it cannot be taken for a measurement of the same data: it has no fingerprint any more either."""
+    return Measurement.objects.filter(pk__in=keys).update(**FORGOTTEN)
+
+
+MEASUREMENTS = Table(
+    name="measurements", rows=_measurements, is_old=_is_old, going=_going, remove=deleting(Measurement)
+)
+STATES = Table(
+    name="states", rows=_with_state, is_old=_state_is_old, going=_states_going, remove=_forget_states, goes_on=True
+)

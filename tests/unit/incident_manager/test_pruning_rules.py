@@ -1,0 +1,83 @@
+"""What has had its time, and what must stay all the same."""
+
+from datetime import timedelta
+
+import pytest
+
+from assay.windows import Window
+from incident_manager.pruning.rules import Kept, Reach, is_past, streak_reach, terms, without_needed
+from tests.factories import DAY, HOUR, NOW, day
+
+
+def test_results_and_states_have_their_own_time() -> None:
+    limits = terms(NOW, run_days=400, state_days=35)
+    assert (limits.results, limits.states) == (NOW - 400 * DAY, NOW - 35 * DAY)
+
+
+def test_no_days_mean_for_ever() -> None:
+    assert terms(NOW, run_days=0, state_days=0).results is None
+    assert terms(NOW, run_days=0, state_days=0).states is None
+
+
+def test_states_never_outlive_their_results() -> None:
+    assert terms(NOW, run_days=7, state_days=35).states == NOW - 7 * DAY
+    assert terms(NOW, run_days=7, state_days=0).states == NOW - 7 * DAY
+
+
+@pytest.mark.parametrize(
+    ("instants", "past"),
+    [
+        ([NOW - DAY], True),
+        ([NOW], False),
+        ([NOW - DAY, None], False),
+        ([NOW - DAY, NOW + DAY], False),
+    ],
+)
+def test_a_row_is_past_when_all_its_instants_have_come_and_gone(instants: list[object], past: bool) -> None:
+    assert is_past(instants, NOW) is past  # type: ignore[arg-type]
+
+
+def test_what_is_near_a_window_in_trouble_stays() -> None:
+    kept = Kept(tests={1: [day("2026-03-01")]}, tables={2}, datasets={3: [day("2026-03-01")]})
+    assert kept.holds_test(1, day("2026-03-01"))
+    assert not kept.holds_test(1, day("2026-03-02"))
+    assert kept.holds_test(2, day("2020-01-01"))
+    assert not kept.holds_test(3, day("2026-03-01"))
+    assert kept.holds_dataset(3, day("2026-03-01"))
+    assert not kept.holds_dataset(3, day("2026-03-02"))
+
+
+def test_a_streak_reaches_twice_its_sustain_where_windows_come_faster() -> None:
+    assert streak_reach(sustain=4 * HOUR, period=HOUR) == 10 * HOUR
+    assert streak_reach(sustain=4 * HOUR, period=DAY) == timedelta(0)
+
+
+@pytest.mark.parametrize(
+    ("reach", "window", "needed"),
+    [
+        (Reach(), day("2026-02-01"), False),
+        (Reach(history=28 * DAY), day("2026-02-20"), True),  # of a verdict of a week ago
+        (Reach(history=28 * DAY), day("2026-01-31"), False),
+        (Reach(usual=28 * DAY), day("2026-02-20"), True),  # of today's
+        (Reach(usual=28 * DAY), day("2026-02-08"), False),
+    ],
+)
+def test_history_is_needed_as_far_as_a_verdict_that_may_come_looks_back(
+    reach: Reach, window: Window, needed: bool
+) -> None:
+    assert reach.needs(window, before=NOW - 7 * DAY, now=NOW) is needed
+
+
+@pytest.mark.parametrize(
+    ("candidates", "users", "gone"),
+    [
+        ({1, 2}, {}, {1, 2}),
+        ({1, 2}, {1: [2]}, {1, 2}),  # both go
+        ({1, 2}, {1: [3]}, {2}),
+        ({1, 2, 3}, {1: [2], 2: [3], 3: [4]}, set()),  # what is needed needs its inputs
+    ],
+)
+def test_an_input_goes_only_with_all_that_builds_on_it(
+    candidates: set[int], users: dict[int, list[int]], gone: set[int]
+) -> None:
+    assert without_needed(candidates, users) == gone
