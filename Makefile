@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo up test unit lint format lock bench-engine bench-bloom fuzz run-ready dev-ready test-ready clean
+.PHONY: help demo up test unit lint format lock service bench-engine bench-bloom bench-service bench-latency bench-days fuzz faults run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -13,6 +13,9 @@ demo: run-ready ## Show the whole loop on real data, on this machine alone
 
 up: run-ready ## Serve API, dashboard and workers in one process
 	@$(BIN)/assay up
+
+service: test-ready ## Run the whole service, each process for itself, without Docker; ONCE=1: live through a fortnight
+	@PYTHONPATH=platform:. $(BIN)/python -m deploy.local $(if $(ONCE),--once) $(if $(CATALOG),--catalog $(CATALOG))
 
 test: test-ready ## Run what CI runs: linters, all tests, the database tests again on MariaDB
 	@$(MAKE) --no-print-directory lint
@@ -28,8 +31,20 @@ bench-engine: dev-ready ## Measure the engine against its peers and a hand-writt
 bench-bloom: dev-ready ## Measure the Bloom filters beside what is wanted of them, at 5 million keys
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.bloom
 
-fuzz: dev-ready ## Throw a million texts at the language and 100,000 mutated attacks at the guard (about an hour)
+bench-service: test-ready ## Measure what all processes of the service do in an hour, and a herd of 18,000 tests
+	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.service --docs
+
+bench-latency: dev-ready ## Measure look-ups and pages with 10 million runs and a million incidents behind them
+	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.service.latency --docs
+
+bench-days: dev-ready ## Live through 30 simulated days of 100,000 runs, of which retention keeps seven
+	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.service.thirty_days --docs
+
+fuzz: dev-ready ## Throw a million texts, 100,000 mutated attacks, 50,000 requests and 5,000 stories at it all (hours)
 	ASSAY_FUZZ=full $(BIN)/pytest -s --timeout 0 tests/fuzz
+
+faults: test-ready ## Stage every fault on real processes and write what held into docs/reliability.md (hours; SCALE=0.1)
+	@PYTHONPATH=platform:. $(BIN)/python -m tests.faults --docs --scale $(or $(SCALE),1)
 
 lint: dev-ready ## Check style, types and layers
 	$(BIN)/ruff check .

@@ -26,7 +26,17 @@ def window_key(test: DataTest, window: Window) -> str:
 
 def evaluated(test: DataTest) -> QuerySet[Run]:
     """The runs of the newest revision that enter standings."""
-    found = Run.objects.filter(data_test=test, revision=test.revision, evaluated_at__isnull=False)
+    return evaluated_of([test])
+
+
+def evaluated_of(tests: Iterable[DataTest]) -> QuerySet[Run]:
+    """The runs of the newest revision of each test that enter standings."""
+    known = list(tests)
+    found = Run.objects.filter(
+        data_test__in=[test.pk for test in known],
+        revision__in=[test.revision_id for test in known],
+        evaluated_at__isnull=False,
+    )
     return found.exclude(reason=RunReason.BACKTEST).only(*COLUMNS, *MORE_COLUMNS)
 
 

@@ -3,13 +3,13 @@
 from celery import shared_task
 
 from alerting import services
-from assay.queue import work
+from assay.queue import work, work_together
 
 
 @shared_task(name="alerting.tasks.judge", ignore_result=True)
 def judge(**_: object) -> int:
     """Judge the runs that have been evaluated."""
-    return work("judge", services.judge_run)
+    return work_together("judge", services.judge_runs)
 
 
 @shared_task(name="alerting.tasks.adopt", ignore_result=True)

@@ -28,6 +28,7 @@ HEADERS = str(Path(sysconfig.get_path("include")) / "Python.h")
 TEST_NEEDS = (
     ("mariadbd", "mariadb-server-core", "tests on a real MariaDB"),
     ("mariadb", "mariadb-client-core", "tests on a real MariaDB"),
+    ("mariadb-dump", "mariadb-client", "the test of a back-up"),
     ("redis-server", "redis-server", "tests on a real broker"),
     ("chromium", "chromium", "tests of the dashboard in a browser"),
     ("gcc", "gcc", "builds mysqlclient"),

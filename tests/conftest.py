@@ -1,11 +1,43 @@
 """Fixtures for every test: real servers, started once a session and only when asked for."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from django.db import connections
+from django.core.cache import cache
+from django.db import connection, connections
+from django.test import TransactionTestCase
 
+from assay.append_only import forbid, permit
+from assay.models import AuditEntry
 from tests import servers
+
+
+@pytest.fixture(autouse=True)
+def _no_counts_of_other_tests() -> None:
+    """Nobody is told to wait because of what another test asked."""
+    cache.clear()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _audit_can_be_emptied_after_a_test() -> Iterator[None]:
+    """After a test with transactions of its own Django empties all tables: meanwhile nothing forbids it."""
+    cases: Any = TransactionTestCase
+    empty, table = cases._fixture_teardown, AuditEntry._meta.db_table
+
+    def emptied(case: TransactionTestCase) -> None:
+        has_entries = AuditEntry.objects.exists()
+        if has_entries:
+            with connection.schema_editor() as editor:
+                permit(editor, table)
+        empty(case)
+        if has_entries:
+            with connection.schema_editor() as editor:
+                forbid(editor, table)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cases, "_fixture_teardown", emptied)
+        yield
 
 
 @pytest.fixture(scope="session")

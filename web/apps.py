@@ -11,5 +11,6 @@ class WebConfig(AppConfig):
     name = "web"
 
     def ready(self) -> None:
-        """Tell the OpenAPI generator of our own authentication."""
+        """Tell the OpenAPI generator of our own authentication, and the logs of those who sign in."""
         import_module("web.api.schema")
+        import_module("web.sign_ins")

@@ -46,6 +46,7 @@ def _tallied() -> Iterator[Metric]:
     notices = dict.fromkeys(SETTLED, 0.0) | amounts[Tallied.NOTICES]
     yield _counter("assay_notices", "Notices that were settled", notices, "settled")
     yield _scans(amounts[Tallied.SCANS], amounts[Tallied.SCANS_FAILED])
+    yield _counter("assay_pruned_rows", "Rows that had had their time", amounts[Tallied.PRUNED], "table")
     seconds = amounts[Tallied.SCAN_SECONDS]
     yield _counter("assay_scan_seconds", "Seconds that ended scans have taken", seconds, "datacenter")
 

@@ -1,10 +1,11 @@
 """Every address of the web application."""
 
-from django.urls import URLPattern, URLResolver, include, path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import AllowAny
 
 from web import probes
+from web.api.elsewhere import NotThere
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", probes.healthz),
@@ -12,5 +13,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("metrics", probes.metrics),
     path("api/schema", SpectacularAPIView.as_view(permission_classes=[AllowAny]), name="schema"),
     path("api/v1/", include("web.api.urls")),
+    re_path(r"^api/", NotThere.as_view()),
     path("", include("web.pages.urls")),
 ]

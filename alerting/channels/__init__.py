@@ -5,6 +5,7 @@ from alerting.channels.email import EmailChannel
 from alerting.channels.log import LogChannel
 from alerting.channels.webhook import WebhookChannel
 from assay.config import config
+from assay.destination import rules_for
 
 __all__ = ["Channel", "Message", "TransportError", "channel", "channels"]
 
@@ -16,7 +17,8 @@ def channels() -> tuple[Channel, ...]:
     if conf.email_url:
         found.append(EmailChannel(url=conf.email_url, sender=conf.email_from))
     if conf.webhook_url:
-        found.append(WebhookChannel(url=conf.webhook_url, secret=conf.webhook_secret.get_secret_value()))
+        rules = rules_for(conf.webhook_url, conf.webhook_hosts, permits_private=conf.webhook_private)
+        found.append(WebhookChannel(url=conf.webhook_url, rules=rules, secret=conf.webhook_secret.get_secret_value()))
     return tuple(found)
 
 

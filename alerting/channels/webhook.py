@@ -3,13 +3,15 @@
 import hashlib
 import hmac
 import json
+import time
 from dataclasses import dataclass
-
-import requests
+from string import punctuation
+from urllib.parse import quote
 
 from alerting.channels.base import Message, TransportError
+from assay.destination import Rules, UnableToCall
+from assay.outbound import SECONDS, Resolve, call, resolved
 
-TIMEOUT = 10  # seconds
 TEMPORARY = frozenset({408, 425, 429})
 
 
@@ -18,7 +20,10 @@ class WebhookChannel:
     """Posts every notice to one receiver, which tells its people by ``recipient``."""
 
     url: str
+    rules: Rules
     secret: str = ""
+    seconds: float = SECONDS  # for one message
+    resolve: Resolve = resolved
 
     name = "webhook"
 
@@ -27,18 +32,33 @@ class WebhookChannel:
         return True
 
     def send(self, message: Message) -> None:
-        """Post; a status below 500 that is no success and no plea for patience is permanent."""
+        """Post; a status below 500 that is no success and no plea for patience is permanent.
+
+        A refused address is not permanent: name servers and settings are mended, and the notice still goes out.
+        """
         body = payload(message)
-        headers = {"Content-Type": "application/json", "Idempotency-Key": message.key}
+        headers = {"Content-Type": "application/json", "Idempotency-Key": quote(message.key, safe=punctuation)}
         if self.secret:
-            headers["X-Assay-Signature"] = signature(body, self.secret)
+            headers |= signed(body, self.secret, at=int(time.time()))
         try:
-            answer = requests.post(self.url, data=body, headers=headers, timeout=TIMEOUT, allow_redirects=False)
-        except requests.RequestException as error:
-            raise TransportError(f"{type(error).__name__}: {error}", permanent=False) from error
-        if not 200 <= answer.status_code < 300:
-            temporary = answer.status_code >= 500 or answer.status_code in TEMPORARY
-            raise TransportError(f"{self.url} answered {answer.status_code}", permanent=not temporary)
+            status = call(
+                "POST",
+                self.url,
+                rules=self.rules,
+                headers=headers,
+                body=body,
+                seconds=self.seconds,
+                resolve=self.resolve,
+            )
+        except UnableToCall as unable:
+            raise TransportError(f"webhook: {unable}", permanent=False) from unable
+        if not 200 <= status < 300:
+            temporary = status >= 500 or status in TEMPORARY
+            raise TransportError(f"the webhook answered {status}{_hint(status)}", permanent=not temporary)
+
+
+def _hint(status: int) -> str:
+    return ": redirects are not followed, name the last address in ASSAY_WEBHOOK_URL" if 300 <= status < 400 else ""
 
 
 def payload(message: Message) -> bytes:
@@ -53,6 +73,11 @@ def payload(message: Message) -> bytes:
     return json.dumps(fields, sort_keys=True).encode()
 
 
-def signature(body: bytes, secret: str) -> str:
-    """``sha256=`` and the HMAC of the body under the secret, in hex."""
-    return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+def signed(body: bytes, secret: str, *, at: int) -> dict[str, str]:
+    """The headers by which a receiver tells our messages: the time of sending in Unix seconds, and the signature."""
+    return {"X-Assay-Timestamp": str(at), "X-Assay-Signature": signature(body, secret, at=at)}
+
+
+def signature(body: bytes, secret: str, *, at: int) -> str:
+    """``sha256=`` and the HMAC of time, full stop and body under the secret, in hex."""
+    return "sha256=" + hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()

@@ -4,7 +4,7 @@ from alerting.services.alerts import close_alert, open_alert, release_after, upd
 from alerting.services.checks import after_check, is_checked, last_cost
 from alerting.services.decide import decide_alert
 from alerting.services.gaps import report_gap
-from alerting.services.judge import adopt_run, age_standing, judge_run
+from alerting.services.judge import adopt_run, age_standing, judge_runs
 from alerting.services.notices import tell
 from alerting.services.scheduler import look_after_scheduler
 from alerting.services.send import send_due
@@ -19,7 +19,7 @@ __all__ = [
     "decide_alert",
     "end_waivers",
     "is_checked",
-    "judge_run",
+    "judge_runs",
     "last_cost",
     "look_after_scheduler",
     "open_alert",

@@ -43,6 +43,11 @@ def last_cost(standing: Standing) -> timedelta:
     return timedelta(seconds=sum(scans.values_list("seconds", flat=True)))
 
 
+def is_waited_for() -> bool:
+    """Whether anything is to be checked because its engine could not be reached."""
+    return Standing.objects.filter(error_reason=Reason.ENGINE_UNREACHABLE.value, next_check_at__isnull=False).exists()
+
+
 def engine_answers(run: Run, test: DataTest, now: datetime) -> None:
     """After an engine's success, what it could not reach before is due at once, critical tiers first."""
     if run.outcome == Outcome.ERROR:

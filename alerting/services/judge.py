@@ -1,24 +1,38 @@
 """Judge the runs that have been evaluated, and the windows that time alone or silence has changed."""
 
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from alerting.evidence import evidence, runs_of
 from alerting.models import Standing
-from alerting.services.checks import engine_answers
+from alerting.services.checks import engine_answers, is_waited_for
+from alerting.services.sound import judge_sound
 from alerting.services.standings import create, judge_window, locked, refold
 from alerting.services.streaks import restreak
 from assay.models import DataTest
-from assay.queue import finish
+from assay.queue import finish, finish_all
+from assay.windows import Window
 from execution_engine.models import Run, RunReason
 from execution_engine.services import request_run
 
 
-def judge_run(run: Run, now: datetime) -> None:
-    """Bring the standing of a run's window up to date; a backtest enters none."""
-    test = _live(run.data_test_id)
-    if test is not None and run.reason != RunReason.BACKTEST:
-        _judge(run, test, now)
-    finish(run, judged_at=now)
+def judge_runs(runs: Sequence[Run], now: datetime) -> None:
+    """Bring the standings of the runs' windows up to date; a backtest enters none."""
+    tests = _live_tests({run.data_test_id for run in runs})
+    entering = [run for run in runs if run.data_test_id in tests and run.reason != RunReason.BACKTEST]
+    newest = [run for run in entering if run.revision_id == tests[run.data_test_id].revision_id]
+    for run in entering:
+        if run not in newest:
+            _ask_again(run, tests[run.data_test_id], now)
+    windows = list(dict.fromkeys((tests[run.data_test_id], run.window) for run in newest))
+    for test, window in judge_sound(windows, now):
+        _judge(test, window, now)
+    if newest and is_waited_for():
+        for run in newest:
+            engine_answers(run, tests[run.data_test_id], now)
+    for run in runs:
+        run.judged_at = now
+    finish_all(runs, "judged_at")
 
 
 def adopt_run(run: Run, now: datetime) -> None:
@@ -44,19 +58,20 @@ def age_standing(standing: Standing, now: datetime) -> None:
 
 
 def _live(test_id: int) -> DataTest | None:
-    tests = DataTest.objects.filter(retired_at__isnull=True, revision__isnull=False)
-    return tests.select_related("dataset", "revision").filter(pk=test_id).first()
+    return _live_tests({test_id}).get(test_id)
 
 
-def _judge(run: Run, test: DataTest, now: datetime) -> None:
-    if run.revision_id != test.revision_id:
-        _ask_again(run, test, now)
-        return
-    standing = judge_window(test, run.window, now)
+def _live_tests(ids: Collection[int]) -> dict[int, DataTest]:
+    tests = DataTest.objects.filter(pk__in=ids, retired_at__isnull=True, revision__isnull=False)
+    return {test.pk: test for test in tests.select_related("dataset", "revision")}
+
+
+def _judge(test: DataTest, window: Window, now: datetime) -> None:
+    """One window, with those near it that its streak changes."""
+    standing = judge_window(test, window, now)
     if standing is not None:
         for neighbour in restreak(standing, test):
             refold(neighbour, test, evidence(runs_of(test, neighbour.window)), now)
-    engine_answers(run, test, now)
 
 
 def _ask_again(run: Run, test: DataTest, now: datetime) -> None:

@@ -1,10 +1,15 @@
-"""Send what is due: one message per recipient and channel, at least once, with the sending outside any transaction."""
+"""Send what is due: one message per recipient and channel, at least once, with the sending outside any transaction.
+
+What a message holds is written down before it is sent: whatever its worker dies of, and however often the receiver
+refuses it, it comes again as the same message under the same key. Its first notice leads: only that one is claimed.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 import structlog
+from django.db.models import Exists, OuterRef, Q
 
 from alerting.channels import Message, TransportError, channel
 from alerting.grouping import Group, group
@@ -15,7 +20,7 @@ from alerting.notice_policy import Event, PlannedNotice, Step
 from assay import clock
 from assay.flow import stage
 from assay.models import Tallied
-from assay.queue import UnableToFinish, claim, finish, in_transaction
+from assay.queue import UnableToFinish, claim, extend, finish, in_transaction
 from assay.tallies import tally
 
 log = structlog.get_logger(__name__)
@@ -23,25 +28,36 @@ log = structlog.get_logger(__name__)
 MOST_FAILURES = 10
 FIRST_RETRY = timedelta(minutes=1)
 LONGEST_RETRY = timedelta(hours=1)
-LEASE = timedelta(minutes=10)  # a channel may take its time-out for every message of a batch
 BATCH = 40
 
 
 def send_due(limit: int = BATCH) -> int:
     """Send the notices that are due, grouped; the number that were claimed."""
     now = clock.now()
-    rows: list[Notice] = claim(stage("send"), now=now, limit=limit, lease=LEASE)
-    by_key = {row.key: row for row in rows}
-    for message in _grouped(rows):
+    leaders: list[Notice] = claim(stage("send"), now=now, limit=limit, may=_leads())
+    by_key = {row.key: row for row in [*leaders, *_followers(leaders)]}
+    for message in _grouped(by_key.values()):
         _send(message, [by_key[notice.key] for notice in message.notices], now)
-    return len(rows)
+    return len(leaders)
+
+
+def _leads() -> Q:
+    """Of those that went out in a message before, its first."""
+    first = Notice.objects.filter(key=OuterRef("sent_with"), settled_at=None).exclude(pk=OuterRef("pk"))
+    return Q(~Exists(first))
+
+
+def _followers(leaders: Sequence[Notice]) -> Iterable[Notice]:
+    """What went out with these before, and was not settled."""
+    before = [row.key for row in leaders if row.sent_with]
+    return Notice.objects.filter(sent_with__in=before, settled_at=None).exclude(key__in=before) if before else ()
 
 
 def _grouped(rows: Iterable[Notice]) -> list[Group]:
-    """First tries due at one instant go out together; what failed before goes out alone, under its own key."""
+    """First tries due at one instant go out together; what was tried before, as it was then."""
     batches: dict[tuple[datetime, str], list[PlannedNotice]] = defaultdict(list)
     for row in rows:
-        batches[row.due_at, row.key if row.failures else ""].append(_planned(row))
+        batches[row.due_at, row.sent_with].append(_planned(row))
     return [message for batch in batches.values() for message in group(batch)]
 
 
@@ -57,11 +73,24 @@ def _planned(row: Notice) -> PlannedNotice:
 
 
 def _send(message: Group, rows: Sequence[Notice], now: datetime) -> None:
-    error = deliver(message, rows)
     try:
+        in_transaction(lambda: _begin(rows))
+        error = deliver(message, rows)
         in_transaction(lambda: _settle(rows, error, now))
     except UnableToFinish as lost:
         log.warning("lease lost", stage="send", key=message.key, why=str(lost))
+
+
+def _begin(rows: Sequence[Notice]) -> None:
+    """From here on these go out together; the lease is made new, as a channel may have taken long for those before."""
+    leader, *others = rows
+    if not extend(leader):
+        raise UnableToFinish(f"notice {leader.pk}: claimed again since epoch {leader.epoch}")
+    for row in rows:
+        row.sent_with = leader.key
+        given = {"lease_until": None, "attempts": 0} if row in others else {}
+        if Notice.objects.filter(pk=row.pk, epoch=row.epoch).update(sent_with=leader.key, **given) != 1:
+            raise UnableToFinish(f"notice {row.pk}: claimed again since epoch {row.epoch}")
 
 
 def deliver(message: Group, rows: Sequence[Notice]) -> TransportError | None:

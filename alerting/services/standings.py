@@ -1,6 +1,6 @@
 """Fold a window's evidence into its standing, and write a flip where its state or waiver changes."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from alerting.standing import State, Verdict
 from alerting.waivers import Judged, Kind, covering
 from alerting.waivers import Scope as Reach
 from alerting.waivers import Waiver as Waived
+from assay.bulk import update_each
 from assay.models import DataTest, Scope
 from assay.windows import Window
 from execution_engine.models import Run
@@ -23,6 +24,24 @@ from execution_engine.outcome import Outcome
 from execution_engine.services import expires_at, is_expired
 
 KEPT = frozenset({State.PASS.value, State.WARN.value, State.FAIL.value})
+WRITTEN = (
+    "revision",
+    "state",
+    "since",
+    "due_at",
+    "broken_since",
+    "streak_at",
+    "last_run",
+    "last_outcome",
+    "error_reason",
+    "value",
+    "excess",
+    "sentence",
+    "waiver",
+    "next_age_at",
+    "attempt",
+    "next_check_at",
+)
 TROUBLED = frozenset({State.WARN.value, State.FAIL.value, State.UNKNOWN.value})
 
 
@@ -63,8 +82,21 @@ def create(test: DataTest, window: Window, *, due: datetime | None, now: datetim
         return Standing.objects.select_for_update().get(data_test=test, window_key=key)
 
 
-def refold(standing: Standing, test: DataTest, found: Evidence, now: datetime) -> None:
-    """Bring a standing up to what its evidence says at ``now``.
+@dataclass(frozen=True, kw_only=True)
+class Later:
+    """Standings and flips that are written together: of sound windows, which ask nothing of others."""
+
+    standings: list[Standing] = field(default_factory=list)
+    flips: list[Flip] = field(default_factory=list)
+
+    def write(self) -> None:
+        """Write them now."""
+        update_each(self.standings, WRITTEN)
+        Flip.objects.bulk_create(self.flips)
+
+
+def refold(standing: Standing, test: DataTest, found: Evidence, now: datetime, later: Later | None = None) -> None:
+    """Bring a standing up to what its evidence says at ``now``; written at once, or with all that is ``later``.
 
     A standing of an older revision stays until a run of the newest has held or broken: an error changes nothing.
     Beyond retention nothing is judged any more.
@@ -82,7 +114,7 @@ def refold(standing: Standing, test: DataTest, found: Evidence, now: datetime) -
     if waiver is not None and verdict.state is State.UNKNOWN:
         # Nobody checks what is waived, so that silence says nothing.
         verdict = replace(verdict, state=State.WARN, since=verdict.t0)
-    write(standing, test, verdict, waiver, found, now)
+    write(standing, test, verdict, waiver, found, now, later)
 
 
 def withdraw(standing: Standing, test: DataTest, now: datetime) -> None:
@@ -158,7 +190,13 @@ def end_held_waivers(test: DataTest, standing: Standing, verdict: Verdict, found
 
 
 def write(
-    standing: Standing, test: DataTest, verdict: Verdict, waiver: Waiver | None, found: Evidence, now: datetime
+    standing: Standing,
+    test: DataTest,
+    verdict: Verdict,
+    waiver: Waiver | None,
+    found: Evidence,
+    now: datetime,
+    later: Later | None = None,
 ) -> None:
     """Write the standing, and whatever follows from its change."""
     before = (standing.state, standing.waiver_id is not None)
@@ -183,12 +221,15 @@ def write(
         **moved,
         **check_terms(standing, test, verdict, waived=waiver is not None, now=now),
     }
-    Standing.objects.filter(pk=standing.pk).update(**changes)
     for name, value in changes.items():
         setattr(standing, name, value)
+    if later is not None:
+        later.standings.append(standing)
+    else:
+        Standing.objects.filter(pk=standing.pk).update(**changes)
     changed = before != (standing.state, standing.waiver_id is not None)
     if changed or (moved and standing.state == State.FAIL):
-        flip(standing, before[0], now)
+        flip(standing, before[0], now, later)
     decide_again(standing, test, was=before[0], now=now)
     if changed:
         watch_closely(standing, test, was=before[0] in TROUBLED and not before[1], now=now)
@@ -211,13 +252,13 @@ def _next_age(
     return min((at for at in instants if at is not None and at > now), default=None)
 
 
-def flip(standing: Standing, old: str, now: datetime) -> Flip:
+def flip(standing: Standing, old: str, now: datetime, later: Later | None = None) -> None:
     """A row for the incident manager: the state or the waiver has changed.
 
     Nearly all are a first verdict that opens nothing: there is nothing to handle.
     """
     is_harmless = old == State.PENDING and standing.state != State.FAIL and standing.waiver_id is None
-    return Flip.objects.create(
+    row = Flip(
         standing=standing,
         data_test_id=standing.data_test_id,
         revision_id=standing.revision_id,
@@ -230,3 +271,7 @@ def flip(standing: Standing, old: str, now: datetime) -> Flip:
         at=now,
         handled_at=now if is_harmless else None,
     )
+    if later is not None:
+        later.flips.append(row)
+    else:
+        row.save(force_insert=True)

@@ -9,10 +9,9 @@ from assay.config import config
 from assay.flow import STAGES, Stage
 
 CONFIG = config()
-HINT_SECONDS = 60  # an older hint tells nothing that the sweep has not told again
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "assay.settings")  # by which Celery knows to set Django up
-app = Celery("assay", broker=CONFIG.broker_url or "memory://")
+app = Celery("assay", broker=CONFIG.broker_url or "memory://", task_cls="assay.messages:SoundTask")
 app.conf.update(
     accept_content=["json"],
     task_serializer="json",
@@ -51,10 +50,10 @@ def queue_name(stage: Stage, datacenter: str = "") -> str:
 
 
 def hint(stage: Stage, datacenter: str = "", **kwargs: Any) -> None:
-    """Send "look now" for a stage."""
+    """Send "look now" for a stage. It never expires: a worker whose clock is fast would heed none."""
     if datacenter:
         kwargs["datacenter"] = datacenter
-    app.send_task(stage.task, kwargs=kwargs, queue=queue_name(stage, datacenter), expires=HINT_SECONDS)
+    app.send_task(stage.task, kwargs=kwargs, queue=queue_name(stage, datacenter))
 
 
 def worker_name() -> str:

@@ -9,22 +9,24 @@ from assay.models.clock import SimulatedClock
 
 def database_now() -> datetime:
     """The database's own time in UTC, to the microsecond (MariaDB) or millisecond (SQLite)."""
-    sql = "SELECT UTC_TIMESTAMP(6)"
-    if connection.vendor == "sqlite":
-        sql = "SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"
-    with connection.cursor() as cursor:
-        cursor.execute(sql)
-        (value,) = cursor.fetchone()
-    return instant_of(value)
+    return _ask(_real_now())
 
 
 def now() -> datetime:
-    """The instant that domain decisions are made at. Asked all the time, so without a model in between."""
+    """The instant that domain decisions are made at. Asked all the time, so without a model, in one statement."""
     column, table = map(connection.ops.quote_name, ("now", SimulatedClock._meta.db_table))
+    return _ask(f"COALESCE((SELECT {column} FROM {table}), {_real_now()})")
+
+
+def _real_now() -> str:
+    return "strftime('%Y-%m-%d %H:%M:%f', 'now')" if connection.vendor == "sqlite" else "UTC_TIMESTAMP(6)"
+
+
+def _ask(expression: str) -> datetime:
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {column} FROM {table}")
-        row = cursor.fetchone()
-    return instant_of(row[0]) if row else database_now()
+        cursor.execute(f"SELECT {expression}")
+        (value,) = cursor.fetchone()
+    return instant_of(value)
 
 
 def instant_of(value: object) -> datetime:

@@ -2,12 +2,15 @@
 
 import os
 import secrets
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from pydantic import DirectoryPath, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from assay.rates import merged
 
 
 class Config(BaseSettings):
@@ -31,6 +34,10 @@ class Config(BaseSettings):
     debug: bool = Field(default=False, description="Django's debug pages; never in service")
     allowed_hosts: list[str] = Field(default=["127.0.0.1", "localhost"], description="Hosts the web app answers to")
     public_url: str = Field(default="http://127.0.0.1:8000", description="Where links in notices lead")
+    proxies: int = Field(default=0, ge=0, description="Proxies before the web app that add to X-Forwarded-For")
+    token_days: int = Field(default=366, ge=1, description="The longest life of a token, in days")
+    body_bytes: int = Field(default=5_000_000, ge=1000, description="The largest body that the web app takes")
+    rates: dict[str, str] = Field(default={}, description='Rates that differ from the usual: {"gate": "6000/m"}')
     spark_master: str = Field(default="local[2]", description="Spark master URL for a classic session")
     spark_remote: str = Field(default="", description="Spark Connect URL (sc://…); wins over the master")
     spark_isolation: Literal["child", "none"] = Field(
@@ -43,17 +50,39 @@ class Config(BaseSettings):
     spark_variables: list[str] = Field(
         default=[], description='Variables that Spark may see, as of an object store: ["AWS_ACCESS_KEY_ID", …]'
     )
+    run_retention: int = Field(default=400, ge=0, description="Days that results are kept; 0: for ever")
+    state_retention: int = Field(default=35, ge=0, description="Days that states of measurements are kept; 0: for ever")
+    scans_per_dataset: int = Field(default=2, ge=0, description="Scans of a dataset at once, in a datacenter; 0: any")
+    scans_per_owner: int = Field(default=8, ge=0, description="Scans of an owner's datasets at once; 0: any")
+    scans_per_engine: int = Field(
+        default=16, ge=0, description="Scans by one engine at once: Spark, or a database outside the lake; 0: any"
+    )
+    jitter_seconds: float = Field(
+        default=60, ge=0, le=60, description="With a broker, the tests of each dataset are due up to so much later"
+    )
     scan_deadline_seconds: float = Field(default=600, ge=1, description="Seconds after which a scan is stopped")
     email_url: str = Field(default="", description="smtp://user:password@host:port; empty: no email channel")
     email_from: str = Field(default="assay@localhost", description="Sender of emails")
     webhook_url: str = Field(default="", description="Receiver of notices as JSON; empty: no webhook channel")
     webhook_secret: SecretStr = Field(default=SecretStr(""), description="Key of the webhook's HMAC signature")
+    webhook_hosts: list[str] = Field(
+        default=[], description='Hosts that may be posted to, ["name", "name:8443"]; empty: the URL\'s own, on port 443'
+    )
+    webhook_private: bool = Field(
+        default=False, description="Lets the webhook be http, on any port and at private addresses; for trials only"
+    )
     on_call: str = Field(default="platform-on-call", description="Who hears of faults of the platform itself")
     heartbeat_url: SecretStr = Field(
         default=SecretStr(""), description="The scheduler calls it once a minute, to be missed when it is silent"
     )
     log_level: str = Field(default="INFO", description="Level of the structured logs")
     log_json: bool = Field(default=False, description="Logs as JSON lines rather than for people")
+
+    @field_validator("rates")
+    @classmethod
+    def _refuse_unknown_rates(cls, rates: dict[str, str]) -> dict[str, str]:
+        merged(rates)
+        return rates
 
     @field_validator("spark_variables")
     @classmethod
@@ -67,6 +96,11 @@ class Config(BaseSettings):
     def database(self) -> str:
         """The database URL in force."""
         return self.database_url or f"sqlite:///{self.home.resolve() / 'assay.db'}"
+
+    @property
+    def jitter(self) -> timedelta:
+        """The most that a dataset's tests wait for others that are due too; embedded, all is worked in one go."""
+        return timedelta(seconds=self.jitter_seconds if self.broker_url else 0)
 
     @property
     def states(self) -> Path:

@@ -17,6 +17,7 @@ class Stage:
     marker: str | None = None
     after: str | None = None
     due: str | None = None
+    first: str | None = None  # claimed in the order of this column, then of when they are due
     came: str | None = None  # when a row came, where neither ``due`` nor ``after`` says it
     by_datacenter: bool = False  # one queue per datacenter, worked beside its data
 
@@ -34,13 +35,19 @@ STAGES = (
     Stage(name="schedule", table="assay.DataTest", due="next_due_at", task="execution_engine.tasks.schedule"),
     # what the data says: runs → measurements → scans → outcomes
     Stage(
-        name="plan", table="execution_engine.Run", marker="planned_at", due="due_at", task="execution_engine.tasks.plan"
+        name="plan",
+        table="execution_engine.Run",
+        marker="planned_at",
+        due="due_at",
+        first="tier",
+        task="execution_engine.tasks.plan",
     ),
     Stage(
         name="scan",
         table="execution_engine.Scan",
         marker="ended_at",
         came="created_at",
+        first="tier",
         task="execution_engine.tasks.scan",
         by_datacenter=True,
     ),
@@ -91,6 +98,8 @@ STAGES = (
         task="incident_manager.tasks.rejudge",
     ),
     Stage(name="remind", table="incident_manager.Report", due="next_step_at", task="incident_manager.tasks.remind"),
+    # so that tables stay fast for years: what has had its time goes
+    Stage(name="prune", table="assay.Pruning", due="due_at", task="incident_manager.tasks.prune"),
 )
 
 

@@ -3,15 +3,16 @@
 import time
 from threading import Thread
 
-import requests
 import structlog
 
 from assay.config import config
+from assay.destination import UnableToCall, rules_for
+from assay.outbound import call
 
 log = structlog.get_logger(__name__)
 
 EVERY = 60.0  # seconds
-TIMEOUT = 5.0  # seconds, to connect and again to answer
+SECONDS = 5.0  # for one call
 
 
 class Pinger:
@@ -37,10 +38,9 @@ class Pinger:
 def ping(url: str) -> bool:
     """Whether the receiver took it; a failure is only logged, without the URL, which is a secret to most receivers."""
     try:
-        with requests.get(url, timeout=TIMEOUT, stream=True) as answer:
-            took, why = answer.ok, str(answer.status_code)
-    except requests.RequestException as error:
-        took, why = False, type(error).__name__
-    if not took:
+        why = str(call("GET", url, rules=rules_for(url, permits_private=True), seconds=SECONDS))
+    except UnableToCall as unable:
+        why = str(unable)
+    if not (took := why[:1] == "2"):
         log.warning("heartbeat not taken", why=why)
     return took

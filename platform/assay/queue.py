@@ -1,7 +1,8 @@
-"""Claim pending rows of a stage, work them one transaction each, and let nothing be finished under an old lease."""
+"""Claim pending rows of a stage, work them, and let nothing be finished under an old lease."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any
 
 import structlog
@@ -12,15 +13,18 @@ from structlog.contextvars import bound_contextvars
 from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from assay import clock
+from assay.bulk import update_each
 from assay.config import config
 from assay.flow import Stage, stage
 from assay.log_ids import log_ids
 from assay.models import Claimable
+from assay.tallies import tallied_together
 
 log = structlog.get_logger(__name__)
 
 LEASE = timedelta(seconds=config().lease_seconds)
 MAX_LIMIT = 200
+TOGETHER = 50  # rows of one transaction, where a stage works several in one
 # MariaDB: deadlock, lock wait timeout, record changed since last read; the whole transaction is tried again.
 RETRIABLE = frozenset({1213, 1205, 1020})
 
@@ -47,18 +51,34 @@ def pending(stage: Stage, now: datetime | None, **filters: Any) -> QuerySet[Any]
 
 
 @transaction.atomic
-def claim(stage: Stage, *, now: datetime, limit: int, lease: timedelta = LEASE, **filters: Any) -> list[Any]:
-    """Lease up to ``limit`` pending rows, the longest due first; a row under a live lease is nobody else's."""
+def claim(
+    stage: Stage, *, now: datetime, limit: int, lease: timedelta = LEASE, may: Q | None = None, **filters: Any
+) -> list[Any]:
+    """Lease up to ``limit`` pending rows, the longest due first; a row under a live lease is nobody else's.
+
+    ``may``: what those must meet that are free, such as to be within the bounds of what runs at once.
+
+    One that was tried in vain is leased alone: were it to kill its worker again, it would take no other with it.
+    """
     real_now = clock.database_now()
     free = pending(stage, now, **filters).filter(Q(lease_until__isnull=True) | Q(lease_until__lt=real_now))
-    order = [stage.due, "pk"] if stage.due else ["pk"]
+    if may is not None:
+        free = free.filter(may)
+    order = [*filter(None, (stage.first, stage.due)), "pk"]
     skip = connection.features.has_select_for_update_skip_locked
-    keys = list(free.select_for_update(skip_locked=skip).order_by(*order).values_list("pk", flat=True)[:limit])
+    found = free.select_for_update(skip_locked=skip).order_by(*order).values_list("pk", "attempts")[:limit]
+    keys = _claimed_together(list(found))
     if not keys:
         return []
     rows = table(stage)._default_manager.filter(pk__in=keys)
     rows.update(lease_until=real_now + lease, epoch=F("epoch") + 1, attempts=F("attempts") + 1)
     return list(rows.order_by(*order))
+
+
+def _claimed_together(found: Sequence[tuple[int, int]]) -> list[int]:
+    """Of rows, as keys and attempts, the first if it was tried before, else those up to the first that was."""
+    fresh = [key for key, _ in takewhile(lambda each: not each[1], found)]
+    return fresh or [key for key, _ in found[:1]]
 
 
 def finish(row: Claimable, **changes: Any) -> None:
@@ -68,6 +88,15 @@ def finish(row: Claimable, **changes: Any) -> None:
         raise UnableToFinish(f"{type(row).__name__} {row.pk}: claimed again since epoch {row.epoch}")
     for name, value in changes.items():
         setattr(row, name, value)
+
+
+def finish_all(rows: Sequence[Claimable], *names: str) -> None:
+    """Write these fields of every row as they are here, and give the leases back, all or ``UnableToFinish``."""
+    for row in rows:
+        row.lease_until, row.attempts = None, 0
+    found = update_each(rows, ("lease_until", "attempts", *names), unchanged=("epoch",))
+    if found != len(rows):
+        raise UnableToFinish(f"{len(rows) - found} of {len(rows)} rows were claimed again since")
 
 
 def extend(row: Claimable, lease: timedelta = LEASE) -> bool:
@@ -95,6 +124,41 @@ def work(
     for row in rows:
         attempt(name, row, now, handle)
     return len(rows)
+
+
+def work_together(
+    name: str,
+    handle: Callable[[list[Any], datetime], None],
+    *,
+    limit: int = MAX_LIMIT,
+    prefetch: Sequence[str | Prefetch[Any]] = (),
+    **filters: Any,
+) -> int:
+    """As ``work``, but ``handle`` gets several rows, for one transaction; where that fails, one by one, read anew."""
+    now = clock.now()
+    rows = claim(stage(name), now=now, limit=limit, **filters)
+    for start in range(0, len(rows), TOGETHER):
+        part = rows[start : start + TOGETHER]
+        prefetch_related_objects(part, *prefetch)
+        if len(part) > 1 and _attempt_together(name, part, now, handle):
+            continue
+        again = part if len(part) == 1 else list(type(part[0])._default_manager.filter(pk__in=[row.pk for row in part]))
+        prefetch_related_objects(again, *prefetch)
+        for row in sorted(again, key=part.index):
+            attempt(name, row, now, lambda row, now: handle([row], now))
+    return len(rows)
+
+
+def _attempt_together(name: str, rows: list[Any], now: datetime, handle: Callable[[list[Any], datetime], None]) -> bool:
+    """Whether all rows could be handled in one transaction; if not, nothing of it is left."""
+    with bound_contextvars(stage=name):
+        try:
+            with transaction.atomic(), tallied_together():
+                handle(rows, now)
+        except Exception as error:
+            log.info("not together, so one by one", rows=len(rows), why=f"{type(error).__name__}: {error}"[:500])
+            return False
+    return True
 
 
 def attempt(name: str, row: Claimable, now: datetime, handle: Callable[[Any, datetime], None]) -> None:

@@ -5,9 +5,11 @@ from typing import Any
 
 import dj_database_url
 import django_stubs_ext
+from csp.constants import NONE, SELF
 
 from assay.config import config
 from assay.logs import configure_logs
+from assay.rates import merged
 
 django_stubs_ext.monkeypatch()
 
@@ -28,6 +30,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "knox",
     "drf_spectacular",
+    "csp",
     "assay",
     "execution_engine",
     "test_generator",
@@ -37,7 +40,9 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "web.request_ids.RequestIds",
     "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -76,6 +81,7 @@ def database(url: str) -> dict[str, Any]:
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
         }
     else:
+        parsed |= {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}  # a new one costs more than what most requests ask
         options |= {"charset": "utf8mb4", "isolation_level": "read committed"}
         options["init_command"] = "SET time_zone = '+00:00', innodb_lock_wait_timeout = 30"
     return parsed
@@ -90,15 +96,51 @@ WHITENOISE_USE_FINDERS = True  # served from the packages: nothing need be colle
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "catalogue"
 
+AUTHENTICATION_BACKENDS = ["web.logins.CountingBackend"]
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 20_000}}}
+KNOX_TOKEN_MODEL = "assay.AccessToken"
+DATA_UPLOAD_MAX_MEMORY_SIZE = CONFIG.body_bytes
+
+IS_HTTPS = CONFIG.public_url.startswith("https://")
+COOKIE_PREFIX = "__Host-" if IS_HTTPS else ""  # by which browsers take them of no other host, nor without TLS
+SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid"
+CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = IS_HTTPS
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if IS_HTTPS else 0
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "knox.auth.TokenAuthentication",
+        "web.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.LimitOffsetPagination",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_THROTTLE_CLASSES": ["web.throttles.ByCost"],
+    "DEFAULT_THROTTLE_RATES": merged(CONFIG.rates),
+    "NUM_PROXIES": CONFIG.proxies,
     "PAGE_SIZE": 100,
 }
-SPECTACULAR_SETTINGS = {"TITLE": "Assay", "VERSION": "1", "SERVE_INCLUDE_SCHEMA": False}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Assay",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "web.api.exact.only_known_names",
+    ],
+}

@@ -1,5 +1,8 @@
 """Count what has ended in the transaction that ends it, so that nobody need count the rows themselves."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import get_native_id
 
 from django.db import connection
@@ -8,6 +11,7 @@ from django.db.models import Sum
 from assay.models import Tallied, Tally
 
 SLOTS = 16
+_together: ContextVar[dict[tuple[Tallied, str], float] | None] = ContextVar("together", default=None)
 
 
 def tally(kind: Tallied, label: str, amount: float = 1.0) -> None:
@@ -16,10 +20,27 @@ def tally(kind: Tallied, label: str, amount: float = 1.0) -> None:
     Called late in it, as its row is locked until the end. A thread keeps to one slot: two of a counter, taken in
     different orders, would be a deadlock.
     """
+    waiting = _together.get()
+    if waiting is not None:
+        waiting[kind, label] = waiting.get((kind, label), 0.0) + amount
+        return
     slot = get_native_id() % SLOTS
     if not _raise(kind, label, slot, amount):
         Tally.objects.bulk_create([Tally(kind=kind, label=label, slot=slot)], ignore_conflicts=True)
         _raise(kind, label, slot, amount)
+
+
+@contextmanager
+def tallied_together() -> Iterator[None]:
+    """What is counted meanwhile is written at the end, each counter once and in one order; not after an exception."""
+    waiting: dict[tuple[Tallied, str], float] = {}
+    token = _together.set(waiting)
+    try:
+        yield
+    finally:
+        _together.reset(token)
+    for (kind, label), amount in sorted(waiting.items()):
+        tally(kind, label, amount)
 
 
 def totals() -> dict[Tallied, dict[str, float]]:

@@ -10,6 +10,8 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
+from assay.access import Role
+from assay.models import Member
 from tests.browser.scene import Scene, set_scene
 
 ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking"]
@@ -48,7 +50,7 @@ def complaints() -> list[str]:
 @pytest.fixture
 def page(browser: Browser, live_server: LiveServer, complaints: list[str]) -> Iterator[Page]:
     """A page whose user has logged in through the form."""
-    User.objects.create_user("grace", password="hopper")
+    Member.objects.create(user=User.objects.create_user("grace", password="hopper"), role=Role.OPERATOR)
     context = browser.new_context(base_url=live_server.url, viewport={"width": 1360, "height": 900})
     page = context.new_page()
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from incident_manager.models import Incident
 from tests.browser.scene import Scene
@@ -84,3 +84,47 @@ def test_a_narrow_screen_need_not_scroll_sideways(scene: Scene, page: Page, shot
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
     page.goto("/datasets/mart.trip_fares")
     page.screenshot(path=shots / "narrow.png")
+
+
+@pytest.mark.parametrize("address", ["/", "/incidents", "/scores", "/datasets/mart.trip_fares", "/nowhere"])
+def test_a_script_that_got_into_a_page_does_not_run(
+    scene: Scene, page: Page, complaints: list[str], address: str
+) -> None:
+    page.goto(address)
+    complaints.clear()
+    page.evaluate(
+        """() => {
+            const script = document.createElement("script");
+            script.textContent = "window.stolen = document.cookie";
+            document.body.append(script);
+            document.body.insertAdjacentHTML("beforeend", "<img src='data:,' onerror='window.stolen = 1'>");
+        }"""
+    )
+    page.wait_for_timeout(100)
+    assert page.evaluate("() => typeof window.stolen") == "undefined"
+    assert any("Content Security Policy" in said for said in complaints)
+
+
+def without_headers(route: Route) -> None:
+    """Take away what the server forbids."""
+    route.fulfill(response=route.fetch(), headers={"Content-Type": "text/html"})
+
+
+@pytest.mark.parametrize("is_forbidden", [True, False])
+def test_a_foreign_site_can_frame_a_page_only_without_our_headers(scene: Scene, page: Page, is_forbidden: bool) -> None:
+    if not is_forbidden:
+        page.route("**/login", without_headers)
+    inside = page.url
+    page.goto("about:blank")
+    page.set_content(f"<iframe src='{inside}login'></iframe>")
+    page.wait_for_timeout(300)
+    assert ("Log in" not in page.frames[1].content()) == is_forbidden
+
+
+def test_what_a_user_wrote_is_shown_as_text(scene: Scene, page: Page, complaints: list[str]) -> None:
+    page.goto(f"/incidents/{scene.incident.pk}")
+    page.get_by_label("Root cause").fill("<script>window.stolen = 1</script><b id=bold>late</b>")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("main")).to_contain_text("<b id=bold>late</b>")
+    expect(page.locator("#bold")).to_have_count(0)
+    assert complaints == []

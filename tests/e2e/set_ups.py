@@ -125,5 +125,6 @@ def environment(folder: Path, variables: Mapping[str, str]) -> dict[str, str]:
         **os.environ,
         "ASSAY_HOME": str(folder / "home"),
         "ASSAY_SPARK_MASTER": "local[1]",
+        "ASSAY_WEBHOOK_PRIVATE": "true",  # the receiver is on this machine
         **variables,
     }

@@ -15,7 +15,9 @@ from sqlalchemy import create_engine, text
 
 from alerting.models import Notice, Standing
 from assay import clock
+from assay.access import Role
 from assay.config import config
+from assay.models import Member
 from assay.queue_state import backlogs
 from incident_manager.models import Incident, SpoiltWindow
 from tests.e2e.company import Company, at
@@ -59,7 +61,9 @@ def company(
         stack.enter_context(default_database(given["ASSAY_DATABASE_URL"]))
         clock.simulate(at(f"{MONDAY} 12:00"))
         client = Client()
-        client.force_login(get_user_model().objects.create_user("ann"))
+        ann = get_user_model().objects.create_user("ann")
+        Member.objects.create(user=ann, role=Role.ADMIN)
+        client.force_login(ann)
         set_up = start_service(stack, tmp_path, given) if request.param == "service" else Embedded()
         yield Company(folder=tmp_path, set_up=set_up, environment=given, receiver=receiver, client=client)
 

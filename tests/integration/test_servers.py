@@ -4,11 +4,14 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from django.db import connection
 from sqlalchemy import create_engine, text
 
+from deploy.local.broker import Broker
+from deploy.local.programs import UnableToStart, program
 from tests import servers
 
 
@@ -34,19 +37,19 @@ def test_chromium_runs(chromium_path: str) -> None:
 
 def test_a_server_is_gone_after_its_context() -> None:
     with servers.redis() as redis:
-        assert servers.answers_ping(redis.port)
-    assert not servers.answers_ping(redis.port)
+        assert is_there(redis)
+    assert not is_there(redis)
 
 
 def test_a_server_that_dies_at_once_tells_why() -> None:
     dies = [sys.executable, "-c", "raise SystemExit('no space left')"]
-    with pytest.raises(servers.UnableToStartServer, match="no space left"), servers.running(dies, ready=lambda: False):
+    with pytest.raises(UnableToStart, match="no space left"), servers.running(dies, ready=lambda: False):
         pass
 
 
 def test_a_missing_program_names_its_package() -> None:
-    with pytest.raises(servers.UnableToStartServer, match="apt-get install mariadb-server-core"):
-        servers.program("mariadbd-of-no-machine", "mariadb-server-core")
+    with pytest.raises(UnableToStart, match="apt-get install mariadb-server-core"):
+        program("mariadbd-of-no-machine", "mariadb-server-core")
 
 
 @pytest.mark.django_db
@@ -54,3 +57,8 @@ def test_the_database_under_test_is_the_one_the_environment_names() -> None:
     wanted = "mysql" if os.environ.get("ASSAY_DATABASE_URL", "").startswith("mysql:") else "sqlite"
     assert connection.vendor == wanted
     assert "memory" not in str(connection.settings_dict["NAME"])
+
+
+def is_there(server: servers.Redis) -> bool:
+    """Whether a Redis answers."""
+    return Broker(folder=Path(), port=server.port).is_ready()

@@ -10,6 +10,8 @@ from assay.catalog.selectors import home
 from assay.catalog.services import mark_changed, record_completion
 from assay.models import Dataset, LineageEdge
 
+LONGEST_JOB = 200  # characters that a completion keeps of its job's name
+
 
 @dataclass(frozen=True, kw_only=True)
 class Heard:
@@ -78,6 +80,8 @@ def _complete(event: LineageEvent, datasets: dict[str, Dataset], now: datetime) 
             window = dataset.partitioning.previous(dataset.partitioning.at(event.at))[0]
         if dataset and window:
             place = home(dataset).datacenter
-            record_completion(dataset=dataset, datacenter=place, window=window, pipeline=event.job, now=now)
+            record_completion(
+                dataset=dataset, datacenter=place, window=window, pipeline=event.job[:LONGEST_JOB], now=now
+            )
             count += 1
     return count

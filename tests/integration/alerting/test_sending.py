@@ -3,8 +3,13 @@
 import hashlib
 import hmac
 import json
+import sys
+import time
+from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +17,7 @@ from alerting.channels import channels
 from alerting.models import Notice
 from alerting.selectors import is_reachable
 from alerting.services import tell
+from alerting.services.send import send_due
 from assay.config import config
 from assay.models import Category
 from test_generator.models import Gap
@@ -22,6 +28,7 @@ from tests.integration.story import advance, new_table, settle, start
 pytestmark = pytest.mark.django_db
 
 MINUTE = timedelta(minutes=1)
+SECURITY = Path(__file__).parents[3] / "docs" / "security.md"
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +40,8 @@ def _fresh_configuration() -> Iterator[None]:
 
 
 def use(monkeypatch: pytest.MonkeyPatch, **variables: str) -> None:
-    """Configure channels through the environment."""
+    """Configure channels through the environment; the receivers are on this machine."""
+    monkeypatch.setenv("ASSAY_WEBHOOK_PRIVATE", "true")
     for name, value in variables.items():
         monkeypatch.setenv(f"ASSAY_{name.upper()}", value)
     config.cache_clear()
@@ -85,9 +93,67 @@ def test_a_webhook_is_signed_and_bears_the_key_of_its_notice(monkeypatch: pytest
         say()
         settle()
     (body,), (headers,) = received.bodies, received.headers
+    at = headers["X-Assay-Timestamp"]
+    assert abs(time.time() - int(at)) < 60
     assert headers["Idempotency-Key"] == on("webhook").key == "incident:1:opened:webhook:ada@example.org"
-    assert headers["X-Assay-Signature"] == "sha256=" + hmac.new(b"s3cret", body, hashlib.sha256).hexdigest()
+    signed = hmac.new(b"s3cret", f"{at}.".encode() + body, hashlib.sha256).hexdigest()
+    assert headers["X-Assay-Signature"] == f"sha256={signed}"
     assert json.loads(body)["notices"] == [{"key": on("webhook").key, "n": 1}]
+
+
+def test_a_receiver_tells_our_messages_as_the_docs_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    start()
+    with webhook(200) as received:
+        use(monkeypatch, webhook_url=received.url, webhook_secret="s3cret")
+        say()
+        settle()
+    said: dict[str, Any] = {}
+    exec(SECURITY.read_text().partition("```python\n")[2].partition("```")[0], said)
+    (body,), (headers,) = received.bodies, received.headers
+    is_ours, late = said["is_ours"], str(int(headers["X-Assay-Timestamp"]) - 301)
+    assert is_ours(body, headers, b"s3cret")
+    assert not is_ours(body, headers, b"another")
+    assert not is_ours(body.replace(b"fails", b"holds"), headers, b"s3cret")
+    assert not is_ours(body, headers | {"X-Assay-Timestamp": late}, b"s3cret")
+    resigned = hmac.new(b"s3cret", f"{late}.".encode() + body, hashlib.sha256).hexdigest()
+    old = {"X-Assay-Timestamp": late, "X-Assay-Signature": f"sha256={resigned}"}
+    assert not is_ours(body, old, b"s3cret")
+
+
+def test_a_receiver_at_a_private_address_is_refused_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    start()
+    with webhook(200) as received:
+        use(monkeypatch, webhook_url=received.url, webhook_private="false")
+        say()
+        settle()
+        assert (on("webhook").failures, on("webhook").settled_at, received.bodies) == (1, None, [])
+        assert "use https" in on("webhook").error
+        use(monkeypatch, webhook_url=received.url)
+        advance(NOW + 3 * MINUTE)
+    assert on("webhook").sent_at == NOW + MINUTE
+
+
+def test_a_redirect_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    start()
+    with webhook(302) as received:
+        use(monkeypatch, webhook_url=received.url)
+        say()
+        settle()
+    assert "redirects are not followed" in on("webhook").error
+    assert (on("webhook").settled_at, on("webhook").sent_at) == (NOW, None)
+
+
+def test_the_key_of_a_recipient_with_strange_characters_is_a_header_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    start()
+    with webhook(200) as received:
+        use(monkeypatch, webhook_url=received.url)
+        say(recipient="Zoë\r\nX-Evil: 1")
+        settle()
+    (headers,) = received.headers
+    assert headers["Idempotency-Key"] == "incident:1:opened:webhook:Zo%C3%AB%0D%0AX-Evil:%201"
+    assert "X-Evil" not in headers
 
 
 def test_a_receiver_that_is_down_is_tried_again_under_the_same_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,6 +194,43 @@ def test_what_one_recipient_is_told_at_one_instant_is_one_message(monkeypatch: p
     subjects = sorted(json.loads(body)["subject"] for body in received.bodies)
     assert subjects == ["incident:1 fails (and 1 more)", "incident:3 fails"]
     assert Notice.objects.filter(sent_at=NOW).count() == 6
+
+
+def say_two_things() -> None:
+    """What one recipient gets in one message."""
+    for key in ("incident:1", "incident:2"):
+        say(key)
+
+
+def test_a_message_that_was_refused_comes_again_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    start()
+    with webhook(503, 200) as received:
+        use(monkeypatch, webhook_url=received.url)
+        say_two_things()
+        settle()
+        advance(NOW + MINUTE)
+    keys = [headers["Idempotency-Key"] for headers in received.headers]
+    assert (len(keys), len(set(keys)), len(set(received.bodies))) == (2, 1, 1)
+    assert Notice.objects.filter(channel="webhook", sent_at=NOW + MINUTE).count() == 2
+
+
+def test_a_message_whose_worker_died_once_it_was_taken_comes_again_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    start()
+    with webhook(200) as received:
+        use(monkeypatch, webhook_url=received.url)
+        say_two_things()
+        Notice.objects.filter(channel="log").delete()
+        with monkeypatch.context() as dying, pytest.raises(SystemExit):
+            dying.setattr("alerting.services.send._settle", lambda *_: sys.exit())
+            send_due()
+        assert send_due() == 0
+        Notice.objects.filter(lease_until__isnull=False).update(lease_until=NOW - DAY)
+        say("incident:3")
+        settle()
+    keys = [headers["Idempotency-Key"] for headers in received.headers]
+    assert sorted(Counter(keys).values()) == [1, 2]
+    assert len(set(received.bodies)) == 2
+    assert Notice.objects.filter(channel="webhook", sent_at=NOW).count() == 3
 
 
 def test_the_same_thing_is_told_once() -> None:

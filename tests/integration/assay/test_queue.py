@@ -9,7 +9,7 @@ from django.db import connections
 from assay import clock
 from assay.flow import stage
 from assay.models import Dataset
-from assay.queue import UnableToFinish, claim, extend, finish, work
+from assay.queue import UnableToFinish, claim, extend, finish, finish_all, work, work_together
 from tests.factories import NOW, DatasetFactory
 
 RECONCILE = stage("reconcile")
@@ -69,3 +69,57 @@ def test_a_row_that_raises_waits_for_its_lease_and_holds_up_no_other() -> None:
     assert work("reconcile", handle) == 0
     left = Dataset.objects.get(reconcile_at__isnull=False)
     assert (left.pk, left.attempts, left.lease_until is not None) == (bad.pk, 1, True)
+
+
+@pytest.mark.django_db
+def test_rows_that_are_worked_together_are_finished_together() -> None:
+    clock.simulate(NOW)
+    DatasetFactory.create_batch(3, reconcile_at=NOW)
+    seen: list[int] = []
+
+    def handle(rows: list[Dataset], now: datetime) -> None:
+        seen.append(len(rows))
+        for row in rows:
+            row.reconcile_at, row.description = None, f"row {row.pk}"
+        finish_all(rows, "reconcile_at", "description")
+
+    assert work_together("reconcile", handle) == 3
+    assert seen == [3]
+    assert {row.description for row in Dataset.objects.all()} == {f"row {row.pk}" for row in Dataset.objects.all()}
+    assert not Dataset.objects.filter(lease_until__isnull=False).exists()
+
+
+@pytest.mark.django_db
+def test_a_poison_row_holds_up_none_of_those_that_are_worked_with_it() -> None:
+    clock.simulate(NOW)
+    bad, *_ = DatasetFactory.create_batch(3, reconcile_at=NOW)
+
+    def handle(rows: list[Dataset], now: datetime) -> None:
+        for row in rows:
+            row.reconcile_at = None
+        finish_all(rows, "reconcile_at")
+        if bad in rows:
+            raise ZeroDivisionError
+
+    assert work_together("reconcile", handle) == 3
+    left = Dataset.objects.get(reconcile_at__isnull=False)
+    assert (left.pk, left.attempts, left.lease_until is not None) == (bad.pk, 1, True)
+
+
+@pytest.mark.django_db
+def test_nothing_is_finished_together_under_a_lease_that_was_lost() -> None:
+    DatasetFactory.create_batch(2, reconcile_at=NOW)
+    rows = claim(RECONCILE, now=NOW, limit=5)
+    Dataset.objects.filter(pk=rows[0].pk).update(epoch=9)
+    for row in rows:
+        row.reconcile_at = None
+    with pytest.raises(UnableToFinish, match="1 of 2"):
+        finish_all(rows, "reconcile_at")
+
+
+@pytest.mark.django_db
+def test_a_row_that_was_tried_in_vain_is_claimed_alone() -> None:
+    first, bad, last = DatasetFactory.create_batch(3, reconcile_at=NOW)
+    Dataset.objects.filter(pk=bad.pk).update(attempts=1)
+    claimed = [[row.pk for row in claim(RECONCILE, now=NOW, limit=5)] for _ in range(3)]
+    assert claimed == [[first.pk], [bad.pk], [last.pk]]

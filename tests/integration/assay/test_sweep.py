@@ -1,14 +1,16 @@
 """The sweep: hints for what waits, no more of them than are of use, and nothing lost where no broker takes them."""
 
 import pytest
+from redis import Redis as Client
 
 from assay import clock
 from assay.celery import app
 from assay.flow import stage
 from assay.queue import claim, pending
-from assay.sweep import MOST_WAITING, look_on, sweep
+from assay.sweep import MOST_WAITING, look_on, sweep, told_at
 from execution_engine.models import Watch
 from tests.factories import NOW, DatasetFactory, day
+from tests.servers import Redis
 
 pytestmark = pytest.mark.django_db
 
@@ -17,6 +19,7 @@ pytestmark = pytest.mark.django_db
 def noon() -> None:
     """The clock, and empty queues in this process."""
     clock.simulate(NOW)
+    told_at.clear()
     for name in ("assay", "assay.phx"):
         drop(name)
 
@@ -56,10 +59,26 @@ def test_hints_that_no_worker_takes_do_not_pile_up() -> None:
     assert sum(sweep() for _ in range(MOST_WAITING + 10)) == MOST_WAITING == hints("assay")
 
 
+def test_a_hint_does_not_expire_as_clocks_of_workers_may_be_fast() -> None:
+    DatasetFactory.create(reconcile_at=NOW)
+    sweep()
+    with app.connection_for_write() as broker:
+        message = broker.default_channel.basic_get("assay", no_ack=True)  # type: ignore[attr-defined]
+    assert message.headers["task"] == stage("reconcile").task
+    assert message.headers["expires"] is None
+
+
 def test_a_worker_that_found_work_tells_of_what_is_left() -> None:
     DatasetFactory.create(reconcile_at=NOW)
     look_on(result=0)
     assert hints("assay") == 0
+    look_on(result=1)
+    assert hints("assay") == 1
+
+
+def test_a_worker_does_not_tell_again_at_once_of_what_it_has_just_told() -> None:
+    DatasetFactory.create(reconcile_at=NOW)
+    look_on(result=1)
     look_on(result=1)
     assert hints("assay") == 1
 
@@ -69,3 +88,17 @@ def test_rows_wait_while_the_broker_is_away(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(app.conf, "broker_url", "redis://127.0.0.1:1/0")
     assert sweep() == 0
     assert pending(stage("reconcile"), NOW).count() == 1
+
+
+def test_rows_wait_while_the_broker_is_full(monkeypatch: pytest.MonkeyPatch, redis_server: Redis) -> None:
+    DatasetFactory.create(reconcile_at=NOW)
+    monkeypatch.setitem(app.conf, "broker_url", redis_server.url)
+    monkeypatch.setattr(app, "_pool", None)
+    monkeypatch.setattr(app.amqp, "_producer_pool", None)
+    with Client.from_url(redis_server.url) as broker:
+        broker.config_set("maxmemory", "1mb")  # less than an empty Redis takes
+        assert sweep() == 0
+        assert pending(stage("reconcile"), NOW).count() == 1
+        broker.config_set("maxmemory", "0")
+        assert sweep() == 1
+        assert broker.llen("assay") == 1

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import redis
 
+from deploy.local.broker import Broker
+from deploy.local.programs import free_port
 from tests import servers
 from tests.integration.deploy.described import DEPLOY
 
@@ -21,23 +23,13 @@ def secrets(tmp_path: Path) -> Path:
 @pytest.fixture
 def broker(secrets: Path, tmp_path: Path) -> Iterator[redis.Redis]:
     """A client, with the URL that the services read, of a Redis with our settings."""
-    port, settings, data = servers.free_port(), tmp_path / "redis.conf", tmp_path / "data"
-    data.mkdir()
-    text = (DEPLOY / "redis" / "redis.conf").read_text()
-    settings.write_text(text.replace("/run/secrets", str(secrets)).replace("dir /data", f"dir {data}"))
-    url = (secrets / "assay_broker_url").read_text().strip().replace("@redis:6379", f"@127.0.0.1:{port}")
+    server = Broker(folder=tmp_path / "data", port=free_port(), secrets=secrets)
+    server.install()
+    url = (secrets / "assay_broker_url").read_text().strip().replace("@redis:6379", f"@127.0.0.1:{server.port}")
     client = redis.Redis.from_url(url, decode_responses=True)
-    command = [servers.program("redis-server", "redis-server"), str(settings), "--port", str(port)]
-    with servers.running(command, ready=lambda: answers(client)):
+    with servers.running(server.command(), ready=server.is_ready):
         yield client
     client.close()
-
-
-def answers(client: redis.Redis) -> bool:
-    try:
-        return bool(client.ping())
-    except redis.ConnectionError:
-        return False
 
 
 def test_strangers_are_asked_for_the_password(broker: redis.Redis) -> None:

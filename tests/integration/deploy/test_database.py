@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.exc import DBAPIError
 
+from deploy.local.programs import finish, program
 from tests import servers
 from tests.integration.deploy.described import DEPLOY
 
@@ -31,11 +32,11 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(secrets: Path) -> Iterator[servers.MariaDB]:
     """A database whose first start ran our script, as the image's entry point does."""
     with servers.mariadb() as server:
-        client = servers.program("mariadb", "mariadb-client-core")
+        client = program("mariadb", "mariadb-client-core")
         places = {"CLIENT": client, "SOCKET": str(server.socket), "SECRETS": str(secrets)}
         script = f"set -eo pipefail; {ENTRY_POINT}; . {MARIADB / 'accounts.sh'}"
         environment = {**os.environ, **places, "ACCOUNTS": str(MARIADB / "accounts.sql")}
-        servers.finish(["env", *(f"{name}={value}" for name, value in environment.items()), "bash", "-c", script])
+        finish(["env", *(f"{name}={value}" for name, value in environment.items()), "bash", "-c", script])
         yield server
 
 
@@ -128,7 +129,7 @@ def test_the_owner_migrates_and_the_service_works_on_what_that_made(urls: dict[s
 
 
 def test_settings_are_read_by_the_server_that_we_test_with(tmp_path: Path) -> None:
-    server = servers.program("mariadbd", "mariadb-server-core")
+    server = program("mariadbd", "mariadb-server-core")
     options = [f"--defaults-file={MARIADB / 'assay.cnf'}", f"--secure-file-priv={tmp_path}", "--verbose", "--help"]
     user = ["--user=root"] if os.geteuid() == 0 else []
     told = subprocess.run([server, *options, *user], capture_output=True, text=True, check=True).stdout

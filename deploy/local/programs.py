@@ -1,0 +1,48 @@
+"""Programs and ports of this machine."""
+
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+SEARCH_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/local/sbin"
+SHOWN = 4000  # characters of what a program said before it failed
+
+
+class UnableToStart(Exception):
+    """A program is missing or did not come up."""
+
+
+def program(name: str, package: str) -> str:
+    """The path of a program; raises UnableToStart naming the Debian package that holds it."""
+    if found := shutil.which(name, path=SEARCH_PATH):
+        return found
+    raise UnableToStart(f"{name} is not on this machine; install it: apt-get install {package}")
+
+
+def free_port() -> int:
+    """A TCP port of the loopback interface that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def finish(command: list[str], *, sent: str | None = None, environment: dict[str, str] | None = None) -> str:
+    """What a command printed once it has ended; raises UnableToStart with what it said where it failed."""
+    done = subprocess.run(command, input=sent, env=environment, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        raise UnableToStart(f"{command[0]} failed:\n{done.stdout[-SHOWN:]}{done.stderr[-SHOWN:]}")
+    return done.stdout
+
+
+def succeeds(command: list[str]) -> bool:
+    """Whether a command ends with 0; what it prints is dropped."""
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
+
+
+def call(command: list[str], environment: dict[str, str]) -> int:
+    """The exit code of a command that prints for itself."""
+    return subprocess.run(command, env=environment, cwd=ROOT).returncode

@@ -1,0 +1,138 @@
+"""Where the service may call: a URL that somebody wrote down must not lead to machines that only we can reach."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from urllib.parse import urlsplit
+
+PORTS = {"http": 80, "https": 443}
+NAT64 = IPv6Network("64:ff9b::/96")  # its last 32 bits are the IPv4 address that is meant
+
+Address = IPv4Address | IPv6Address
+
+
+class UnableToCall(Exception):
+    """A call was refused, failed or took too long; the text says which and how to mend it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What may be called: these hosts, as ``name`` or ``name:port``; private addresses and http only where told."""
+
+    hosts: frozenset[str]
+    permits_private: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Destination:
+    """A URL that the rules permit, taken apart; what its name resolves to is still to be judged."""
+
+    scheme: str
+    host: str
+    port: int
+    target: str
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether it is called with TLS."""
+        return self.scheme == "https"
+
+    @property
+    def named(self) -> str:
+        """The Host header: the port only where it is not the scheme's own, brackets around an IPv6 address."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+def rules_for(url: str, hosts: Collection[str] = (), *, permits_private: bool = False) -> Rules:
+    """Rules with these hosts; without any, the host of the URL itself is the only one."""
+    own = () if hosts else (_host(url),)
+    return Rules(hosts=frozenset(host.lower() for host in (*hosts, *own)), permits_private=permits_private)
+
+
+def destination(url: str, rules: Rules) -> Destination:
+    """The URL taken apart; raises UnableToCall where the rules forbid it. No message bears more of it than its host."""
+    if not url.isprintable() or " " in url or "\\" in url:
+        raise UnableToCall("the URL holds a space, a backslash or a character that cannot be printed")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError as wrong:
+        raise UnableToCall(f"the URL cannot be read: {wrong}") from None
+    scheme = parts.scheme.lower()
+    if scheme not in PORTS or (scheme == "http" and not rules.permits_private):
+        raise UnableToCall(f"{scheme or 'a URL without a scheme'} is not permitted: use https")
+    if "@" in parts.netloc:
+        raise UnableToCall("a name or password in the URL is not permitted: they are shown wherever the URL is")
+    found = Destination(scheme=scheme, host=_ascii(host), port=port or PORTS[scheme], target=_target(parts[2:4]))
+    _demand_listed(found, rules)
+    return found
+
+
+def judged(found: Iterable[str], rules: Rules) -> list[str]:
+    """The addresses of one name, if every one may be connected to; raises UnableToCall."""
+    addresses = list(found)
+    if not addresses:
+        raise UnableToCall("the name has no address")
+    if refused := [address for address in addresses if not is_permitted(address, private=rules.permits_private)]:
+        raise UnableToCall(f"the name leads to {', '.join(refused)}, which is not an address of the public Internet")
+    return addresses
+
+
+def is_permitted(text: str, *, private: bool) -> bool:
+    """Whether an address is public, also when it wraps another; ``private`` permits loopback and private ones too.
+
+    Link-local ones are never permitted: a cloud's metadata service, which hands out keys, has one.
+    """
+    address = _meant(ip_address(text.partition("%")[0]))
+    if address.is_loopback:
+        return private
+    if address.is_multicast or address.is_unspecified or address.is_link_local or address.is_reserved:
+        return False
+    if isinstance(address, IPv6Address) and address.is_site_local:
+        return private
+    return address.is_global or (private and address.is_private)
+
+
+def _meant(address: Address) -> Address:
+    """The IPv4 address inside an IPv6 one that wraps it, else the address itself."""
+    if isinstance(address, IPv4Address):
+        return address
+    teredo = address.teredo[1] if address.teredo else None
+    nat = IPv4Address(int(address) & 0xFFFFFFFF) if address in NAT64 else None
+    compatible = IPv4Address(int(address)) if 1 < int(address) < 2**32 else None  # ::127.0.0.1
+    return address.ipv4_mapped or address.sixtofour or teredo or nat or compatible or address
+
+
+def _demand_listed(found: Destination, rules: Rules) -> None:
+    """A host is listed with its port, or alone for its scheme's own port; in private any port will do."""
+    is_usual = rules.permits_private or found.port == PORTS[found.scheme]
+    if f"{found.host}:{found.port}" in rules.hosts or (is_usual and found.host in rules.hosts):
+        return
+    raise UnableToCall(f"{found.host}:{found.port} is not among the permitted hosts: {', '.join(sorted(rules.hosts))}")
+
+
+def _host(url: str) -> str:
+    try:
+        return _ascii(urlsplit(url).hostname or "")
+    except (ValueError, UnableToCall):
+        return ""  # ``destination`` says what is wrong with it
+
+
+def _ascii(host: str) -> str:
+    """The host as name servers know it; raises UnableToCall."""
+    try:
+        name = host if ":" in host else host.encode("idna").decode()
+    except UnicodeError:
+        raise UnableToCall(f"{host[:80]!r} is no name of a host") from None
+    if not name:
+        raise UnableToCall("the URL names no host")
+    return name.lower().removesuffix(".")
+
+
+def _target(path_and_query: tuple[str, ...]) -> str:
+    path, query = path_and_query
+    target = (path or "/") + (f"?{query}" if query else "")
+    if not target.isascii():
+        raise UnableToCall("the URL's path holds characters beyond ASCII: write them as %XX")
+    return target

@@ -1,0 +1,126 @@
+"""Calls to the outside: to the very address that was judged, within one deadline, whatever the other side does.
+
+A name is resolved once; asking for it again at connecting would let its owner answer otherwise the second time.
+"""
+
+import socket
+import ssl
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache
+from time import monotonic
+
+import certifi
+import h11
+
+from assay.destination import Destination, Rules, UnableToCall, destination, judged
+
+SECONDS = 10.0  # for everything after the name is resolved
+MOST_BYTES = 64 * 1024  # read of any reply
+
+Resolve = Callable[[str, int], Iterable[str]]
+
+
+def resolved(host: str, port: int) -> list[str]:
+    """The addresses of a name, each once; the system's resolver has time-outs of its own."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deadline:
+    """An instant on the monotonic clock."""
+
+    at: float
+
+    def left(self) -> float:
+        """Seconds until then; raises UnableToCall when it is over."""
+        left = self.at - monotonic()
+        if left <= 0:
+            raise UnableToCall("no answer within the deadline")
+        return left
+
+
+def call(
+    method: str,
+    url: str,
+    *,
+    rules: Rules,
+    headers: Mapping[str, str] | None = None,
+    body: bytes = b"",
+    seconds: float = SECONDS,
+    resolve: Resolve = resolved,
+) -> int:
+    """The status that a URL answers; its body stays unread and redirects are not followed. Raises UnableToCall."""
+    place = destination(url, rules)
+    try:
+        addresses = judged(resolve(place.host, place.port), rules)
+        deadline = Deadline(at=monotonic() + seconds)
+        with closing(_connected(place, addresses, deadline)) as wire:
+            return _exchange(wire, _request(method, place, headers or {}, body), body, deadline)
+    except TimeoutError:
+        raise UnableToCall(f"{place.host} did not answer within {seconds:g} s") from None
+    except (OSError, h11.ProtocolError) as error:
+        raise UnableToCall(f"{place.host}: {type(error).__name__}: {error}") from error
+
+
+def _connected(place: Destination, addresses: Iterable[str], deadline: Deadline) -> socket.socket:
+    """A connection to the first of the addresses that takes one, whose certificate is the name's."""
+    failure: OSError = OSError("no address")
+    for address in addresses:
+        try:
+            wire = socket.create_connection((address, place.port), timeout=deadline.left())
+        except OSError as error:
+            failure = error
+            continue
+        return _encrypted(wire, place.host, deadline) if place.is_encrypted else wire
+    raise failure
+
+
+def _encrypted(wire: socket.socket, host: str, deadline: Deadline) -> socket.socket:
+    wire.settimeout(deadline.left())
+    try:
+        return trust().wrap_socket(wire, server_hostname=host)
+    except BaseException:
+        wire.close()
+        raise
+
+
+@cache
+def trust() -> ssl.SSLContext:
+    """The system's authorities (or those of SSL_CERT_FILE) and Mozilla's."""
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context
+
+
+def _request(method: str, place: Destination, headers: Mapping[str, str], body: bytes) -> h11.Request:
+    own = {"Host": place.named, "User-Agent": "assay", "Connection": "close", "Content-Length": str(len(body))}
+    return h11.Request(method=method, target=place.target, headers=[*own.items(), *headers.items()])
+
+
+def _exchange(wire: socket.socket, request: h11.Request, body: bytes, deadline: Deadline) -> int:
+    http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MOST_BYTES)
+    for part_of_ours in (request, h11.Data(data=body), h11.EndOfMessage()):
+        _send(wire, http.send(part_of_ours) or b"", deadline)
+    read = 0
+    while not isinstance(event := http.next_event(), h11.Response):
+        if event is h11.NEED_DATA:
+            wire.settimeout(deadline.left())
+            part = wire.recv(8192)
+            read += len(part)
+            http.receive_data(part)
+        elif not isinstance(event, h11.InformationalResponse):
+            raise UnableToCall("the connection was closed before an answer")
+        if read > MOST_BYTES:
+            raise UnableToCall(f"more than {MOST_BYTES} bytes before an answer")
+    return event.status_code
+
+
+def _send(wire: socket.socket, data: bytes, deadline: Deadline) -> None:
+    """All of it; ``sendall`` would start its time-out anew for each part of an encrypted message."""
+    view = memoryview(data)
+    while view:
+        wire.settimeout(deadline.left())
+        view = view[wire.send(view[:16384]) :]

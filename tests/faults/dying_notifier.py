@@ -1,0 +1,30 @@
+"""12: the notifier dies at each point of its work.
+
+Staged: the experiment's workers have four points at which they send SIGKILL to themselves: before the claim of the
+notices, after it, after the receiver's answer, after the commit. One is armed before each hour's incidents are told.
+Asserted: I1 to I8; what comes again comes alike, under the same key, and once for each kill at most.
+"""
+
+from tests.faults.experiment import Experiment, Finding, Scale
+from tests.faults.failpoints import POINTS, arm
+from tests.faults.judging import judge
+from tests.faults.scene import Scene
+
+
+def run(scene: Scene, scale: Scale) -> Finding:
+    """Die so often at each point."""
+    died = dict.fromkeys(POINTS, 0)
+    missed: list[str] = []
+    for _ in range(scale.of(50, quick=1)):
+        for point in POINTS:
+            armed = arm(scene.home, point)
+            scene.hour(spoilt=6)
+            if armed.exists():
+                missed.append(f"nobody came by {point!r}")
+            died[point] += 1
+            scene.kills += 1
+    finding = judge(scene, [("deaths", ", ".join(f"{count} {point}" for point, count in died.items()))])
+    return Finding(violations={**finding.violations, "staged": missed}, figures=finding.figures)
+
+
+EXPERIMENT = Experiment(number=12, title="the notifier dies at four points", run=run, minutes=60, is_quick=True)

@@ -1,0 +1,34 @@
+"""22: two thousand tests of one dataset fail together.
+
+Staged: one table with so many tests, a third of which break with it; for some hours. Asserted: I1 to I8; one incident
+of its category each time, and one opening notice for each address.
+"""
+
+from alerting.models import Notice
+from incident_manager.models import Incident, SpoiltWindow
+from tests.faults.experiment import Experiment, Finding, Scale
+from tests.faults.judging import judge
+from tests.faults.scene import Scene
+
+
+def run(scene: Scene, scale: Scale) -> Finding:
+    """Break it for so many hours."""
+    hours = scale.of(10, quick=2)
+    for _ in range(hours):
+        scene.hour(spoilt=1)
+    incidents = Incident.objects.count()
+    opened = Notice.objects.filter(event="opened", channel="webhook", sent_at__isnull=False).count()
+    wrong = [] if incidents == opened == hours else [f"{hours} times broken: {incidents} incidents, {opened} notices"]
+    waits = scene.fleet.database.execute("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_time_%'").split()
+    figures = [
+        ("tests of the dataset; failures", f"{scene.tests:,}; {SpoiltWindow.objects.count():,}"),
+        ("opening notices, one channel", str(opened)),
+        ("lock waits ms, mean; worst", f"{waits[1]}; {waits[3]}"),
+    ]
+    finding = judge(scene, figures)
+    return Finding(violations={**finding.violations, "one notice": wrong}, figures=finding.figures)
+
+
+EXPERIMENT = Experiment(
+    number=22, title="a dataset whose tests fail together", run=run, minutes=20, tables=1, tests=2000
+)

@@ -1,0 +1,37 @@
+"""2: the kernel kills one process of a worker's pool, as it does when memory is short.
+
+Staged: SIGKILL to a random child of the prefork worker while an hour's tests are worked; its parent lives on and
+forks another. Asserted: I1 to I8; what it held is taken over by its lease, not by the broker's visibility time-out.
+"""
+
+import os
+import time
+from signal import SIGKILL
+
+import psutil
+
+from tests.faults.experiment import Experiment, Finding, Scale
+from tests.faults.judging import judge
+from tests.faults.scene import Scene
+
+
+def run(scene: Scene, scale: Scale) -> Finding:
+    """Kill so many children, a few in each hour."""
+    wanted, killed = scale.of(200, quick=4), 0
+    while killed < wanted:
+        before = scene.kills
+        scene.hour(spoilt=2, meanwhile=lambda: _kill_children(scene))
+        killed += scene.kills - before
+    return judge(scene, [("children killed", str(killed)), ("seed", str(scene.seed))])
+
+
+def _kill_children(scene: Scene, times: int = 4) -> None:
+    for _ in range(times):
+        time.sleep(scene.chance.uniform(0, 0.8))
+        children = psutil.Process(scene.fleet.processes["worker"].pid).children()
+        if children:
+            os.kill(scene.chance.choice(children).pid, SIGKILL)
+            scene.kills += 1
+
+
+EXPERIMENT = Experiment(number=2, title="children of a worker's pool killed", run=run, minutes=15)

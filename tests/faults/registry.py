@@ -1,0 +1,46 @@
+"""All experiments, in the order of their numbers."""
+
+from tests.faults import (
+    back_off,
+    bad_receiver,
+    broker_dies,
+    broker_full,
+    broker_hangs,
+    clock_skew,
+    database_dies,
+    deadlocks,
+    dying_notifier,
+    hot_dataset,
+    incident_race,
+    kill_everything,
+    kill_storm,
+    lost_child,
+    outage,
+    spark_faults,
+    zombie,
+    zones,
+)
+from tests.faults.experiment import Alone, Experiment
+
+EXPERIMENTS: tuple[Experiment | Alone, ...] = (
+    kill_storm.EXPERIMENT,
+    lost_child.EXPERIMENT,
+    zombie.EXPERIMENT,
+    broker_dies.EXPERIMENT,
+    broker_hangs.EXPERIMENT,
+    broker_full.EXPERIMENT,
+    database_dies.EXPERIMENT,
+    deadlocks.EXPERIMENT,
+    kill_everything.EXPERIMENT,
+    incident_race.EXPERIMENT,
+    dying_notifier.EXPERIMENT,
+    bad_receiver.EXPERIMENT,
+    back_off.EXPERIMENT,
+    clock_skew.EXPERIMENT,
+    zones.EXPERIMENT,
+    spark_faults.POISON,
+    spark_faults.HANG,
+    spark_faults.MEMORY,
+    outage.EXPERIMENT,
+    hot_dataset.EXPERIMENT,
+)

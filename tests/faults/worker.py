@@ -1,0 +1,35 @@
+"""``celery -A tests.faults.worker``: the service's own workers, but for the engine, and with points where they die."""
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from celery.signals import worker_init, worker_ready
+
+from assay.celery import app
+
+__all__ = ["app"]
+
+HOME = Path(os.environ.get("FAULTS_HOME", "."))
+installed = ExitStack()  # kept, as the engine is in force only as long as this is
+
+
+@worker_init.connect
+def install(**_: Any) -> None:
+    """From now on this worker reads with the engine of the experiments, and dies where it is told to."""
+    from execution_engine.storage import using
+    from tests.faults import failpoints
+    from tests.faults.engine import WatchedEngine
+
+    pace = float(os.environ.get("FAULTS_SCAN_SECONDS", "0"))
+    installed.enter_context(using(WatchedEngine(home=HOME, pace=pace)))
+    failpoints.install(HOME)
+
+
+@worker_ready.connect
+def tell(sender: Any, **_: Any) -> None:
+    """A file says that the worker takes work."""
+    place = HOME / "ready"
+    place.mkdir(exist_ok=True)
+    (place / str(sender.hostname).partition("@")[0]).write_text(str(os.getpid()))
