@@ -29,6 +29,7 @@ TEST_NEEDS = (
     ("mariadbd", "mariadb-server-core", "tests on a real MariaDB"),
     ("mariadb", "mariadb-client-core", "tests on a real MariaDB"),
     ("mariadb-dump", "mariadb-client", "the test of a back-up"),
+    ("faketime", "faketime", "faults of clocks"),
     ("redis-server", "redis-server", "tests on a real broker"),
     ("chromium", "chromium", "tests of the dashboard in a browser"),
     ("gcc", "gcc", "builds mysqlclient"),

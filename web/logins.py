@@ -1,15 +1,16 @@
 """Passwords, and how many may be guessed: by name and address together, by address, and by name."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import blake2s
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.backends import ModelBackend
-from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
 from django.core.cache import cache
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase
 from rest_framework.exceptions import Throttled
 from rest_framework.throttling import BaseThrottle
 
@@ -22,7 +23,7 @@ class CountingBackend(ModelBackend):
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
-    ) -> AbstractBaseUser | None:
+    ) -> User | None:
         """The user; raises Throttled. Wrong guesses alone count: whoever knows the password may log in often."""
         if request is None or username is None:
             return super().authenticate(request, username, password, **kwargs)
@@ -34,7 +35,8 @@ class CountingBackend(ModelBackend):
         if user is None:
             for key, _, seconds in counters:
                 cache.add(key, 0, seconds)
-                cache.incr(key)
+                with suppress(ValueError):  # forgotten between the two
+                    cache.incr(key)
         return user
 
 
@@ -43,18 +45,19 @@ class LoginPage(LoginView):
 
     template_name = "web/login.html"
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse | HttpResponseBase:  # type: ignore[override]
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """The page, or 429."""
         try:
             return super().dispatch(request, *args, **kwargs)
         except Throttled as throttled:
-            return too_many(throttled.wait or 0)
+            return too_many(getattr(throttled, "wait", None) or 0)
 
 
 def _counters(request: HttpRequest, name: str) -> Iterator[tuple[str, int, int]]:
     """The key of each counter, how many it allows, and after how many seconds it is forgotten."""
     address = BaseThrottle().get_ident(request)  # type: ignore[arg-type]
-    rates = settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"]
+    framework: dict[str, Any] = settings.REST_FRAMEWORK
+    rates = framework["DEFAULT_THROTTLE_RATES"]
     counted = {"login": f"{name.casefold()} {address}", "login-address": address, "login-name": name.casefold()}
     for kind, who in counted.items():
         digest = blake2s(who.encode(errors="replace"), digest_size=16).hexdigest()

@@ -46,7 +46,7 @@ class ByCost(SimpleRateThrottle):
 
     def wait(self) -> float | None:
         """Seconds until another is allowed: until the oldest of those counted is forgotten."""
-        return max(0.0, self.duration - (self.now - self.history[-1])) if self.history else float(self.duration)
+        return max(0.0, self.duration - (self.now - self.history[-1])) if self.history else float(self.duration or 0)
 
     def _who(self, request: Request | HttpRequest) -> str:
         if request.user.is_authenticated:

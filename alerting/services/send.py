@@ -22,6 +22,7 @@ from assay.flow import stage
 from assay.models import Tallied
 from assay.queue import UnableToFinish, claim, extend, finish, in_transaction
 from assay.tallies import tally
+from execution_engine.services.heartbeat import heartbeat
 
 log = structlog.get_logger(__name__)
 
@@ -75,14 +76,15 @@ def _planned(row: Notice) -> PlannedNotice:
 def _send(message: Group, rows: Sequence[Notice], now: datetime) -> None:
     try:
         in_transaction(lambda: _begin(rows))
-        error = deliver(message, rows)
+        with heartbeat(rows[0]):
+            error = deliver(message, rows)
         in_transaction(lambda: _settle(rows, error, now))
     except UnableToFinish as lost:
         log.warning("lease lost", stage="send", key=message.key, why=str(lost))
 
 
 def _begin(rows: Sequence[Notice]) -> None:
-    """From here on these go out together; the lease is made new, as a channel may have taken long for those before."""
+    """From here on these go out together, under the lease of the first, made new: those before may have taken long."""
     leader, *others = rows
     if not extend(leader):
         raise UnableToFinish(f"notice {leader.pk}: claimed again since epoch {leader.epoch}")

@@ -37,13 +37,14 @@ def cpu_seconds(service: Fleet) -> dict[str, float]:
 
 
 def _cpu_of(pid: int) -> float:
-    """Without what ended children had: prefork workers are few and long-lived."""
+    """With what its children have had, be they there or ended."""
     try:
         process = psutil.Process(pid)
-        family = [process, *process.children(recursive=True)]
+        times, family = process.cpu_times(), process.children(recursive=True)
     except psutil.NoSuchProcess:
         return 0.0
-    return sum(_own_cpu(each) for each in family)
+    own = times.user + times.system + times.children_user + times.children_system
+    return float(own) + sum(_own_cpu(each) for each in family)
 
 
 def _own_cpu(process: psutil.Process) -> float:

@@ -42,21 +42,21 @@ class Database:
         """Make the files of an empty server, unless they are there."""
         if self._data.exists():
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
         method = "normal" if self.root_by_password else "socket"
         options = [f"--auth-root-authentication-method={method}", f"--auth-root-socket-user={getuser()}"]
         install = program("mariadb-install-db", "mariadb-server-core")
-        finish([install, "--no-defaults", *_user(), f"--datadir={self._data}", *options, "--skip-test-db"])
+        command = [install, "--no-defaults", *_user(), f"--datadir={self._data}", *options, "--skip-test-db"]
+        finish(command, environment={**os.environ, "TMPDIR": str(self._made("temporary"))})
 
     def command(self) -> list[str]:
         """What runs the server."""
-        empty = self.folder / "empty"
-        empty.mkdir(parents=True, exist_ok=True)
+        empty, temporary = self._made("empty"), self._made("temporary")
         settings = f"--defaults-file={self.settings}" if self.settings else "--no-defaults"
         # not the folder that all share: whoever starts clears that of temporary tables
         temporary = self.folder / "tmp"
         temporary.mkdir(parents=True, exist_ok=True)
         places = [f"--datadir={self._data}", f"--socket={self.socket}", f"--pid-file={self.folder}/pid"]
+        places += [f"--tmpdir={temporary}"]
         places.append(f"--tmpdir={temporary}")
         bounds = [f"--port={self.port}", "--bind-address=127.0.0.1", f"--secure-file-priv={empty}", "--skip-log-bin"]
         return [program("mariadbd", "mariadb-server-core"), settings, *_user(), *places, *bounds, *self.options]
@@ -80,6 +80,12 @@ class Database:
         if passwords and "assay_owner" not in self.execute("select user from mysql.global_priv"):
             told = ", ".join(f"@{name} = '{password}'" for name, password in passwords.items())
             self.execute(f"SET {told};\n{ACCOUNTS.read_text()}")
+
+    def _made(self, name: str) -> Path:
+        """A folder of its own: a server that starts clears its temporary one, whoever else uses that."""
+        place = self.folder / name
+        place.mkdir(parents=True, exist_ok=True)
+        return place
 
     @property
     def _data(self) -> Path:

@@ -24,7 +24,7 @@ def run(scene: Scene, scale: Scale) -> Finding:
     """Kill it so often."""
     recoveries: list[float] = []
     with committing() as answered:
-        for _ in range(scale.of(100, quick=2)):
+        for _ in range(scale.of(100, quick=1)):
             scene.hour(spoilt=2, meanwhile=lambda: recoveries.append(_kill(scene)))
     scene.until_ready()
     lost = patiently(lambda: set(answered) - _kept())

@@ -36,7 +36,8 @@ def _recovered(scene: Scene) -> list[Figure]:
     """From the end of each fault until nothing was overdue, where faults and recoveries took turns."""
     if not scene.recoveries:
         return []
-    told = f"{median(scene.recoveries):.1f}; {max(scene.recoveries):.1f}"
+    recoveries, scene.recoveries = scene.recoveries, []
+    told = f"{median(recoveries):.1f}; {max(recoveries):.1f}"
     return [("s from the end of a fault until nothing was overdue, median; worst", told)]
 
 

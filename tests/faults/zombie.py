@@ -15,7 +15,7 @@ from tests.faults.scene import LEASE, WORKERS, Scene
 
 def run(scene: Scene, scale: Scale) -> Finding:
     """Let a worker stand still so many times, each kind in turn."""
-    times = scale.of(40, quick=2)
+    times = scale.of(40, quick=1)
     for number in range(times):
         stall = partial(_stand_still, scene, WORKERS[number % len(WORKERS)])
         scene.hour(spoilt=2, meanwhile=stall)

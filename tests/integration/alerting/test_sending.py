@@ -7,7 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -220,9 +220,10 @@ def test_a_message_whose_worker_died_once_it_was_taken_comes_again_as_it_was(mon
         use(monkeypatch, webhook_url=received.url)
         say_two_things()
         Notice.objects.filter(channel="log").delete()
-        with monkeypatch.context() as dying, pytest.raises(SystemExit):
+        with monkeypatch.context() as dying:
             dying.setattr("alerting.services.send._settle", lambda *_: sys.exit())
-            send_due()
+            with pytest.raises(SystemExit):
+                send_due()
         assert send_due() == 0
         Notice.objects.filter(lease_until__isnull=False).update(lease_until=NOW - DAY)
         say("incident:3")
@@ -231,6 +232,23 @@ def test_a_message_whose_worker_died_once_it_was_taken_comes_again_as_it_was(mon
     assert sorted(Counter(keys).values()) == [1, 2]
     assert len(set(received.bodies)) == 2
     assert Notice.objects.filter(channel="webhook", sent_at=NOW).count() == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_receiver_that_takes_its_time_does_not_cost_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("execution_engine.services.heartbeat.INTERVAL", timedelta(seconds=0.1))
+    leases: list[datetime] = []
+
+    def deliver_slowly(*_: object) -> None:
+        for wait in (0, 1):
+            time.sleep(wait)
+            leases.append(Notice.objects.get(lease_until__isnull=False).lease_until or NOW)
+
+    monkeypatch.setattr("alerting.services.send.deliver", deliver_slowly)
+    start()
+    say()
+    assert send_due() == 1
+    assert leases[1] - leases[0] > timedelta(seconds=0.3)
 
 
 def test_the_same_thing_is_told_once() -> None:

@@ -1,5 +1,6 @@
 """Servers that answer a call with any bytes, in any way, on an address of one's choice."""
 
+import re
 import socketserver
 import ssl
 import subprocess
@@ -31,13 +32,13 @@ class Called:
 
 @contextmanager
 def raw(answer: Answer | bytes = OK, *, host: str = "127.0.0.1", port: int = 0) -> Iterator[Called]:
-    """A server that reads one part of what comes, and answers so."""
+    """A server that reads what comes, and answers so."""
     called = Called()
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
             with suppress(OSError):
-                called.requests.append(self.request.recv(65536))
+                called.requests.append(_request(self.request))
                 if isinstance(answer, bytes):
                     self.request.sendall(answer)
                 else:
@@ -50,6 +51,16 @@ def raw(answer: Answer | bytes = OK, *, host: str = "127.0.0.1", port: int = 0) 
 
     with serving(Server((host, port), Handler)) as called.port:
         yield called
+
+
+def _request(wire: socket) -> bytes:
+    """What was sent, up to the end of the body that its head announces; heads and bodies may come apart."""
+    read = wire.recv(65536)
+    announced = re.search(rb"(?i)content-length: (\d+)", read)
+    whole = read.find(b"\r\n\r\n") + 4 + (int(announced[1]) if announced else 0)
+    while announced and len(read) < whole and (part := wire.recv(65536)):
+        read += part
+    return read
 
 
 @contextmanager

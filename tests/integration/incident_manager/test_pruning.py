@@ -3,7 +3,6 @@
 import os
 import time
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -13,12 +12,8 @@ from alerting.models import Flip, Notice, Standing, Waiver
 from alerting.tasks import judge
 from assay import clock
 from assay.config import config
-from assay.flow import stage
-from assay.models import Dataset, DataTest, Pruning, Scope, Tallied
-from assay.pruning import begin_pruning
-from assay.queue import claim
+from assay.models import Dataset, DataTest, Scope, Tallied
 from assay.tallies import totals
-from assay.windows import Window
 from execution_engine.models import Ask, Measurement, PartState, Run, Scan, Watch
 from execution_engine.state_store import store_state
 from incident_manager.models import LookUp
@@ -26,7 +21,6 @@ from incident_manager.pruning import prune
 from incident_manager.selectors import scores
 from tests.factories import (
     DAY,
-    HOUR,
     NOW,
     DatasetFactory,
     DataTestFactory,
@@ -37,51 +31,9 @@ from tests.factories import (
     StandingFactory,
     day,
 )
+from tests.integration.incident_manager.old_rows import OLD, YOUNG, judged, measured
 
-OLD, YOUNG = day("2026-01-10"), day("2026-03-08")
-
-
-@pytest.fixture(autouse=True)
-def _a_week(db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Results are kept for seven days, states for two."""
-    monkeypatch.setattr(config(), "run_retention", 7)
-    monkeypatch.setattr(config(), "state_retention", 2)
-    monkeypatch.setattr(config(), "state_store", tmp_path)
-    clock.simulate(NOW)
-    begin_pruning(NOW)
-
-
-@pytest.fixture
-def custom() -> DataTest:
-    return DataTestFactory.create()
-
-
-def judged(custom: DataTest, window: Window, *, state: str = "PASS", **more: Any) -> Run:
-    """A run of a window that was measured, with its standing."""
-    run: Run = RunFactory.create(data_test=custom, window=window, **more)
-    measured(custom.dataset, window, run=run)
-    StandingFactory.create(data_test=custom, window=window, state=state, last_run=run, last_outcome=run.outcome)
-    return run
-
-
-def measured(
-    dataset: Dataset, window: Window, *, run: Run | None = None, metric: str = "max", **more: Any
-) -> Measurement:
-    """A measurement of one window, that a run asked for."""
-    at = window.end + 6 * HOUR
-    row = Measurement.objects.create(
-        dataset=dataset,
-        datacenter="sea",
-        window_start=window.start,
-        window_end=window.end,
-        spec={"name": metric},
-        spec_hash=metric,
-        spec_text=f"{metric}(fare)",
-        **{"requested_at": at, "measured_at": at, "value": 1.0, "fingerprint": "f", **more},
-    )
-    if run is not None:
-        Ask.objects.create(run=run, measurement=row, operand=f"{metric}(fare)")
-    return row
+pytestmark = pytest.mark.usefixtures("a_week")
 
 
 def windows_of(model: Any) -> list[datetime]:
@@ -94,13 +46,6 @@ def test_a_window_that_has_long_held_goes_with_all_that_is_known_of_it(custom: D
     assert [windows_of(model) for model in (Standing, Run, Measurement)] == [[YOUNG.start]] * 3
     assert Ask.objects.count() == 1
     assert totals()[Tallied.PRUNED] == {"standings": 1.0, "runs": 1.0, "measurements": 1.0}
-
-
-def test_the_next_pass_comes_a_day_later(custom: DataTest) -> None:
-    prune()
-    assert prune() == 0
-    row = Pruning.objects.get()
-    assert (row.due_at, row.ended_at, row.table, row.cursors) == (NOW + DAY, NOW, "", {"states": 0})
 
 
 @pytest.mark.parametrize("state", ["WARN", "FAIL", "UNKNOWN"])
@@ -222,12 +167,6 @@ def test_a_state_goes_before_its_value_and_is_taken_for_no_other(custom: DataTes
     assert waited_for.state is not None
 
 
-def test_a_state_is_looked_at_once(custom: DataTest) -> None:
-    row = measured(custom.dataset, day("2026-03-05"), state=b"large")
-    prune()
-    assert Pruning.objects.get().cursors == {"states": row.pk}
-
-
 def test_files_of_the_state_store_go_when_no_row_names_them(custom: DataTest) -> None:
     named, orphan, fresh = (store_state(config().states, text) for text in (b"named", b"orphan", b"fresh"))
     measured(custom.dataset, YOUNG, state_path=named.path)
@@ -289,34 +228,3 @@ def look_up(dataset: Dataset, at: datetime, *, failed: bool, incidents: list[int
         query=uuid4(), dataset=dataset, at=at, failed=failed, incidents=incidents or [], window_start=OLD.start,
         window_end=OLD.end,
     )  # fmt: skip
-
-
-def test_no_days_keep_everything(custom: DataTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(config(), "run_retention", 0)
-    monkeypatch.setattr(config(), "state_retention", 0)
-    judged(custom, OLD), prune()
-    assert (Run.objects.count(), Standing.objects.count()) == (1, 1)
-
-
-def test_a_pass_goes_on_where_the_time_was_up(custom: DataTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("incident_manager.pruning.walk.CHUNK", 3)
-    monkeypatch.setattr("incident_manager.pruning.stage.AT_A_TIME", 0.02)
-    for number in range(30):
-        judged(custom, Window(start=OLD.start - number * DAY, end=OLD.end - number * DAY))
-    turns = 0
-    while prune():
-        turns += 1
-    assert (turns > 1, Run.objects.count(), Standing.objects.count()) == (True, 0, 0)
-    assert Pruning.objects.get().removed["runs"] == 30
-
-
-def test_a_pass_whose_lease_was_lost_is_another_workers(custom: DataTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    judged(custom, OLD)
-    monkeypatch.setattr("incident_manager.pruning.stage.extend", lambda row: False)
-    prune()
-    assert Pruning.objects.get().due_at == NOW  # not finished: the other will
-
-
-def test_a_lease_keeps_two_workers_from_one_pass() -> None:
-    assert len(claim(stage("prune"), now=NOW, limit=1)) == 1
-    assert prune() == 0

@@ -1,0 +1,26 @@
+"""A short retention, for the tests of what goes and what stays."""
+
+from pathlib import Path
+
+import pytest
+
+from assay import clock
+from assay.config import config
+from assay.models import DataTest
+from assay.pruning import begin_pruning
+from tests.factories import NOW, DataTestFactory
+
+
+@pytest.fixture
+def a_week(db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Results are kept for seven days, states for two."""
+    monkeypatch.setattr(config(), "run_retention", 7)
+    monkeypatch.setattr(config(), "state_retention", 2)
+    monkeypatch.setattr(config(), "state_store", tmp_path)
+    clock.simulate(NOW)
+    begin_pruning(NOW)
+
+
+@pytest.fixture
+def custom() -> DataTest:
+    return DataTestFactory.create()
