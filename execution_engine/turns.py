@@ -6,16 +6,13 @@ are; the next to look waits until it holds again.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 KINDS = ("dataset_id", "owner", "engine")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bounds:
-    """How many scans run at once in one datacenter, by what they have in common; 0: as many as there are workers."""
-
-    most: Mapping[str, int] = field(default_factory=dict)  # by kind
+# how many scans run at once in one datacenter, by the kind of what they have in common; 0: as many as there are workers
+Bounds = Mapping[str, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +31,7 @@ def full(running: Iterable[Mapping[str, object]], bounds: Bounds) -> list[Full]:
         for kind in KINDS:
             counts.setdefault((str(scan["datacenter"]), kind), Counter())[scan[kind]] += 1
     found = [
-        Full(datacenter=place, kind=kind, values=frozenset(_at_bound(counter, bounds.most.get(kind, 0))))
+        Full(datacenter=place, kind=kind, values=frozenset(_at_bound(counter, bounds.get(kind, 0))))
         for (place, kind), counter in counts.items()
     ]
     return [each for each in found if each.values]

@@ -50,7 +50,7 @@ def origin_of(request: Request | HttpRequest) -> Origin:
     return Origin(
         actor=request.user.get_username(),
         via=way_of(request),
-        ip=address_of(getattr(request, "_request", request)),
+        ip=address_of(request),
         request_id=request.META.get("assay.request_id", ""),
     )
 

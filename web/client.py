@@ -5,9 +5,10 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
+from rest_framework.request import Request
 
 
-def address_of(request: HttpRequest) -> str:
+def address_of(request: HttpRequest | Request) -> str:
     """The caller's IP address; empty if it has none, as over a Unix socket."""
     remote, forwarded = request.META.get("REMOTE_ADDR", ""), request.META.get("HTTP_X_FORWARDED_FOR", "")
     rules: dict[str, Any] = settings.REST_FRAMEWORK

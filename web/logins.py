@@ -12,9 +12,9 @@ from django.contrib.auth.views import LoginView
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponseBase
 from rest_framework.exceptions import Throttled
-from rest_framework.throttling import BaseThrottle
 
 from assay.rates import parse_rate
+from web.client import address_of
 from web.throttles import too_many
 
 
@@ -55,7 +55,7 @@ class LoginPage(LoginView):
 
 def _counters(request: HttpRequest, name: str) -> Iterator[tuple[str, int, int]]:
     """The key of each counter, how many it allows, and after how many seconds it is forgotten."""
-    address = BaseThrottle().get_ident(request)  # type: ignore[arg-type]
+    address = address_of(request)
     framework: dict[str, Any] = settings.REST_FRAMEWORK
     rates = framework["DEFAULT_THROTTLE_RATES"]
     counted = {"login": f"{name.casefold()} {address}", "login-address": address, "login-name": name.casefold()}

@@ -14,6 +14,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 
+from web.client import address_of
+
 SAFE = ("GET", "HEAD", "OPTIONS")
 
 # what costs more than its method tells: the resource and its action, or its method where it has none
@@ -51,8 +53,7 @@ class ByCost(SimpleRateThrottle):
     def _who(self, request: Request | HttpRequest) -> str:
         if request.user.is_authenticated:
             return f"user:{request.user.pk}"
-        address = str(self.get_ident(request))  # type: ignore[arg-type]
-        return f"address:{blake2s(address.encode(), digest_size=16).hexdigest()}"
+        return f"address:{blake2s(address_of(request).encode(), digest_size=16).hexdigest()}"
 
 
 def cost(request: Request | HttpRequest, view: Any) -> str:

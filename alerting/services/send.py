@@ -19,10 +19,10 @@ from alerting.models import Notice
 from alerting.notice_policy import Event, PlannedNotice, Step
 from assay import clock
 from assay.flow import stage
+from assay.heartbeat import heartbeat
 from assay.models import Tallied
 from assay.queue import UnableToFinish, claim, extend, finish, in_transaction
 from assay.tallies import tally
-from execution_engine.services.heartbeat import heartbeat
 
 log = structlog.get_logger(__name__)
 

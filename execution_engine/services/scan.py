@@ -12,6 +12,7 @@ from assay import clock
 from assay.bulk import update_each
 from assay.config import config
 from assay.flow import stage
+from assay.heartbeat import heartbeat
 from assay.log_ids import log_ids
 from assay.models import Tallied
 from assay.queue import UnableToFinish, claim, finish, in_transaction
@@ -19,7 +20,6 @@ from assay.tallies import tally
 from execution_engine.engines.protocol import Measured, failed
 from execution_engine.models import Measurement, Scan
 from execution_engine.outcome import Reason
-from execution_engine.services.heartbeat import heartbeat
 from execution_engine.services.plan import MAX_ATTEMPTS
 from execution_engine.services.reading import Reading, read
 from execution_engine.services.suspects import note_ends

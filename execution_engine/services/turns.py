@@ -11,13 +11,11 @@ from execution_engine.turns import KINDS, Bounds, full
 def bounds() -> Bounds:
     """The bounds of the settings."""
     settings = config()
-    return Bounds(
-        most={
-            "dataset_id": settings.scans_per_dataset,
-            "owner": settings.scans_per_owner,
-            "engine": settings.scans_per_engine,
-        }
-    )
+    return {
+        "dataset_id": settings.scans_per_dataset,
+        "owner": settings.scans_per_owner,
+        "engine": settings.scans_per_engine,
+    }
 
 
 def may_begin(datacenter: str | None, most: Bounds | None = None) -> Q:
@@ -26,6 +24,6 @@ def may_begin(datacenter: str | None, most: Bounds | None = None) -> Q:
     if datacenter:
         leased = leased.filter(datacenter=datacenter)
     allowed = Q()
-    for each in full(leased.values("datacenter", *KINDS), most or bounds()):
+    for each in full(leased.values("datacenter", *KINDS), bounds() if most is None else most):
         allowed &= ~Q(**{"datacenter": each.datacenter, f"{each.kind}__in": sorted(each.values, key=str)})
     return allowed

@@ -1,6 +1,7 @@
 """Claim pending rows of a stage, work them, and let nothing be finished under an old lease."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Any
@@ -145,7 +146,8 @@ def work_together(
         again = part if len(part) == 1 else list(type(part[0])._default_manager.filter(pk__in=[row.pk for row in part]))
         prefetch_related_objects(again, *prefetch)
         for row in sorted(again, key=part.index):
-            attempt(name, row, now, lambda row, now: handle([row], now))
+            # a copy for each try: what a try that was rolled back has changed in memory is not true
+            attempt(name, row, now, lambda row, now: handle([copy(row)], now))
     return len(rows)
 
 

@@ -1,6 +1,6 @@
 """Why a Spark child ended, and what that says of the scans that it was busy with."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
 
@@ -28,10 +28,16 @@ class Death:
     kernel_kills: int = 0  # processes that the kernel killed meanwhile for want of memory
     ordered: str = ""  # why we killed it, if we did
     overflowed: bool = False  # its Python processes held too much
+    was_ready: bool = True  # before that it ran nobody's query
 
 
 def failure_of_death(death: Death, memory: str) -> Failure:
-    """What a scan that was in the child is told."""
+    """What a scan that was in the child, or waited for it to start, is told; the latter is never to blame."""
+    failure = _failure(death, memory)
+    return failure if death.was_ready else replace(failure, reason=Reason.ENGINE_UNREACHABLE)
+
+
+def _failure(death: Death, memory: str) -> Failure:
     if death.overflowed:
         detail = (
             f"Spark's Python held more than {memory}; make the query or the key smaller, or raise ASSAY_SPARK_MEMORY"

@@ -81,18 +81,17 @@ class ChildEngine:
         except (UnableToListFiles, UnableToAnswer):
             return None
 
-    def ask(self, method: str, *args: Any, seconds: float | None = None) -> Answer:
+    def ask(self, method: str, *args: Any) -> Answer:
         """What any method of the engine gives in the child; raises UnableToAnswer."""
-        seconds = self._seconds if seconds is None else seconds
         try:
-            return self._ask(method, args, seconds)
+            return self._ask(method, args)
         except UnableToAnswer as error:
             if not _is_tried_apart(error):
                 raise
         with self._alone:  # so that neither a neighbour nor whoever killed the child is mistaken for this call
             own = Child(self._options)
             try:
-                return self._answer(own, method, args, seconds)
+                return self._answer(own, method, args)
             finally:
                 own.close()
 
@@ -103,11 +102,11 @@ class ChildEngine:
         if child is not None:
             child.close()
 
-    def _ask(self, method: str, args: tuple[Any, ...], seconds: float) -> Answer:
+    def _ask(self, method: str, args: tuple[Any, ...]) -> Answer:
         for _ in range(TRIES):
             child = self._running()
             try:
-                answer = self._answer(child, method, args, seconds)
+                answer = self._answer(child, method, args)
             except Retired:
                 self._leave(child)
                 continue
@@ -121,15 +120,15 @@ class ChildEngine:
         failure = Failure(reason=Reason.ENGINE_UNREACHABLE, detail=f"Spark ended {TRIES} times as soon as it ran")
         raise UnableToAnswer(failure)
 
-    def _answer(self, child: Child, method: str, args: tuple[Any, ...], seconds: float) -> Answer:
+    def _answer(self, child: Child, method: str, args: tuple[Any, ...]) -> Answer:
         """The ladder's; where cancelling does not help, the child is killed."""
         _wait_until_ready(child)
         call = child.ask(method, args)
         try:
-            return wait_for(call.answer, seconds, lambda: child.cancel(call))
+            return wait_for(call.answer, self._seconds, lambda: child.cancel(call))
         except TooLate:
             child.kill("another scan in it passed its deadline")
-            raise UnableToAnswer(too_late(seconds)) from None
+            raise UnableToAnswer(too_late(self._seconds)) from None
 
     def _running(self) -> Child:
         with self._starting:

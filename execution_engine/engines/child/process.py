@@ -194,6 +194,7 @@ class Child:
             kernel_kills=kernel_kills() - self._kernel_kills,
             ordered=self._ordered,
             overflowed=self._has_overflowed,
+            was_ready=self.ready.done(),
         )
 
 

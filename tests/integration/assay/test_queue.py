@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 import pytest
-from django.db import connections
+from django.db import OperationalError, connections
 
 from assay import clock
 from assay.flow import stage
@@ -123,3 +123,21 @@ def test_a_row_that_was_tried_in_vain_is_claimed_alone() -> None:
     Dataset.objects.filter(pk=bad.pk).update(attempts=1)
     claimed = [[row.pk for row in claim(RECONCILE, now=NOW, limit=5)] for _ in range(3)]
     assert claimed == [[first.pk], [bad.pk], [last.pk]]
+
+
+@pytest.mark.django_db
+def test_a_try_after_a_deadlock_begins_with_the_row_as_it_was_claimed() -> None:
+    clock.simulate(NOW)
+    DatasetFactory.create(reconcile_at=NOW, owner="ada")
+    seen: list[str] = []
+
+    def handle(rows: list[Dataset], now: datetime) -> None:
+        seen.append(rows[0].owner)
+        rows[0].owner = "moved on"
+        if len(seen) == 1:
+            raise OperationalError(1213, "Deadlock found when trying to get lock")
+        rows[0].reconcile_at = None
+        finish_all(rows, "reconcile_at")
+
+    assert work_together("reconcile", handle) == 1
+    assert seen == ["ada", "ada"]

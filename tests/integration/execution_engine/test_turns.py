@@ -11,7 +11,6 @@ from assay.queue import claim
 from execution_engine import tasks
 from execution_engine.models import Scan
 from execution_engine.services.turns import may_begin
-from execution_engine.turns import Bounds
 from tests.factories import NOW, DatasetFactory, DataTestFactory, day
 from tests.integration.execution_engine.conftest import Loop
 
@@ -28,7 +27,7 @@ def order(loop: Loop, dataset: Dataset) -> None:
 def begin(**bounds: int) -> list[str]:
     """The datasets of the scans that begin, each beside those before it."""
     begun: list[str] = []
-    while claimed := claim(stage("scan"), now=NOW, limit=1, may=may_begin("sea", Bounds(most=bounds))):
+    while claimed := claim(stage("scan"), now=NOW, limit=1, may=may_begin("sea", bounds)):
         begun += [row.dataset.name for row in claimed]
     return begun
 

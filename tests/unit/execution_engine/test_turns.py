@@ -1,8 +1,8 @@
 """Bounds on what runs at once."""
 
-from execution_engine.turns import Bounds, Full, full
+from execution_engine.turns import Full, full
 
-BOUNDS = Bounds(most={"dataset_id": 2, "owner": 3, "engine": 0})
+BOUNDS = {"dataset_id": 2, "owner": 3, "engine": 0}
 
 
 def running(*scans: tuple[int, str], datacenter: str = "sea") -> list[dict[str, object]]:

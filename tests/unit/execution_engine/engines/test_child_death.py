@@ -23,6 +23,8 @@ from execution_engine.outcome import Reason
         (Death(python=-9, ordered="another hung"), Reason.ENGINE_UNREACHABLE, "restarted: another hung"),
         (Death(java=-15, python=70), Reason.ENGINE_UNREACHABLE, "Java was killed by signal 15"),
         (Death(), Reason.CRASHED, "went away"),
+        (Death(java=1, python=70, was_ready=False), Reason.ENGINE_UNREACHABLE, "Java ended with status 1"),
+        (Death(python=-9, kernel_kills=1, was_ready=False), Reason.ENGINE_UNREACHABLE, "the kernel killed"),
     ],
 )
 def test_a_death_is_told_by_what_caused_it(death: Death, reason: Reason, said: str) -> None:
