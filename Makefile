@@ -34,10 +34,10 @@ bench-bloom: dev-ready ## Measure the Bloom filters beside what is wanted of the
 bench-service: test-ready ## Measure what all processes of the service do in an hour, and a herd of 18,000 tests
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.service --docs
 
-bench-latency: dev-ready ## Measure look-ups and pages with 10 million runs and a million incidents behind them
+bench-latency: test-ready ## Measure look-ups and pages with 10 million runs and a million incidents behind them
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.service.latency --docs
 
-bench-days: dev-ready ## Live through 30 simulated days of 100,000 runs, of which retention keeps seven
+bench-days: test-ready ## Live through 30 simulated days of 100,000 runs, of which retention keeps seven
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.service.thirty_days --docs
 
 fuzz: dev-ready ## Throw a million texts, 100,000 mutated attacks, 50,000 requests and 5,000 stories at it all (hours)

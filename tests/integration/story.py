@@ -10,7 +10,7 @@ from alerting.models import Notice, Standing
 from assay import clock
 from assay.flow import STAGES
 from assay.models import Dataset, DataTest
-from assay.queue import pending
+from assay.probe import next_due, stages_with_work
 from assay.windows import Window
 from execution_engine.models import Run
 from incident_manager.models import Incident
@@ -39,28 +39,18 @@ def feed(upstream: Dataset, downstream: Dataset) -> None:
 
 def settle() -> None:
     """Work every stage but the engine's until nothing is pending."""
-    while sum(import_string(stage.task)() for stage in TOLD if pending(stage, clock.now()).exists()):
+    while sum(import_string(stage.task)() for stage in stages_with_work(clock.now()) if stage in TOLD):
         pass
 
 
 def advance(until: datetime) -> None:
     """Let time pass, stopping wherever something is due."""
     settle()
-    while (instant := _next_due(clock.now())) and instant <= until:
+    while (instant := next_due(clock.now())) and instant <= until:
         clock.simulate(instant)
         settle()
     clock.simulate(until)
     settle()
-
-
-def _next_due(after: datetime) -> datetime | None:
-    found = [
-        instant
-        for stage in TOLD
-        if stage.due
-        for instant in pending(stage, None).filter(**{f"{stage.due}__gt": after}).values_list(stage.due, flat=True)
-    ]
-    return min(found, default=None)
 
 
 def result(
