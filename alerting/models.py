@@ -65,7 +65,10 @@ class Standing(Windowed, Claimable):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=("data_test", "window_key"), name="one_standing_per_window")]
-        indexes = [models.Index(fields=("state", "window_start"))]
+        indexes = [
+            models.Index(fields=("state", "window_start")),
+            models.Index(fields=("data_test", "state", "window_end", "waiver")),  # of all that the catalogue counts
+        ]
 
     def __str__(self) -> str:
         return f"{self.data_test_id} {self.window_key}: {self.state}"

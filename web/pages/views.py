@@ -1,14 +1,12 @@
 """The pages, server-rendered: read with the selectors, render."""
 
 from django.contrib.auth import views as auth
-from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from assay import clock
 from assay.access import Action
 from assay.models import Category, Dataset
-from incident_manager.models import Incident
 from web.logins import LoginPage
 from web.pages.forms import TIERS, WantedForm
 from web.pages.policy import page
@@ -17,7 +15,7 @@ from web.pages.selectors.clean_time import clean_shares
 from web.pages.selectors.dataset import incidents_of, live_tests, promises
 from web.pages.selectors.day_grid import day_grid
 from web.pages.selectors.history import history
-from web.pages.selectors.incident import incident_by_id, notices_of, spoilt_windows
+from web.pages.selectors.incident import incident_by_id, newest_incidents, notices_of, spoilt_windows
 from web.pages.selectors.lineage import lineage
 from web.pages.status import MEANINGS, WORDS, Status, worst
 from web.who import may
@@ -80,8 +78,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
 @page
 def incidents_page(request: HttpRequest) -> HttpResponse:
     """The newest incidents of all datasets, open ones first."""
-    found = Incident.objects.select_related("dataset", "alert__cause__dataset")
-    shown = found.order_by(F("resolved_at").desc(nulls_first=True), "-detected_at")[:MOST_INCIDENTS]
+    shown = newest_incidents(MOST_INCIDENTS)
     return render(request, "web/incidents.html", {"here": "incidents", "incidents": shown, "now": clock.now()})
 
 

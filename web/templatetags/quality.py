@@ -1,6 +1,7 @@
 """How templates show states, instants, lengths and shares."""
 
 from datetime import datetime, timedelta
+from functools import cache, lru_cache
 from math import isfinite
 
 from django import template
@@ -16,6 +17,7 @@ register = template.Library()
 
 
 @register.simple_tag
+@cache
 def icon(name: str) -> SafeString:
     """An icon of the sprite; decorative, so hidden from screen readers."""
     return format_html(
@@ -26,6 +28,7 @@ def icon(name: str) -> SafeString:
 
 
 @register.simple_tag
+@lru_cache(1000)
 def pill(status: Status, text: str = "") -> SafeString:
     """A status as icon and word; ``text`` replaces the word."""
     return format_html(
@@ -34,6 +37,7 @@ def pill(status: Status, text: str = "") -> SafeString:
 
 
 @register.simple_tag
+@cache
 def dot(status: Status) -> SafeString:
     """A status as its icon alone, with the word for screen readers."""
     return format_html(

@@ -76,7 +76,7 @@ def fill(company: Company, *, runs: int, incidents: int, console: Console) -> No
 
 
 def questions(company: Company) -> Sequence[Question]:
-    """The look-up and the catalogue, each as a known user."""
+    """The look-up and the pages that list everything, each as a known user."""
     user = User.objects.create_superuser("bench")
     token = get_token_model().objects.create(user)[1]
     browser = Client()
@@ -96,6 +96,7 @@ def questions(company: Company) -> Sequence[Question]:
             limit=300,
             headers={"Cookie": cookies},
         ),
+        Question(name="page of all incidents", path=lambda _: "/incidents", limit=300, headers={"Cookie": cookies}),
     )
 
 

@@ -1,5 +1,6 @@
 """May this data be used? Quality, queries, the gate, pipelines and scores over REST."""
 
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from rest_framework.test import APIClient
 from assay.models import DataChange, Dataset
 from incident_manager.models import Incident, LookUp
 from tests.factories import DatasetFactory, DataTestFactory, IncidentFactory, SpoiltWindowFactory, StandingFactory, day
+from web.api import pipelines
 
 MONDAY = {"from": "2026-03-09T00:00:00Z", "to": "2026-03-10T00:00:00Z"}
 SUNDAY = {"from": "2026-03-08T00:00:00Z", "to": "2026-03-09T00:00:00Z"}
@@ -104,7 +106,20 @@ def test_a_completed_pipeline_is_recorded_and_its_outputs_are_judged(api: APICli
     assert [output["status"] for output in quality["outputs"]] == ["bad"]
 
 
-def test_with_wait_the_answer_comes_once_all_is_judged(api: APIClient, trips: Dataset) -> None:
+def test_where_too_many_wait_the_answer_comes_at_once(
+    api: APIClient, trips: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = {"outputs": [{"dataset": "raw.trips", "window": "2026-03-09"}], "wait": 300}
+    with ExitStack() as waiting:
+        for _ in range(pipelines.MOST_WAITING):
+            waiting.enter_context(pipelines._places)
+        monkeypatch.setattr(pipelines.time, "sleep", lambda _: pytest.fail("it waits"))
+        answer = api.post("/api/v1/pipelines/load-trips/completed", body, format="json")
+    assert (answer.status_code, answer.json()["judged"]) == (201, False)
+    assert pipelines._places._value == pipelines.MOST_WAITING
+
+
+def test_nobody_waits_for_ever(api: APIClient, trips: Dataset) -> None:
     body = {"outputs": [{"dataset": "raw.trips", "window": "2026-03-08"}], "wait": float("inf")}
     raw = '{"outputs": [{"dataset": "raw.trips", "window": "2026-03-08"}], "wait": NaN}'
     assert api.post("/api/v1/pipelines/p/completed", {**body, "wait": 10**9}, format="json").status_code == 400

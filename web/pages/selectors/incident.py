@@ -1,4 +1,4 @@
-"""The incident page: what is spoilt and why, what caused it, and who was told."""
+"""The pages of incidents: the newest of all; of one what is spoilt and why, what caused it, and who was told."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +25,14 @@ class Spoilt:
         """What the newest result found, such as lost keys, as pairs of a name and a text."""
         run = self.standing.last_run if self.standing else None
         return [(name.replace("_", " "), _text(value)) for name, value in run.findings.items()] if run else []
+
+
+def newest_incidents(most: int) -> list[Incident]:
+    """The open ones, the newest first, then those that were resolved last: each along an index, never sorted all."""
+    rows = Incident.objects.select_related("dataset", "alert__cause__dataset")
+    still_open = list(rows.filter(resolved_at=None).order_by("-detected_at", "-pk")[:most])
+    resolved = rows.filter(resolved_at__isnull=False).order_by("-resolved_at", "-pk")
+    return [*still_open, *resolved[: most - len(still_open)]]
 
 
 def incident_by_id(pk: int) -> Incident | None:
