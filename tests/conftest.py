@@ -7,10 +7,14 @@ import pytest
 from django.core.cache import cache
 from django.db import connection, connections
 from django.test import TransactionTestCase
+from hypothesis import settings
 
 from assay.append_only import forbid, permit
 from assay.models import AuditEntry
 from tests import servers
+
+settings.register_profile("assay", deadline=None)  # how fast things are is for benchmarks/ to say
+settings.load_profile("assay")
 
 
 @pytest.fixture(autouse=True)

@@ -59,7 +59,7 @@ def whole(spec: MetricSpec, states: Sequence[bytes], halves: int) -> Measured:
     return from_state(spec, again)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.permutations(range(PARTS)), taken=st.integers(2, PARTS), halves=st.data())
 def test_any_union_of_parts_is_measured_without_its_rows(
     states: States, parts: list[int], taken: int, halves: st.DataObject
@@ -79,7 +79,7 @@ def test_any_union_of_parts_is_measured_without_its_rows(
     assert wrong == []
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.permutations(range(PARTS - 1)), taken=st.integers(2, PARTS - 1))
 def test_merged_sketches_stay_within_their_error(states: States, parts: list[int], taken: int) -> None:
     rows = rows_of(tuple(sorted(parts[:taken])))

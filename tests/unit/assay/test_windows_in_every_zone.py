@@ -70,7 +70,7 @@ def test_hours_and_days_tile_time_around_every_change_of_clocks_of_every_zone(ke
             assert_tiled(hours, near)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     zone=st.sampled_from(SAMPLE),
     granularity=st.sampled_from(list(Granularity)),

@@ -214,7 +214,7 @@ ANYTHING = st.recursive(
 KEYS = ["name", "tier", "replicas", "columns", "primary_key", "partition", "slas", "sustain", "severity", "retention"]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(key=st.sampled_from(KEYS), value=ANYTHING, section=ANYTHING)
 def test_whatever_is_written_is_read_or_refused_by_line(
     tmp_path: Path, key: str, value: object, section: object

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import f1_score, precision_score, recall_score
@@ -26,7 +26,6 @@ CLASSES = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abcd"), st
 REFERENCES = {"precision": precision_score, "recall": recall_score, "f1": f1_score}
 
 
-@settings(deadline=None)
 @given(examples=EXAMPLES)
 def test_probabilities_are_those_of_scikit_learn(examples: list[Example]) -> None:
     assume(len({each.target for each in examples}) > 1)
@@ -41,7 +40,6 @@ def test_probabilities_are_those_of_scikit_learn(examples: list[Example]) -> Non
     assert np.allclose(model.likelihood.T, reference.feature_log_prob_)
 
 
-@settings(deadline=None)
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("which", REFERENCES)
 @given(guesses=CLASSES)
