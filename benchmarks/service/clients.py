@@ -5,6 +5,7 @@ from concurrent.futures import ProcessPoolExecutor
 from http.client import HTTPConnection
 from multiprocessing import get_context
 from time import perf_counter
+from typing import Any
 
 SHOWN = 300  # characters of an answer that is no good
 
@@ -13,8 +14,18 @@ class UnableToAsk(Exception):
     """The server answered with an error, or with nothing."""
 
 
+_ready: Any = None  # of a client's process: where it waits until all are there
+
+
+def come(ready: Any) -> None:
+    """A client's process begins."""
+    global _ready
+    _ready = ready
+
+
 def ask(port: int, headers: Mapping[str, str], paths: Sequence[str]) -> list[float]:
     """How long each answer took, in seconds, from the request to the last byte."""
+    _ready.wait()  # or the first would be served beside others that start
     connection = HTTPConnection("127.0.0.1", port, timeout=60)
     took = []
     for path in paths:
@@ -30,7 +41,9 @@ def ask(port: int, headers: Mapping[str, str], paths: Sequence[str]) -> list[flo
 
 def ask_at_once(port: int, headers: Mapping[str, str], paths: Sequence[Sequence[str]]) -> list[float]:
     """What all clients waited, each asking its own paths; sorted."""
-    with ProcessPoolExecutor(len(paths), mp_context=get_context("spawn")) as pool:
+    context = get_context("spawn")
+    ready = context.Barrier(len(paths))
+    with ProcessPoolExecutor(len(paths), mp_context=context, initializer=come, initargs=(ready,)) as pool:
         found = pool.map(ask, [port] * len(paths), [headers] * len(paths), paths)
         return sorted(second for each in found for second in each)
 

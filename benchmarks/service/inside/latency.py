@@ -150,7 +150,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.service.latency")
     parser.add_argument("--runs", type=int, default=10_000_000, help="runs that there have been (default 10 million)")
     parser.add_argument("--incidents", type=int, default=1_000_000, help="incidents (default 1 million)")
-    parser.add_argument("--requests", type=int, default=4000, help="of each kind, by all clients (default 4,000)")
+    parser.add_argument("--requests", type=int, default=2000, help="of each kind, by all clients (default 2,000)")
     parser.add_argument("--docs", action="store_true", help="write docs/benchmarks.md")
     return parser.parse_args()
 
