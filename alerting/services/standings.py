@@ -11,11 +11,9 @@ from alerting.models import Flip, Standing, Waiver
 from alerting.selectors import verdict_of
 from alerting.services.attention import note_unknown, watch_closely
 from alerting.services.checks import check_terms
+from alerting.services.covers import end_held_waivers, waiver_of, waiver_over
 from alerting.services.silent import decide_again
 from alerting.standing import State, Verdict
-from alerting.waivers import Judged, Kind, covering
-from alerting.waivers import Scope as Reach
-from alerting.waivers import Waiver as Waived
 from assay.bulk import update_each
 from assay.models import DataTest, Scope
 from assay.windows import Window
@@ -106,6 +104,7 @@ def refold(standing: Standing, test: DataTest, found: Evidence, now: datetime, l
         return
     if standing.revision_id != test.revision_id:
         if standing.state in KEPT and not found.judged:
+            _keep(standing, test, now)
             return
         standing.streak_at = None
     verdict = verdict_of(standing, test, found, now)
@@ -115,6 +114,19 @@ def refold(standing: Standing, test: DataTest, found: Evidence, now: datetime, l
         # Nobody checks what is waived, so that silence says nothing.
         verdict = replace(verdict, state=State.WARN, since=verdict.t0)
     write(standing, test, verdict, waiver, found, now, later)
+
+
+def _keep(standing: Standing, test: DataTest, now: datetime) -> None:
+    """The word of an older revision stays; what a user has said since covers it too."""
+    if standing.waiver_id is not None or standing.last_outcome != Outcome.BROKEN:
+        return
+    waiver = waiver_over(standing, test, measured_at=now, excess=standing.excess)
+    if waiver is None:
+        return
+    ages = [at for at in (standing.next_age_at, waiver.ends_at) if at is not None]
+    _change(standing, waiver_id=waiver.pk, attempt=0, next_check_at=None, next_age_at=min(ages, default=None))
+    flip(standing, standing.state, now)
+    watch_closely(standing, test, was=standing.state in TROUBLED, now=now)
 
 
 def withdraw(standing: Standing, test: DataTest, now: datetime) -> None:
@@ -130,63 +142,17 @@ def put_off(standing: Standing, test: DataTest, due_at: datetime, now: datetime)
 
 def _take_back(standing: Standing, test: DataTest, state: State, now: datetime, **more: Any) -> None:
     old, closely = standing.state, standing.state in TROUBLED and standing.waiver_id is None
-    changes = {
-        "state": state.value,
-        "since": now,
-        "broken_since": None,
-        "streak_at": None,
-        "last_outcome": "",
-        "error_reason": "",
-        "waiver_id": None,
-        "attempt": 0,
-        "next_check_at": None,
-        **more,
-    }
-    Standing.objects.filter(pk=standing.pk).update(**changes)
-    for name, value in changes.items():
-        setattr(standing, name, value)
+    nothing = {"broken_since": None, "streak_at": None, "last_outcome": "", "error_reason": "", "waiver_id": None}
+    _change(standing, **{"state": state.value, "since": now, "attempt": 0, "next_check_at": None, **nothing, **more})
     flip(standing, old, now)
     decide_again(standing, test, was=old, now=now)
     watch_closely(standing, test, was=closely, now=now)
 
 
-def waiver_of(standing: Standing, test: DataTest, verdict: Verdict, found: Evidence) -> Waiver | None:
-    """The waiver that covers the latest result, if that is broken."""
-    if verdict.outcome is not Outcome.BROKEN or verdict.measured_at is None:
-        return None
-    rows = {row.pk: row for row in Waiver.objects.filter(data_test=test, revision=test.revision)}
-    result = Judged(
-        test_id=test.pk,
-        revision=test.revision_id or 0,
-        window=standing.window,
-        measured_at=verdict.measured_at,
-        excess=verdict.excess,
-        held_at=found.held_at,
-    )
-    cover = covering((_as_said(row, test, standing) for row in rows.values()), result)
-    return rows[cover.id] if cover else None
-
-
-def _as_said(row: Waiver, test: DataTest, standing: Standing) -> Waived:
-    window = standing.window if test.scope == Scope.TABLE else row.window  # the window of a whole table moves
-    return Waived(
-        id=row.pk,
-        kind=Kind(row.kind),
-        test_id=row.data_test_id,
-        revision=row.revision_id,
-        made_at=row.starts_at,
-        excesses={window: row.excess},
-        scope=Reach.TEST if row.ends_at else Reach.WINDOW,
-        ends_at=row.ends_at,
-    )
-
-
-def end_held_waivers(test: DataTest, standing: Standing, verdict: Verdict, found: Evidence) -> None:
-    """Mark the end of a window's own waiver once the window has held."""
-    if standing.waiver_id is None or verdict.outcome is not Outcome.HELD:
-        return
-    own = Waiver.objects.filter(pk=standing.waiver_id, ends_at__isnull=True, starts_at__lt=found.held_at)
-    own.update(ended_at=verdict.measured_at)
+def _change(standing: Standing, **changes: Any) -> None:
+    Standing.objects.filter(pk=standing.pk).update(**changes)
+    for name, value in changes.items():
+        setattr(standing, name, value)
 
 
 def write(

@@ -89,6 +89,19 @@ def test_a_new_revision_ends_a_waiver() -> None:
     assert len(open_incidents()) == 1
 
 
+def test_what_an_older_revision_said_is_waived_as_well_until_the_new_one_finds_it_worse() -> None:
+    test, incident = failing(excess=0.1)
+    revise(test, assertion="row_count() >= 99", author="ada", now=due(MONDAY) + HOUR)
+    settle()
+    accept(incident, reason="source is lost", author="ada", now=due(MONDAY) + 2 * HOUR)
+    settle()
+    standing = test.standings.get()
+    assert (standing.state, standing.waiver_id is not None, standing.next_check_at) == ("FAIL", True, None)
+    assert open_incidents() == []
+    result(test, MONDAY, "broken", due(MONDAY) + 3 * HOUR, excess=0.2)
+    assert len(open_incidents()) == 1
+
+
 def test_a_held_run_ends_the_waiver_of_its_window() -> None:
     test, incident = failing()
     force(incident, Scope.WINDOW)
