@@ -9,10 +9,12 @@ import django
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "assay.settings")
-    os.environ["ASSAY_HOME"] = tempfile.mkdtemp(prefix="faults-")  # the services have databases of their own
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no process is left behind
-    django.setup()
+    with tempfile.TemporaryDirectory(prefix="faults-home-") as home:
+        os.environ["ASSAY_HOME"] = home  # the services have databases of their own
+        django.setup()
 
-    from tests.faults.runner import main
+        from tests.faults.runner import main
 
-    sys.exit(main(sys.argv[1:]))
+        code = main(sys.argv[1:])
+    sys.exit(code)

@@ -10,7 +10,7 @@ import pytest
 from assay import clock
 from assay.cli import run as run_command
 from assay.exit_codes import ExitCode
-from assay.models import Dataset, DataTest
+from assay.models import AuditEntry, Dataset, DataTest
 from execution_engine import storage
 from tests.fakes import FakeEngine, rows
 
@@ -71,11 +71,21 @@ def test_a_second_sync_changes_nothing(catalog: Path, capsys: pytest.CaptureFixt
     assert (again["created"], again["changed"], again["missing"]) == ([], [], [])
 
 
+def test_who_brought_the_catalog_where_it_is_can_be_read_in_the_audit(
+    catalog: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(capsys, "sync", str(catalog))
+    entry = AuditEntry.objects.get()
+    assert (entry.action, entry.via, entry.object_id) == ("catalog.synced", "command", catalog.name)
+    assert entry.after == {"created": ["raw.trips"], "changed": [], "missing": []}
+
+
 def test_a_catalog_with_an_error_is_refused_whole(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:
     catalog.write_text(CATALOG.replace("mean(fare)", "mean(fair)"))
     assert run_command(["sync", str(catalog)]) == ExitCode.UNABLE
     assert "fair" in capsys.readouterr().err
     assert not Dataset.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 def test_a_run_that_holds_exits_0(catalog: Path, lake: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
