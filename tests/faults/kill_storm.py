@@ -69,4 +69,4 @@ def _kill_again(scene: Scene, name: str, blowing: Storm, ended: Event, chance: R
         scene.kill(name)
 
 
-EXPERIMENT = Experiment(number=1, title="workers killed in a storm", run=run, minutes=45, is_quick=True)
+EXPERIMENT = Experiment(number=1, title="workers killed in a storm", run=run, minutes=12, is_quick=True)
