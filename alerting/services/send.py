@@ -21,7 +21,7 @@ from assay import clock
 from assay.flow import stage
 from assay.heartbeat import heartbeat
 from assay.models import Tallied
-from assay.queue import UnableToFinish, claim, extend, finish, in_transaction
+from assay.queue import UnableToFinish, claims, extend, finish, in_transaction
 from assay.tallies import tally
 
 log = structlog.get_logger(__name__)
@@ -34,12 +34,13 @@ BATCH = 40
 
 def send_due(limit: int = BATCH) -> int:
     """Send the notices that are due, grouped; the number that were claimed."""
-    now = clock.now()
-    leaders: list[Notice] = claim(stage("send"), now=now, limit=limit, may=_leads())
-    by_key = {row.key: row for row in [*leaders, *_followers(leaders)]}
-    for message in _grouped(by_key.values()):
-        _send(message, [by_key[notice.key] for notice in message.notices], now)
-    return len(leaders)
+    now, total = clock.now(), 0
+    for leaders in claims(stage("send"), now=now, limit=limit, may=_leads()):
+        by_key: dict[str, Notice] = {row.key: row for row in [*leaders, *_followers(leaders)]}
+        for message in _grouped(by_key.values()):
+            _send(message, [by_key[notice.key] for notice in message.notices], now)
+        total += len(leaders)
+    return total
 
 
 def _leads() -> Q:

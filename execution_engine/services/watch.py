@@ -13,7 +13,7 @@ from assay import clock
 from assay.catalog.selectors import replica as replica_of
 from assay.flow import stage
 from assay.models import ChangeKind, DataChange, Dataset
-from assay.queue import claim
+from assay.queue import claims
 from assay.secrets import UnableToFindSecret
 from assay.windows import Window
 from execution_engine.looks import LONG_WINDOW, next_look
@@ -23,21 +23,26 @@ from execution_engine.storage import engine_of, part_of, table_of
 
 log = structlog.get_logger(__name__)
 
-CLAIMED_AT_ONCE = 5000
+CLAIMED_AT_ONCE = 1000
 
 
 def look(datacenter: str | None = None) -> int:
     """Look at everything that is due, in one datacenter or in all; how many windows were looked at."""
-    now = clock.now()
+    now, total = clock.now(), 0
     filters: dict[str, Any] = {"datacenter": datacenter} if datacenter else {}
-    rows = claim(stage("watch"), now=now, limit=CLAIMED_AT_ONCE, **filters)
+    for rows in claims(stage("watch"), now=now, limit=CLAIMED_AT_ONCE, **filters):
+        _look_at_all(rows, now)
+        total += len(rows)
+    return total
+
+
+def _look_at_all(rows: Iterable[Watch], now: datetime) -> None:
     groups: defaultdict[tuple[int, str], list[Watch]] = defaultdict(list)
     for row in rows:
         groups[row.dataset_id, row.datacenter].append(row)
     datasets = Dataset.objects.prefetch_related("replicas").in_bulk({dataset for dataset, _ in groups})
     for (dataset_id, place), watches in groups.items():
         _look_at(datasets[dataset_id], place, watches, now)
-    return len(rows)
 
 
 def watch_window(*, dataset: Dataset, datacenter: str, window: Window, closely: bool, now: datetime) -> None:

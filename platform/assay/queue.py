@@ -1,9 +1,8 @@
 """Claim pending rows of a stage, work them, and let nothing be finished under an old lease."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from datetime import datetime, timedelta
-from itertools import takewhile
 from typing import Any
 
 import structlog
@@ -59,7 +58,8 @@ def claim(
 
     ``may``: what those must meet that are free, such as to be within the bounds of what runs at once.
 
-    One that was tried in vain is leased alone: were it to kill its worker again, it would take no other with it.
+    What is fresh is leased together. Where all has been tried in vain, the first is leased alone: were it to kill its
+    worker again, it would take no other with it.
     """
     real_now = clock.database_now()
     free = pending(stage, now, **filters).filter(Q(lease_until__isnull=True) | Q(lease_until__lt=real_now))
@@ -77,9 +77,23 @@ def claim(
 
 
 def _claimed_together(found: Sequence[tuple[int, int]]) -> list[int]:
-    """Of rows, as keys and attempts, the first if it was tried before, else those up to the first that was."""
-    fresh = [key for key, _ in takewhile(lambda each: not each[1], found)]
+    """Of rows, as keys and attempts, those never tried before, or else the first."""
+    fresh = [key for key, attempts in found if not attempts]
     return fresh or [key for key, _ in found[:1]]
+
+
+def claims(stage: Stage, *, now: datetime, limit: int, may: Q | None = None, **filters: Any) -> Iterator[list[Any]]:
+    """Lease up to ``limit`` rows for one task: what is fresh at once, or what was tried in vain one after the other.
+
+    A worker that dies may leave hundreds of these: they must not wait for a message each.
+    """
+    rows, left = claim(stage, now=now, limit=limit, may=may, **filters), limit
+    while rows:
+        was_tried, left = rows[0].attempts > 1, left - len(rows)
+        yield rows
+        if not was_tried or left <= 0:
+            return
+        rows = claim(stage, now=now, limit=1, may=may, **filters)
 
 
 def finish(row: Claimable, **changes: Any) -> None:
@@ -119,12 +133,13 @@ def work(
     ``handle`` ends with ``finish``. A row that raises keeps its lease, so that it is tried again once that has run
     out, and the rows behind it go on. What ``prefetch`` names is read for all rows at once.
     """
-    now = clock.now()
-    rows = claim(stage(name), now=now, limit=limit, **filters)
-    prefetch_related_objects(rows, *prefetch)
-    for row in rows:
-        attempt(name, row, now, handle)
-    return len(rows)
+    now, total = clock.now(), 0
+    for rows in claims(stage(name), now=now, limit=limit, **filters):
+        prefetch_related_objects(rows, *prefetch)
+        for row in rows:
+            attempt(name, row, now, handle)
+        total += len(rows)
+    return total
 
 
 def work_together(
@@ -136,19 +151,29 @@ def work_together(
     **filters: Any,
 ) -> int:
     """As ``work``, but ``handle`` gets several rows, for one transaction; where that fails, one by one, read anew."""
-    now = clock.now()
-    rows = claim(stage(name), now=now, limit=limit, **filters)
-    for start in range(0, len(rows), TOGETHER):
-        part = rows[start : start + TOGETHER]
-        prefetch_related_objects(part, *prefetch)
-        if len(part) > 1 and _attempt_together(name, part, now, handle):
-            continue
-        again = part if len(part) == 1 else list(type(part[0])._default_manager.filter(pk__in=[row.pk for row in part]))
-        prefetch_related_objects(again, *prefetch)
-        for row in sorted(again, key=part.index):
-            # a copy for each try: what a try that was rolled back has changed in memory is not true
-            attempt(name, row, now, lambda row, now: handle([copy(row)], now))
-    return len(rows)
+    now, total = clock.now(), 0
+    for rows in claims(stage(name), now=now, limit=limit, **filters):
+        for start in range(0, len(rows), TOGETHER):
+            _work_part(name, rows[start : start + TOGETHER], now, handle, prefetch)
+        total += len(rows)
+    return total
+
+
+def _work_part(
+    name: str,
+    part: list[Any],
+    now: datetime,
+    handle: Callable[[list[Any], datetime], None],
+    prefetch: Sequence[str | Prefetch[Any]],
+) -> None:
+    prefetch_related_objects(part, *prefetch)
+    if len(part) > 1 and _attempt_together(name, part, now, handle):
+        return
+    again = part if len(part) == 1 else list(type(part[0])._default_manager.filter(pk__in=[row.pk for row in part]))
+    prefetch_related_objects(again, *prefetch)
+    for row in sorted(again, key=part.index):
+        # a copy for each try: what a try that was rolled back has changed in memory is not true
+        attempt(name, row, now, lambda row, now: handle([copy(row)], now))
 
 
 def _attempt_together(name: str, rows: list[Any], now: datetime, handle: Callable[[list[Any], datetime], None]) -> bool:

@@ -121,8 +121,27 @@ def test_nothing_is_finished_together_under_a_lease_that_was_lost() -> None:
 def test_a_row_that_was_tried_in_vain_is_claimed_alone() -> None:
     first, bad, last = DatasetFactory.create_batch(3, reconcile_at=NOW)
     Dataset.objects.filter(pk=bad.pk).update(attempts=1)
-    claimed = [[row.pk for row in claim(RECONCILE, now=NOW, limit=5)] for _ in range(3)]
-    assert claimed == [[first.pk], [bad.pk], [last.pk]]
+    claimed = [[row.pk for row in claim(RECONCILE, now=NOW, limit=5)] for _ in range(2)]
+    assert claimed == [[first.pk, last.pk], [bad.pk]]
+
+
+@pytest.mark.django_db
+def test_what_a_dead_worker_has_left_takes_one_task_and_each_row_a_lease_of_its_own() -> None:
+    clock.simulate(NOW)
+    DatasetFactory.create_batch(30, reconcile_at=NOW)
+    Dataset.objects.update(attempts=1)
+    leased: list[int] = []
+
+    def handle(rows: list[Dataset], now: datetime) -> None:
+        leased.append(Dataset.objects.filter(lease_until__isnull=False).count())
+        for row in rows:
+            row.reconcile_at = None
+        finish_all(rows, "reconcile_at")
+
+    assert work_together("reconcile", handle, limit=20) == 20
+    assert leased == [1] * 20
+    DatasetFactory.create(reconcile_at=NOW)
+    assert [work_together("reconcile", handle), work_together("reconcile", handle)] == [1, 10]
 
 
 @pytest.mark.django_db
