@@ -54,4 +54,4 @@ def _ended() -> int:
     return Run.objects.filter(evaluated_at__isnull=False).count()
 
 
-EXPERIMENT = Experiment(number=10, title="everything killed at once", run=run, minutes=40, is_quick=True)
+EXPERIMENT = Experiment(number=10, title="everything killed at once", run=run, minutes=12, is_quick=True)
