@@ -1,7 +1,7 @@
 """Points in the sending of notices where a worker is killed: those whose file is there, once for each file."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
 from signal import SIGKILL
@@ -23,11 +23,16 @@ def arm(home: Path, point: str) -> Path:
 def install(home: Path) -> None:
     """Put the points into this process' copy of the notifier."""
     from alerting.services import send
-    from assay.queue import claim
 
-    die = _dier(home)
-    dying = _around(claim, before=lambda: die(BEFORE_CLAIM), after=lambda rows, *_: rows and die(AFTER_CLAIM))
-    send.claim = dying  # type: ignore[attr-defined]
+    die, claims = _dier(home), vars(send)["claims"]
+
+    def dying(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        die(BEFORE_CLAIM)
+        for rows in claims(*args, **kwargs):
+            die(AFTER_CLAIM)
+            yield rows
+
+    send.claims = dying  # type: ignore[attr-defined]
     send.deliver = _around(
         send.deliver, after=lambda error, message, _: _is_taken(error, message) and die(AFTER_ANSWER)
     )
@@ -39,14 +44,11 @@ def _is_taken(error: object, message: Any) -> bool:
     return error is None and message.channel == "webhook"
 
 
-def _around(
-    function: Callable[..., Any], *, after: Callable[..., Any], before: Callable[[], Any] = lambda: None
-) -> Callable[..., Any]:
-    """The function with something before it, and something after that gets its result and its arguments."""
+def _around(function: Callable[..., Any], *, after: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with something after it that gets its result and its arguments."""
 
     @wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        before()
         result = function(*args, **kwargs)
         after(result, *args)
         return result

@@ -128,10 +128,11 @@ def fuzz(*, requests: int, known: Known, headers: Callable[[], dict[str, str]], 
     """Ask so many, shared among all operations, in good faith and in bad."""
     schema, tally = schemathesis.openapi.from_wsgi("/api/schema?format=json", application), Tally()
     operations = [found.ok() for found in schema.get_all_operations() if isinstance(found, Ok)]
-    each = max(1, requests // (2 * len(operations)))
-    for operation in operations:
-        for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
-            _repeat(cases(operation, mode, known), each, start, lambda case: _ask(case, tally, headers()))
+    while (missing := requests - tally.count) > 0:  # some cannot be asked in bad faith: others are asked again
+        each, seed_of_round = -(-missing // (2 * len(operations))), start + tally.count
+        for operation in operations:
+            for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+                _repeat(cases(operation, mode, known), each, seed_of_round, lambda case: _ask(case, tally, headers()))
     return tally
 
 
