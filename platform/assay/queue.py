@@ -58,8 +58,8 @@ def claim(
 
     ``may``: what those must meet that are free, such as to be within the bounds of what runs at once.
 
-    What is fresh is leased together. Where all has been tried in vain, the first is leased alone: were it to kill its
-    worker again, it would take no other with it.
+    What is fresh is leased together. What was tried in vain is leased alone once it comes first: were it to kill its
+    worker again, it would take no other with it; what is fresh never goes before what waits longer.
     """
     real_now = clock.database_now()
     free = pending(stage, now, **filters).filter(Q(lease_until__isnull=True) | Q(lease_until__lt=real_now))
@@ -77,9 +77,9 @@ def claim(
 
 
 def _claimed_together(found: Sequence[tuple[int, int]]) -> list[int]:
-    """Of rows, as keys and attempts, those never tried before, or else the first."""
-    fresh = [key for key, attempts in found if not attempts]
-    return fresh or [key for key, _ in found[:1]]
+    """Of rows, as keys and attempts, the first if it was tried before, else all that never were."""
+    was_tried = bool(found) and found[0][1] > 0
+    return [found[0][0]] if was_tried else [key for key, attempts in found if not attempts]
 
 
 def claims(stage: Stage, *, now: datetime, limit: int, may: Q | None = None, **filters: Any) -> Iterator[list[Any]]:

@@ -140,8 +140,15 @@ def test_what_a_dead_worker_has_left_takes_one_task_and_each_row_a_lease_of_its_
 
     assert work_together("reconcile", handle, limit=20) == 20
     assert leased == [1] * 20
-    DatasetFactory.create(reconcile_at=NOW)
-    assert [work_together("reconcile", handle), work_together("reconcile", handle)] == [1, 10]
+    assert work_together("reconcile", handle) == 10
+
+
+@pytest.mark.django_db
+def test_what_is_fresh_never_goes_before_what_was_tried_and_has_waited_longer() -> None:
+    tried = DatasetFactory.create(reconcile_at=NOW)
+    Dataset.objects.update(attempts=1)
+    DatasetFactory.create_batch(5, reconcile_at=NOW)
+    assert [row.pk for row in claim(RECONCILE, now=NOW, limit=5)] == [tried.pk]
 
 
 @pytest.mark.django_db
