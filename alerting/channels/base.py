@@ -35,3 +35,6 @@ class Channel(Protocol):
 
     def send(self, message: Message) -> None:
         """Deliver; raises TransportError."""
+
+    def try_out(self) -> None:
+        """Go as far as can be gone without telling anybody anything; raises TransportError."""

@@ -50,6 +50,16 @@ class EmailChannel:
         except (SMTPException, OSError) as error:
             raise TransportError(f"{type(error).__name__}: {error}", permanent=False) from error
 
+    def try_out(self) -> None:
+        """Connect to the server and log in."""
+        connection = get_connection(BACKEND, **smtp_options(self.url))
+        try:
+            connection.open()
+        except (SMTPException, OSError) as error:
+            raise TransportError(f"email: {type(error).__name__}: {error}", permanent=False) from error
+        finally:
+            connection.close()
+
 
 def message_id(key: str) -> str:
     """The same id for every try of one message, whatever characters its key has."""

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from alerting.channels.base import Message, TransportError
 from assay.destination import Rules, UnableToCall
-from assay.outbound import SECONDS, Resolve, call, resolved
+from assay.outbound import SECONDS, Resolve, call, judge, resolved
 
 TEMPORARY = frozenset({408, 425, 429})
 
@@ -55,6 +55,13 @@ class WebhookChannel:
         if not 200 <= status < 300:
             temporary = status >= 500 or status in TEMPORARY
             raise TransportError(f"the webhook answered {status}{_hint(status)}", permanent=not temporary)
+
+    def try_out(self) -> None:
+        """Whether the URL is permitted, and its name leads where it may; nothing is posted."""
+        try:
+            judge(self.url, self.rules, resolve=self.resolve)
+        except UnableToCall as unable:
+            raise TransportError(f"webhook: {unable}", permanent=False) from unable
 
 
 def _hint(status: int) -> str:

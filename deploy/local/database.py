@@ -52,11 +52,7 @@ class Database:
         """What runs the server."""
         empty, temporary = self._made("empty"), self._made("temporary")
         settings = f"--defaults-file={self.settings}" if self.settings else "--no-defaults"
-        # not the folder that all share: whoever starts clears that of temporary tables
-        temporary = self.folder / "tmp"
-        temporary.mkdir(parents=True, exist_ok=True)
         places = [f"--datadir={self._data}", f"--socket={self.socket}", f"--pid-file={self.folder}/pid"]
-        places += [f"--tmpdir={temporary}"]
         places.append(f"--tmpdir={temporary}")
         bounds = [f"--port={self.port}", "--bind-address=127.0.0.1", f"--secure-file-priv={empty}", "--skip-log-bin"]
         return [program("mariadbd", "mariadb-server-core"), settings, *_user(), *places, *bounds, *self.options]

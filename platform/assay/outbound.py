@@ -53,15 +53,23 @@ def call(
     resolve: Resolve = resolved,
 ) -> int:
     """The status that a URL answers; its body stays unread and redirects are not followed. Raises UnableToCall."""
-    place = destination(url, rules)
+    place, addresses = judge(url, rules, resolve=resolve)
     try:
-        addresses = judged(resolve(place.host, place.port), rules)
         deadline = Deadline(at=monotonic() + seconds)
         with closing(_connected(place, addresses, deadline)) as wire:
             return _exchange(wire, _request(method, place, headers or {}, body), body, deadline)
     except TimeoutError:
         raise UnableToCall(f"{place.host} did not answer within {seconds:g} s") from None
     except (OSError, h11.ProtocolError) as error:
+        raise UnableToCall(f"{place.host}: {type(error).__name__}: {error}") from error
+
+
+def judge(url: str, rules: Rules, *, resolve: Resolve = resolved) -> tuple[Destination, list[str]]:
+    """Where a URL leads, and the addresses of that, each of which may be connected to; raises UnableToCall."""
+    place = destination(url, rules)
+    try:
+        return place, judged(resolve(place.host, place.port), rules)
+    except OSError as error:
         raise UnableToCall(f"{place.host}: {type(error).__name__}: {error}") from error
 
 

@@ -18,10 +18,13 @@ from assay.config import config
 from assay.models import Beat
 from tests.e2e.set_ups import default_database
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, NoticeFactory
+from tests.integration.alerting.receivers import mail_server
 from tests.servers import MariaDB, Redis
 from web.doctor import examine, flow
 from web.doctor.database import clock_skew, server, skew_finding
+from web.doctor.finding import well
 from web.doctor.machine import disk, disk_finding, states
+from web.doctor.outside import heartbeat, reach
 from web.doctor.redis import broker, redis
 
 
@@ -187,8 +190,41 @@ def test_space_is_measured_where_assay_writes(use: Any, tmp_path: Path) -> None:
     assert "GB free" in disk().found
 
 
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("http://example.org/hook", "http is not permitted"),
+        ("https://127.0.0.1/hook", "not an address of the public Internet"),
+        ("https://nowhere.invalid/hook", "nowhere.invalid"),
+    ],
+)
+def test_a_webhook_that_could_not_be_posted_to_is_found_before_anybody_must_be_told(
+    use: Any, url: str, told: str
+) -> None:
+    assert reach() == well("channels", "log")
+    use(webhook_url=url)
+    found = reach()
+    assert (found.is_well, told in found.found, "ASSAY_WEBHOOK_*" in found.mend) == (False, True, True)
+
+
+def test_a_mail_server_that_is_away_or_there_is_found(use: Any) -> None:
+    use(email_url="smtp://127.0.0.1:1")
+    assert "email: ConnectionRefusedError" in reach().found
+    with mail_server(250) as received:
+        use(email_url=received.url)
+        assert reach() == well("channels", "log, email")
+
+
+def test_a_heartbeat_that_may_not_be_called_is_found_without_its_path_which_is_a_secret(use: Any) -> None:
+    assert heartbeat().is_well
+    use(heartbeat_url="https://169.254.169.254/token-hush")
+    assert (heartbeat().is_well, "hush" in heartbeat().found) == (False, False)
+    use(heartbeat_url="http://127.0.0.1/token-hush")
+    assert heartbeat() == well("heartbeat", "127.0.0.1")
+
+
 @pytest.mark.django_db
 def test_every_ill_finding_says_how_to_mend_it() -> None:
     findings = list(examine())
-    assert len(findings) == len({finding.check for finding in findings}) == 18
+    assert len(findings) == len({finding.check for finding in findings}) == 20
     assert all(bool(finding.mend) != finding.is_well for finding in findings)

@@ -1,0 +1,37 @@
+"""Checks of what the service calls outside: the channels that reach people, and whoever misses the scheduler."""
+
+from alerting.channels import Channel, TransportError, channels
+from assay.config import config
+from assay.destination import UnableToCall
+from assay.outbound import judge
+from assay.ping import rules
+from web.doctor.finding import Finding, ill, well
+
+
+def reach() -> Finding:
+    """Whether each channel could send now; nobody is told anything."""
+    tried = {channel.name: _failure(channel) for channel in channels()}
+    if failures := list(filter(None, tried.values())):
+        mend = "mend ASSAY_EMAIL_URL or ASSAY_WEBHOOK_* (docs/security.md), or the receiver; notices wait until then"
+        return ill("channels", "; ".join(failures), mend)
+    return well("channels", ", ".join(tried))
+
+
+def heartbeat() -> Finding:
+    """Whether the URL that the scheduler calls may be called; it is not, as that would hide a silent scheduler."""
+    url = config().heartbeat_url.get_secret_value()
+    if not url:
+        return well("heartbeat", "none: nobody outside would miss the scheduler")
+    try:
+        place, _ = judge(url, rules(url))
+    except UnableToCall as unable:
+        return ill("heartbeat", str(unable), "mend ASSAY_HEARTBEAT_URL")
+    return well("heartbeat", place.host)
+
+
+def _failure(channel: Channel) -> str:
+    try:
+        channel.try_out()
+    except TransportError as error:
+        return str(error)
+    return ""
