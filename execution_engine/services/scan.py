@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from django.db.models import Prefetch
 from structlog.contextvars import bound_contextvars
 
 from assay import clock
@@ -50,17 +49,17 @@ def scan_pending(datacenter: str | None = None, *, worker: str = "") -> int:
 
     Each is claimed only when its turn has come: a lease that waited behind another's reading would run out.
     """
-    total = 0
-    while total < MOST_AT_A_TIME and (scan := _next(datacenter)):
+    total, now = 0, clock.now()
+    while total < MOST_AT_A_TIME and (scan := _next(datacenter, now)):
         total += 1
         _attempt(scan, worker)
     return total
 
 
-def _next(datacenter: str | None) -> Scan | None:
+def _next(datacenter: str | None, now: datetime) -> Scan | None:
     """The next scan that may begin, claimed."""
     filters: dict[str, Any] = {"datacenter": datacenter} if datacenter else {}
-    claimed: list[Scan] = claim(stage("scan"), now=clock.now(), limit=1, may=may_begin(datacenter), **filters)
+    claimed: list[Scan] = claim(stage("scan"), now=now, limit=1, may=may_begin(datacenter), **filters)
     return claimed[0] if claimed else None
 
 
@@ -95,11 +94,14 @@ def _begin(scan: Scan, now: datetime, worker: str) -> None:
     rows = Scan.objects.filter(pk=scan.pk, epoch=scan.epoch)
     if rows.update(started_at=now, open_key=None, worker=worker) != 1:
         raise UnableToFinish(f"{scan}: claimed again since epoch {scan.epoch}")
+    scan.started_at = now
 
 
 def _measurements(scan: Scan) -> list[Measurement]:
-    rows = scan.measurements.filter(measured_at__isnull=True).select_related("dataset")
-    return list(rows.prefetch_related(Prefetch("inputs")).order_by("pk"))
+    rows = scan.measurements.filter(measured_at__isnull=True).prefetch_related("inputs").order_by("pk")
+    for row in rows:
+        row.dataset = scan.dataset
+    return list(rows)
 
 
 def _given_up(measurements: Sequence[Measurement]) -> Reading:

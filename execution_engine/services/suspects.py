@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 import structlog
 from django.db.models import Q, QuerySet, Sum
 
-from assay import clock
 from assay.windows import Window
 from execution_engine.engines.protocol import Measured
 from execution_engine.models import Measurement, Scan, Suspect
@@ -21,8 +20,9 @@ REMEMBERED = timedelta(days=35)  # then a window that nobody tries again no long
 
 def ends_before(scan: Scan, measurements: Sequence[Measurement]) -> dict[int, int]:
     """How often each measurement's metric ended abnormally there of late, over whichever window, by id."""
+    assert scan.started_at
     hashes = {row.spec_hash for row in measurements}
-    of_late = Q(last_at__gt=clock.now() - REMEMBERED) | Q(quarantined_at__isnull=False)
+    of_late = Q(last_at__gt=scan.started_at - REMEMBERED) | Q(quarantined_at__isnull=False)
     rows = _of(scan).filter(of_late, spec_hash__in=hashes)
     ends: Counter[str] = Counter()
     for spec_hash, times in rows.values_list("spec_hash", "ends"):

@@ -18,8 +18,14 @@ class Stage:
     after: str | None = None
     due: str | None = None
     first: str | None = None  # claimed in the order of this column, then of when they are due
+    then: str | None = None  # the order of those that are due at the same instant
     came: str | None = None  # when a row came, where neither ``due`` nor ``after`` says it
     by_datacenter: bool = False  # one queue per datacenter, worked beside its data
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The columns in whose order rows are claimed."""
+        return (*filter(None, (self.first, self.due, self.then)), "pk")
 
     @property
     def waits_since(self) -> str:
@@ -32,7 +38,13 @@ class Stage:
 STAGES = (
     # what to test: metadata and lineage → data tests → due runs
     Stage(name="reconcile", table="assay.Dataset", due="reconcile_at", task="test_generator.tasks.reconcile"),
-    Stage(name="schedule", table="assay.DataTest", due="next_due_at", task="execution_engine.tasks.schedule"),
+    Stage(
+        name="schedule",
+        table="assay.DataTest",
+        due="next_due_at",
+        then="dataset_id",  # so that a dataset's tests share their scan
+        task="execution_engine.tasks.schedule",
+    ),
     # what the data says: runs → measurements → scans → outcomes
     Stage(
         name="plan",

@@ -65,15 +65,14 @@ def claim(
     free = pending(stage, now, **filters).filter(Q(lease_until__isnull=True) | Q(lease_until__lt=real_now))
     if may is not None:
         free = free.filter(may)
-    order = [*filter(None, (stage.first, stage.due)), "pk"]
     skip = connection.features.has_select_for_update_skip_locked
-    found = free.select_for_update(skip_locked=skip).order_by(*order).values_list("pk", "attempts")[:limit]
+    found = free.select_for_update(skip_locked=skip).order_by(*stage.order).values_list("pk", "attempts")[:limit]
     keys = _claimed_together(list(found))
     if not keys:
         return []
     rows = table(stage)._default_manager.filter(pk__in=keys)
     rows.update(lease_until=real_now + lease, epoch=F("epoch") + 1, attempts=F("attempts") + 1)
-    return list(rows.order_by(*order))
+    return list(rows.order_by(*stage.order))
 
 
 def _claimed_together(found: Sequence[tuple[int, int]]) -> list[int]:

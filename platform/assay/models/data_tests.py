@@ -58,13 +58,14 @@ class DataTest(Claimable):
     created_at = models.DateTimeField()
     retired_at = models.DateTimeField(null=True, blank=True)
     revision = models.ForeignKey("assay.Revision", models.SET_NULL, null=True, related_name="+")  # the newest
-    next_due_at = models.DateTimeField(null=True, blank=True, db_index=True)  # of the window below
+    next_due_at = models.DateTimeField(null=True, blank=True)  # of the window below
     next_window_start = models.DateTimeField(null=True, blank=True)
     next_window_end = models.DateTimeField(null=True, blank=True)
     skipped_slots = models.PositiveIntegerField(default=0)  # that were due and never run, by the catch-up policy
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=("dataset", "name"), name="one_name_per_dataset")]
+        indexes = [models.Index(fields=("next_due_at", "dataset"))]  # of what is due, in the order of the claims
 
     def __str__(self) -> str:
         return f"{self.dataset.full_name}/{self.name}"

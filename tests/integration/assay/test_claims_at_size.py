@@ -90,7 +90,7 @@ def test_a_claim_that_sorts_is_seen(custom: DataTest) -> None:
 def _claimed(name: str, place: dict[str, str]) -> QuerySet[Any, Any]:
     of = stage(name)
     free = pending(of, NOW, **place).filter(Q(lease_until__isnull=True) | Q(lease_until__lt=NOW))
-    return free.order_by(*filter(None, (of.first, of.due)), "pk").values_list("pk", flat=True)[:50]
+    return free.order_by(*of.order).values_list("pk", flat=True)[:50]
 
 
 def _trouble(rows: QuerySet[Any, Any]) -> str:

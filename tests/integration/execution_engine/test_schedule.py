@@ -35,6 +35,17 @@ def test_the_first_window_is_the_one_that_has_not_ended(loop: Loop, trips: Datas
     assert due_runs() == [("03-10", day("2026-03-11").start + 6 * HOUR)]
 
 
+def test_what_is_due_at_one_instant_is_requested_dataset_by_dataset(loop: Loop, trips: Dataset) -> None:
+    other = DatasetFactory.create(freshness_sla=trips.freshness_sla)
+    for _ in range(3):  # the ids of their tests alternate
+        scheduled(trips)
+        scheduled(other)
+    loop.at(NOW + 20 * HOUR)
+    tasks.schedule()
+    asked = Run.objects.order_by("pk").values_list("data_test__dataset", flat=True)
+    assert list(asked) == [trips.pk] * 3 + [other.pk] * 3
+
+
 def test_every_window_has_its_run_after_a_short_outage(loop: Loop, trips: Dataset) -> None:
     data_test = scheduled(trips)
     loop.at(NOW + 3 * DAY)
