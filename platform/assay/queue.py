@@ -24,7 +24,8 @@ log = structlog.get_logger(__name__)
 
 LEASE = timedelta(seconds=config().lease_seconds)
 MAX_LIMIT = 200
-TOGETHER = 50  # rows of one transaction, where a stage works several in one
+TOGETHER = 50  # rows leased at once and, where a stage can, worked in one transaction
+SECOND_TRY = 7  # of these at once, where a worker has died of one of them
 # MariaDB: deadlock, lock wait timeout, record changed since last read; the whole transaction is tried again.
 RETRIABLE = frozenset({1213, 1205, 1020})
 
@@ -58,8 +59,9 @@ def claim(
 
     ``may``: what those must meet that are free, such as to be within the bounds of what runs at once.
 
-    What is fresh is leased together. What was tried in vain is leased alone once it comes first: were it to kill its
-    worker again, it would take no other with it; what is fresh never goes before what waits longer.
+    Those are leased together that were tried as often as the first: were one of them to kill its worker, it would take
+    the others with it, so that they are fewer at the second try, and at the third it is alone. What is fresh never goes
+    before what waits longer.
     """
     real_now = clock.database_now()
     free = pending(stage, now, **filters).filter(Q(lease_until__isnull=True) | Q(lease_until__lt=real_now))
@@ -76,23 +78,25 @@ def claim(
 
 
 def _claimed_together(found: Sequence[tuple[int, int]]) -> list[int]:
-    """Of rows, as keys and attempts, the first if it was tried before, else all that never were."""
-    was_tried = bool(found) and found[0][1] > 0
-    return [found[0][0]] if was_tried else [key for key, attempts in found if not attempts]
+    """Of rows, as keys and attempts, the first and those tried as often, as many as may be."""
+    if not found:
+        return []
+    tried = found[0][1]
+    alike = [key for key, attempts in found if attempts == tried]
+    return alike if tried == 0 else alike[: SECOND_TRY if tried == 1 else 1]
 
 
-def claims(stage: Stage, *, now: datetime, limit: int, may: Q | None = None, **filters: Any) -> Iterator[list[Any]]:
-    """Lease up to ``limit`` rows for one task: what is fresh at once, or what was tried in vain one after the other.
+def claims(
+    stage: Stage, *, now: datetime, limit: int, part: int | None = None, may: Q | None = None, **filters: Any
+) -> Iterator[list[Any]]:
+    """Lease up to ``limit`` rows for one task, ``part`` after part (of all): a worker that dies has tried but one.
 
-    A worker that dies may leave hundreds of these: they must not wait for a message each.
+    It may leave hundreds that are leased by few or alone: they must not wait for a message each.
     """
-    rows, left = claim(stage, now=now, limit=limit, may=may, **filters), limit
-    while rows:
-        was_tried, left = rows[0].attempts > 1, left - len(rows)
+    left = limit
+    while left and (rows := claim(stage, now=now, limit=min(left, part or left), may=may, **filters)):
+        left -= len(rows)
         yield rows
-        if not was_tried or left <= 0:
-            return
-        rows = claim(stage, now=now, limit=1, may=may, **filters)
 
 
 def finish(row: Claimable, **changes: Any) -> None:
@@ -133,7 +137,7 @@ def work(
     out, and the rows behind it go on. What ``prefetch`` names is read for all rows at once.
     """
     now, total = clock.now(), 0
-    for rows in claims(stage(name), now=now, limit=limit, **filters):
+    for rows in claims(stage(name), now=now, limit=limit, part=TOGETHER, **filters):
         prefetch_related_objects(rows, *prefetch)
         for row in rows:
             attempt(name, row, now, handle)
@@ -151,9 +155,8 @@ def work_together(
 ) -> int:
     """As ``work``, but ``handle`` gets several rows, for one transaction; where that fails, one by one, read anew."""
     now, total = clock.now(), 0
-    for rows in claims(stage(name), now=now, limit=limit, **filters):
-        for start in range(0, len(rows), TOGETHER):
-            _work_part(name, rows[start : start + TOGETHER], now, handle, prefetch)
+    for rows in claims(stage(name), now=now, limit=limit, part=TOGETHER, **filters):
+        _work_part(name, rows, now, handle, prefetch)
         total += len(rows)
     return total
 

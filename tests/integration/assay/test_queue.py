@@ -1,5 +1,6 @@
 """The rows as queues: many workers, one claim each, and nothing finished under a lease that was lost."""
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
@@ -118,7 +119,7 @@ def test_nothing_is_finished_together_under_a_lease_that_was_lost() -> None:
 
 
 @pytest.mark.django_db
-def test_a_row_that_was_tried_in_vain_is_claimed_alone() -> None:
+def test_only_rows_that_were_tried_as_often_are_claimed_together() -> None:
     first, bad, last = DatasetFactory.create_batch(3, reconcile_at=NOW)
     Dataset.objects.filter(pk=bad.pk).update(attempts=1)
     claimed = [[row.pk for row in claim(RECONCILE, now=NOW, limit=5)] for _ in range(2)]
@@ -126,10 +127,31 @@ def test_a_row_that_was_tried_in_vain_is_claimed_alone() -> None:
 
 
 @pytest.mark.django_db
-def test_what_a_dead_worker_has_left_takes_one_task_and_each_row_a_lease_of_its_own() -> None:
+def test_the_more_often_rows_were_tried_in_vain_the_fewer_are_claimed_together() -> None:
+    DatasetFactory.create_batch(60, reconcile_at=NOW)
+    claimed = []
+    for _ in range(4):
+        claimed.append(len(claim(RECONCILE, now=NOW, limit=60)))
+        Dataset.objects.update(lease_until=None)
+        Dataset.objects.update(attempts=len(claimed))
+    assert claimed == [60, 7, 1, 1]
+
+
+@pytest.mark.django_db
+def test_a_poison_never_takes_the_same_neighbour_with_it_three_times() -> None:
+    bad, *_ = DatasetFactory.create_batch(60, reconcile_at=NOW)
+    for _ in range(3):  # the worker dies of the first part that it takes
+        assert bad in claim(RECONCILE, now=NOW, limit=60)
+        Dataset.objects.update(lease_until=None)
+    tried = Counter(Dataset.objects.values_list("attempts", flat=True))
+    assert tried == {3: 1, 2: 6, 1: 53}
+
+
+@pytest.mark.django_db
+def test_what_dead_workers_have_left_takes_one_task_and_each_row_a_lease_of_its_own() -> None:
     clock.simulate(NOW)
     DatasetFactory.create_batch(30, reconcile_at=NOW)
-    Dataset.objects.update(attempts=1)
+    Dataset.objects.update(attempts=2)
     leased: list[int] = []
 
     def handle(rows: list[Dataset], now: datetime) -> None:
