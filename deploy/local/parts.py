@@ -36,7 +36,7 @@ def web(port: int) -> list[str]:
     """The API and the dashboard."""
     gunicorn = [sys.executable, "-m", "gunicorn", "web.wsgi:application", f"--bind=127.0.0.1:{port}"]
     shared = ["--worker-tmp-dir=/dev/shm"] if Path("/dev/shm").is_dir() else []
-    return [*gunicorn, "--workers=2", "--threads=4", *shared, "--no-control-socket", "--graceful-timeout=25"]
+    return [*gunicorn, "--workers=3", "--threads=4", *shared, "--no-control-socket", "--graceful-timeout=25"]
 
 
 def assay() -> str:

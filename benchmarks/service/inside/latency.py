@@ -28,7 +28,7 @@ from benchmarks.service.inside.past import Past, tables
 from deploy.local.programs import free_port
 
 CLIENTS = 4
-SERVER = ("--workers=2", "--threads=4", "--worker-tmp-dir=/dev/shm", "--no-control-socket", "--log-level=warning")
+SERVER = ("--workers=3", "--threads=4", "--worker-tmp-dir=/dev/shm", "--no-control-socket", "--log-level=warning")
 START_LIMIT = 60.0  # seconds
 LONGEST_ASKED = 60  # days of a look-up
 HEADINGS = ("", "clients", "n", "p50 ms", "p99 ms", "most ms", "limit ms")
