@@ -3,7 +3,6 @@
 import argparse
 import random
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,10 +24,10 @@ from benchmarks.service.inside.bulk import analyze, insert
 from benchmarks.service.inside.company import Company, load_company
 from benchmarks.service.inside.figures import measured_on, show, write_docs
 from benchmarks.service.inside.past import Past, tables
+from deploy.local.parts import web
 from deploy.local.programs import free_port
 
 CLIENTS = 4
-SERVER = ("--workers=3", "--threads=4", "--worker-tmp-dir=/dev/shm", "--no-control-socket", "--log-level=warning")
 START_LIMIT = 60.0  # seconds
 LONGEST_ASKED = 60  # days of a look-up
 HEADINGS = ("", "clients", "n", "p50 ms", "p99 ms", "most ms", "limit ms")
@@ -119,10 +118,9 @@ def _range(company: Company, random: random.Random) -> dict[str, str]:
 
 @contextmanager
 def serving() -> Iterator[int]:
-    """The service's own web server, as its image starts it; the port it listens on."""
+    """The service's own web server, started as the service starts it; the port it listens on."""
     port = free_port()
-    command = [sys.executable, "-m", "gunicorn", "web.wsgi:application", f"--bind=127.0.0.1:{port}", *SERVER]
-    server = subprocess.Popen(command)
+    server = subprocess.Popen([*web(port), "--log-level=warning"])
     try:
         _wait(port)
         yield port

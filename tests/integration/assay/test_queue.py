@@ -132,8 +132,7 @@ def test_the_more_often_rows_were_tried_in_vain_the_fewer_are_claimed_together()
     claimed = []
     for _ in range(4):
         claimed.append(len(claim(RECONCILE, now=NOW, limit=60)))
-        Dataset.objects.update(lease_until=None)
-        Dataset.objects.update(attempts=len(claimed))
+        Dataset.objects.update(lease_until=None, attempts=len(claimed))
     assert claimed == [60, 7, 1, 1]
 
 
