@@ -5,12 +5,14 @@ from typing import Any
 
 from celery import Celery, current_task
 
+from assay import broker
 from assay.config import config
 from assay.flow import STAGES, Stage
 
 CONFIG = config()
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "assay.settings")  # by which Celery knows to set Django up
+broker.install()
 app = Celery("assay", broker=CONFIG.broker_url or "memory://", task_cls="assay.messages:SoundTask")
 app.conf.update(
     accept_content=["json"],

@@ -21,11 +21,11 @@ class Processes:
     logs: Path
     alive: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
-    def start_worker(self, name: str, queue: str) -> None:
-        """A worker of one queue, whose node is called ``name@assay``."""
-        worker = ["celery", "-A", "assay.celery", "worker", "--hostname", f"{name}@assay", "--queues", queue]
-        how = ["--pool", "threads", "--concurrency", "1", "--without-gossip", "--without-mingle", "--loglevel", "INFO"]
-        self._start(name, [sys.executable, "-m", *worker, *how])
+    def start_worker(self, name: str, queue: str, *more: str, app: str = "assay.celery", pool: str = "threads") -> None:
+        """A worker of one queue that does one thing at a time, whose node is ``name@assay``; ``more`` are options."""
+        worker = ["celery", "-A", app, "worker", "--hostname", f"{name}@assay", "--queues", queue]
+        how = ["--pool", pool, "--concurrency", "1", "--without-gossip", "--without-mingle", "--loglevel", "INFO"]
+        self._start(name, [sys.executable, "-m", *worker, *how, *more])
 
     def start_sweep(self, name: str = "sweep") -> None:
         """The scheduler."""
