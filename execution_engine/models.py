@@ -51,7 +51,7 @@ class Run(Windowed, Claimable):
     revision = models.ForeignKey(Revision, models.CASCADE, related_name="runs")
     reason = models.CharField(max_length=10, choices=RunReason.choices)
     slot = models.CharField(max_length=190, unique=True)  # what makes this run once: reason and occasion
-    tier = models.PositiveSmallIntegerField(default=5)  # of the dataset: critical ones first
+    turn = models.PositiveSmallIntegerField(default=5, db_column="tier")  # execution_engine.turns.turn
     requested_at = models.DateTimeField()
     due_at = models.DateTimeField()  # when it may be planned
     accept_from = models.DateTimeField(null=True, blank=True)  # measurements before this instant are too old
@@ -74,7 +74,7 @@ class Run(Windowed, Claimable):
         indexes = [
             models.Index(fields=("data_test", "window_start", "measured_at")),
             # of what is pending, in the order of the claims: nothing is sorted, however many runs have ended
-            models.Index(fields=("planned_at", "tier", "due_at")),
+            models.Index(fields=("planned_at", "turn", "due_at")),
             models.Index(fields=("evaluated_at", "late_at")),
         ]
 
@@ -94,7 +94,7 @@ class Scan(Windowed, Claimable):
     dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="scans")
     datacenter = models.CharField(max_length=60)
     open_key = models.CharField(max_length=190, unique=True, null=True)  # one that has not begun per place and window
-    tier = models.PositiveSmallIntegerField(default=5)  # of the dataset: critical ones first
+    turn = models.PositiveSmallIntegerField(default=5, db_column="tier")  # execution_engine.turns.turn
     owner = models.CharField(max_length=200, blank=True)
     engine = models.CharField(max_length=60, blank=True)  # what is busy with it: execution_engine.storage.engine_name
     created_at = models.DateTimeField()
@@ -109,7 +109,7 @@ class Scan(Windowed, Claimable):
 
     class Meta:
         indexes = [
-            models.Index(fields=("ended_at", "datacenter", "tier")),  # of what is pending, in the order of the claims
+            models.Index(fields=("ended_at", "datacenter", "turn")),  # of what is pending, in the order of the claims
             models.Index(fields=("datacenter", "lease_until")),  # of what runs: one that has ended has no lease
         ]
 

@@ -9,19 +9,21 @@ from django.db import connection
 from execution_engine.models import Measurement, Scan
 from execution_engine.planning import Want
 from execution_engine.services.derive import is_derived, settle_derived
-from execution_engine.services.open_scans import Place, open_scans, scans_for
+from execution_engine.services.open_scans import Place, hurry, open_scans, scans_for
 from execution_engine.sources import Sources
 
 Key = tuple[str, str, str, str]
 
 
-def ask(wants: Sequence[Want], *, sources: Sources, now: datetime) -> dict[Key, Measurement]:
+def ask(
+    wants: Sequence[Want], *, sources: Sources, now: datetime, are_made_up_for: bool = False
+) -> dict[Key, Measurement]:
     """The measurement of every want and of all its inputs, by the wants' keys.
 
     A pending one is shared as long as its scan has not begun. The open scans are locked first, so none can begin
-    before this transaction ends.
+    before this transaction ends. What is made up for after an outage is scanned after what is current.
     """
-    order = _Order(wants=flatten(wants), sources=sources, now=now)
+    order = _Order(wants=flatten(wants), sources=sources, now=now, are_made_up_for=are_made_up_for)
     order.find()
     order.create()
     return order.found
@@ -50,6 +52,7 @@ class _Order:
     wants: list[Want]
     sources: Sources
     now: datetime
+    are_made_up_for: bool
     found: dict[Key, Measurement] = field(default_factory=dict)
     new: dict[Key, Measurement] = field(default_factory=dict)
     scans: dict[Place, Scan] = field(default_factory=dict)
@@ -57,6 +60,8 @@ class _Order:
     def find(self) -> None:
         """Take what is pending or kept; prepare a row for the rest."""
         self.scans = open_scans({self._place(want) for want in self.wants if not is_derived(want.spec.name)})
+        if not self.are_made_up_for:
+            hurry(self.scans.values())
         pending = self._pending()
         kept = self._kept()
         stricter: list[Measurement] = []
@@ -74,7 +79,8 @@ class _Order:
         if not self.new:
             return
         scanned = [want for want in self.wants if want.key in self.new and self._is_wanted(want)]
-        scans = scans_for([self._place(want) for want in scanned], self.scans, self.now)
+        places = [self._place(want) for want in scanned]
+        scans = scans_for(places, self.scans, self.now, are_made_up_for=self.are_made_up_for)
         for want in scanned:
             self.new[want.key].scan = scans[self._place(want)]
         _insert(list(self.new.values()))

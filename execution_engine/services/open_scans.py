@@ -1,12 +1,15 @@
 """Scans that have not begun: at most one for each place, and locked while measurements are added to it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
+
+from django.db.models import F
 
 from assay.models import Dataset
 from assay.windows import Window
 from execution_engine.models import Scan
 from execution_engine.storage import engine_name
+from execution_engine.turns import LATER, is_made_up_for, turn
 
 Place = tuple[int, str, Window]  # dataset, datacenter, window
 
@@ -24,22 +27,31 @@ def open_scans(places: Collection[Place]) -> dict[Place, Scan]:
     return {by_key[str(row.open_key)]: row for row in rows}
 
 
-def scans_for(places: Collection[Place], known: Mapping[Place, Scan], now: datetime) -> dict[Place, Scan]:
+def hurry(scans: Iterable[Scan]) -> None:
+    """What is wanted now waits no longer among what is made up for; the scans are locked."""
+    late = [scan.pk for scan in scans if is_made_up_for(scan.turn)]
+    if late:
+        Scan.objects.filter(pk__in=late).update(turn=F("turn") - LATER)
+
+
+def scans_for(
+    places: Collection[Place], known: Mapping[Place, Scan], now: datetime, *, are_made_up_for: bool = False
+) -> dict[Place, Scan]:
     """A scan that has not begun for each place: the open one, or a new one."""
     scans = dict(known)
     while missing := [place for place in dict.fromkeys(places) if place not in scans]:
-        Scan.objects.bulk_create(_new_scans(missing, now), ignore_conflicts=True)
+        Scan.objects.bulk_create(_new_scans(missing, now, are_made_up_for), ignore_conflicts=True)
         scans |= open_scans(missing)
     return scans
 
 
-def _new_scans(places: Collection[Place], now: datetime) -> list[Scan]:
+def _new_scans(places: Collection[Place], now: datetime, are_made_up_for: bool) -> list[Scan]:
     """Unsaved; of a replica that is gone too, as its scan says so."""
     datasets = Dataset.objects.prefetch_related("replicas").in_bulk({dataset_id for dataset_id, _, _ in places})
-    return [_new_scan(place, datasets[place[0]], now) for place in places]
+    return [_new_scan(place, datasets[place[0]], now, are_made_up_for) for place in places]
 
 
-def _new_scan(place: Place, dataset: Dataset, now: datetime) -> Scan:
+def _new_scan(place: Place, dataset: Dataset, now: datetime, is_made_up_for: bool) -> Scan:
     _, datacenter, window = place
     replica = next((each for each in dataset.replicas.all() if each.datacenter == datacenter), None)
     return Scan(
@@ -48,7 +60,7 @@ def _new_scan(place: Place, dataset: Dataset, now: datetime) -> Scan:
         window_start=window.start,
         window_end=window.end,
         open_key=open_key(place),
-        tier=dataset.tier,
+        turn=turn(dataset.tier, is_made_up_for=is_made_up_for),
         owner=dataset.owner,
         engine=engine_name(replica) if replica else "",
         created_at=now,

@@ -14,6 +14,7 @@ from execution_engine.outcome import Failure, Outcome, Reason
 from execution_engine.planning import Planner, UnableToPlan, Want
 from execution_engine.services.ask import ask, flatten
 from execution_engine.sources import Sources
+from execution_engine.turns import is_made_up_for
 
 MAX_ATTEMPTS = 3  # of a run or scan whose worker dies
 
@@ -33,11 +34,15 @@ def plan_runs(runs: Sequence[Run], now: datetime, *, sources: Sources | None = N
             end_as_error(run, wants, now)
         else:
             run.planned_at, run.accept_from, wanted[run] = now, accept_from, wants
-    _ask(wanted, sources, now)
+    for late in (False, True):
+        alike = {run: wants for run, wants in wanted.items() if is_made_up_for(run.turn) is late}
+        if alike:
+            _ask(alike, sources, now, are_made_up_for=late)
 
 
-def _ask(wanted: Mapping[Run, Mapping[str, Want]], sources: Sources, now: datetime) -> None:
-    asked = ask([want for wants in wanted.values() for want in wants.values()], sources=sources, now=now)
+def _ask(wanted: Mapping[Run, Mapping[str, Want]], sources: Sources, now: datetime, *, are_made_up_for: bool) -> None:
+    wants_of_all = [want for wants in wanted.values() for want in wants.values()]
+    asked = ask(wants_of_all, sources=sources, now=now, are_made_up_for=are_made_up_for)
     Ask.objects.bulk_create(
         Ask(run=run, operand=operand, measurement=asked[want.key])
         for run, wants in wanted.items()

@@ -1,6 +1,6 @@
 """Ask for a run."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from assay.models import Category, Dataset, DataTest
@@ -8,12 +8,13 @@ from assay.windows import Window
 from execution_engine.models import Run, RunReason, late_at
 from execution_engine.schedules import Slot
 from execution_engine.sources import kept_from
+from execution_engine.turns import turn
 
 _GIVEN = (
     "data_test",
     "revision",
     "reason",
-    "tier",
+    "turn",
     "window_start",
     "window_end",
     "requested_at",
@@ -45,17 +46,27 @@ def request_run(
     return found
 
 
-def request_scheduled(due: Iterable[tuple[DataTest, Iterable[Slot]]], now: datetime) -> None:
-    """The scheduled runs of live tests, each once, in one statement; none beyond retention."""
+def request_scheduled(due: Iterable[tuple[DataTest, Sequence[Slot]]], now: datetime) -> None:
+    """The scheduled runs of live tests, each once, in one statement; none beyond retention.
+
+    Of several slots of a test the newest is current; the others are made up for once all that is current is done.
+    """
     Run.objects.bulk_create(
         (
-            _new_run(data_test, slot.window, RunReason.SCHEDULE, slot.due_at.isoformat(), now, slot.due_at)
+            _scheduled_run(data_test, slot, now, is_made_up_for=slot != newest)
             for data_test, slots in due
+            for newest in slots[-1:]
             for slot in slots
             if not is_expired(data_test.dataset, slot.window, now)
         ),
         ignore_conflicts=True,
     )
+
+
+def _scheduled_run(data_test: DataTest, slot: Slot, now: datetime, *, is_made_up_for: bool) -> Run:
+    run = _new_run(data_test, slot.window, RunReason.SCHEDULE, slot.due_at.isoformat(), now, slot.due_at)
+    run.turn = turn(data_test.dataset.tier, is_made_up_for=is_made_up_for)
+    return run
 
 
 def _new_run(
@@ -65,7 +76,7 @@ def _new_run(
         data_test=data_test,
         revision=data_test.revision,
         reason=reason,
-        tier=data_test.dataset.tier,
+        turn=turn(data_test.dataset.tier),
         slot=f"{data_test.pk}:{window.text}:{reason}:{occasion}",
         window_start=window.start,
         window_end=window.end,

@@ -117,7 +117,7 @@ def _split(scan: Scan, measurements: Sequence[Measurement], now: datetime) -> No
             datacenter=scan.datacenter,
             window_start=scan.window_start,
             window_end=scan.window_end,
-            tier=scan.tier,
+            turn=scan.turn,
             owner=scan.owner,
             engine=scan.engine,
             created_at=scan.created_at,

@@ -51,7 +51,7 @@ STAGES = (
         table="execution_engine.Run",
         marker="planned_at",
         due="due_at",
-        first="tier",
+        first="turn",
         task="execution_engine.tasks.plan",
     ),
     Stage(
@@ -59,7 +59,7 @@ STAGES = (
         table="execution_engine.Scan",
         marker="ended_at",
         came="created_at",
-        first="tier",
+        first="turn",
         task="execution_engine.tasks.scan",
         by_datacenter=True,
     ),

@@ -1,6 +1,7 @@
-"""Bounds on what runs at once."""
+"""What comes first, and bounds on what runs at once."""
 
-from execution_engine.turns import Full, full
+from assay.tiers import TIERS
+from execution_engine.turns import Full, full, is_made_up_for, turn
 
 BOUNDS = {"dataset_id": 2, "owner": 3, "engine": 0}
 
@@ -31,3 +32,11 @@ def test_datacenters_are_bounded_apart() -> None:
 
 def test_a_bound_of_zero_bounds_nothing() -> None:
     assert full(running(*((each, f"owner {each}") for each in range(100))), BOUNDS) == []
+
+
+def test_what_is_made_up_for_comes_after_all_that_is_current_and_by_tier_too() -> None:
+    current = [turn(tier.level) for tier in TIERS]
+    made_up_for = [turn(tier.level, is_made_up_for=True) for tier in TIERS]
+    assert [*current, *made_up_for] == sorted({*current, *made_up_for})
+    assert not any(map(is_made_up_for, current))
+    assert all(map(is_made_up_for, made_up_for))
