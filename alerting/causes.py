@@ -1,7 +1,7 @@
 """What can cause what: the table of rules, and the walk from an effect to its root cause."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
 
@@ -23,19 +23,15 @@ class Rule:
     causes: frozenset[str]
     effects: frozenset[str]
     reach: Reach
+    lost: bool | None = None  # only while the rows that freshness waits for are lost, or are late; None: either
 
 
+FRESHNESS = "freshness"
+MISSING = frozenset({"completeness", "consistency"})  # rows that are not there, whether they may still come or not
 RULES = (
-    Rule(
-        causes=frozenset({"freshness"}),
-        effects=frozenset({"completeness", "consistency"}),
-        reach=Reach.SAME_DATASET,
-    ),
-    Rule(
-        causes=frozenset({"freshness"}),
-        effects=frozenset({"freshness"}),
-        reach=Reach.DIRECT_UPSTREAM,
-    ),
+    Rule(causes=frozenset({FRESHNESS}), effects=MISSING, reach=Reach.SAME_DATASET, lost=False),
+    Rule(causes=MISSING, effects=frozenset({FRESHNESS}), reach=Reach.SAME_DATASET, lost=True),
+    Rule(causes=frozenset({FRESHNESS}), effects=frozenset({FRESHNESS}), reach=Reach.DIRECT_UPSTREAM),
     Rule(
         causes=frozenset({"completeness", "duplicates"}),
         effects=frozenset({"duplicates", "custom"}),
@@ -52,6 +48,8 @@ class Spot:
     datacenter: str | None = None
     failed: bool = True  # broken for longer than its sustain period
     since: datetime | None = None  # its own t0; None: that of its trouble
+    lost: bool = False  # of freshness: its rows do not come any more
+    lost_at: datetime | None = None  # of freshness: when they will be lost, if nothing changes before
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +69,26 @@ class Trouble:
         """FAIL once it has failed, WARN before."""
         return State.WARN if self.failed_at is None else State.FAIL
 
+    @property
+    def is_lost(self) -> bool:
+        """Of freshness: whether no row that it waits for may still come."""
+        return all(spot.lost for spot in self.spots)
+
 
 def can_cause(cause: Trouble, effect: Trouble, upstreams: Mapping[str, frozenset[str]]) -> bool:
     """Whether some rule leads from the one to the other, whatever their windows."""
     return any(
-        cause.category in rule.causes and effect.category in rule.effects and _reaches(rule, cause, effect, upstreams)
+        cause.category in rule.causes
+        and effect.category in rule.effects
+        and _reaches(rule, cause, effect, upstreams)
+        and _rows_allow(rule, cause, effect)
         for rule in RULES
     )
+
+
+def _rows_allow(rule: Rule, cause: Trouble, effect: Trouble) -> bool:
+    late = cause if cause.category == FRESHNESS else effect
+    return rule.lost is None or late.is_lost is rule.lost
 
 
 def _reaches(rule: Rule, cause: Trouble, effect: Trouble, upstreams: Mapping[str, frozenset[str]]) -> bool:
@@ -86,9 +97,14 @@ def _reaches(rule: Rule, cause: Trouble, effect: Trouble, upstreams: Mapping[str
     return cause.dataset != effect.dataset and cause.dataset in upstreams.get(effect.dataset, frozenset())
 
 
-def explains(trouble: Trouble, spot: Spot) -> bool:
-    """Whether it is broken on an overlapping window of the same datacenter, or of home."""
-    return bool(_explaining(trouble, spot))
+def narrowed(trouble: Trouble, spot: Spot) -> Trouble | None:
+    """The trouble as far as it explains the spot: broken on overlapping windows of the same datacenter, or of home.
+
+    What a copy waits for it says itself: home's lateness explains only a copy that is not late or lost of its own.
+    """
+    found = _explaining(trouble, spot)
+    own = [one for one in found if one.datacenter == spot.datacenter] if trouble.category == FRESHNESS else []
+    return replace(trouble, spots=tuple(own or found)) if found else None
 
 
 def explains_since(trouble: Trouble, spot: Spot) -> datetime:
@@ -110,7 +126,9 @@ def root_cause(
     Every member of the chain is broken on a window that overlaps the spot. Of equally far roots, and in a cycle, the
     earliest is the root; ties go to the lower id.
     """
-    members = {t.id: t for t in troubles if t.id != effect.id and explains(t, spot)} | {effect.id: effect}
+    near = (narrowed(trouble, spot) for trouble in troubles if trouble.id != effect.id)
+    effect = replace(effect, spots=(spot,))
+    members = {trouble.id: trouble for trouble in near if trouble is not None} | {effect.id: effect}
     by_dataset: dict[str, list[Trouble]] = {}
     for trouble in members.values():
         by_dataset.setdefault(trouble.dataset, []).append(trouble)
@@ -120,6 +138,23 @@ def root_cause(
     if effect.id in roots:  # in a cycle that it began, it is the one to be told
         return None
     return min((members[i] for i in roots), key=lambda t: (-distance[t.id], t.since, t.id))
+
+
+def twin(effect: Trouble, spot: Spot, troubles: Iterable[Trouble]) -> Trouble | None:
+    """The trouble under which the owner may have heard of the same rows: before they were lost, freshness.
+
+    Of freshness, whose rows come after all, it is the trouble that called them missing.
+    """
+    for other in sorted(troubles, key=lambda trouble: (trouble.category, trouble.id)):
+        if other.dataset != effect.dataset or other.id == effect.id:
+            continue
+        if effect.category in MISSING and other.category == FRESHNESS:
+            same = tuple(own for own in other.spots if own.window.overlaps(spot.window))
+            if same and replace(other, spots=same).is_lost:
+                return other
+        if effect.category == FRESHNESS and other.category in MISSING and _explaining(other, spot):
+            return other
+    return None
 
 
 def _earliest(troubles: Iterable[Trouble]) -> Trouble:

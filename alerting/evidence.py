@@ -58,6 +58,7 @@ def seen(run: Run) -> Seen:
         reason=Reason(run.error_reason) if run.error_reason else None,
         value=run.value,
         excess=run.excess,
+        of_change=run.reason == RunReason.TRIGGER,
     )
 
 

@@ -1,11 +1,11 @@
 """Inhibition: whose notice stays silent because another trouble explains it, and until when."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from alerting.causes import Spot, Trouble, explains_since, root_cause
+from alerting.causes import FRESHNESS, MISSING, Spot, Trouble, explains_since, narrowed, root_cause, twin
 from alerting.standing import State
 
 LONGEST_INHIBITION = timedelta(hours=24)
@@ -52,12 +52,16 @@ class EffectTerms:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """What to do with an alert's notices; ``until`` is when to decide again."""
+    """What to do with an alert's notices; ``until`` is when to decide again.
+
+    ``twin_id`` is another trouble of the same rows: whoever was told of that one need not hear of this as of a new one.
+    """
 
     action: Action
     why: Why
     cause_id: int | None = None
     until: datetime | None = None
+    twin_id: int | None = None
 
 
 LOUDNESS = {Action.NOTIFY: 0, Action.WAIT: 1, Action.INHIBIT: 2}
@@ -76,10 +80,36 @@ def decide(
     spots = tuple(spot for spot in effect.spots if spot.failed) or effect.spots
     decisions = (_decide_spot(effect, spot, known, upstreams, terms, now) for spot in spots)
     far = datetime.max.replace(tzinfo=now.tzinfo)
-    return min(decisions, key=lambda decision: (LOUDNESS[decision.action], decision.until or far))
+    return min(decisions, key=lambda one: (LOUDNESS[one.action], one.twin_id is not None, one.until or far))
 
 
 def _decide_spot(
+    effect: Trouble,
+    spot: Spot,
+    troubles: tuple[Trouble, ...],
+    upstreams: Mapping[str, frozenset[str]],
+    terms: EffectTerms,
+    now: datetime,
+) -> Decision:
+    decision = _by_cause(effect, spot, troubles, upstreams, terms, now)
+    if decision.action is not Action.NOTIFY:
+        return _until_lost(decision, effect, spot, troubles)
+    same = twin(effect, spot, troubles)
+    return replace(decision, twin_id=same.id if same else None)
+
+
+def _until_lost(decision: Decision, effect: Trouble, spot: Spot, troubles: tuple[Trouble, ...]) -> Decision:
+    """Missing rows that are late are decided about again when they will be lost."""
+    late = [
+        t for t in troubles if t.dataset == effect.dataset and t.category == FRESHNESS and effect.category in MISSING
+    ]
+    near = (narrowed(trouble, spot) for trouble in late)
+    instants = (own.lost_at for trouble in near if trouble for own in trouble.spots if not own.lost)
+    known = [instant for instant in (decision.until, *instants) if instant is not None]
+    return replace(decision, until=min(known, default=None))
+
+
+def _by_cause(
     effect: Trouble,
     spot: Spot,
     troubles: tuple[Trouble, ...],

@@ -1,5 +1,6 @@
 """The text of notices, for people who are woken by it: what is broken, since when, what follows, what to do."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,6 +25,7 @@ class BrokenWindow:
     value: str
     datacenter: str | None = None
     lost_keys: int | None = None
+    share: float | None = None  # of its rows that are there, where its test says so
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +71,25 @@ def opened(incident: IncidentText) -> Message:
         lines += _listed([_inhibited_line(alert) for alert in incident.inhibited])
     lines += ["", *_outlook(incident)]
     return _message(f"[tier {incident.tier}] {incident.dataset}: {incident.category} FAIL", lines)
+
+
+def renamed(incident: IncidentText) -> Message:
+    """What the owner reads whose incident is found to be of another kind: rows are missing, or come after all."""
+    is_late = incident.category == "freshness"
+    what = "late, more of them have come" if is_late else "missing"
+    lines = [
+        f"The rows of {incident.dataset} are not {'missing' if is_late else 'late'}, they are {what}"
+        f"{_share(incident)}.",
+        "",
+        *opened(incident).body.splitlines(),
+    ]
+    return _message(f"[tier {incident.tier}] {incident.dataset}: rows are {'late' if is_late else 'missing'}", lines)
+
+
+def _share(incident: IncidentText) -> str:
+    """How many rows are there, where the windows say it."""
+    shares = [window.share for window in incident.windows if window.share is not None]
+    return f": {math.floor(min(shares) * 1000) / 10:g} % are there" if shares else ""
 
 
 def downstream(incident: IncidentText, *, downstreams: Sequence[str]) -> Message:

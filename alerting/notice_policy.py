@@ -71,7 +71,8 @@ class AlertFacts:
     """What the plan of an alert's notices rests on.
 
     ``incident_key`` names one open episode of the incident: a re-opened one has another. ``told`` are the addresses
-    whose opening notice was handed out before; ``told_of_cause`` the recipients who know of its root cause.
+    whose opening notice was handed out before; ``told_of_cause`` the recipients who know of its root cause, and
+    ``told_of_twin`` those who know of the same rows under another alert, which ``twin_key`` names.
     """
 
     incident_key: str
@@ -83,6 +84,8 @@ class AlertFacts:
     silences: tuple[Silence, ...] = ()
     told: frozenset[Address] = frozenset()
     told_of_cause: frozenset[str] = frozenset()
+    told_of_twin: frozenset[str] = frozenset()
+    twin_key: str = ""
     closed_at: datetime | None = None
     withdrawn: bool = False
 
@@ -127,6 +130,9 @@ def _opening(alert: AlertFacts, event: Event, address: Address, now: datetime) -
         return _suppressed(notice, Hush.NO_CHANNEL)
     if alert.decision.why is Why.CAUSE_OUTLASTED and address.recipient in alert.told_of_cause:
         return _suppressed(notice, Hush.ALREADY_TOLD)
+    if alert.decision.action is Action.NOTIFY and address.recipient in alert.told_of_twin:
+        # Under a key of its own: should the twin end first, this alert may speak yet.
+        return _suppressed(replace(notice, key=f"{notice.key}:{alert.twin_key}"), Hush.ALREADY_TOLD)
     if alert.closed_at is not None:
         return _suppressed(notice, reason if alert.closed_at <= due_at else Hush.TOO_LATE)
     return notice if now >= due_at else replace(notice, step=Step.WAIT, reason=reason)

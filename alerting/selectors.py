@@ -1,15 +1,23 @@
 """What alerting knows: verdicts, who can be reached, and how late a dataset usually is."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.db.models import Max, QuerySet
 
 from alerting import delay
 from alerting.channels import channels
 from alerting.evidence import Evidence, due_at, evidence, runs_of
 from alerting.models import Standing
-from alerting.standing import Verdict, fold, unknown_after
+from alerting.standing import State, Verdict, fold, unknown_after
 from alerting.streak import with_streak
-from assay.models import Category, DataTest, LineageEdge, Scope
+from assay.catalog.selectors import slas
+from assay.models import Category, Dataset, DataTest, LineageEdge, Scope
+from assay.windows import Window
+from execution_engine.language.sentence import length_shown
 from execution_engine.models import Measurement
+from execution_engine.planning import hash_of
 from execution_engine.selectors import period
 from execution_engine.services.derive_freshness import TIME_TO_COMPLETE
 
@@ -46,9 +54,12 @@ def _completeness_is_tested(test: DataTest) -> bool:
 
 def spoilt_place(test: DataTest, home: str) -> str:
     """Where data is spoilt when the test breaks; empty for what home's tests find, as every datacenter shares it."""
-    if test.spoils:
-        return test.spoils
-    return "" if test.datacenter == home else test.datacenter
+    return place_of(test.datacenter, test.spoils, home)
+
+
+def place_of(runs_in: str, spoils: str, home: str) -> str:
+    """``spoilt_place`` of a test that runs in one datacenter and finds what is missing in another."""
+    return spoils or ("" if runs_in == home else runs_in)
 
 
 def usual_delay(dataset_id: int) -> timedelta:
@@ -67,3 +78,54 @@ def _completions(dataset_id: int) -> list[float]:
 def is_reachable(recipient: str) -> bool:
     """Whether any channel but the log reaches a recipient."""
     return any(channel.name != "log" and channel.reaches(recipient) for channel in channels())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Took:
+    """How long a window took to be complete after its end, and how long it may by its SLA."""
+
+    window: Window
+    seconds: float
+    allowed: timedelta
+
+    @property
+    def text(self) -> str:
+        """As people read it: ``3h 20m of 4h``."""
+        allowed = self.allowed.total_seconds()
+        return f"{length_shown(Decimal(self.seconds))} of {length_shown(Decimal(allowed))}"
+
+
+def complete_up_to(dataset: Dataset) -> datetime | None:
+    """The end of the last complete window at home before the first that is not; None where none is known.
+
+    Windows that were never tested say nothing, nor do those that somebody has accepted as they are.
+    """
+    if (at_home := dataset.replicas.first()) is None:
+        return None
+    lacking = Standing.objects.filter(
+        data_test__dataset=dataset,
+        data_test__category=Category.FRESHNESS,
+        data_test__datacenter=at_home.datacenter,
+        data_test__retired_at__isnull=True,
+        state__in=(State.WARN.value, State.FAIL.value, State.UNKNOWN.value),
+        waiver__isnull=True,
+    )
+    first = lacking.order_by("window_start").values_list("window_start", flat=True).first()
+    found = _times_to_complete(dataset, at_home.datacenter)
+    if first is not None:
+        found = found.filter(window_end__lte=first)
+    last: datetime | None = found.aggregate(last=Max("window_end"))["last"]
+    return last
+
+
+def times_to_complete(dataset: Dataset, datacenter: str, limit: int) -> list[Took]:
+    """How long each of the last windows took in one datacenter, the newest first."""
+    rows = _times_to_complete(dataset, datacenter).order_by("-window_start")[:limit]
+    allowed = slas(dataset).freshness
+    return [Took(window=row.window, seconds=row.value or 0.0, allowed=allowed) for row in rows.defer("state")]
+
+
+def _times_to_complete(dataset: Dataset, datacenter: str) -> QuerySet[Measurement]:
+    return Measurement.objects.filter(
+        dataset=dataset, datacenter=datacenter, spec_hash=hash_of(TIME_TO_COMPLETE), value__isnull=False
+    )

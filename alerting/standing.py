@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from execution_engine.outcome import Outcome, Reason
+from execution_engine.outcome import TRANSIENT, Outcome, Reason
 
 
 class State(StrEnum):
@@ -36,6 +36,7 @@ class Seen:
     reason: Reason | None = None
     value: float | None = None
     excess: float | None = None
+    of_change: bool = False  # it was asked for because the data has changed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +111,7 @@ class Track:
     latest: Seen | None = None  # held or broken
     error: Seen | None = None  # the latest error after it
     erring_since: datetime | None = None
+    doubted_since: datetime | None = None  # what held has changed since, and has only erred
     held_since: datetime | None = None
     t0: datetime | None = None
     failed_at: datetime | None = None
@@ -119,11 +121,13 @@ class Track:
 
 def _step(track: Track, result: Seen, terms: Terms) -> Track:
     if result.outcome is Outcome.ERROR:
-        return replace(track, error=result, erring_since=track.erring_since or result.measured_at)
+        erring_since = track.erring_since or result.measured_at
+        doubted_since = track.doubted_since or (result.measured_at if _casts_doubt(track, result) else None)
+        return replace(track, error=result, erring_since=erring_since, doubted_since=doubted_since)
     if result.outcome is Outcome.HELD:
         return Track(
             latest=result,
-            held_since=track.held_since or result.measured_at,
+            held_since=result.measured_at if track.doubted_since else track.held_since or result.measured_at,
             ever_broken=track.ever_broken,
             ever_failed=track.ever_failed,
         )
@@ -186,12 +190,25 @@ def _unknown_at(track: Track, terms: Terms) -> datetime | None:
         return None if learning else terms.due_at + terms.unknown_after
     if track.t0 is None:
         last = terms.last_due_at
-        return last + terms.unknown_after if last is not None and track.latest.measured_at < last else None
+        missed = last + terms.unknown_after if last is not None and track.latest.measured_at < last else None
+        return min((at for at in (missed, _doubted_at(track, terms)) if at is not None), default=None)
     if track.latest.measured_at < terms.due_at:  # broken early: the due run itself has given nothing yet
         return terms.due_at + terms.unknown_after
     sustained_at = track.t0 + terms.sustain
     silent_at = sustained_at + terms.unknown_after  # the check at t0 + sustain is a due run too
     return silent_at if track.erring_since is None else min(silent_at, max(sustained_at, track.erring_since))
+
+
+def _casts_doubt(track: Track, result: Seen) -> bool:
+    """Whether an error says that nobody knows any more whether what held still holds."""
+    return result.of_change and track.held_since is not None and result.reason is not Reason.WARMING_UP
+
+
+def _doubted_at(track: Track, terms: Terms) -> datetime | None:
+    """At once where the changed data cannot be judged as it is; a hiccup of the engine has the time of any due run."""
+    if track.doubted_since is None or track.error is None:
+        return None
+    return track.doubted_since + (terms.unknown_after if track.error.reason in TRANSIENT else timedelta(0))
 
 
 def _without_verdict(track: Track) -> State:

@@ -36,6 +36,12 @@ def report_gaps(**_: object) -> int:
     return work("gaps", services.report_gap)
 
 
+@shared_task(name="alerting.tasks.tell_of_pull", ignore_result=True)
+def tell_of_pull(**_: object) -> int:
+    """Tell on-call of a catalog that cannot be read."""
+    return work("tell_of_pull", services.tell_of_pull)
+
+
 @shared_task(name="alerting.tasks.send", ignore_result=True)
 def send(**_: object) -> int:
     """Send the notices that are due."""

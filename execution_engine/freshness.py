@@ -23,9 +23,18 @@ class Supply:
 
     rows: float
     complete: bool
+    name: str = "its upstream"
 
 
-def is_complete(
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """Whether a window is complete, and what that stands on, as people read it."""
+
+    complete: bool
+    basis: str
+
+
+def judge_rows(
     rows: float,
     *,
     share: float,
@@ -33,19 +42,47 @@ def is_complete(
     announced: bool,
     usual: Sequence[float],
     allow_empty: bool,
-) -> bool:
+    told: int | None = None,
+) -> Judged:
     """Whether a window with so many rows is complete.
 
-    Against its supplies, where it has any; else a completion event named it (``announced``), else it has half the
-    rows usual on its weekday, else any rows at all. An empty window is complete only where the dataset allows that.
+    Against its supplies, where it has any; else a completion event named it (``announced``), and it has the share
+    asked for of the rows that the event ``told`` of, if it did; else it has half the rows usual on its weekday, else
+    any rows at all. An empty window is complete only where the dataset allows that.
     """
-    if rows <= 0 and not allow_empty:
-        return False
+    is_there = rows > 0 or allow_empty
     if supplies:
-        return all(supply.complete and rows >= share * supply.rows for supply in supplies)
+        return _against(rows, share, supplies, is_there=is_there)
+    if announced and told is not None:
+        return _judged(is_there and rows >= share * told, f"{rows:,.0f} of {told:,} rows that the pipeline told of")
+    if not is_there:
+        return _judged(False, "no rows")
     if announced:
-        return True
-    return len(usual) < USUAL_NEEDED or rows >= USUAL_SHARE * median(usual)
+        return _judged(True, f"{rows:,.0f} rows, and the pipeline says that these are all")
+    if len(usual) < USUAL_NEEDED:
+        return _judged(True, "any rows, as there is no history yet")
+    is_usual = rows >= USUAL_SHARE * median(usual)
+    least = "at least" if is_usual else "less than"
+    return _judged(is_usual, f"{rows:,.0f} rows, {least} half of the usual {median(usual):,.0f} rows")
+
+
+def _against(rows: float, share: float, supplies: Sequence[Supply], *, is_there: bool) -> Judged:
+    """By the supply that asks for most; one that is incomplete itself says more than any number."""
+    waiting = [supply.name for supply in supplies if not supply.complete]
+    most = max(supplies, key=lambda supply: supply.rows)
+    counted = f"{rows:,.0f} of {most.rows:,.0f} rows of {most.name}"
+    if waiting:
+        return _judged(False, f"{counted}; {', '.join(waiting)} not complete yet")
+    return _judged(is_there and rows >= share * most.rows, counted)
+
+
+def _judged(complete: bool, basis: str) -> Judged:
+    return Judged(complete=complete, basis=f"{'complete' if complete else 'incomplete'}: {basis}")
+
+
+def waits(rows: float, *, share: float, supplies: Sequence[Supply]) -> bool:
+    """Whether an incomplete window has all that its supplies have, and lacks only what they lack themselves."""
+    return bool(supplies) and all(rows >= share * supply.rows for supply in supplies)
 
 
 def share_asked(tree: Assertion) -> float:

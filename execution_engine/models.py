@@ -7,6 +7,7 @@ from django.db import models
 
 from assay.models import Claimable, Dataset, DataTest, Revision
 from assay.windows import Window
+from execution_engine.exact import Number, from_json
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Outcome
 
@@ -65,6 +66,7 @@ class Run(Windowed, Claimable):
     transient = models.BooleanField(default=False)
     sentence = models.TextField(blank=True)  # what people read of the outcome
     value = models.FloatField(null=True, blank=True)
+    exact = models.CharField(max_length=100, blank=True)  # all digits of the value, where its float loses some
     excess = models.FloatField(null=True, blank=True)  # how far beyond the bound; comparable within a revision
     operands = models.JSONField(default=dict)
     findings = models.JSONField(default=dict)  # details worth telling: lost keys, worst partitions
@@ -131,6 +133,7 @@ class Measurement(Windowed):
     scan = models.ForeignKey(Scan, models.SET_NULL, null=True, blank=True, related_name="measurements")
     measured_at = models.DateTimeField(null=True, blank=True, db_index=True)
     value = models.FloatField(null=True, blank=True)
+    exact = models.CharField(max_length=100, blank=True)  # all digits of the value, where its float loses some
     state = models.BinaryField(null=True, blank=True)
     state_path = models.CharField(max_length=300, blank=True, db_index=True)  # in the state store, when above 64 kB
     state_length = models.PositiveBigIntegerField(default=0)
@@ -150,6 +153,11 @@ class Measurement(Windowed):
     def metric(self) -> MetricSpec:
         """What is measured."""
         return MetricSpec.from_json(self.spec)
+
+    @property
+    def number(self) -> Number | None:
+        """The value with every digit."""
+        return from_json(self.exact or self.value)
 
 
 class Suspect(Windowed):
@@ -223,6 +231,7 @@ class Watch(Windowed, Claimable):
     fingerprint = models.CharField(max_length=64, blank=True)
     closely = models.BooleanField(default=False)  # WARN, FAIL or UNKNOWN: every five minutes
     seen_at = models.DateTimeField(null=True, blank=True)
+    changed_at = models.DateTimeField(null=True, blank=True)  # when its newest file came, as far as is known
     next_look_at = models.DateTimeField(null=True, blank=True, db_index=True)
 
     class Meta:

@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
+from assay.bulk import in_parts
 from assay.models import Dataset, DataTest
 from assay.windows import Granularity, Window
 from execution_engine import schedules
-from execution_engine.models import Ask, Exclusion, Measurement, Run
+from execution_engine.exact import Number, from_json
+from execution_engine.models import Ask, Exclusion, Measurement
 
 
-def latest_values(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) -> dict[Window, float | None]:
+def latest_values(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) -> dict[Window, Number | None]:
     """The latest value of each window under its spec hash; None where there is none, or the window is spoilt."""
     rows = Measurement.objects.filter(
         dataset=dataset_id,
@@ -20,8 +22,10 @@ def latest_values(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]
         failure_reason="",
     ).order_by("measured_at", "pk")
     found = {
-        (Window(start=start, end=end), spec_hash): value
-        for start, end, spec_hash, value in rows.values_list("window_start", "window_end", "spec_hash", "value")
+        (Window(start=start, end=end), spec_hash): from_json(exact or value)
+        for start, end, spec_hash, value, exact in rows.values_list(
+            "window_start", "window_end", "spec_hash", "value", "exact"
+        )
     }
     excluded = excluded_windows(dataset_id, datacenter, hashes)
     return {window: None if window in excluded else found.get((window, hash_)) for window, hash_ in hashes.items()}
@@ -71,15 +75,17 @@ def has_judged(dataset: Dataset, datacenter: str, window: Window) -> list[tuple[
         dataset=dataset, datacenter=datacenter, window_start__lt=window.end, window_end__gt=window.start
     )
     measurements = set(read.values_list("pk", flat=True))
-    frontier = measurements
-    link = Measurement.inputs.through
+    frontier, users = measurements, Measurement.inputs.through.objects
     while frontier:
-        users = set(link.objects.filter(to_measurement__in=frontier).values_list("from_measurement_id", flat=True))
-        frontier = users - measurements
+        found = (users.filter(to_measurement__in=part) for part in in_parts(frontier))
+        frontier = {pk for rows in found for pk in rows.values_list("from_measurement_id", flat=True)} - measurements
         measurements |= frontier
-    runs = Run.objects.filter(
-        pk__in=Ask.objects.filter(measurement__in=measurements).values("run"),
-        data_test__retired_at__isnull=True,
-        evaluated_at__isnull=False,
-    ).select_related("data_test__dataset")
-    return list({(run.data_test_id, run.window): (run.data_test, run.window) for run in runs}.values())
+    judged = Ask.objects.filter(run__data_test__retired_at__isnull=True, run__evaluated_at__isnull=False).order_by()
+    columns = ("run__data_test_id", "run__window_start", "run__window_end")
+    places = {
+        place
+        for part in in_parts(measurements)
+        for place in judged.filter(measurement__in=part).values_list(*columns).distinct()
+    }
+    tests = DataTest.objects.select_related("dataset").in_bulk({test for test, _, _ in places})
+    return [(tests[test], Window(start=start, end=end)) for test, start, end in sorted(places)]

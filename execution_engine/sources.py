@@ -5,8 +5,10 @@ from datetime import datetime
 
 from django.db.models import Prefetch
 
-from assay.catalog.selectors import slas
+from assay.catalog.selectors import profile_of, slas
 from assay.models import Dataset, LineageEdge
+from assay.names import name_key
+from execution_engine.disclosure import Privacy, privacy_of
 from execution_engine.planning import Source
 from execution_engine.quarantined import Quarantine
 
@@ -15,11 +17,11 @@ MOST_SHARE = 0.999  # of its upstream's rows that completes a window, be the com
 
 
 class Sources:
-    """What planning needs to know of the datasets, by full name."""
+    """What planning needs to know of the datasets, by full name in whatever case."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now
-        self._found: dict[str, tuple[Dataset, Source] | None] = {}
+        self._found: dict[str, tuple[Dataset, Source] | None] = {}  # by the key of the name
         self.quarantine = Quarantine(lambda name: self.dataset(name).pk)
 
     def __call__(self, name: str) -> Source | None:
@@ -34,18 +36,26 @@ class Sources:
             raise Dataset.DoesNotExist(name)
         return found[0]
 
+    def privacy(self, name: str) -> Privacy | None:
+        """What may be told of the dataset called ``name``, or None."""
+        found = self._find(name)
+        if found is None:
+            return None
+        feeding = frozenset(edge.upstream.name_key for edge in found[0].upstream_edges.all())
+        return privacy_of(profile_of(found[0]), upstreams=feeding)
+
     def load(self, names: Collection[str]) -> None:
         """Read these now, all in one go."""
-        missing = set(names) - self._found.keys()
+        missing = {name_key(name) for name in names} - self._found.keys()
         if not missing:
             return
-        for dataset in Dataset.objects.filter(full_name__in=missing).prefetch_related("replicas", FEEDING):
-            self._found[dataset.full_name] = dataset, source_of(dataset, self._now)
+        for dataset in Dataset.objects.filter(name_key__in=missing).prefetch_related("replicas", FEEDING):
+            self._found[dataset.name_key] = dataset, source_of(dataset, self._now)
         self._found |= dict.fromkeys(missing - self._found.keys())
 
     def _find(self, name: str) -> tuple[Dataset, Source] | None:
         self.load({name})
-        return self._found[name]
+        return self._found[name_key(name)]
 
 
 def source_of(dataset: Dataset, now: datetime) -> Source:

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from functools import lru_cache
 from hashlib import blake2s
 
+from assay.catalog.locations import PUSHED, Place, find, rules_of
 from assay.config import Config, config
 from assay.models import Dataset, Replica
-from assay.secrets import reveal
 from assay.windows import Partitioning, Window
 from execution_engine.engines.limits import Limits
 from execution_engine.engines.protocol import WHOLE, Engine, Part, Table
@@ -48,6 +48,7 @@ def _limits(settings: Config) -> Limits:
         scans_per_child=settings.spark_scans,
         variables=tuple(settings.spark_variables),
         isolated=settings.spark_isolation == "child",
+        shows_log=settings.spark_log,
     )
 
 
@@ -62,11 +63,22 @@ def using(engine: Engine) -> Iterator[None]:
 
 
 def table_of(dataset: Dataset, replica: Replica) -> Table:
-    """The table behind a replica; raises UnableToFindSecret where its location names a variable that is not set."""
+    """The table behind a replica; raises UnableToUseLocation where it may not be read."""
+    place = Place(
+        storage=replica.storage,
+        location=replica.location,
+        options=replica.options,
+        is_trusted=dataset.source != PUSHED,
+    )
+    rules = rules_of(config())
+    found = find(place, rules, os.environ)
     return Table(
         name=dataset.full_name,
         storage=replica.storage,
-        location=reveal(replica.location, os.environ),
+        location=found.location,
+        shown=replica.location if place.variable is not None else "",
+        within=found.within,
+        never=rules.own_paths,
         options=replica.options,
         partition_column=dataset.partition_column or None,
         columns={column["name"]: column["type"] for column in dataset.columns},

@@ -1,7 +1,7 @@
 """Arithmetic on sets of half-open windows; a set is a sorted tuple of windows that neither overlap nor touch."""
 
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from assay.windows import Window
 
@@ -27,23 +27,32 @@ def clip(windows: Iterable[Window], to: Window) -> Intervals:
 
 def subtract(windows: Iterable[Window], less: Iterable[Window]) -> Intervals:
     """The instants in any of the windows and in none of ``less``."""
-    left = list(union(windows))
-    for hole in union(less):
-        left = [piece for window in left for piece in _around(window, hole)]
-    return tuple(left)
+    holes, found, next_hole = union(less), [], 0
+    for window in union(windows):
+        start = window.start
+        while next_hole < len(holes) and holes[next_hole].start < window.end:
+            hole = holes[next_hole]
+            if hole.start > start:
+                found.append(Window(start=start, end=hole.start))
+            start = max(start, hole.end)
+            if hole.end > window.end:  # it reaches into what comes next
+                break
+            next_hole += 1
+        if start < window.end:
+            found.append(Window(start=start, end=window.end))
+    return tuple(found)
+
+
+def before(intervals: Intervals, instant: datetime) -> Intervals:
+    """The instants of the set before one of them."""
+    return tuple(Window(start=w.start, end=min(w.end, instant)) for w in intervals if w.start < instant)
+
+
+def since(intervals: Intervals, instant: datetime) -> Intervals:
+    """The instants of the set from one of them on."""
+    return tuple(Window(start=max(w.start, instant), end=w.end) for w in intervals if w.end > instant)
 
 
 def total(intervals: Intervals) -> timedelta:
     """How long the set is."""
     return sum((window.duration for window in intervals), timedelta(0))
-
-
-def _around(window: Window, hole: Window) -> list[Window]:
-    if not window.overlaps(hole):
-        return [window]
-    pieces = []
-    if window.start < hole.start:
-        pieces.append(Window(start=window.start, end=hole.start))
-    if hole.end < window.end:
-        pieces.append(Window(start=hole.end, end=window.end))
-    return pieces

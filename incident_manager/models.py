@@ -55,6 +55,10 @@ class Incident(models.Model):
     def __str__(self) -> str:
         return f"incident {self.pk}: {self.category} of {self.dataset_id}"
 
+    def all_reports(self) -> "models.QuerySet[Report]":
+        """The report that opened it, and those that joined it."""
+        return Report.objects.filter(models.Q(incident=self) | models.Q(joined=self)).distinct().order_by("pk")
+
 
 class Episode(models.Model):
     """One time an incident was open; a re-opened incident has several."""
@@ -112,7 +116,33 @@ class ReportState(models.TextChoices):
     REJECTED = "rejected"
     FIXED = "fixed"
     WITHDRAWN = "withdrawn"
-    JOINED = "joined"  # wholly covered by detected incidents
+    JOINED = "joined"  # wholly covered by incidents that a test or another report opened
+
+
+class Saw(models.TextChoices):
+    """What a reporter saw, in the words of who reads data."""
+
+    LATE = "late"
+    ROWS_MISSING = "rows missing"
+    ROWS_TWICE = "rows twice"
+    COPIES_DIFFER = "copies differ"
+    VALUES_WRONG = "values wrong"
+    SOMETHING_ELSE = "something else"
+
+    @property
+    def category(self) -> Category:
+        """The category whose tests should have seen it too."""
+        return SEEN_BY[self]
+
+
+SEEN_BY = {
+    Saw.LATE: Category.FRESHNESS,
+    Saw.ROWS_MISSING: Category.COMPLETENESS,
+    Saw.ROWS_TWICE: Category.DUPLICATES,
+    Saw.COPIES_DIFFER: Category.CONSISTENCY,
+    Saw.VALUES_WRONG: Category.CUSTOM,
+    Saw.SOMETHING_ELSE: Category.CUSTOM,
+}
 
 
 class Report(Windowed, Claimable):
@@ -122,12 +152,13 @@ class Report(Windowed, Claimable):
     datacenter = models.CharField(max_length=60, blank=True)
     reporter = models.CharField(max_length=200)
     description = models.TextField()
+    saw = models.CharField(max_length=20, choices=Saw.choices, default=Saw.SOMETHING_ELSE)
     state = models.CharField(max_length=10, choices=ReportState.choices, default=ReportState.OPEN)
     created_at = models.DateTimeField()
     decided_at = models.DateTimeField(null=True, blank=True)
     decided_by = models.CharField(max_length=200, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
-    joined = models.ManyToManyField(Incident, related_name="joined_reports", blank=True)  # the covered part
+    joined = models.ManyToManyField(Incident, related_name="joined_reports", blank=True)  # the known part
     incident = models.OneToOneField(
         Incident, models.SET_NULL, null=True, blank=True, related_name="report"
     )  # the uncovered part

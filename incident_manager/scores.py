@@ -1,7 +1,7 @@
 """How good we are: precision and recall of incidents in time, and the quality of data and of look-ups."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from assay.windows import Window
@@ -39,7 +39,10 @@ class ConfirmedReport:
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """Times of one or several dataset x category; ``open`` if any of it is still going on at the range's end."""
+    """Times of one or several datasets; ``total`` is the time in which they were tested, ``bad`` the bad part of it.
+
+    ``open`` if any of it is still going on at the range's end.
+    """
 
     true_positive: timedelta = timedelta(0)
     false_positive: timedelta = timedelta(0)
@@ -60,35 +63,73 @@ class Score:
 
     @property
     def bad_share(self) -> float | None:
-        """The share of time in which data was bad."""
+        """The share of the tested time in which data was bad; None if it was never tested."""
         return _share(self.bad, self.total)
 
     @property
     def data_quality(self) -> float | None:
-        """The data-level quality score, 1 for always good."""
+        """The data-level quality score, 1 for always good; None if it was never tested."""
         return None if self.bad_share is None else 1 - self.bad_share
 
 
-def score(incidents: Iterable[DetectedIncident], reports: Iterable[ConfirmedReport], asked: Window) -> Score:
-    """The score of one dataset and category over the asked range."""
-    detected, confirmed = tuple(incidents), tuple(reports)
-    real = _times(detected, REAL, asked)
-    false = _times(detected, FALSE, asked)
-    missed = union(window for report in confirmed for window in _missed(report, detected, asked))
-    episodes = [e for incident in detected if incident.how is not How.WITHDRAWN for e in incident.episodes]
-    episodes += [report.episode for report in confirmed]
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """What counts for one dataset and category; ``tested`` begins with its first test (None: nothing tested it yet)."""
+
+    incidents: tuple[DetectedIncident, ...] = ()
+    reports: tuple[ConfirmedReport, ...] = ()
+    tested: Window | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetScore:
+    """The score of one dataset: of the whole, and of each category by itself."""
+
+    whole: Score
+    by_category: Mapping[str, Score]
+
+
+def score(record: Record, asked: Window, *, detected: Iterable[DetectedIncident]) -> Score:
+    """The score of one dataset and category over the asked range.
+
+    ``detected`` are the detected incidents of the dataset, of any category: on the windows of a report they shorten
+    what was missed.
+    """
+    real, missed = _real(record, asked), _missed(record, tuple(detected), asked)
+    false = _times(record.incidents, FALSE, asked)
+    tested = _tested([record], asked)
     return Score(
         true_positive=total(real),
         false_positive=total(subtract(false, real)),
         false_negative=total(subtract(missed, real)),
-        bad=total(union((*real, *missed))),
-        total=asked.duration,
-        open=any(episode.end is None and episode.start < asked.end for episode in episodes),
+        bad=_bad_in(tested, (*real, *missed)),
+        total=tested.duration if tested else timedelta(0),
+        open=any(episode.end is None and episode.start < asked.end for episode in _episodes(record)),
     )
 
 
+def score_dataset(
+    records: Mapping[str, Record], asked: Window, *, detected: Iterable[DetectedIncident]
+) -> DatasetScore:
+    """The score of a dataset from its records by category.
+
+    Times of precision and recall are added up over the categories. The data is bad while any category says so: an hour
+    that is bad in two categories is one bad hour, and one more category does not make the data better.
+    """
+    known = tuple(detected)
+    by_category = {category: score(record, asked, detected=known) for category, record in records.items()}
+    tested = _tested(records.values(), asked)
+    bad = [w for record in records.values() for w in (*_real(record, asked), *_missed(record, known, asked))]
+    whole = replace(
+        combine(by_category.values()),
+        bad=_bad_in(tested, bad),
+        total=tested.duration if tested else timedelta(0),
+    )
+    return DatasetScore(whole=whole, by_category=by_category)
+
+
 def combine(scores: Iterable[Score]) -> Score:
-    """The score of several datasets and categories together, each weighing by its time."""
+    """The score of several datasets together, each weighing by its time."""
     combined = Score()
     for one in scores:
         combined = Score(
@@ -103,25 +144,8 @@ def combine(scores: Iterable[Score]) -> Score:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LookUp:
-    """A consumer's question, with how each spoilt window that failed it was healed since (None: not yet)."""
-
-    failed_by: tuple[How | None, ...] = ()
-
-    @property
-    def failed(self) -> bool:
-        """Whether the data was called bad when asked."""
-        return bool(self.failed_by)
-
-    @property
-    def failed_without_forced(self) -> bool:
-        """The same, had nobody been misled by what was later forced as a false positive."""
-        return any(how is not How.FORCED for how in self.failed_by)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LookUpScore:
-    """The look-ups of a range; shares and scores are None where there were none."""
+class QueryScore:
+    """The queries of a range; shares and scores are None where there were none."""
 
     total: int
     failed: int
@@ -133,24 +157,65 @@ class LookUpScore:
         return self.failed / self.total if self.total else None
 
     @property
-    def query_quality(self) -> float | None:
-        """The query-level quality score, 1 for no failed look-up."""
+    def quality(self) -> float | None:
+        """The query-level quality score, 1 for no failed query."""
         return 1 - self.failed / self.total if self.total else None
 
     @property
-    def query_quality_without_forced(self) -> float | None:
+    def quality_without_forced(self) -> float | None:
         """The same without those that only failed by what was later forced."""
         return 1 - self.failed_without_forced / self.total if self.total else None
 
 
-def score_look_ups(look_ups: Iterable[LookUp]) -> LookUpScore:
-    """The query-level quality of these look-ups."""
-    known = tuple(look_ups)
-    return LookUpScore(
-        total=len(known),
-        failed=sum(look_up.failed for look_up in known),
-        failed_without_forced=sum(look_up.failed_without_forced for look_up in known),
-    )
+def score_queries(total: int, failed: Iterable[Iterable[How | None]]) -> QueryScore:
+    """The query-level quality of so many queries.
+
+    ``failed`` has one item for each query that any of its tables failed: how each incident behind that has ended since
+    (None: not yet).
+    """
+    hows = [set(each) for each in failed]
+    return QueryScore(total=total, failed=len(hows), failed_without_forced=sum(how != {How.FORCED} for how in hows))
+
+
+def _episodes(record: Record) -> Iterable[Episode]:
+    for incident in record.incidents:
+        if incident.how is not How.WITHDRAWN:
+            yield from incident.episodes
+    for report in record.reports:
+        yield report.episode
+
+
+def _tested(records: Iterable[Record], asked: Window) -> Window | None:
+    """The part of the asked range from the first test of any of the records to the end of the last."""
+    known = [record.tested for record in records if record.tested]
+    if not known:
+        return None
+    span = Window(start=min(window.start for window in known), end=max(window.end for window in known))
+    return next(iter(clip([span], asked)), None)
+
+
+def _bad_in(tested: Window | None, bad: Iterable[Window]) -> timedelta:
+    return total(clip(bad, tested)) if tested else timedelta(0)
+
+
+def _real(record: Record, asked: Window) -> Intervals:
+    return _times(record.incidents, REAL, asked)
+
+
+def _missed(record: Record, detected: tuple[DetectedIncident, ...], asked: Window) -> Intervals:
+    """When reports were the only ones to know: their time less that of detected incidents on the same windows."""
+    return union(window for report in record.reports for window in _alone(report, detected, asked))
+
+
+def _alone(report: ConfirmedReport, detected: tuple[DetectedIncident, ...], asked: Window) -> Intervals:
+    same = (episode for incident in detected if _about(incident, report) for episode in incident.episodes)
+    return subtract(_open_times([report.episode], asked), _open_times(same, asked))
+
+
+def _about(incident: DetectedIncident, report: ConfirmedReport) -> bool:
+    if incident.how is How.WITHDRAWN:
+        return False
+    return any(own.overlaps(claimed) for own in incident.windows for claimed in report.windows)
 
 
 def _times(incidents: Iterable[DetectedIncident], hows: frozenset[How | None], asked: Window) -> Intervals:
@@ -161,18 +226,6 @@ def _open_times(episodes: Iterable[Episode], asked: Window) -> Intervals:
     """The time the episodes were open, clipped to the asked range; one without an end counts up to the range's."""
     ends = ((episode.start, asked.end if episode.end is None else episode.end) for episode in episodes)
     return clip((Window(start=start, end=end) for start, end in ends if start < end), asked)
-
-
-def _missed(report: ConfirmedReport, detected: Iterable[DetectedIncident], asked: Window) -> Intervals:
-    """When a report was the only one to know: its time less that of detected incidents on the same windows."""
-    same = (e for incident in detected if _about(incident, report) for e in incident.episodes)
-    return subtract(_open_times([report.episode], asked), _open_times(same, asked))
-
-
-def _about(incident: DetectedIncident, report: ConfirmedReport) -> bool:
-    if incident.how is How.WITHDRAWN:
-        return False
-    return any(own.overlaps(claimed) for own in incident.windows for claimed in report.windows)
 
 
 def _share(part: timedelta, whole: timedelta) -> float | None:

@@ -34,8 +34,8 @@ def sampled_completeness(upstream: str, sla: float) -> str:
 
 
 def duplicates(primary_key: Sequence[str], sla: float) -> str:
-    """The share of rows whose primary key is another row's too."""
-    return f"1 - distinct_count({', '.join(primary_key)}) / row_count() <= {number(sla)}"
+    """The share of rows whose primary key is another row's too, or is null in a part: such a row has no key."""
+    return f"1 - count_distinct({', '.join(primary_key)}) / row_count() <= {number(sla)}"
 
 
 def consistent_count(other: str, sla: float) -> str:

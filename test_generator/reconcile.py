@@ -10,14 +10,14 @@ from test_generator.wanted import WantedTest
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingTest:
-    """A test of the dataset as it stands. A user's test matters by its name alone."""
+    """A test of the dataset as it stands. A user's test matters by its name, and by whether its source has it."""
 
     id: int
     name: str
     origin: Literal["generated", "user"]
     definition: WantedTest | None  # None for a user's test
     retired_at: datetime | None = None
-    missing_since: datetime | None = None  # since when its dataset has been gone from its source
+    missing_since: datetime | None = None  # since when it, or a generated test's dataset, is gone from its source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,18 +48,20 @@ class Changes:
 def reconcile(
     existing: Sequence[ExistingTest], wanted: Sequence[WantedTest], *, now: datetime, retire_grace: timedelta
 ) -> Changes:
-    """What turns one dataset's generated tests into the wanted ones; users' own tests are never touched.
+    """What turns one dataset's generated tests into the wanted ones, and retires users' tests that left their source.
 
     A test no longer wanted is retired at once. Where the whole dataset is gone nothing is wanted, but its tests stay
-    for the grace: a source that loses a table for an hour must not end them.
+    for the grace, as a user's test does: a source that loses a table for an hour must not end them.
     """
-    is_gone = any(each.missing_since for each in existing)
-    targets = {} if is_gone else {each.name: each for each in wanted}
     theirs = {each.name for each in existing if each.origin == "user"}
     ours = [each for each in existing if each.origin == "generated"]
+    is_gone = any(each.missing_since for each in ours)
+    targets = {} if is_gone else {each.name: each for each in wanted}
     known = theirs | {each.name for each in ours}
     paired = [Change(existing=each, wanted=targets[each.name]) for each in ours if each.name in targets]
-    unwanted = [each for each in ours if each.name not in targets and each.retired_at is None]
+    left = [each for each in existing if each.origin == "user" and each.missing_since]
+    over = [*(each for each in ours if each.name not in targets), *left]
+    unwanted = [each for each in over if each.retired_at is None]
     return Changes(
         create=tuple(each for name, each in targets.items() if name not in known),
         revise=tuple(each for each in paired if not each.existing.retired_at and _differs(each)),

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
+from assay.access import Owned
 from assay.catalog.profile import DatasetProfile, ReplicaProfile
+from assay.readers import may_show
 from test_generator import assertions
 from test_generator.alignment import aligned
 from test_generator.wanted import Gap, Generation, Scope, StandardCategory, WantedTest
@@ -105,6 +107,11 @@ def _sampling_obstacle(dataset: DatasetProfile, upstream: DatasetProfile) -> str
         return f"it lies outside the lake itself, so a sample of {name} cannot be looked up in it."
     if reason := _key_obstacle(dataset):
         return f"{reason.removesuffix('.')}, so a sample of {name} cannot be looked up."
+    sensitive = {column.name.casefold() for column in (*dataset.columns, *upstream.columns) if column.sensitive}
+    if hidden := [column for column in dataset.primary_key if column.casefold() in sensitive]:
+        return f"its primary key {', '.join(hidden)} is sensitive, and a sample would keep its values."
+    if not may_show(_owned(upstream), _owned(dataset)):
+        return f"{name} is shown to its readers only, and a sample of its keys would be shown here to others."
     columns = upstream.column_names
     missing = [column for column in dataset.primary_key if upstream.columns and column not in columns]
     return f"its primary key {', '.join(missing)} is no column of {name}, which is sampled by it." if missing else None
@@ -199,3 +206,7 @@ def _wanted(
 
 def _gap(dataset: DatasetProfile, category: StandardCategory, reason: str, *, mendable: bool = True) -> Generation:
     return Generation(gaps=(Gap(dataset=dataset.full_name, category=category, reason=reason, mendable=mendable),))
+
+
+def _owned(dataset: DatasetProfile) -> Owned:
+    return Owned(name=dataset.full_name, owner=dataset.owner, team=dataset.team, readers=dataset.readers)

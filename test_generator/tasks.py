@@ -1,9 +1,15 @@
-"""The task of this package's stage."""
+"""The tasks of this package's stages."""
 
 from celery import shared_task
 
 from assay.queue import work
 from test_generator import services
+
+
+@shared_task(name="test_generator.tasks.pull", ignore_result=True)
+def pull(**_: object) -> int:
+    """Read the catalog that the settings name."""
+    return services.pull_due()
 
 
 @shared_task(name="test_generator.tasks.reconcile", ignore_result=True)

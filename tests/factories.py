@@ -54,6 +54,7 @@ class DatasetFactory(DjangoModelFactory[Dataset]):
     primary_key = factory.LazyFunction(lambda: ["id"])
     partition_column = "datestr"
     granularity = Granularity.DAY.value
+    source = "yaml:catalog.yaml"
     created_at = NOW - 60 * DAY
     changed_at = NOW - 60 * DAY
 

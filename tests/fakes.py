@@ -97,6 +97,11 @@ def measure(item: Wanted, found: Sequence[Row]) -> Measured:
             return Measured(value=float(len(found)))
         case "distinct_count":
             return Measured(value=float(len(keys)))
+        case "max":
+            return Measured(value=max((row[columns[0]] for row in found), default=None))
+        case "count_distinct":
+            whole = (tuple(row.get(column) for column in columns) for row in found)
+            return Measured(value=float(len({key for key in whole if None not in key})))
         case "mean":
             return Measured(value=fmean(row[columns[0]] for row in found) if found else None)
         case "sample":

@@ -4,16 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from assay.windows import Partitioning, UnableToPartition, Window
+from execution_engine.guard.reading import statements
 from execution_engine.guard.tables import name_of, places_of
 from incident_manager.intervals import Intervals, clip, union
 
-DIALECT = "spark"
 FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.GT: exp.LT,
     exp.GTE: exp.LTE,
@@ -51,15 +49,24 @@ def table_uses(sql: str) -> tuple[TableUse, ...]:
     whatever is not understood makes the range wider, never narrower.
     """
     try:
-        statements = [each for each in sqlglot.parse(sql, read=DIALECT) if each is not None]
-        scopes = [scope for statement in statements for query in _queries(statement) for scope in traverse_scope(query)]
-    except (SqlglotError, RecursionError) as error:
-        raise UnableToReadQuery(f"Cannot read the query: {str(error) or 'it is too deep'}") from None
+        trees = statements(sql)
+        found = dict.fromkeys(use for scope in _scopes(trees) for use in _uses(scope))
+        names = {use.name for use in found}
+        return tuple(found) + tuple(use for use in _named(trees) if use.name not in names)
+    except RecursionError:
+        raise UnableToReadQuery("Cannot read the query: it is nested too deep.") from None
+    except UnableToReadQuery:
+        raise
+    except Exception as error:  # sqlglot has faults of its own with texts that nobody means: IndexError, KeyError …
+        raise UnableToReadQuery(f"Cannot read the query: {error}.") from None
+
+
+def _scopes(trees: Sequence[exp.Expr]) -> list[Scope]:
+    """Every select of the statements, with what it reads."""
+    scopes = [scope for tree in trees for query in _queries(tree) for scope in traverse_scope(query)]
     if not scopes:
         raise UnableToReadQuery("Cannot read the query: it has no select.")
-    found = dict.fromkeys(use for scope in scopes for use in _uses(scope))
-    names = {use.name for use in found}
-    return tuple(found) + tuple(use for use in _named(statements) if use.name not in names)
+    return scopes
 
 
 def ranges(use: TableUse, column: str, partitioning: Partitioning, whole: Window) -> Intervals:

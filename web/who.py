@@ -1,17 +1,23 @@
 """Who asks, and whose a row is: what the rules of ``assay.access`` are asked with."""
 
+from collections.abc import Iterable
 from functools import singledispatch
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 from rest_framework.authentication import BasicAuthentication
 from rest_framework.request import Request
 
+from alerting.models import Silence
 from assay.access import Action, Owned, Person, Refusal, Role, refusal
+from assay.catalog import selectors
 from assay.models import AccessToken, Dataset, DataTest, Member
+from assay.readers import may_read
 from execution_engine.models import Run, Suspect
 from incident_manager.models import Incident, Report
+
+T = TypeVar("T")
 
 
 def person_of(request: Request | HttpRequest) -> Person:
@@ -43,12 +49,33 @@ def way_of(request: Request | HttpRequest) -> str:
 
 def refused(request: Request | HttpRequest, action: Action | None, row: object = None) -> Refusal | None:
     """None where whoever asks may; else the reason why not."""
-    return refusal(person_of(request), action, None if row is None else owned(row))
+    person, whose = person_of(request), None if row is None else owned(row)
+    return unreadable(person, action, whose) or refusal(person, action, whose)
+
+
+def unreadable(person: Person, action: Action | None, whose: Owned | None) -> Refusal | None:
+    """Why somebody may not see a dataset, whatever their role; who pushes what is known of it need not see it."""
+    if whose is None or action is Action.PUSH or may_read(person, whose):
+        return None
+    readers = ", ".join(whose.readers)
+    return Refusal(text=f"{whose.name} is shown to its readers only ({readers}); ask its owner, {whose.owner}.")
 
 
 def may(request: Request | HttpRequest, action: Action, row: object = None) -> bool:
     """Whether whoever asks may: for showing a button, or not."""
     return refused(request, action, row) is None
+
+
+def readable(request: Request | HttpRequest, rows: Iterable[T]) -> list[T]:
+    """The rows of datasets that whoever asks may see."""
+    return [row for row in rows if may(request, Action.READ, row)]
+
+
+def hidden_datasets(request: Request | HttpRequest) -> list[int]:
+    """The datasets that whoever asks may not see, by id."""
+    limited = Dataset.objects.exclude(readers="").only("full_name", "owner", "team", "readers")
+    person = person_of(request)
+    return [row.pk for row in limited if not may_read(person, owned(row))]
 
 
 @singledispatch
@@ -59,7 +86,7 @@ def owned(row: object) -> Owned:
 
 @owned.register
 def _(row: Dataset) -> Owned:
-    return Owned(name=row.full_name, owner=row.owner, team=row.team)
+    return selectors.owned(row)
 
 
 @owned.register
@@ -75,6 +102,14 @@ def _(row: Incident) -> Owned:
 @owned.register
 def _(row: Report) -> Owned:
     return owned(row.dataset)
+
+
+@owned.register
+def _(row: Silence) -> Owned:
+    """Of its dataset's owner; without one, of those who are not told. One of everybody is nobody's own."""
+    if row.dataset is not None:
+        return owned(row.dataset)
+    return Owned(name=row.owner or "all datasets", owner=row.owner, team=row.owner)
 
 
 @owned.register

@@ -1,6 +1,7 @@
 """Notices by email, through Django's SMTP backend."""
 
 from dataclasses import dataclass
+from email.errors import MessageError
 from hashlib import blake2s
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
 from typing import Any
@@ -45,7 +46,7 @@ class EmailChannel:
             raise TransportError(f"refused: {refused}", permanent=all(500 <= code < 600 for code in codes)) from refused
         except SMTPResponseException as error:
             raise TransportError(str(error), permanent=500 <= error.smtp_code < 600) from error
-        except ValueError as error:  # a header that holds a line break: it will never go out
+        except (ValueError, MessageError) as error:  # a header that holds a line break: it will never go out
             raise TransportError(str(error), permanent=True) from error
         except (SMTPException, OSError) as error:
             raise TransportError(f"{type(error).__name__}: {error}", permanent=False) from error

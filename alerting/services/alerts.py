@@ -5,10 +5,11 @@ from datetime import datetime
 from django.db.models import Q
 
 from alerting.inhibition import Action, Decision, Why
-from alerting.models import Alert, Silence
+from alerting.models import Alert
 from alerting.notice_policy import AlertFacts, Event, Step, plan_notices
 from alerting.notice_policy import Silence as Silenced
 from alerting.services.notices import addresses, told, write_down
+from alerting.services.silences import silences_of
 from alerting.services.silent import decide_waiting
 from alerting.services.texts import facts_of, message, text_of
 from assay.catalog.selectors import downstreams, slas
@@ -44,6 +45,8 @@ def close_alert(alert: Alert, *, how: str, now: datetime) -> None:
     carry_out(alert, known_facts(alert, last_decision(alert)), now)
     alert.next_notice_at = None
     alert.save(update_fields=["closed_at", "closing", "open_key", "next_notice_at"])
+    for other in Alert.objects.filter(dataset=alert.dataset_id, closed_at__isnull=True, told_at__isnull=True):
+        decide_soon(other, now + slas(alert.dataset).grace)  # it was told as this one, and may end with it
 
 
 def update_alert(alert: Alert, *, eta: datetime | None, now: datetime) -> None:
@@ -57,7 +60,13 @@ def release_after(alert: Alert, instant: datetime) -> None:
     Alert.objects.filter(pk=alert.pk, closed_at__isnull=True).update(release_after=instant, next_notice_at=instant)
 
 
-def known_facts(alert: Alert, decision: Decision) -> AlertFacts:
+def decide_soon(alert: Alert, at: datetime) -> None:
+    """Decide about an open alert again at ``at``, where it would not be before."""
+    later = Q(next_notice_at=None) | Q(next_notice_at__gt=at)
+    Alert.objects.filter(later, pk=alert.pk, closed_at__isnull=True).update(next_notice_at=at)
+
+
+def known_facts(alert: Alert, decision: Decision, *, twin: Alert | None = None) -> AlertFacts:
     """What the plan of an alert's notices rests on."""
     nearby = {dataset.owner for dataset in downstreams(alert.dataset)}
     return AlertFacts(
@@ -70,6 +79,8 @@ def known_facts(alert: Alert, decision: Decision) -> AlertFacts:
         silences=tuple(_silences(alert)),
         told=told(alert, OPENINGS),
         told_of_cause=frozenset(a.recipient for a in told(alert.cause, OPENINGS)) if alert.cause else frozenset(),
+        told_of_twin=frozenset(a.recipient for a in told(twin, OPENINGS)) if twin else frozenset(),
+        twin_key=f"alert:{twin.pk}" if twin else "",
         closed_at=alert.closed_at,
         withdrawn=alert.closing not in ("", REPAIRED),
     )
@@ -98,6 +109,5 @@ def carry_out(alert: Alert, facts: AlertFacts, now: datetime) -> datetime | None
 
 
 def _silences(alert: Alert) -> list[Silenced]:
-    rows = Silence.objects.filter(ends_at__gt=alert.opened_at)
-    matching = rows.filter(Q(dataset=None) | Q(dataset=alert.dataset_id), category__in=("", alert.category))
-    return [Silenced(start=row.starts_at, end=row.ends_at, recipient=row.owner or None) for row in matching]
+    rows = silences_of(alert)
+    return [Silenced(start=row.starts_at, end=row.ends_at, recipient=row.owner or None) for row in rows]

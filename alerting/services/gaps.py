@@ -2,7 +2,9 @@
 
 from datetime import datetime, timedelta
 
+from alerting.coverage import coverage_by_tier
 from alerting.notice_policy import Event
+from alerting.selectors import is_reachable
 from alerting.services.notices import tell
 from assay.queue import finish
 from test_generator.models import Gap
@@ -23,7 +25,7 @@ def report_gap(gap: Gap, now: datetime) -> None:
         event=Event.GAPS,
         recipient=owner,
         subject=f"{len(gaps)} standard tests cannot be written for your datasets",
-        body=_body(gaps),
+        body=f"{_body(gaps)}\n\n{_coverage(owner, now)}\n",
         facts={"owner": owner, "gaps": len(gaps)},
         key=f"gaps:{_week(now)}",
         now=now,
@@ -37,6 +39,19 @@ def _body(gaps: list[Gap]) -> str:
     more = [f"- and {len(lines) - MOST_LISTED} more"] if len(lines) > MOST_LISTED else []
     head = "These standard tests are missing, each with what stands in the way:"
     return "\n".join([head, "", *lines[:MOST_LISTED], *more])
+
+
+def _coverage(owner: str, now: datetime) -> str:
+    """How much of the owner's data is tested, by tier, and whether they can be told of it."""
+    tiers = [tier for tier in coverage_by_tier(now=now, owner=owner) if tier.datasets]
+    lines = [
+        f"- tier {tier.tier}: {tier.live} of {tier.wanted + tier.gaps} tests are live, {tier.share:.0%} of what should"
+        f" be, wanted {tier.target:.0%}"
+        for tier in tiers
+        if tier.share is not None
+    ]
+    heard = [] if is_reachable(owner) else [f"No channel but the log reaches {owner}: of incidents nobody would hear."]
+    return "\n".join(["Coverage of your datasets:", "", *lines, *heard])
 
 
 def _week(now: datetime) -> str:

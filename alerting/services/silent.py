@@ -4,9 +4,10 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
+from alerting.causes import MISSING
 from alerting.models import Alert, Standing
 from alerting.standing import State
-from assay.models import DataTest
+from assay.models import Category, DataTest
 from execution_engine.outcome import Outcome
 
 
@@ -16,9 +17,14 @@ def silent() -> QuerySet[Alert]:
 
 
 def decide_again(standing: Standing, test: DataTest, *, was: str, now: datetime) -> None:
-    """After a new result: its own alert if it is broken, and what waited for it once it warns no more."""
+    """After a new result: its own alert if it is broken, and what waited for it once it warns no more.
+
+    What freshness counts anew may also say that the rows are lost, which others of its dataset wait for.
+    """
     if standing.last_outcome == Outcome.BROKEN:
-        silent().filter(dataset=test.dataset_id, category=test.category).update(next_notice_at=now)
+        own = silent().filter(dataset=test.dataset_id)
+        categories = {*MISSING, test.category} if test.category == Category.FRESHNESS else {test.category}
+        own.filter(category__in=categories).update(next_notice_at=now)
     if was == State.WARN and standing.state != State.WARN:
         decide_waiting(now)
 

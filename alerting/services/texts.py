@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+from alerting.causes import MISSING
 from alerting.messages import (
     ENDINGS,
     BrokenWindow,
@@ -34,7 +35,7 @@ def text_of(alert: Alert) -> IncidentText:
         windows=tuple(_window(row) for row in failing(alert)),
         inhibited=tuple(_inhibited(effect) for effect in effects(alert)),
         eta=alert.eta,
-        url=f"{config().public_url}/datasets/{dataset.full_name}/",
+        url=f"{config().public_url}/datasets/{dataset.full_name}",
     )
 
 
@@ -94,6 +95,7 @@ def _window(row: Standing) -> BrokenWindow:
         value=row.sentence or f"{row.value}",
         datacenter=row.data_test.spoilt_datacenter,
         lost_keys=lost_keys(row),
+        share=row.value if row.data_test.category in MISSING and 0 <= (row.value or 0) < 1 else None,
     )
 
 

@@ -4,12 +4,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
 
-from alerting.causes import Spot, Trouble
+from alerting.causes import MISSING, Spot, Trouble
 from alerting.models import Alert, Standing
 from alerting.selectors import spoilt_place
+from alerting.services.missing_rows import missing_rows
 from alerting.standing import State
 from assay.catalog.selectors import upstream_map
-from assay.models import Replica
+from assay.models import Category, Replica
 from execution_engine.outcome import Outcome
 
 Place = tuple[int, str]  # dataset id and category
@@ -34,7 +35,7 @@ class Around:
         return self.alerts.get(place) if place else None
 
 
-def around(dataset_id: int) -> Around:
+def around(dataset_id: int, now: datetime) -> Around:
     """Everything un-waived that is WARN or FAIL in a dataset or upstream of it."""
     lineage = upstream_map()
     reached = _closure(dataset_id, lineage)
@@ -44,8 +45,13 @@ def around(dataset_id: int) -> Around:
         for alert in Alert.objects.filter(dataset__in=reached, closed_at__isnull=True)
     }
     homes = dict(Replica.objects.filter(dataset__in=reached, position=0).values_list("dataset_id", "datacenter"))
+    spots = {place: [_spot(row, homes.get(place[0], "")) for row in rows] for place, rows in standings.items()}
+    for place, rows in standings.items():
+        if place[1] == Category.FRESHNESS:
+            judges = [spot for other in MISSING for spot in spots.get((place[0], other), ())]
+            spots[place] = missing_rows(rows, spots[place], judges, home=homes.get(place[0], ""), now=now)
     troubles = {
-        place: _trouble(number, place, rows, homes.get(place[0], ""), alerts.get(place))
+        place: _trouble(number, place, rows, spots[place], alerts.get(place))
         for number, (place, rows) in enumerate(sorted(standings.items()))
     }
     upstreams = {str(id_): frozenset(map(str, lineage.get(id_, ()))) for id_ in reached}
@@ -73,13 +79,13 @@ def _broken(datasets: set[int]) -> dict[Place, list[Standing]]:
     return dict(found)
 
 
-def _trouble(number: int, place: Place, rows: list[Standing], home: str, alert: Alert | None) -> Trouble:
+def _trouble(number: int, place: Place, rows: list[Standing], spots: list[Spot], alert: Alert | None) -> Trouble:
     failed = [row.since for row in rows if row.state == State.FAIL]
     return Trouble(
         id=number,
         dataset=str(place[0]),
         category=place[1],
-        spots=tuple(_spot(row, home) for row in rows),
+        spots=tuple(spots),
         since=min(row.broken_since or row.since for row in rows),
         failed_at=min(failed, default=None),
         eta=alert.eta if alert else None,

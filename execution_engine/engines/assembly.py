@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from execution_engine.exact import Number
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.frequencies import Frequencies, Summary
 from execution_engine.metrics.registry import METRICS
@@ -82,7 +83,8 @@ def from_summaries(spec: MetricSpec, summaries: tuple[Summary, ...]) -> Measured
     """The value of a metric of groupings, from what is known of each."""
     definition = METRICS[spec.name]
     assert definition.from_summaries is not None
-    return _number(spec, definition.from_summaries(spec, summaries), None)
+    detail = definition.detail_of_keys(spec, summaries) if definition.detail_of_keys else {}
+    return _number(spec, definition.from_summaries(spec, summaries), None, detail)
 
 
 def _from_found(item: Wanted, found: Sequence[Any]) -> Measured:
@@ -92,6 +94,6 @@ def _from_found(item: Wanted, found: Sequence[Any]) -> Measured:
     return from_summaries(item.spec, tuple(each.summary if isinstance(each, Frequencies) else each for each in found))
 
 
-def _number(spec: MetricSpec, value: float | None, state: bytes | None, detail: Any = None) -> Measured:
+def _number(spec: MetricSpec, value: Number | None, state: bytes | None, detail: Any = None) -> Measured:
     number = measured_number(value, spec.text)
     return Measured(value=number.value, failure=number.failure, state=state, detail=detail or {})

@@ -9,9 +9,17 @@ from execution_engine.outcome import Failure, Reason
 
 from .conditions import UnableToReadCondition, check_columns, columns_of, read_condition
 
+Kinds = Mapping[str, ColumnKind | None]  # of each column; ANY: not known; None: of none of them, such as a boolean
 
-def check_spec(spec: MetricSpec, columns: Mapping[str, bool], table: str, *, engine: str) -> Failure | None:
-    """The first thing wrong with ``spec`` over a table of ``columns`` (name → may hold numbers), or None."""
+_MENDS = {
+    ColumnKind.NUMERIC: 'compliance("cast({} as double) >= 0")',
+    ColumnKind.TEXT: "compliance(\"cast({} as string) rlike '^[0-9]+$'\")",
+    ColumnKind.TEMPORAL: "compliance(\"cast({} as timestamp) > timestamp '2000-01-01 00:00:00'\")",
+}
+
+
+def check_spec(spec: MetricSpec, columns: Kinds, table: str, *, engine: str) -> Failure | None:
+    """The first thing wrong with ``spec`` over a table of ``columns``, or None."""
     definition = METRICS.get(spec.name)
     if definition is None:
         return Failure(reason=Reason.INVALID, detail=f"there is no metric {spec.name}; there are {', '.join(METRICS)}")
@@ -21,7 +29,7 @@ def check_spec(spec: MetricSpec, columns: Mapping[str, bool], table: str, *, eng
     return (
         unknown
         or _check_arguments(spec)
-        or _check_kind(spec, columns, table)
+        or kind_problem(spec, METRICS[spec.name].signature.column_kind, columns, table)
         or _check_conditions(spec, tuple(columns), table)
     )
 
@@ -36,18 +44,18 @@ def _check_arguments(spec: MetricSpec) -> Failure | None:
     return None if said is None else Failure(reason=Reason.INVALID, detail=f"{spec.text}: {said}")
 
 
-def _check_kind(spec: MetricSpec, columns: Mapping[str, bool], table: str) -> Failure | None:
-    is_numeric = METRICS[spec.name].signature.column_kind is ColumnKind.NUMERIC
-    return numeric_problem(spec, columns, table) if is_numeric else None
-
-
-def numeric_problem(spec: MetricSpec, columns: Mapping[str, bool], table: str) -> Failure | None:
-    """The failure of a metric of numbers whose column holds none, or None."""
-    numeric = {name.lower() for name, is_numeric in columns.items() if is_numeric}
-    other = next((name for name in spec.columns if name.lower() not in numeric), None)
+def kind_problem(spec: MetricSpec, wanted: ColumnKind, columns: Kinds, table: str) -> Failure | None:
+    """The failure of a metric over a column that is of another kind than ``wanted``, or None."""
+    if wanted is ColumnKind.ANY:
+        return None
+    kinds = {name.lower(): kind for name, kind in columns.items()}
+    other = next((name for name in spec.columns if kinds[name.lower()] not in (wanted, ColumnKind.ANY)), None)
     if other is None:
         return None
-    return Failure(reason=Reason.INVALID, detail=f"{spec.text} needs a number, which {other} of {table} is not")
+    found = kinds[other.lower()]
+    shown = f"column {other} of {table} is {found.value}" if found else f"column {other} of {table} is of another type"
+    mend = f"take another column, or cast it in a condition, such as {_MENDS[wanted].format(other)}"
+    return Failure(reason=Reason.INVALID, detail=f"{spec.text} needs a {wanted.value} column: {shown}; {mend}")
 
 
 def _check_conditions(spec: MetricSpec, columns: tuple[str, ...], table: str) -> Failure | None:

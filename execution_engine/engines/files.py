@@ -1,8 +1,11 @@
-"""The parquet files of a part, found by pyarrow without reading data and without Spark."""
+"""The files of a part, found by pyarrow without reading data and without Spark."""
 
+import os
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from hashlib import blake2s
 from pathlib import Path
@@ -11,11 +14,18 @@ from urllib.parse import unquote
 from pyarrow import ArrowException
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem
 
+from assay.catalog.storages import FILES
 from execution_engine.outcome import Failure, Reason
 
 from .protocol import Part, Table
+from .table_formats import how_to_read, table_format
 
+_KINDS = tuple(
+    (kind, re.compile(rf"\.({endings})(\.(gz|bz2|zst|snappy|lz4|deflate))?$"))
+    for kind, endings in (("parquet", "parquet|parq"), ("orc", "orc"), ("csv", "csv|tsv"), ("json", "jsonl?|ndjson"))
+)
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+NO_FILES = blake2s(digest_size=16).hexdigest()  # the fingerprint of a part that has none
 _ESCAPED = frozenset("\"#%'*/:=?\\{[]^") | {chr(code) for code in (*range(1, 32), 127)}
 
 
@@ -85,31 +95,105 @@ def open_root(location: str) -> Root:
     return Root(filesystem=filesystem, path=path, prefix=location.rstrip("/").removesuffix(path))
 
 
+def kind_of(name: str) -> str | None:
+    """The storage that a file's name tells, packed or not; None where it tells none."""
+    return next((kind for kind, pattern in _KINDS if pattern.search(name.lower())), None)
+
+
+def kind_of_folder(location: str) -> str | None:
+    """The storage that the names of a folder's files tell, or the name of the one file; None where none is told."""
+    if kind := kind_of(location.rstrip("/")):
+        return kind
+    try:
+        root = open_root(location)
+        names = [file.base_name for file in _files_below(root, root.path)]
+    except (UnableToListFiles, ArrowException, OSError):
+        return None
+    return next((kind for name in names if (kind := kind_of(name))), None)
+
+
+def refusal_of(location: str) -> str | None:
+    """Why a folder of this machine is not read as files; None where it is, or cannot be seen from here."""
+    if "://" in location or location.startswith("env:"):
+        return None
+    try:
+        root = open_root(location)
+        format_ = table_format(root.filesystem, root.path)
+    except (UnableToListFiles, ArrowException, OSError):
+        return None
+    return how_to_read(format_, location) if format_ else None
+
+
 def list_part(table: Table, part: Part) -> Listing:
     """The files that hold the part; a partition that is not there has none."""
-    root = open_root(table.location)
+    root = root_of(table)
     try:
+        if format_ := table_format(root.filesystem, root.path):
+            raise _unreadable(f"{table.name}: {how_to_read(format_, table.location)}")
         if part.keys is None:
-            return Listing(root=root, files=_files_below(root, root.path))
-        return _list_keys(root, table, part.keys)
+            listing = Listing(root=root, files=_files_below(root, root.path))
+        else:
+            listing = _list_keys(root, table, part.keys)
+        _refuse_links(table, listing)
+        return listing
     except (ArrowException, OSError) as error:
-        raise _unreadable(f"{table.name}: {table.location} cannot be listed: {error}") from error
+        raise _unreadable(f"{table.name}: {table.place} cannot be listed: {table.told(error)}") from error
+
+
+def root_of(table: Table) -> Root:
+    """The root of a table; UnableToListFiles."""
+    try:
+        return open_root(table.location)
+    except UnableToListFiles:
+        if not table.shown:
+            raise
+        raise _unreadable(f"{table.name}: {table.place} names no file system that can be opened") from None
+
+
+def _refuse_links(table: Table, listing: Listing) -> None:
+    """A link among the files leads where whoever may write there cannot, or should not, read."""
+    if not (table.within or table.never) or not isinstance(listing.root.filesystem, LocalFileSystem):
+        return
+    folders = {os.path.dirname(file.path) for file in listing.files}
+    links = (file.path for file in listing.files if os.path.islink(file.path))
+    for path in (*folders, *links):
+        real = os.path.realpath(path)
+        if _lies_in(real, table.never) or (table.within and not _lies_in(real, table.within)):
+            raise _unreadable(
+                f"{table.name}: a link among its files leads out of its folder: put the files there themselves, "
+                "or add where it leads to ASSAY_ALLOWED_ROOTS"
+            )
+
+
+def _lies_in(path: str, folders: Sequence[str]) -> bool:
+    return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
 
 
 def read_fingerprint(table: Table, part: Part) -> str | None:
     """Of the files of a part; None for catalog tables and what is unreadable."""
     try:
-        return list_part(table, part).fingerprint if table.storage == "parquet" else None
+        return list_part(table, part).fingerprint if table.storage in FILES else None
     except UnableToListFiles:
         return None
 
 
+def read_written_at(table: Table, part: Part) -> datetime | None:
+    """When the newest file of a part was written; None where nothing says it, as where files hold other parts too."""
+    try:
+        listing = list_part(table, part) if table.storage in FILES else None
+    except UnableToListFiles:
+        return None
+    if listing is None or listing.filtered:
+        return None
+    return max((file.mtime for file in listing.files if file.mtime is not None), default=None)
+
+
 def list_partitions(table: Table) -> tuple[str, ...] | None:
     """The keys in the names of the folders; None where the first level of folders names no partition."""
-    root = open_root(table.location)
+    root = root_of(table)
     start = f"{table.partition_column}="
     try:
-        names = _names(root)
+        names = [] if table_format(root.filesystem, root.path) else _names(root)
     except OSError:
         return None
     keys = {unquote(name[len(start) :]) for name in names if name.startswith(start)} - {HIVE_NULL}
@@ -118,7 +202,7 @@ def list_partitions(table: Table) -> tuple[str, ...] | None:
 
 def partition_prints(table: Table, part: Part) -> dict[str, str] | None:
     """The fingerprint of each partition of the part, by key; None where files lie outside the partitions' folders."""
-    if table.storage != "parquet" or table.partition_column is None:
+    if table.storage not in FILES or table.partition_column is None:
         return None
     listing = list_part(table, part)
     start, files = f"{table.partition_column}=", defaultdict(list)
@@ -132,7 +216,7 @@ def partition_prints(table: Table, part: Part) -> dict[str, str] | None:
 
 def newest_file(table: Table) -> FileInfo | None:
     """Any recent file of the table, to learn its columns from; None where it has none."""
-    root = open_root(table.location)
+    root = root_of(table)
     for name in sorted(_names(root), reverse=True):
         files = _files_below(root, f"{root.path}/{name}")
         if files:

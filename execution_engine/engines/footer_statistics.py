@@ -42,9 +42,9 @@ class FooterStatistics:
             case Gather.COUNT:
                 return bounds.count
             case Gather.MIN:
-                return None if bounds.least is None else float(bounds.least)
+                return bounds.least
             case Gather.MAX:
-                return None if bounds.greatest is None else float(bounds.greatest)
+                return bounds.greatest
         return None
 
 

@@ -7,8 +7,9 @@ from pyarrow.fs import FileInfo
 
 from execution_engine.outcome import Failure, Reason
 
-from .files import Root, UnableToListFiles
+from .files import Root, UnableToListFiles, kind_of
 
+READABLE = "Assay reads folders of parquet, ORC (.orc), CSV (.csv, .tsv) and JSON (.json, .jsonl) files"
 NANOSECONDS = "bigint of nanoseconds"  # no type of Spark's; the reader turns it into a timestamp
 MOST_FOOTERS = 200  # a third of a millisecond each on a local disk
 
@@ -47,8 +48,15 @@ def read_columns(root: Root, file: FileInfo) -> dict[str, str]:
 
 
 def unreadable(root: Root, file: FileInfo, error: Exception) -> UnableToListFiles:
-    """What to raise where a file is no parquet file."""
-    detail = f"{root.url(file.path)} is no readable parquet file: {error}; write it again"
+    """What to raise where a file is no parquet file: what it seems to be, or that it is damaged."""
+    url, kind = root.url(file.path), kind_of(file.base_name)
+    if kind not in (None, "parquet"):
+        mend = f"its name says {kind}: write storage: {kind}"
+    elif file.base_name.endswith((".parquet", ".parq")):
+        mend = f"it is cut or damaged ({error}): write it again"
+    else:
+        mend = f"{READABLE}: name it as what it is, or write it as parquet ({error})"
+    detail = f"{url} is no readable parquet file; {mend}"
     return UnableToListFiles(Failure(reason=Reason.UNREADABLE, detail=detail))
 
 

@@ -16,6 +16,7 @@ class Limits:
     scans_per_child: int = 1000  # then a fresh one takes over, so that nothing that leaks grows for ever
     variables: tuple[str, ...] = ()  # of the environment, that the child may see beyond what Spark needs
     isolated: bool = True  # in a process that can be killed; false: in this one, for tests of the engine itself
+    shows_log: bool = False  # whether what Spark and its Java print is let through to our standard error
 
 
 def bytes_of(size: str) -> int:

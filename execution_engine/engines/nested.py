@@ -13,14 +13,14 @@ def with_fields(columns: Mapping[str, str]) -> dict[str, str]:
         name, type_ = waiting.pop()
         found[name] = type_
         if type_.startswith(_START):
-            fields = [(f"{name}.{field}", kind) for field, kind in _fields(type_[len(_START) : -1])]
+            fields = [(f"{name}.{field}", kind) for field, kind in fields_of(type_[len(_START) : -1])]
             waiting.extend(reversed(fields))
     return found
 
 
-def _fields(text: str) -> Iterator[tuple[str, str]]:
+def fields_of(text: str) -> Iterator[tuple[str, str]]:
     """``a:int,`b c`:struct<d:int>`` one by one; names as they are, without their backticks."""
-    for part in _parts(text):
+    for part in parts_of(text):
         name, _, type_ = _named(part)
         yield name, type_
 
@@ -32,7 +32,7 @@ def _named(part: str) -> tuple[str, str, str]:
     return part[1:end].replace("``", "`"), ":", part[end + 2 :]
 
 
-def _parts(text: str) -> Iterator[str]:
+def parts_of(text: str) -> Iterator[str]:
     """Cut at the commas outside brackets and backticks."""
     depth, start, quoted = 0, 0, False
     for at, char in enumerate(text):

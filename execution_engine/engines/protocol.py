@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Protocol
 
 from execution_engine.metrics.spec import MetricSpec
@@ -12,8 +13,10 @@ from execution_engine.outcome import Failure, Reason
 class Table:
     """Where the data of one dataset lies in one datacenter.
 
-    ``storage`` is ``parquet`` (``location``: path or URL of a folder), ``table`` (a table of Spark's catalog) or
-    ``sql`` (a SQLAlchemy URL, the table's name in ``options['table']``, its schema in ``options['schema']``).
+    ``storage`` is one of ``FILES`` (``location``: path or URL of a folder or file), ``table`` (a table of Spark's
+    catalog) or ``sql`` (a SQLAlchemy URL, the table's name in ``options['table']``, its schema in
+    ``options['schema']``). ``shown`` is what messages call the location where it is itself a secret. Links among its
+    files may lead into the real folders ``within``, to anywhere where that is empty, and never into ``never``.
     """
 
     name: str
@@ -22,6 +25,18 @@ class Table:
     options: Mapping[str, str] = field(default_factory=dict)
     partition_column: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+    shown: str = ""
+    within: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Where it lies, for messages."""
+        return self.shown or self.location
+
+    def told(self, error: object) -> str:
+        """An error in words that do not tell a secret location."""
+        return type(error).__name__ if self.shown else str(error)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +65,7 @@ class Wanted:
 class Measured:
     """What one measurement gave; ``value=None`` without a failure is SQL's NULL."""
 
-    value: float | None = None
+    value: float | int | Decimal | None = None  # execution_engine.exact: no float where that would lose digits
     state: bytes | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
     failure: Failure | None = None

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from functools import cache
 
+from assay.catalog.storages import FILES
+
 from .child.engine import ChildEngine
 from .child.process import ChildOptions
 from .limits import Limits
@@ -10,7 +12,7 @@ from .protocol import Engine
 from .spark.options import SparkOptions
 from .sql.engine import SqlEngine
 
-STORAGES = ("parquet", "table", "sql")
+STORAGES = (*FILES, "table", "sql")
 DEFAULT = SparkOptions()
 BOUNDS = Limits()
 
@@ -21,7 +23,7 @@ class UnableToFindEngine(LookupError):
 
 def engine_for(storage: str, spark: SparkOptions = DEFAULT, limits: Limits = BOUNDS) -> Engine:
     """The engine of the process that reads ``storage``; Spark's by where it runs and what it may take."""
-    if storage in ("parquet", "table"):
+    if storage in (*FILES, "table"):
         return _spark(spark, limits)
     if storage == "sql":
         return _sql()

@@ -4,6 +4,7 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any
 
+from execution_engine.exact import number_of
 from execution_engine.outcome import Reason
 
 from .protocol import Measured, failed
@@ -14,8 +15,8 @@ def measured_number(value: Any, what: str) -> Measured:
     if value is None:
         return Measured()
     if not isinstance(value, int | float | Decimal):
-        return failed(Reason.QUERY_FAILED, f"{what} gave {value!r:.80}, not a number; measure or cast to a number")
-    number = float(value)
-    if not isfinite(number):
-        return failed(Reason.NOT_FINITE, f"{what} is {number}; leave such values out with where=")
-    return Measured(value=number)
+        kind = type(value).__name__  # and not what it is: that is somebody's data
+        return failed(Reason.QUERY_FAILED, f"{what} gave a {kind}, not a number; measure or cast to a number")
+    if not isfinite(value):
+        return failed(Reason.NOT_FINITE, f"{what} is {value}; leave such values out with where=")
+    return Measured(value=number_of(value))

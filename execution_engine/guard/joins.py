@@ -1,19 +1,31 @@
 """Joins that multiply: each must say what brings its rows together, or add one row only."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sqlglot import exp
 
+from .characters import names
 from .functions import AGGREGATE, called
 from .refusal import Refusal
 from .tables import cte_of
 
 MAX_JOINS = 16
-_COMPARISONS = (exp.EQ, exp.NullSafeEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
+# functions that tell most values apart, so that what they make equal belongs together
+_KEEPS_APART = names(
+    """
+    lower upper lcase ucase trim ltrim rtrim btrim concat concat_ws lpad coalesce ifnull nvl
+    cast try_cast string bigint int date timestamp to_date try_to_date to_timestamp try_to_timestamp date_add date_sub
+    add_months date_trunc trunc date_format from_utc_timestamp to_utc_timestamp make_date timestamp_micros
+    timestamp_millis timestamp_seconds from_unixtime unix_timestamp hex unhex base64 unbase64 md5 sha sha1 sha2 xxhash64
+    substr substring split_part regexp_replace replace
+    """
+)
+_PLAIN = (exp.Column, exp.Identifier, exp.Literal, exp.Paren, exp.Cast, exp.TryCast, exp.DataType, exp.Add, exp.Sub,
+          exp.DPipe, exp.Interval, exp.Var, exp.Neg)  # fmt: skip
 
 
 def check_joins(tree: exp.Expr) -> Refusal | None:
-    """The first join without a condition between columns, and without a side of one row."""
+    """The first join whose rows no equality of columns of both sides brings together, save with a single row."""
     joins = list(tree.find_all(exp.Join))
     if len(joins) > MAX_JOINS:
         return Refusal(what=f"it has more than {MAX_JOINS} joins", mend="split it").at(joins[MAX_JOINS])
@@ -26,21 +38,23 @@ def check_joins(tree: exp.Expr) -> Refusal | None:
 
 
 def _is_bound(join: exp.Join) -> bool:
-    if join.args.get("using"):
+    if join.args.get("using") or _gives_one_row(join.this):
         return True
-    said = join.args.get("on")
-    if said is not None and any(_is_between_columns(node) for node in said.find_all(*_COMPARISONS)):
-        return True
-    return _gives_one_row(join.this) or _is_bound_by_where(join)
-
-
-def _is_bound_by_where(join: exp.Join) -> bool:
-    """The old way to join: ``from a, b where a.key = b.key``."""
     select, name = join.parent, join.alias_or_name.lower()
-    where = select.args.get("where") if isinstance(select, exp.Select) else None
-    if where is None:
+    if not isinstance(select, exp.Select):
         return False
-    return any(_ties(node, name) for node in _conjuncts(where.this) if isinstance(node, exp.EQ | exp.NullSafeEQ))
+    others = _sources(select) - {name}
+    where = select.args.get("where")
+    said = (join.args.get("on"), where.this if where else None)  # from a, b where a.key = b.key
+    return any(_ties(node, name, others) for condition in said if condition for node in _conjuncts(condition))
+
+
+def _sources(select: exp.Select) -> set[str]:
+    """The names by which a select calls what it reads."""
+    from_ = select.args.get("from_") or select.args.get("from")
+    sources = [from_.this] if from_ else []
+    sources += [join.this for join in select.args.get("joins") or ()]
+    return {source.alias_or_name.lower() for source in sources}
 
 
 def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -55,15 +69,24 @@ def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
             yield node
 
 
-def _ties(node: exp.Binary, name: str) -> bool:
-    """Whether one side names the table and the other side another."""
-    left, right = ({column.table.lower() for column in side.find_all(exp.Column)} for side in (node.left, node.right))
-    return (name in left and bool(right - {name, ""})) or (name in right and bool(left - {name, ""}))
+def _ties(node: exp.Expr, name: str, others: set[str]) -> bool:
+    """Whether it is an equality of columns of ``name`` alone on one side, and of other sources alone on the other."""
+    if not isinstance(node, exp.EQ | exp.NullSafeEQ):
+        return False
+    left, right = (_names_in(side, {name, *others}) for side in (node.left, node.right))
+    return (left == {name} and bool(right) and right <= others) or (right == {name} and bool(left) and left <= others)
 
 
-def _is_between_columns(node: exp.Expr) -> bool:
-    sides = list(node.iter_expressions())
-    return sum(next(side.find_all(exp.Column), None) is not None for side in sides) > 1
+def _names_in(side: exp.Expr, sources: Collection[str]) -> set[str]:
+    """The sources whose columns it is made of; none where it may make different rows equal: ``id * 0``, ``id - id``."""
+    columns = [[part.name.lower() for part in column.parts] for column in side.find_all(exp.Column)]
+    if len({".".join(parts) for parts in columns}) < len(columns) or not all(map(_keeps_apart, side.walk())):
+        return set()
+    return {next((part for part in parts[:-1] if part in sources), "") for parts in columns}
+
+
+def _keeps_apart(node: exp.Expr) -> bool:
+    return isinstance(node, _PLAIN) or (isinstance(node, exp.Anonymous) and called(node) in _KEEPS_APART)
 
 
 def _gives_one_row(source: exp.Expr) -> bool:

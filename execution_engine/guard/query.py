@@ -17,6 +17,8 @@ from .reading import Rule, judge, parse_one, read_again, write
 from .refusal import Refusal, UnableToAllow
 from .tables import check_places, check_reads, name_of, places_of
 
+MAX_COLUMNS = 256  # of one select
+
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
@@ -66,6 +68,7 @@ def _rules(tables: Collection[str], columns: Collection[str]) -> tuple[Rule, ...
         partial(check_functions, allowed=IN_QUERIES),
         partial(_check_tables, tables=tables),
         partial(check_names, columns=columns, one_table=False),
+        _check_width,
         check_patterns,
         check_growth,
         check_joins,
@@ -76,3 +79,11 @@ def _check_tables(tree: exp.Expr, tables: Collection[str]) -> Refusal | None:
     if not isinstance(tree, exp.Query):
         return Refusal(what="it must be exactly one SELECT", mend="write select … from …")
     return check_places(places_of(tree), tables) or check_reads(tree)
+
+
+def _check_width(tree: exp.Expr) -> Refusal | None:
+    wide = next((select for select in tree.find_all(exp.Select) if len(select.expressions) > MAX_COLUMNS), None)
+    if wide is None:
+        return None
+    what = f"a select gives more than {MAX_COLUMNS} columns"
+    return Refusal(what=what, mend="name those that the test needs").at(wide.expressions[MAX_COLUMNS])

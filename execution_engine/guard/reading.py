@@ -31,6 +31,14 @@ def parse_one(text: str, limit: int, *, before: str = "", after: str = "") -> ex
     return trees[0] if len(trees) == 1 else None
 
 
+def statements(text: str) -> list[exp.Expr]:
+    """Every statement of a text in Spark's SQL that is looked at and never run; UnableToAllow where it is no SQL."""
+    try:
+        return [tree for tree in sqlglot.parse(text, dialect="spark") if tree is not None]
+    except Exception as error:  # as above
+        raise UnableToAllow(_unreadable(error, text), text) from None
+
+
 def judge(tree: exp.Expr, rules: Sequence[Rule], text: str, *, skipped: int = 0) -> None:
     """UnableToAllow with the refusal of the first rule that has one."""
     refusal = next((found for rule in rules if (found := rule(tree))), None)

@@ -11,6 +11,7 @@ from .characters import shown
 from .functions import IN_QUERIES
 from .refusal import Refusal
 
+MAX_WORDS = 6_000  # a longer text takes seconds to read, whatever it says
 MAX_DEPTH = 32  # sqlglot reads by recursion, about 20 calls a bracket, of the 1,000 that Python has
 _OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
 _CLOSE = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
@@ -50,8 +51,20 @@ def _must_stay(word: Token, after: Token | None) -> bool:
 
 def check_words(text: str, words: Sequence[Token]) -> Refusal | None:
     """The first thing wrong with the words of ``text``."""
-    checks: tuple[Callable[[str, Sequence[Token]], Refusal | None], ...] = (_check_depth, _check_each, _check_joined)
+    checks: tuple[Callable[[str, Sequence[Token]], Refusal | None], ...] = (
+        _check_count,
+        _check_depth,
+        _check_each,
+        _check_joined,
+    )
     return next((refusal for check in checks if (refusal := check(text, words))), None)
+
+
+def _check_count(text: str, words: Sequence[Token]) -> Refusal | None:
+    if len(words) <= MAX_WORDS:
+        return None
+    what = f"it has more than {MAX_WORDS:,} words"
+    return Refusal(what=what, mend="shorten it, or join a table of the values", offset=words[MAX_WORDS].start)
 
 
 def _check_depth(text: str, words: Sequence[Token]) -> Refusal | None:

@@ -48,7 +48,7 @@ RULES: dict[str, Rule] = {
     "keyword": lambda parts, at: Keyword(name=parts[0].lower(), value=parts[1], place=at),
     "step": lambda parts, at: Step(text=str(parts[0]), place=at),
     "number": lambda parts, at: Number(value=read_number(parts[0], at), place=at),
-    "percentage": lambda parts, at: Percentage(percent=read_number(parts[0], at), place=at),
+    "percentage": lambda parts, at: Percentage(percent=float(read_number(parts[0], at)), place=at),
     "duration": lambda parts, at: Duration(seconds=read_duration(parts[0], at), place=at),
     "text": lambda parts, at: Text(value=read_text(parts[0]), place=at),
 }

@@ -7,24 +7,26 @@
 """
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from math import isfinite
 from typing import cast
 
+from execution_engine.exact import Number, is_whole, number_of
 from execution_engine.language.groups import Groups, judge_groups
 from execution_engine.language.history import aggregate
 from execution_engine.language.judge import Judgement, UnableToEvaluate, judge
 from execution_engine.language.number import Quantity, quantity
 from execution_engine.language.operands import operands
 from execution_engine.language.sentence import sentence
-from execution_engine.language.tree import Assertion, By, Condition, History, Metric, Operand
+from execution_engine.language.tree import Arithmetic, Assertion, By, Condition, History, Metric, Operand, Operator
 from execution_engine.language.verdict import Verdict, ZeroDivision, error, gravest, only_predicate
-from execution_engine.language.walk import unfolded
+from execution_engine.language.walk import postorder, unfolded
 from execution_engine.outcome import Failure, Reason
 
 __all__ = ["UnableToEvaluate", "Value", "evaluate"]
 
 # A sequence, newest last, for a history operand; of each group its own value under ``by``.
-Value = float | Failure | Sequence[float | None] | Groups | Sequence[Groups | None] | None
+Value = Number | Failure | Sequence[Number | None] | Groups | Sequence[Groups | None] | None
 
 
 def evaluate(tree: Assertion, values: Mapping[str, Value], *, zero: ZeroDivision = ZeroDivision.NULL) -> Verdict:
@@ -40,7 +42,7 @@ def evaluate(tree: Assertion, values: Mapping[str, Value], *, zero: ZeroDivision
     return _verdict(tree, judge(unfolded(tree), quantities, zero), known)
 
 
-def _measured(operand: Operand, values: Mapping[str, Value]) -> float | Failure | None:
+def _measured(operand: Operand, values: Mapping[str, Value]) -> Number | Failure | None:
     if operand.text not in values:
         raise UnableToEvaluate(f"{operand.text} has no value: give one, None for NULL, or a Failure")
     value = values[operand.text]
@@ -48,8 +50,8 @@ def _measured(operand: Operand, values: Mapping[str, Value]) -> float | Failure 
         case _, None | Failure():
             return value
         case History(), Sequence():
-            number = aggregate(operand, cast(Sequence[float | None], value))
-        case Metric(), int() | float():
+            number = aggregate(operand, cast(Sequence[Number | None], value))
+        case Metric(), int() | float() | Decimal():
             number = value
         case _:
             raise UnableToEvaluate(f"{operand.text} cannot have the value {value!r}")
@@ -58,7 +60,7 @@ def _measured(operand: Operand, values: Mapping[str, Value]) -> float | Failure 
     return Failure(reason=Reason.NOT_FINITE, detail=f"{operand.text} is {number}")
 
 
-def _verdict(tree: Condition, found: Judgement, known: Mapping[str, float | None]) -> Verdict:
+def _verdict(tree: Condition, found: Judgement, known: Mapping[str, Number | None]) -> Verdict:
     if found.failure is not None:
         return error(found.failure, known)
     only = only_predicate(tree)
@@ -68,11 +70,15 @@ def _verdict(tree: Condition, found: Judgement, known: Mapping[str, float | None
     return Verdict(
         outcome=found.outcome,
         sentence="; ".join([said, *found.zero_divisions_said]),
-        value=_float(compared.value) if compared else None,
-        bound=_float(compared.bound) if compared else None,
+        value=_number(compared.value, tree) if compared else None,
+        bound=_number(compared.bound, tree) if compared else None,
         operands=known,
     )
 
 
-def _float(value: Quantity) -> float | None:
-    return None if value is None else float(value)
+def _number(value: Quantity, tree: Condition) -> Number | None:
+    """With every digit, but of a quotient that is no whole number: few of its digits say anything."""
+    if value is None:
+        return None
+    divides = any(isinstance(node, Arithmetic) and node.operator is Operator.DIVIDE for node in postorder(tree))
+    return float(value) if divides and not is_whole(value) else number_of(value)

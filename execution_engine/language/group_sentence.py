@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
+from execution_engine.exact import number_of, to_json
 from execution_engine.language.judge import Judgement
 from execution_engine.language.sentence import sentence
 from execution_engine.language.to_text import number_text, to_text
@@ -57,8 +58,8 @@ def _found(tree: By, key: GroupKey, found: Judgement) -> dict[str, Any]:
     only = found.compared[0] if only_predicate(tree.condition) else None
     return {
         "group": dict(zip(tree.columns, key, strict=True)),
-        "value": None if only is None or only.value is None else float(only.value),
-        "bound": None if only is None or only.bound is None else float(only.bound),
+        "value": None if only is None or only.value is None else to_json(number_of(only.value)),
+        "bound": None if only is None or only.bound is None else to_json(number_of(only.bound)),
         "said": f"{label(tree.columns, key)}: {_judged(tree, found)}",
     }
 

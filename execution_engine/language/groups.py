@@ -12,6 +12,7 @@ from decimal import Decimal
 from math import inf, isfinite
 from typing import Any, cast
 
+from execution_engine.exact import Number
 from execution_engine.language.group_sentence import findings, label, said
 from execution_engine.language.history import aggregate
 from execution_engine.language.judge import Judgement, UnableToEvaluate, judge
@@ -24,8 +25,8 @@ from execution_engine.metrics.group_values import MAX_GROUPS, GroupKey, too_many
 from execution_engine.metrics.groupable import OVER_NO_ROWS
 from execution_engine.outcome import Failure, Outcome, Reason
 
-Groups = Mapping[GroupKey, float | None]
-ValueOf = Callable[[GroupKey], float | Failure | None]
+Groups = Mapping[GroupKey, Number | None]
+ValueOf = Callable[[GroupKey], Number | Failure | None]
 
 
 @dataclass(kw_only=True)
@@ -93,13 +94,13 @@ def _value_of(operand: Operand, given: Groups | Sequence[Groups | None] | Failur
     return lambda key: _finite(groups.get(key, absent), operand)
 
 
-def _series(key: GroupKey, windows: Sequence[Groups | None], absent: float | None) -> list[float | None]:
+def _series(key: GroupKey, windows: Sequence[Groups | None], absent: float | None) -> list[Number | None]:
     """One group's past values; before it was first seen it has none."""
     first = next((i for i, groups in enumerate(windows) if groups and key in groups), len(windows))
     return [None if groups is None or i < first else groups.get(key, absent) for i, groups in enumerate(windows)]
 
 
-def _finite(value: float | Failure | None, operand: Operand) -> float | Failure | None:
+def _finite(value: Number | Failure | None, operand: Operand) -> Number | Failure | None:
     if value is None or isinstance(value, Failure) or isfinite(value):
         return value
     return Failure(reason=Reason.NOT_FINITE, detail=f"{operand.call} is {value}")
@@ -113,7 +114,7 @@ def _tally(tree: By, keys: Sequence[GroupKey], sources: Sequence[tuple[str, Valu
         if failures:
             tally.unjudged.append((key, gravest(failures)))
             continue
-        known = {call: None if value is None else quantity(cast(float, value)) for call, value in values.items()}
+        known = {call: None if value is None else quantity(cast(Number, value)) for call, value in values.items()}
         _count(tally, key, judge(nodes, known, zero))
     worth = _worth if only_predicate(tree.condition) else _unranked
     tally.broken.sort(key=lambda found: (-worth(found[1]), label(tree.columns, found[0])))
@@ -141,7 +142,7 @@ def _unranked(found: Judgement) -> float:
     return 0.0
 
 
-def _verdict(tree: By, tally: Tally, known: Mapping[str, float | None]) -> Verdict:
+def _verdict(tree: By, tally: Tally, known: Mapping[str, Number | None]) -> Verdict:
     if not tally.judged:
         return error(_why_none(tree, tally), known)
     enough = Decimal(repr(tree.needed)) * tally.judged <= tally.held

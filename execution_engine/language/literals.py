@@ -3,6 +3,7 @@
 from decimal import Decimal
 from math import isfinite
 
+from execution_engine import exact
 from execution_engine.language.problem import Refusal, Span
 from execution_engine.language.tree import Negative, Number, Percentage, Text
 from execution_engine.metrics.spec import Literal
@@ -12,14 +13,13 @@ _EXACT = 2**53
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
-def read_number(token: str, place: Span) -> float:
-    """The number a token says; refuses one that is too long or too large."""
+def read_number(token: str, place: Span) -> exact.Number:
+    """The number a token says, with every digit; refuses one that is too long or too large."""
     if len(token) > MAX_NUMBER:
         raise Refusal(f"a number may have {MAX_NUMBER} characters, not {len(token)}: round it", place)
-    value = float(token)
-    if not isfinite(value):
+    if not isfinite(float(token)):
         raise Refusal("this number is too large to be held: write one below 1e308", place)
-    return value
+    return exact.number_of(Decimal(token))
 
 
 def read_duration(token: str, place: Span) -> float:
@@ -27,7 +27,7 @@ def read_duration(token: str, place: Span) -> float:
     if token.endswith(("mo", "y")):
         message = "a month or a year has no fixed length: write days, such as 30d (1mo and 1y are for ago= and every=)"
         raise Refusal(message, place)
-    return float(Decimal(repr(read_number(token[:-1], place))) * _SECONDS[token[-1]])
+    return float(exact.decimal_of(read_number(token[:-1], place)) * _SECONDS[token[-1]])
 
 
 def read_text(token: str) -> str:
@@ -50,5 +50,8 @@ def argument_value(node: object, place: Span) -> Literal:
     raise Refusal("a duration can be given to ago= and every= only: write a number or a text in quotes", place)
 
 
-def _whole(value: float) -> float | int:
-    return int(value) if value.is_integer() and abs(value) < _EXACT else value
+def _whole(value: exact.Number) -> float | int:
+    """Whole numbers with every digit; of others what a float holds."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < _EXACT else value
+    return value if isinstance(value, int) else float(value)

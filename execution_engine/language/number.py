@@ -1,19 +1,21 @@
 """The arithmetic of assertions: decimal, as people reckon, so that ``1 - 99 / 100 <= 0.01`` holds.
 
 In binary floating point that difference is 0.010000000000000009 and the test would break at its very bound. Here a
-measured value counts as the shortest decimal that names it, results keep 34 digits, and two numbers are compared by
-their first 20, so that (1 / 3) * 3 is 1. A NULL (None) goes through every operation but ``coalesce``.
+measured value counts as the shortest decimal that names it, or with all its digits (``exact.py``).
+Results keep 80 digits, and two numbers are compared by their first 60, so that (1 / 3) * 3 is 1 and sums of decimals
+differ in their last digit. A NULL (None) goes through every operation but ``coalesce``.
 """
 
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 
+from execution_engine.exact import decimal_of
 from execution_engine.language.tree import Comparator, Function, Operator
 
 Quantity = Decimal | None
 
-_REASONING = Context(prec=34, Emax=9999, Emin=-9999, traps=[])
-_COMPARING = Context(prec=20, Emax=9999, Emin=-9999, traps=[])
+_REASONING = Context(prec=80, Emax=9999, Emin=-9999, traps=[])
+_COMPARING = Context(prec=60, Emax=9999, Emin=-9999, traps=[])
 
 _ARITHMETIC: dict[Operator, Callable[[Decimal, Decimal], Decimal]] = {
     Operator.ADD: _REASONING.add,
@@ -32,9 +34,7 @@ _COMPARISONS: dict[Comparator, Callable[[Decimal, Decimal], bool]] = {
 }
 
 
-def quantity(value: float) -> Decimal:
-    """The shortest decimal that names a measured value: 0.1 is one tenth."""
-    return Decimal(repr(float(value)))
+quantity = decimal_of
 
 
 def calculate(operator: Operator, left: Quantity, right: Quantity) -> Quantity:

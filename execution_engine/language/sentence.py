@@ -1,7 +1,9 @@
 """A verdict in words: ``completeness(email) = 0.93, wanted >= 0.99``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from execution_engine.exact import number_of
 from execution_engine.language.compared import Compared
 from execution_engine.language.number import Quantity
 from execution_engine.language.to_text import UNITS, to_text
@@ -17,6 +19,9 @@ from execution_engine.language.tree import (
     Percentage,
 )
 from execution_engine.language.walk import fold
+from execution_engine.metrics.definition import NOTE
+
+MOST_DIGITS = 40  # of a number that is shown whole: a quotient has more
 
 
 def sentence(compared: Sequence[Compared], *, negated: bool = False) -> str:
@@ -26,15 +31,25 @@ def sentence(compared: Sequence[Compared], *, negated: bool = False) -> str:
     return "; ".join(f"{to_text(one.node)} is {_TRUTHS[one.truth]} ({_value(one)})" for one in compared)
 
 
+def with_notes(said: str, details: Iterable[Mapping[str, Any]]) -> str:
+    """A sentence, and what must be known of the measurements behind it: rows left out, a constant column."""
+    return "; ".join(dict.fromkeys([said, *(str(detail[NOTE]) for detail in details if NOTE in detail)]))
+
+
 def number_shown(value: Quantity, bound: Quantity = None) -> str:
-    """A number in six digits, or in all where six would make it look like its bound."""
+    """A number in six digits; in all where six would make it look like its bound, or where no float holds it."""
     if value is None:
         return "NULL"
     if value == value.to_integral_value() and abs(value) < 10**15:
         return str(int(value))
+    few = len(value.as_tuple().digits) <= MOST_DIGITS
+    if abs(value) >= 10**6 and few and not isinstance(number_of(value), float):
+        return f"{value:f}"
     short = f"{value:.6g}" if abs(value) < 10**6 else f"{value:.0f}"
     hides = bound is not None and value != bound and float(short) == float(bound)
-    return repr(float(value)) if hides else short
+    if not hides:
+        return short
+    return f"{value:f}" if few else repr(float(value))
 
 
 def length_shown(value: Quantity) -> str:

@@ -1,8 +1,10 @@
 """Trees as JSON objects: ``{"node": …, "parameters": {…}, "children": […]}``; places stay with the text."""
 
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
+from execution_engine import exact
 from execution_engine.language.tree import (
     And,
     Arithmetic,
@@ -47,7 +49,7 @@ def from_json(data: Json) -> Assertion:
     """The tree that ``to_json`` wrote; raises UnableToReadTree for JSON of another shape."""
     try:
         tree = _built(_flat(data))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise UnableToReadTree(f"this JSON is no assertion ({error!r}): parse the test's text again") from None
     return tree
 
@@ -58,7 +60,9 @@ def _object(node: Node, below: list[Json]) -> Json:
 
 def _parameters(node: Node) -> Json:
     match node:
-        case Number(value=value) | Text(value=value):
+        case Number(value=number):
+            return {"value": exact.to_json(number)}
+        case Text(value=value):
             return {"value": value}
         case Percentage(percent=percent):
             return {"percent": percent}
@@ -105,7 +109,7 @@ def _by(data: Json, condition: Any) -> By:
 
 
 _MAKERS: Mapping[str, Callable[[Json, Sequence[Any]], Node]] = {
-    "number": lambda data, below: Number(value=float(data["value"])),
+    "number": lambda data, below: Number(value=_number(data["value"])),
     "percentage": lambda data, below: Percentage(percent=float(data["percent"])),
     "duration": lambda data, below: Duration(seconds=float(data["seconds"])),
     "text": lambda data, below: Text(value=data["value"]),
@@ -121,6 +125,10 @@ _MAKERS: Mapping[str, Callable[[Json, Sequence[Any]], Node]] = {
     "or": lambda data, below: Or(terms=tuple(below)),
     "by": lambda data, below: _by(data, _only(below)),
 }
+
+
+def _number(said: Any) -> exact.Number:
+    return exact.number_of(Decimal(said) if isinstance(said, str) else float(said))
 
 
 def _only(below: Sequence[Any]) -> Any:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
+from execution_engine.exact import Number as Exact
+from execution_engine.exact import decimal_of
 from execution_engine.language.tree import (
     And,
     Arithmetic,
@@ -39,8 +41,10 @@ def to_text(tree: Node) -> str:
     return fold(tree, _write)[0]
 
 
-def number_text(value: float) -> str:
+def number_text(value: Exact) -> str:
     """A number as the language writes it: 0.99, 1000000; the shortest text that reads back equal."""
+    if not isinstance(value, float):
+        return f"{decimal_of(value):f}"
     return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)
 
 

@@ -62,9 +62,9 @@ class Placed:
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Placed):
-    """A plain number."""
+    """A plain number, with every digit that was written (execution_engine.exact)."""
 
-    value: float
+    value: float | Decimal
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from enum import StrEnum
 from math import inf
 from typing import Any
 
+from execution_engine.exact import Number, decimal_of
 from execution_engine.language.tree import Assertion, Between, By, Comparison, Not, Predicate
 from execution_engine.outcome import Failure, Outcome, Reason
 
@@ -30,13 +31,13 @@ class Verdict:
     outcome: Outcome
     sentence: str
     failure: Failure | None = None
-    value: float | None = None
-    bound: float | None = None
-    operands: Mapping[str, float | None] = field(default_factory=dict)
+    value: Number | None = None
+    bound: Number | None = None
+    operands: Mapping[str, Number | None] = field(default_factory=dict)
     findings: Mapping[str, Any] = field(default_factory=dict)  # as JSON: the worst groups
 
 
-def error(failure: Failure, operands: Mapping[str, float | None]) -> Verdict:
+def error(failure: Failure, operands: Mapping[str, Number | None]) -> Verdict:
     """The verdict on an assertion that could not be evaluated."""
     return Verdict(outcome=Outcome.ERROR, sentence=str(failure), failure=failure, operands=operands)
 
@@ -70,4 +71,4 @@ def excess(tree: Assertion, verdict: Verdict) -> float | None:
         return None
     if verdict.value is None or verdict.bound is None:
         return inf
-    return abs(verdict.value - verdict.bound)
+    return float(abs(decimal_of(verdict.value) - decimal_of(verdict.bound)))

@@ -26,6 +26,7 @@ AGE = MetricDefinition(
         returns=ValueType.DURATION,
     ),
     kind=Kind.AGGREGATE,
+    tells_values=True,
     formula="instant - max d(column), in seconds; negative where a value lies behind the instant",
     source="Great Expectations and Soda: freshness of a column",
     statistics=_statistics,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import sqrt
 from typing import Any
 
-from .definition import Kind, MetricDefinition
+from .definition import NOTE, Kind, MetricDefinition
 from .signature import ColumnKind, Signature
 from .spec import MetricSpec
 from .statistics import Gather, Statistic
@@ -18,6 +18,14 @@ def _value(spec: MetricSpec, found: Mapping[str, Any]) -> float | None:
     return xy / sqrt(xx) / sqrt(yy) if xx > 0 and yy > 0 else None
 
 
+def _detail(spec: MetricSpec, found: Mapping[str, Any]) -> dict[str, Any]:
+    if found["comoments"] is None:
+        return {}
+    constant = [name for name, square in zip(spec.columns, found["comoments"][3:5], strict=True) if not square > 0]
+    told = f"the column {' and the column '.join(constant)} is constant: correlation is not defined"
+    return {NOTE: told} if constant else {}
+
+
 CORRELATION = MetricDefinition(
     signature=Signature(name="correlation", min_columns=2, max_columns=2, column_kind=ColumnKind.NUMERIC),
     kind=Kind.AGGREGATE,
@@ -27,5 +35,6 @@ CORRELATION = MetricDefinition(
         "comoments": Statistic(gather=Gather.COMOMENTS, of=tuple(write.number(name) for name in spec.columns))
     },
     value=_value,
+    detail=_detail,
     portable=False,
 )

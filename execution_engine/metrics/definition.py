@@ -5,11 +5,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from execution_engine.exact import Number
+
 from .expressions import Expressions
 from .frequencies import Summary
 from .signature import Signature
 from .spec import MetricSpec
 from .statistics import Statistic
+
+NOTE = "note"  # in the detail of a measurement: a sentence that whoever reads the value must know
 
 
 class Kind(StrEnum):
@@ -24,15 +28,20 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Grouping:
-    """The keys to count: rows alike in ``columns``, of those rows where none of ``present`` is null."""
+    """The keys to count: rows alike in ``columns``, of those rows where none of ``present`` is null.
+
+    A row in which a column is null has no key; with ``partial`` only one in which all of them are.
+    """
 
     columns: tuple[str, ...]
     present: tuple[str, ...] = ()
+    partial: bool = False
 
 
 Statistics = Callable[[MetricSpec, Expressions], Mapping[str, Statistic]]
-FromStatistics = Callable[[MetricSpec, Mapping[str, Any]], float | None]
+FromStatistics = Callable[[MetricSpec, Mapping[str, Any]], Number | None]
 FromSummaries = Callable[[MetricSpec, tuple[Summary, ...]], float | None]
+DetailOfKeys = Callable[[MetricSpec, tuple[Summary, ...]], dict[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,10 +61,12 @@ class MetricDefinition:
     detail: Callable[[MetricSpec, Mapping[str, Any]], dict[str, Any]] | None = None
     groupings: Callable[[MetricSpec], tuple[Grouping, ...]] | None = None
     from_summaries: FromSummaries | None = None
+    detail_of_keys: DetailOfKeys | None = None
     breaks: Callable[[MetricSpec, Expressions], str] | None = None  # SQL: does this row break it? for samples of rows
     problem: Callable[[MetricSpec], str | None] | None = None  # what is wrong with a call, beyond its signature
     inputs: tuple[str, ...] = ()  # the metrics whose states it builds on
     portable: bool = True  # measured outside the lake too
+    tells_values: bool = False  # its value, detail or state is made of the column's values, not of how many there are
 
     @property
     def name(self) -> str:

@@ -22,6 +22,18 @@ class Expressions:
         quoted = self.quote(name)
         return quoted if self.type_of(name) == "double" else f"{quoted} * 1e0"
 
+    def exact(self, name: str) -> str:
+        """The column as it is where its numbers are whole or decimal, or its type is not known; else as a double."""
+        return self.number(name) if self.type_of(name) == "float" else self.quote(name)
+
+    def is_long(self, name: str) -> bool:
+        """Whether a sum of the column may be too long for 64 bits."""
+        return self.type_of(name) == "bigint"
+
+    def no_nan(self, name: str) -> str:
+        """The condition that the column holds no NaN, which Spark takes for greater than any number."""
+        return f"not isnan({self.quote(name)})" if self.type_of(name) in ("float", "double") else "true"
+
     def hashable(self, name: str) -> str:
         """The column as a sketch takes it: whole numbers and texts as they are, others by their hash, null as null."""
         quoted = self.quote(name)

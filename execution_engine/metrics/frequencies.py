@@ -24,6 +24,7 @@ class Summary:
     most: int = 0  # max c(v)
     weighted_logs: float = 0.0  # Σ c(v) ln c(v)
     distinct_with_nulls: int = 0  # keys in which a column is null, a null being a value like any other
+    rows_with_nulls: int = 0  # rows that have no key, as such a column is null
 
     @property
     def entropy(self) -> float | None:
@@ -85,6 +86,7 @@ class Frequencies:
             most=int(times.max()) if len(times) else min(1, len(self.whole.single)),
             weighted_logs=float(times @ np.log(times)) if len(times) else 0.0,
             distinct_with_nulls=self.with_nulls.distinct,
+            rows_with_nulls=self.with_nulls.rows,
         )
 
 

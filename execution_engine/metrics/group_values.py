@@ -7,9 +7,11 @@ values. ``NaN`` and ``Infinity`` are written as Python's json writes them.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from hashlib import sha256
 from typing import Any
 
+from execution_engine.exact import Number, from_json, to_json
 from execution_engine.outcome import Failure, Reason
 
 VERSION = 1
@@ -28,12 +30,12 @@ class GroupValues:
     """A metric's value for each group; None where it is NULL."""
 
     columns: tuple[str, ...]
-    groups: Mapping[GroupKey, float | None]
+    groups: Mapping[GroupKey, Number | None]
 
     def to_bytes(self) -> bytes:
         """The bytes that ``from_bytes`` reads back to equal groups."""
         keys = [list(column) for column in zip(*self.groups, strict=True)] or [[] for _ in self.columns]
-        body = json.dumps({"keys": keys, "values": list(self.groups.values())}).encode()
+        body = json.dumps({"keys": keys, "values": list(map(to_json, self.groups.values()))}).encode()
         header = {
             "assay_groups": VERSION,
             "columns": self.columns,
@@ -55,7 +57,7 @@ class GroupValues:
             return _read(header, json.loads(body))
         except UnableToReadGroups:
             raise
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError, ArithmeticError) as error:
             raise UnableToReadGroups(f"the bytes are no groups ({error!r}): measure them again") from error
 
 
@@ -70,10 +72,10 @@ def too_many_groups(columns: Sequence[str], found: int | None = None) -> Failure
 
 
 def _read(header: Mapping[str, Any], body: Mapping[str, Any]) -> GroupValues:
-    columns, keys, values = tuple(header["columns"]), body["keys"], body["values"]
+    columns, keys, values = tuple(header["columns"]), body["keys"], list(map(from_json, body["values"]))
     groups = dict(zip(zip(*keys, strict=True), values, strict=True))
     texts = all(part is None or isinstance(part, str) for column in keys for part in column)
-    numbers = all(value is None or isinstance(value, int | float) for value in values)
+    numbers = all(value is None or isinstance(value, int | float | Decimal) for value in groups.values())
     if not (texts and numbers and len(keys) == len(columns) and len(groups) == header["size"] <= MAX_GROUPS):
         raise UnableToReadGroups("the groups do not fit their header: measure them again")
     return GroupValues(columns=columns, groups=groups)

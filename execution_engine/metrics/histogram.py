@@ -26,6 +26,7 @@ def _problem(spec: MetricSpec) -> str | None:
 HISTOGRAM = MetricDefinition(
     signature=Signature(name="histogram", min_columns=1, max_columns=1, options={"bins": ArgumentType.NUMBER}),
     kind=Kind.COMPOUND,
+    tells_values=True,
     formula=f"|V|, null being a value; its detail: c(v) and c(v) / N of the {MOST_VALUES:,} most frequent, or of bins",
     source="Schelter et al. 2018, Table 2: Histogram",
     problem=_problem,

@@ -1,4 +1,7 @@
-"""``less_than(a, b)``: of the rows where both are there, those in which the first is less than the second."""
+"""``less_than(a, b)``: of the rows where both are there, those in which the first is less than the second.
+
+A NaN is neither less nor greater than a number.
+"""
 
 from .expressions import Expressions
 from .shares import share_of_rows
@@ -12,7 +15,7 @@ def _both(spec: MetricSpec, write: Expressions) -> str:
 
 def _less(spec: MetricSpec, write: Expressions) -> str:
     first, second = (write.column(name) for name in spec.columns)
-    return f"{first} < {second}"
+    return f"{first} < {second} and {write.no_nan(spec.columns[1])}"
 
 
 LESS_THAN = share_of_rows(

@@ -1,8 +1,11 @@
 """``min max mean sum stddev`` of a column of numbers, nulls left out; NULL where nothing is left, as in SQL."""
 
 from collections.abc import Mapping
-from math import sqrt
+from dataclasses import replace
+from math import isnan, sqrt
 from typing import Any
+
+from execution_engine.exact import Number
 
 from .definition import FromStatistics, Kind, MetricDefinition
 from .expressions import Expressions
@@ -15,24 +18,46 @@ def _gathers(*gathers: Gather) -> Any:
     def statistics(spec: MetricSpec, write: Expressions) -> dict[str, Statistic]:
         column = spec.columns[0]
         return {
-            each.value: Statistic(gather=each, of=(_written(each, column, write),), column=column) for each in gathers
+            each.value: Statistic(
+                gather=Gather.LONG_SUM if each is Gather.SUM and write.is_long(column) else each,
+                of=(_written(each, column, write),),
+                column=column,
+            )
+            for each in gathers
         }
 
     return statistics
 
 
 def _written(gather: Gather, column: str, write: Expressions) -> str:
-    """Counting needs no conversion, and then shares its count with completeness."""
-    return write.column(column) if gather is Gather.COUNT else write.number(column)
+    """Counting needs no conversion, and then shares its count with completeness; deviations are those of doubles."""
+    if gather is Gather.COUNT:
+        return write.column(column)
+    return write.number(column) if gather is Gather.MOMENTS else write.exact(column)
 
 
-def _only(spec: MetricSpec, found: Mapping[str, Any]) -> float | None:
+def _extremes(spec: MetricSpec, write: Expressions) -> dict[str, Statistic]:
+    """Of floats the greatest too: that is NaN, in Spark's order, where there is one."""
+    gathers = (Gather.MIN, Gather.MAX) if write.no_nan(spec.columns[0]) != "true" else (Gather.MIN,)
+    found: dict[str, Statistic] = _gathers(*gathers)(spec, write)
+    return found
+
+
+def _least(spec: MetricSpec, found: Mapping[str, Any]) -> Number | None:
+    """NaN where there is one, as for every other statistic of the column."""
+    return max(found.values(), key=isnan) if None not in found.values() else None
+
+
+def _only(spec: MetricSpec, found: Mapping[str, Any]) -> Number | None:
     (value,) = found.values()
-    return None if value is None else float(value)
+    known: Number | None = value
+    return known
 
 
 def _mean(spec: MetricSpec, found: Mapping[str, Any]) -> float | None:
-    return found["sum"] / found["count"] if found["count"] else None
+    if not found["count"]:
+        return None
+    return float(found["sum"] / found["count"])
 
 
 def _stddev(spec: MetricSpec, found: Mapping[str, Any]) -> float | None:
@@ -46,6 +71,7 @@ def _of_a_number(
     return MetricDefinition(
         signature=Signature(name=name, min_columns=1, max_columns=1, column_kind=ColumnKind.NUMERIC),
         kind=Kind.AGGREGATE,
+        tells_values=True,
         formula=formula,
         source=f"Schelter et al. 2018, Table 2; SQL's {name}",
         statistics=_gathers(*gathers),
@@ -54,7 +80,7 @@ def _of_a_number(
     )
 
 
-MIN = _of_a_number("min", Gather.MIN, value=_only, formula="min d(column)")
+MIN = replace(_of_a_number("min", Gather.MIN, value=_least, formula="min d(column)"), statistics=_extremes)
 MAX = _of_a_number("max", Gather.MAX, value=_only, formula="max d(column)")
 SUM = _of_a_number("sum", Gather.SUM, value=_only, formula="Σ d(column)")
 MEAN = _of_a_number("mean", Gather.SUM, Gather.COUNT, value=_mean, formula="Σ d(column) / |{d : d(column) ≠ null}|")

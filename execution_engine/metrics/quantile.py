@@ -27,6 +27,7 @@ def _problem(spec: MetricSpec) -> str | None:
 QUANTILE = MetricDefinition(
     signature=_signature("quantile"),
     kind=Kind.AGGREGATE,
+    tells_values=True,
     formula="x with rank 1 + q (n - 1) among the n values, linear between neighbours",
     source="numpy.quantile's default; Hyndman and Fan 1996, type 7",
     statistics=lambda spec, write: {
@@ -41,6 +42,7 @@ QUANTILE = MetricDefinition(
 APPROX_QUANTILE = MetricDefinition(
     signature=_signature("approx_quantile"),
     kind=Kind.SKETCH,
+    tells_values=True,
     formula="a value whose rank share lies within 0.7 % of q, in 99 % of cases",
     source="Schelter et al. 2018, Table 2: ApproxQuantile; KLL sketch (Karnin, Lang, Liberty 2016)",
     statistics=lambda spec, write: {"kll": Statistic(gather=Gather.KLL, of=(write.number(spec.columns[0]),))},

@@ -25,6 +25,7 @@ from .query import QUERY
 from .row_count import ROW_COUNT
 from .sample import SAMPLE, SAMPLE_FOUND, SAMPLE_SIZE
 from .schema_match import SCHEMA_MATCH
+from .sign import NON_NEGATIVE, POSITIVE
 from .signature import Signature
 from .uniqueness import COUNT_DISTINCT, DISTINCT_COUNT, DISTINCTNESS, UNIQUE_VALUE_RATIO, UNIQUENESS
 from .value_range import IN_RANGE
@@ -58,6 +59,8 @@ DEFINITIONS = (
     QUANTILE,
     APPROX_QUANTILE,
     IN_RANGE,
+    NON_NEGATIVE,
+    POSITIVE,
     # of how often values and keys occur
     DISTINCT_COUNT,
     COUNT_DISTINCT,

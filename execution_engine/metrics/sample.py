@@ -71,12 +71,14 @@ def bottom_keys(keys: Iterable[Key], size: int) -> tuple[Key, ...]:
 SAMPLE = MetricDefinition(
     signature=Signature(name="sample", min_columns=1, max_columns=None, options={"n": ArgumentType.NUMBER}),
     kind=Kind.COMPOUND,
+    tells_values=True,
     formula="the n distinct keys of lowest hash",
     source="UDQ: completeness of sampled upstreams",
 )
 SAMPLE_SIZE = MetricDefinition(
     signature=Signature(name="sample_size", arguments=(ArgumentType.DATASET,), takes_where=False),
     kind=Kind.DERIVED,
+    tells_values=True,
     formula="keys in the sample",
     source="UDQ: completeness of sampled upstreams",
     inputs=("sample",),
@@ -84,6 +86,7 @@ SAMPLE_SIZE = MetricDefinition(
 SAMPLE_FOUND = MetricDefinition(
     signature=Signature(name="sample_found", arguments=(ArgumentType.DATASET,), takes_where=False),
     kind=Kind.COMPOUND,
+    tells_values=True,
     formula="keys of the sample that are among the rows",
     source="UDQ: completeness of sampled upstreams",
     inputs=("sample",),

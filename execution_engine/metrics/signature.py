@@ -1,5 +1,6 @@
 """What a metric call must look like; the type check of the language reads it, every metric declares one."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -19,6 +20,19 @@ class ColumnKind(StrEnum):
     NUMERIC = "numeric"
     TEXT = "text"
     TEMPORAL = "temporal"
+
+
+_KINDS = (
+    (re.compile(r"(tiny|small|big)?int(eger)?\b|long|short|byte|float|double|real|dec|numeric"), ColumnKind.NUMERIC),
+    (re.compile(r"(var)?char|string|text"), ColumnKind.TEXT),
+    (re.compile(r"date|time"), ColumnKind.TEMPORAL),
+)
+
+
+def column_kind(declared: str) -> ColumnKind:
+    """The kind of a column of the declared type; ``ANY`` where the type tells nothing."""
+    lowered = declared.lower()
+    return next((kind for pattern, kind in _KINDS if pattern.match(lowered)), ColumnKind.ANY)
 
 
 class ArgumentType(StrEnum):

@@ -7,6 +7,7 @@ version, of another metric or with a wrong checksum is refused, and its part mea
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import pairwise
 from struct import calcsize, error, pack, unpack_from
 from typing import Any
@@ -20,7 +21,7 @@ from .spec import MetricSpec
 from .statistics import Statistic, Value, merge
 
 MAGIC = b"ASSAYSTA"
-VERSION = 2
+VERSION = 3
 _PREFIX = "<8sHI16s"  # magic, version, length of the header, XXH3 of all behind
 
 
@@ -91,6 +92,8 @@ def _checksum(*parts: bytes | memoryview) -> bytes:
 
 
 def _written(value: Value, blobs: list[bytes | memoryview]) -> Any:
+    if isinstance(value, Decimal):
+        return {"decimal": str(value)}
     if not isinstance(value, bytes):
         return value
     blobs.append(value)
@@ -111,5 +114,5 @@ def _read(header: dict[str, Any], blobs: list[memoryview]) -> State:
 
 def _value(said: Any, blobs: list[memoryview]) -> Value:
     if isinstance(said, dict):
-        return bytes(blobs[said["blob"]])
+        return Decimal(said["decimal"]) if "decimal" in said else bytes(blobs[said["blob"]])
     return tuple(said) if isinstance(said, list) else said

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from execution_engine.exact import Number, total
+
 from . import sketches
 
 
@@ -20,6 +22,7 @@ class Gather(StrEnum):
 
     COUNT = "count"  # rows where the expression is not NULL
     SUM = "sum"
+    LONG_SUM = "long_sum"  # of 64-bit whole numbers, with every digit
     MIN = "min"
     MAX = "max"
     MOMENTS = "moments"  # (count, mean, sum of squared deviations)
@@ -52,7 +55,7 @@ class Statistic:
 
 ROWS = Statistic(gather=Gather.COUNT, of=("1",))
 
-Value = Any  # int, float, a tuple of floats, bytes of a sketch, or None where there was nothing to gather
+Value = Any  # int, float, Decimal, a tuple of floats, bytes of a sketch, or None where there was nothing to gather
 
 
 def merge(statistic: Statistic, values: Sequence[Value]) -> Value:
@@ -70,12 +73,12 @@ def over_nothing(statistic: Statistic) -> Value:
     return 0 if statistic.gather is Gather.COUNT else None
 
 
-def _least(values: Sequence[float]) -> float:
+def _least(values: Sequence[Number]) -> Number:
     """NaN is greater than any number, as in Spark's order."""
     return min(values, key=lambda value: (isnan(value), value))
 
 
-def _greatest(values: Sequence[float]) -> float:
+def _greatest(values: Sequence[Number]) -> Number:
     return max(values, key=lambda value: (isnan(value), value))
 
 
@@ -106,7 +109,8 @@ def _merged_comoments(values: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
 
 
 _MERGES: Mapping[Gather, Callable[[Sequence[Any]], Value]] = {
-    Gather.SUM: sum,
+    Gather.SUM: total,
+    Gather.LONG_SUM: total,
     Gather.MIN: _least,
     Gather.MAX: _greatest,
     Gather.MOMENTS: _merged_moments,

@@ -36,6 +36,7 @@ def summary_of_union(parts: Sequence[Frequencies]) -> Summary:
         most=max(before.most, int(whole.times_after.max(initial=0))),
         weighted_logs=before.weighted_logs + _weighted_logs(whole.times_after) - _weighted_logs(whole.times_before),
         distinct_with_nulls=before.distinct_with_nulls + int(with_nulls.is_new.sum()),
+        rows_with_nulls=before.rows_with_nulls + small.with_nulls.rows,
     )
 
 

@@ -4,7 +4,7 @@ from execution_engine.services.evaluate import evaluate_runs
 from execution_engine.services.exclude import exclude_window, include_window
 from execution_engine.services.plan import plan_runs
 from execution_engine.services.quarantine import lift_quarantine
-from execution_engine.services.request import expires_at, is_expired, request_run
+from execution_engine.services.request import expires_at, is_expired, request_run, request_runs
 from execution_engine.services.scan import run_scan, scan_pending
 from execution_engine.services.schedule import first_cursor, schedule_tests
 from execution_engine.services.watch import look, unwatch_window, watch_window
@@ -20,6 +20,7 @@ __all__ = [
     "look",
     "plan_runs",
     "request_run",
+    "request_runs",
     "run_scan",
     "scan_pending",
     "schedule_tests",

@@ -11,8 +11,10 @@ from assay.catalog.selectors import slas
 from assay.models import Origin, Tallied
 from assay.queue import finish_all
 from assay.tallies import tally
+from execution_engine.exact import digits_of, to_json
 from execution_engine.language.evaluate import Value, evaluate
 from execution_engine.language.operands import operands
+from execution_engine.language.sentence import with_notes
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import Assertion, History, Metric
 from execution_engine.language.verdict import ZeroDivision, excess
@@ -36,6 +38,7 @@ WRITTEN = (
     "transient",
     "sentence",
     "value",
+    "exact",
     "excess",
     "operands",
     "findings",
@@ -66,10 +69,11 @@ def _evaluate(run: Run, now: datetime, sources: Sources) -> None:
     run.outcome = verdict.outcome
     run.error_reason = failure.reason.value if failure else ""
     run.transient = failure is not None and failure.transient
-    run.sentence = verdict.sentence
-    run.value = verdict.value
+    run.sentence = with_notes(verdict.sentence, (row.detail for row in asked.values()))
+    run.value = None if verdict.value is None else float(verdict.value)
+    run.exact = digits_of(verdict.value)
     run.excess = _bounded(excess(tree, verdict))
-    run.operands = dict(verdict.operands)
+    run.operands = {text: to_json(value) for text, value in verdict.operands.items()}
     run.findings = {**_findings(asked), **verdict.findings}
 
 
@@ -90,7 +94,7 @@ def _value(run: Run, operand: Metric, measurement: Measurement) -> Value:
         return groups_of(measurement)
     if operand.spec.name == "freshness" and not measurement.detail["complete"]:
         return _lateness(run, measurement)
-    return measurement.value
+    return measurement.number
 
 
 def _lateness(run: Run, measurement: Measurement) -> float | Failure | None:

@@ -3,18 +3,24 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+import structlog
+
 from assay.models import Tallied
 from assay.queue import finish, finish_all
 from assay.tallies import tally
 from assay.windows import Window
+from execution_engine.disclosure import objection
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import History, Operand
 from execution_engine.models import Ask, Measurement, Run, RunReason
 from execution_engine.outcome import Failure, Outcome, Reason
 from execution_engine.planning import Planner, UnableToPlan, Want
 from execution_engine.services.ask import ask, flatten
 from execution_engine.sources import Sources
 from execution_engine.turns import is_made_up_for
+
+log = structlog.get_logger(__name__)
 
 MAX_ATTEMPTS = 3  # of a run or scan whose worker dies
 
@@ -87,12 +93,28 @@ def _wants(run: Run, accept_from: datetime | None, sources: Sources) -> dict[str
     """What each operand of the run needs, or why it is not to be measured."""
     if run.attempts > MAX_ATTEMPTS:
         return Failure(reason=Reason.LEASE_LOST, detail="planning it failed; see the log")
-    planner = planner_of(run, accept_from, sources)
+    planner, asked = planner_of(run, accept_from, sources), operands(from_json(run.revision.tree))
+    if refusal := _undisclosed(run, asked, sources):
+        return refusal
     try:
-        wants = {operand.text: planner.want(operand) for operand in operands(from_json(run.revision.tree))}
+        wants = {operand.text: planner.want(operand) for operand in asked}
     except UnableToPlan as refused:
         return refused.failure
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        # Nobody foresaw it, and it would come again: the end of this run, and of no other.
+        log.exception("planning failed", run=run.pk)
+        return Failure(reason=Reason.INVALID, detail=f"it cannot be planned over {run.window.text}: {error!r}"[:1000])
     return sources.quarantine.failure(run.revision, flatten(wants.values())) or wants
+
+
+def _undisclosed(run: Run, asked: Sequence[Operand], sources: Sources) -> Failure | None:
+    """Why the run would tell what it must not: readers and sensitive columns may be others than when it was written."""
+    own = sources.privacy(run.data_test.dataset.full_name)
+    assert own is not None
+    metrics = [operand.metric if isinstance(operand, History) else operand for operand in asked]
+    found = (objection(own, metric.spec, metric.dataset, sources.privacy) for metric in metrics)
+    told = next((why for why in found if why), None)
+    return None if told is None else Failure(reason=Reason.INVALID, detail=told)
 
 
 def _accept_from(run: Run, earlier: Mapping[Place, Run]) -> datetime | None:
@@ -106,13 +128,16 @@ def _accept_from(run: Run, earlier: Mapping[Place, Run]) -> datetime | None:
 
 
 def _held_early(runs: Sequence[Run]) -> dict[Place, Run]:
-    """The newest held run that somebody asked for before its schedule did, by revision and window."""
+    """The newest run that somebody asked for before its schedule did, by revision and window, where it held.
+
+    One that holds no more counts no more: what pipelines tell of their rows may change while no file does.
+    """
     scheduled = [run for run in runs if run.reason == RunReason.SCHEDULE]
     found = Run.objects.filter(
         revision__in={run.revision_id for run in scheduled},
         window_start__in={run.window_start for run in scheduled},
         reason__in=(RunReason.TRIGGER, RunReason.MANUAL),
         evaluated_at__isnull=False,
-        outcome=Outcome.HELD,
     )
-    return {(run.revision_id, run.window): run for run in found.order_by("measured_at")}
+    newest = {(run.revision_id, run.window): run for run in found.order_by("measured_at", "pk")}
+    return {place: run for place, run in newest.items() if run.outcome == Outcome.HELD}

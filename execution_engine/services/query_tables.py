@@ -1,14 +1,17 @@
 """Which tables a metric reads beside its own, a user's query above all, resolved in the catalog."""
 
-import sqlglot
 from django.db.models import Q
+from django.db.models.functions import Lower
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
+from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.selectors import home, replica
 from assay.models import Dataset
-from assay.secrets import UnableToFindSecret
+from assay.names import name_keys
 from execution_engine.engines.protocol import Table
+from execution_engine.guard.reading import statements
+from execution_engine.guard.refusal import UnableToAllow
+from execution_engine.guard.tables import name_of
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.signature import ArgumentType
 from execution_engine.metrics.spec import MetricSpec
@@ -24,11 +27,15 @@ def tables_read(metric: MetricSpec, dataset: Dataset, datacenter: str) -> dict[s
     names = names_read(metric)
     if not names:
         return {}
-    found = Dataset.objects.filter(Q(full_name__in=names) | Q(name__in=names)).prefetch_related("replicas")
+    bare = [name.lower() for name in names if "." not in name]
+    rows = Dataset.objects.annotate(bare=Lower("name"))
+    found = rows.filter(Q(name_key__in=name_keys(names)) | Q(bare__in=bare)).prefetch_related("replicas")
     candidates = sorted(found, key=lambda other: (other.namespace != dataset.namespace, other.full_name))
     tables: dict[str, Table] = {}
     for name in names:
-        match = next((other for other in candidates if name in (other.full_name, other.name)), None)
+        match = next(
+            (other for other in candidates if name.lower() in (other.full_name.lower(), other.name.lower())), None
+        )
         if match is not None and (table := _table(match, datacenter)):
             tables[name] = table
     return tables
@@ -48,15 +55,14 @@ def _table(dataset: Dataset, datacenter: str) -> Table | None:
         return None
     try:
         return table_of(dataset, replica(dataset, datacenter) or home(dataset))
-    except UnableToFindSecret:
+    except UnableToUseLocation:
         return None
 
 
 def _names_in(query: str) -> list[str]:
     """The names of tables in the text; none where it is no SQL, which the engine says better."""
     try:
-        trees = sqlglot.parse(query, dialect="spark")
-    except (SqlglotError, RecursionError):
+        trees = statements(query)
+    except UnableToAllow:
         return []
-    tables = (table for tree in trees if tree for table in tree.find_all(exp.Table))
-    return sorted({".".join(part.name for part in table.parts) for table in tables})
+    return sorted({name_of(table) for tree in trees for table in tree.find_all(exp.Table)})

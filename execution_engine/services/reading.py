@@ -1,16 +1,19 @@
 """Take the measurements of one scan: what is still true is reused, the rest is read from the data in one call."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2s
 from math import isfinite
 
 import structlog
 
+from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.selectors import replica as replica_of
+from assay.catalog.selectors import sensitive_columns
 from assay.config import config
-from assay.secrets import UnableToFindSecret
+from execution_engine.disclosure import told
+from execution_engine.engines.files import read_written_at
 from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Table, Wanted, failed
 from execution_engine.models import Measurement, Scan
 from execution_engine.outcome import ABNORMAL, Reason
@@ -20,6 +23,7 @@ from execution_engine.services.parts import scan_by_parts
 from execution_engine.services.query_tables import names_read, tables_read
 from execution_engine.services.settle import input_name, settled_by
 from execution_engine.services.suspects import ends_before
+from execution_engine.services.watch import is_news
 from execution_engine.state_store import StoredState, UnableToReadState, load_state
 from execution_engine.storage import engine_of, part_of, table_of
 
@@ -31,6 +35,7 @@ class Reading:
     """What one scan found: adopted measurements, new results, and what the data looked like."""
 
     fingerprint: str = ""
+    written_at: datetime | None = None  # when the newest file was, where it was not seen before
     adopted: dict[int, Measurement] = field(default_factory=dict)  # by the id of the measurement that reuses it
     results: dict[int, Measured] = field(default_factory=dict)
     fingerprints: dict[int, str] = field(default_factory=dict)
@@ -48,6 +53,7 @@ class Target:
     engine: Engine
     table: Table
     part: Part
+    sensitive: frozenset[str] = frozenset()
 
 
 def read(scan: Scan, measurements: Sequence[Measurement]) -> Reading:
@@ -68,11 +74,14 @@ def _read(scan: Scan, measurements: Sequence[Measurement]) -> Reading:
         return _all_failed(measurements, f"{scan.dataset} has no replica in {scan.datacenter} any more")
     try:
         table = table_of(scan.dataset, replica)
-    except UnableToFindSecret as error:
-        return _all_failed(measurements, str(error))
+    except UnableToUseLocation as error:
+        return _all_failed(measurements, f"{scan.dataset} in {scan.datacenter}: {error}")
     engine = engine_of(replica)
-    target = Target(engine=engine, table=table, part=part_of(scan.dataset, scan.window, engine, table))
+    part = part_of(scan.dataset, scan.window, engine, table)
+    target = Target(engine=engine, table=table, part=part, sensitive=sensitive_columns(scan.dataset))
     reading = Reading(fingerprint=engine.fingerprint(table, target.part) or "")
+    if is_news(scan.dataset, scan.datacenter, scan.window, reading.fingerprint):
+        reading.written_at = read_written_at(table, target.part)
     reading.fingerprints = {row.pk: _fingerprint(row, reading.fingerprint) for row in measurements}
     reading.adopted = _reusable(scan, measurements, reading.fingerprints)
     _take(scan, [row for row in measurements if row.pk not in reading.adopted], target, reading)
@@ -83,7 +92,7 @@ def _take(scan: Scan, measurements: Sequence[Measurement], target: Target, readi
     """Read what could not be reused; what once ended a scan abnormally, apart from the rest."""
     wanted: list[Wanted] = []
     for row in measurements:
-        item = _wanted(row, target)
+        item = _wanted_alone(row, target)
         if isinstance(item, Wanted):
             wanted.append(item)
         else:
@@ -106,11 +115,20 @@ def _take_together(scan: Scan, group: Group, target: Target, reading: Reading) -
     )
     reading.spark_jobs += report.spark_jobs
     reading.seconds += report.seconds
-    results = {int(item.key): _result(report, item) for item in group}
+    results = {int(item.key): _result(report, item, target) for item in group}
     reading.results |= results
     if len(results) == 1:
         reading.alone |= results.keys()
     return any(result.failure and result.failure.reason in ABNORMAL for result in results.values())
+
+
+def _wanted_alone(row: Measurement, target: Target) -> Wanted | Measured:
+    """As ``_wanted``; what nobody foresaw of one measurement is its failure, and of no other of the scan."""
+    try:
+        return _wanted(row, target)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        log.exception("cannot be asked for", measurement=row.pk)
+        return failed(Reason.QUERY_FAILED, f"{row.spec_text} cannot be asked for: {error!r}"[:1000])
 
 
 def _wanted(row: Measurement, target: Target) -> Wanted | Measured:
@@ -138,14 +156,17 @@ def state_of(measurement: Measurement) -> bytes:
     return load_state(config().states, stored)
 
 
-def _result(report: ScanReport, item: Wanted) -> Measured:
-    """What the engine says of one item, in numbers that every database can hold."""
+def _result(report: ScanReport, item: Wanted, target: Target) -> Measured:
+    """What the engine says of one item, in numbers that every database can hold, and nothing that is secret."""
     result = report.measured.get(item.key)
     if result is None:
         return failed(Reason.QUERY_FAILED, f"the engine gave nothing for {item.spec.text}")
     if result.value is not None and not isfinite(result.value):
         return failed(Reason.NOT_FINITE, f"{item.spec.text} is {result.value}")
-    return result
+    failure = result.failure
+    if failure and target.table.shown:
+        failure = replace(failure, detail=failure.detail.replace(target.table.location, target.table.shown))
+    return replace(result, failure=failure, detail=told(item.spec, target.sensitive, result.detail))
 
 
 def _fingerprint(row: Measurement, own: str) -> str:

@@ -46,6 +46,20 @@ def request_run(
     return found
 
 
+def request_runs(
+    wanted: Iterable[tuple[DataTest, Window, datetime]], *, reason: RunReason, occasion: str, now: datetime
+) -> None:
+    """Many runs of live tests as ``request_run`` asks for one, each with its due time, in one statement."""
+    Run.objects.bulk_create(
+        (
+            _new_run(data_test, window, reason, occasion, now, due_at)
+            for data_test, window, due_at in wanted
+            if not is_expired(data_test.dataset, window, now)
+        ),
+        ignore_conflicts=True,
+    )
+
+
 def request_scheduled(due: Iterable[tuple[DataTest, Sequence[Slot]]], now: datetime) -> None:
     """The scheduled runs of live tests, each once, in one statement; none beyond retention.
 

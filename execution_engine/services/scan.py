@@ -17,6 +17,7 @@ from assay.models import Tallied
 from assay.queue import UnableToFinish, claim, finish, in_transaction
 from assay.tallies import tally
 from execution_engine.engines.protocol import Measured, failed
+from execution_engine.exact import digits_of
 from execution_engine.models import Measurement, Scan
 from execution_engine.outcome import Reason
 from execution_engine.services.plan import MAX_ATTEMPTS
@@ -33,6 +34,7 @@ MOST_AT_A_TIME = 20  # then the task ends, so that a worker asked to stop does n
 WRITTEN = (
     "measured_at",
     "value",
+    "exact",
     "state",
     "state_path",
     "state_length",
@@ -145,7 +147,7 @@ def _close(scan: Scan, measurements: Sequence[Measurement], reading: Reading, no
         error=reading.error,
     )
     update_each(measurements, WRITTEN)
-    note_fingerprint(scan.dataset, scan.datacenter, scan.window, reading.fingerprint, now)
+    note_fingerprint(scan.dataset, scan.datacenter, scan.window, reading.fingerprint, now, reading.written_at)
     wake([row.pk for row in measurements], now)
     tally(Tallied.SCANS_FAILED if reading.error else Tallied.SCANS, scan.datacenter)
     tally(Tallied.SCAN_SECONDS, scan.datacenter, reading.seconds)
@@ -158,7 +160,8 @@ def _adopt(row: Measurement, twin: Measurement) -> None:
 
 def _fill(row: Measurement, result: Measured, fingerprint: str, now: datetime) -> None:
     row.measured_at = now
-    row.value = result.value
+    row.value = None if result.value is None else float(result.value)
+    row.exact = digits_of(result.value)
     row.detail = dict(result.detail)
     row.fingerprint = fingerprint if result.failure is None else ""
     if result.failure is not None:

@@ -9,6 +9,7 @@ import structlog
 from assay.catalog.selectors import slas
 from assay.config import config
 from assay.models import Dataset, DataTest, Revision, Scope
+from assay.names import name_keys
 from assay.queue import finish_all
 from assay.tiers import CatchUp
 from assay.windows import UnableToPartition, Window
@@ -83,7 +84,7 @@ def _kept_by_all(dataset: Dataset, revision: Revision, now: datetime) -> datetim
         operand.metric if isinstance(operand, History) else operand for operand in operands(from_json(revision.tree))
     ]
     names = {metric.dataset for metric in metrics if metric.dataset}
-    others = Dataset.objects.filter(full_name__in=names) if names else []
+    others = Dataset.objects.filter(name_key__in=name_keys(names)) if names else []
     return max(_kept_by(each, now) for each in (dataset, *others))
 
 

@@ -10,11 +10,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from assay import clock
+from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.selectors import replica as replica_of
 from assay.flow import stage
 from assay.models import ChangeKind, DataChange, Dataset
 from assay.queue import claims
-from assay.secrets import UnableToFindSecret
 from assay.windows import Window
 from execution_engine.looks import LONG_WINDOW, next_look
 from execution_engine.models import Watch
@@ -24,6 +24,7 @@ from execution_engine.storage import engine_of, part_of, table_of
 log = structlog.get_logger(__name__)
 
 CLAIMED_AT_ONCE = 1000
+GONE = "cannot be looked at"  # the fingerprint of what had one before, such as a folder that was removed
 
 
 def look(datacenter: str | None = None) -> int:
@@ -61,18 +62,34 @@ def unwatch_window(*, dataset: Dataset, datacenter: str, window: Window) -> None
     _rows(dataset, datacenter, window).update(next_look_at=None, closely=False)
 
 
-def note_fingerprint(dataset: Dataset, datacenter: str, window: Window, fingerprint: str, now: datetime) -> None:
+def is_news(dataset: Dataset, datacenter: str, window: Window, fingerprint: str) -> bool:
+    """Whether a watched window was never seen with this fingerprint yet."""
+    if not fingerprint or not _is_watched(dataset, window):
+        return False
+    return not _rows(dataset, datacenter, window).filter(fingerprint=fingerprint).exists()
+
+
+def note_fingerprint(
+    dataset: Dataset,
+    datacenter: str,
+    window: Window,
+    fingerprint: str,
+    now: datetime,
+    written_at: datetime | None = None,
+) -> None:
     """Remember what a scan found, from now on watching the window; a difference to the last look is a change.
 
-    Windows of a whole table are not watched: their partitions are.
+    ``written_at`` is when the newest file came; in a replay, whose now is in the past, it came just now.
     """
-    if dataset.partitioning and window.duration > LONG_WINDOW:
+    if not _is_watched(dataset, window):
         return
+    changed_at = min(written_at or now, now)
     row, is_new = Watch.objects.get_or_create(
         **_identity(dataset, datacenter, window),
         defaults={
             "fingerprint": fingerprint,
             "seen_at": now,
+            "changed_at": changed_at if fingerprint else None,
             "next_look_at": next_look(window_end=window.end, closely=False, now=now),
         },
     )
@@ -80,23 +97,31 @@ def note_fingerprint(dataset: Dataset, datacenter: str, window: Window, fingerpr
         Watch.objects.filter(dataset=dataset, datacenter=datacenter).exclude(pk=row.pk).update(next_look_at=None)
     if is_new:
         return
-    Watch.objects.filter(pk=row.pk).update(fingerprint=fingerprint, seen_at=now)
+    changed = {"changed_at": changed_at} if fingerprint and fingerprint != row.fingerprint else {}
+    known = {"fingerprint": fingerprint} if fingerprint else {}  # else what was seen last tells when it is back
+    Watch.objects.filter(pk=row.pk).update(seen_at=now, **known, **changed)
     if row.fingerprint and fingerprint and fingerprint != row.fingerprint:
         _tell([row], now)
 
 
+def _is_watched(dataset: Dataset, window: Window) -> bool:
+    """A window of a whole table is not: its partitions are."""
+    return not dataset.partitioning or window.duration <= LONG_WINDOW
+
+
 def _look_at(dataset: Dataset, datacenter: str, watches: Sequence[Watch], now: datetime) -> None:
-    """One group of windows; one that cannot be looked at keeps its last fingerprint."""
+    """One group of windows; what was there and can be read no more has changed, unless the look itself failed."""
     kept = [watch for watch in watches if not is_expired(dataset, watch.window, now)]
     try:
         seen = _fingerprints(dataset, datacenter, kept)
     except Exception:
         log.exception("look failed", dataset=dataset.full_name, datacenter=datacenter)
         seen = {}
+    seen |= {watch.pk: GONE for watch in kept if watch.fingerprint and seen.get(watch.pk) == ""}
     changed = [watch for watch in kept if seen.get(watch.pk) and seen[watch.pk] != watch.fingerprint]
     with transaction.atomic():
         for watch in changed:
-            Watch.objects.filter(pk=watch.pk).update(fingerprint=seen[watch.pk])
+            Watch.objects.filter(pk=watch.pk).update(fingerprint=seen[watch.pk], changed_at=now)
         if changed:
             _tell([watch for watch in changed if watch.fingerprint], now)
         _set_next_looks(kept, now)
@@ -111,7 +136,7 @@ def _fingerprints(dataset: Dataset, datacenter: str, watches: Iterable[Watch]) -
         return {}
     try:
         table = table_of(dataset, replica)
-    except UnableToFindSecret:
+    except UnableToUseLocation:
         return {}
     engine = engine_of(replica)
     return {

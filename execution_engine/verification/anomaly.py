@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from math import inf
 
+from execution_engine.exact import Number
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
@@ -52,9 +53,9 @@ class AnomalyConstraint:
         )
 
     def _earlier(self, found: Found) -> list[float]:
-        return [value for _, value in found.past(self.asks[0]).series] if found.past else []
+        return [float(value) for _, value in found.past(self.asks[0]).series] if found.past else []
 
-    def _problem(self, found: Found, value: float | None) -> Failure | None:
+    def _problem(self, found: Found, value: Number | None) -> Failure | None:
         if found.past is None and self.strategy.needed:
             return Failure(reason=Reason.INVALID, detail=f"{self.text}: {_NO_REPOSITORY}")
         known = len(self._earlier(found))

@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from execution_engine.engines.protocol import Measured
+from execution_engine.exact import to_json
 from execution_engine.language.check import UnableToCheck, check
 from execution_engine.language.evaluate import Value, evaluate
 from execution_engine.language.operands import operands
 from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.language.problem import Problem
 from execution_engine.language.schema import DatasetSchema
+from execution_engine.language.sentence import with_notes
 from execution_engine.language.tree import Assertion, By, History, Metric, Operand
 from execution_engine.language.walk import postorder
 from execution_engine.metrics.definition import Kind
@@ -67,15 +69,17 @@ class AssertionConstraint:
         values = {one.text: self._value(one, found) for one in self.operands}
         metric = ", ".join(one.text for one in self.operands)
         verdict = evaluate(self.tree, values)
+        details = [measured.detail for ask, measured in found.measured.items() if ask in self.asks]
         if verdict.failure is not None:
-            return unable(verdict.failure, metric=metric, bound=self.assertion)
+            told = replace(verdict.failure, detail=with_notes(verdict.failure.detail, details))
+            return unable(told, metric=metric, bound=self.assertion)
         return Judgement(
             status=_STATUS[verdict.outcome],
-            message=verdict.sentence,
+            message=with_notes(verdict.sentence, details),
             metric=metric,
             bound=self.assertion,
             value=verdict.value,
-            detail={"operands": dict(verdict.operands), **verdict.findings},
+            detail={"operands": {text: to_json(each) for text, each in verdict.operands.items()}, **verdict.findings},
         )
 
     def _value(self, operand: Operand, found: Found) -> Value:

@@ -1,18 +1,19 @@
 """A file of checks in YAML: read whole, or refused with everything that is wrong in it, by line."""
 
 import reprlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from assay.catalog.yaml_text import UnableToParseYaml, YamlText, parse_yaml
 
-from .assertion import UnableToAssert, assertion_constraint
+from .assertion import AssertionConstraint, UnableToAssert, assertion_constraint
 from .check import Check
+from .constraints import MetricConstraint
 from .levels import Level
-from .shorthand import UnableToExpand, expand
+from .shorthand import Rule, UnableToExpand, expand
 
 PARTS = ("checks", "tables")
 OPTIONS = ("level", "name", "where", "hint", "for_each_column")
@@ -20,6 +21,7 @@ _KEYS = ("assertion", *OPTIONS)
 
 Place = tuple[str | int, ...]
 Finding = tuple[Place, str]
+Written = MetricConstraint | AssertionConstraint  # what an entry may become
 
 
 class UnableToReadChecks(ValueError):
@@ -37,10 +39,10 @@ class ChecksFile:
 
 @dataclass(frozen=True, kw_only=True)
 class _Item:
-    """One entry of the list: its assertions, and what is said of all of them."""
+    """One entry of the list: its assertions or rules, and what is said of all of them."""
 
     place: Place
-    assertions: tuple[str, ...]
+    written: tuple[str | Rule, ...]
     said: Mapping[str, Any]
 
 
@@ -95,7 +97,7 @@ def _items(content: Any) -> tuple[list[_Item], list[Finding]]:
         findings += wrong
         if not wrong:
             try:
-                items.append(_Item(place=place, assertions=tuple(_assertions(said)), said=_options(said)))
+                items.append(_Item(place=place, written=tuple(_written(said)), said=_options(said)))
             except UnableToExpand as error:
                 findings.append((place, str(error)))
     return items, findings
@@ -127,7 +129,7 @@ def _wrong(said: Any, place: Place) -> Iterator[Finding]:
         yield (*place, "for_each_column"), "the assertion must say {column} where each column is meant."
 
 
-def _assertions(said: str | Mapping[str, Any]) -> list[str]:
+def _written(said: str | Mapping[str, Any]) -> Sequence[str | Rule]:
     if isinstance(said, str):
         return [said]
     if "assertion" not in said:
@@ -143,18 +145,27 @@ def _options(said: str | Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _check(item: _Item, tables: Mapping[str, Any]) -> Check:
-    name = item.said.get("name", "")
-    check = Check(Level(item.said.get("level", Level.ERROR)), name)
-    for assertion in item.assertions:
-        found = assertion_constraint(
-            assertion,
-            name=f"{name}: {assertion}" if name and len(item.assertions) > 1 else name,
-            hint=item.said.get("hint", ""),
-            where=item.said.get("where"),
-            datasets=tuple(tables),
-        )
-        check = check.adding(found)
+    check = Check(Level(item.said.get("level", Level.ERROR)), item.said.get("name", ""))
+    found = [constraint for each in item.written for constraint in _constraints(each, item.said, tuple(tables))]
+    for constraint in found:
+        check = check.adding(_named(constraint, check.name, alone=len(found) == 1))
     return check
+
+
+def _constraints(written: str | Rule, said: Mapping[str, Any], datasets: tuple[str, ...]) -> Sequence[Written]:
+    hint, where = said.get("hint", ""), said.get("where")
+    if isinstance(written, str):
+        return (assertion_constraint(written, hint=hint, where=where, datasets=datasets),)
+    return [replace(each, hint=hint) for each in written(Check(where=where)).constraints if isinstance(each, Written)]
+
+
+def _named(constraint: Written, name: str, *, alone: bool) -> Written:
+    if not name:
+        return constraint
+    text = name if alone else f"{name}: {constraint.text}"
+    if isinstance(constraint, MetricConstraint):
+        return replace(constraint, text=text)
+    return replace(constraint, name=text)
 
 
 def _unknown(key: str, known: tuple[str, ...]) -> str:

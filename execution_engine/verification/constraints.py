@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from execution_engine.engines.protocol import Measured
-from execution_engine.language.number import quantity
-from execution_engine.language.sentence import number_shown
+from execution_engine.exact import Number, decimal_of
+from execution_engine.language.sentence import number_shown, with_notes
+from execution_engine.metrics.definition import NOTE
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
@@ -23,7 +24,7 @@ class Ask:
     dataset: str | None = None
 
 
-Series = Sequence[tuple[datetime, float]]
+Series = Sequence[tuple[datetime, Number]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,7 @@ class Judgement:
     message: str
     metric: str = ""
     bound: str = ""
-    value: float | None = None
+    value: Number | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
     failure: Failure | None = None
 
@@ -78,7 +79,7 @@ class Constraint(Protocol):
         ...
 
 
-def value_itself(measured: Measured) -> float | None:
+def value_itself(measured: Measured) -> Number | None:
     """The metric's own value."""
     return measured.value
 
@@ -92,7 +93,7 @@ class MetricConstraint:
     bound: Bound
     hint: str = ""
     of_rows: bool = False
-    reads: Callable[[Measured], float | None] = value_itself
+    reads: Callable[[Measured], Number | None] = value_itself
 
     @property
     def asks(self) -> tuple[Ask, ...]:
@@ -106,7 +107,7 @@ class MetricConstraint:
             return unable(measured.failure, metric=self.spec.text, bound=self.bound.text)
         value = self.reads(measured)
         if value is None:
-            return self._of_nothing()
+            return self._of_nothing(measured)
         try:
             met = self.bound(value)
         except Exception as error:  # the user's own function may raise whatever it likes
@@ -114,20 +115,21 @@ class MetricConstraint:
             return unable(Failure(reason=Reason.INVALID, detail=detail), metric=self.spec.text, bound=self.bound.text)
         return Judgement(
             status=ConstraintStatus.SUCCESS if met else ConstraintStatus.FAILURE,
-            message=f"{self.spec.text} = {shown(value)}, wanted {self.bound.text}",
+            message=with_notes(f"{self.spec.text} = {shown(value)}, wanted {self.bound.text}", [measured.detail]),
             metric=self.spec.text,
             bound=self.bound.text,
             value=value,
             detail=measured.detail,
         )
 
-    def _of_nothing(self) -> Judgement:
+    def _of_nothing(self, measured: Measured) -> Judgement:
         if self.of_rows:
             message = f"{self.spec.text}: there is no row to judge"
             return Judgement(
                 status=ConstraintStatus.SUCCESS, message=message, metric=self.spec.text, bound=self.bound.text
             )
-        detail = f"{self.spec.text} is NULL, as it has no values; say has_size(above(0)) where there must be rows"
+        why = measured.detail.get(NOTE, "it has no values; say has_size(above(0)) where there must be rows")
+        detail = f"{self.spec.text} is NULL: {why}"
         return unable(Failure(reason=Reason.UNDEFINED, detail=detail), metric=self.spec.text, bound=self.bound.text)
 
 
@@ -138,6 +140,6 @@ def unable(failure: Failure, *, metric: str = "", bound: str = "") -> Judgement:
     return Judgement(status=status, message=str(failure), metric=metric, bound=bound, failure=failure)
 
 
-def shown(value: float) -> str:
-    """A number for readers, in six digits."""
-    return number_shown(quantity(value))
+def shown(value: Number) -> str:
+    """A number for readers: a whole one in all its digits, others in six."""
+    return number_shown(decimal_of(value))

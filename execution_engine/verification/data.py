@@ -1,4 +1,4 @@
-"""What can be verified: a DataFrame, the path of a parquet folder, or a table as the engines know it."""
+"""What can be verified: a DataFrame, the path of a folder of files, or a table as the engines know it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -7,6 +7,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
+from assay.catalog.storages import check_options
+from execution_engine.engines.files import kind_of, kind_of_folder
 from execution_engine.engines.protocol import WHOLE, Engine, FailingRows, Measured, ScanReport, Table, Wanted
 from execution_engine.engines.registry import engine_for
 from execution_engine.metrics.spec import MetricSpec
@@ -85,16 +87,24 @@ def name_of(data: "DataFrame | Table | str | Path") -> str:
     """What the data is called where its user gave no name."""
     if isinstance(data, Table):
         return data.name
-    return Path(data).name if isinstance(data, str | Path) else "data"
+    if not isinstance(data, str | Path):
+        return "data"
+    name = Path(data).name
+    return name.split(".", 1)[0] if kind_of(name) in ("orc", "csv", "json") else name
 
 
-def table_of(data: Table | str | Path, name: str) -> Table:
-    """The table that a path names: parquet where it looks like a path or is there, else one of Spark's catalog."""
+def table_of(data: Table | str | Path, name: str, options: Mapping[str, str] | None = None) -> Table:
+    """The table that a path names: files of what their names say, else parquet; what is no path is of Spark's catalog.
+
+    Raises ValueError for options that its storage does not take.
+    """
     if isinstance(data, Table):
         return data
     text = str(data)
-    is_path = isinstance(data, Path) or "/" in text or Path(text).exists()
-    return Table(name=name, storage="parquet" if is_path else "table", location=text)
+    is_path = isinstance(data, Path) or "/" in text or Path(text).exists() or kind_of(text) is not None
+    storage = (kind_of_folder(text) or "parquet") if is_path else "table"
+    check_options(storage, options or {})
+    return Table(name=name, storage=storage, location=text, options=options or {})
 
 
 @contextmanager

@@ -19,16 +19,21 @@ class Histogram:
     """How often each value occurs; of the most frequent ones only, where there are more than the metric keeps."""
 
     bins: int  # different values
-    counts: Mapping[str, int] = field(default_factory=dict)
-    ratios: Mapping[str, float] = field(default_factory=dict)
+    counts: Mapping[str | None, int] = field(default_factory=dict)  # None: of the rows where it is null
+    ratios: Mapping[str | None, float] = field(default_factory=dict)
 
     def count(self, value: object) -> int:
-        """How many rows have the value; 0 for one that was not seen."""
-        return self.counts.get(str(value), 0)
+        """How many rows have the value, or null for None; 0 for one that was not seen."""
+        return self.counts.get(_key(value), 0)
 
     def ratio(self, value: object) -> float:
-        """The share of the rows that have the value; 0 for one that was not seen."""
-        return self.ratios.get(str(value), 0.0)
+        """The share of the rows that have the value, or null for None; 0 for one that was not seen."""
+        return self.ratios.get(_key(value), 0.0)
+
+
+def _key(value: object) -> str | None:
+    """The value as Spark writes it."""
+    return None if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def histogram_of(measured: Measured) -> Histogram:
@@ -36,8 +41,8 @@ def histogram_of(measured: Measured) -> Histogram:
     found = measured.detail.get("bins", [])
     return Histogram(
         bins=int(measured.value or 0),
-        counts={str(each["value"]): int(each["count"]) for each in found},
-        ratios={str(each["value"]): float(each["ratio"]) for each in found},
+        counts={each["value"]: int(each["count"]) for each in found},
+        ratios={each["value"]: float(each["ratio"]) for each in found},
     )
 
 

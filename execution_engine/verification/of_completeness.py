@@ -20,7 +20,9 @@ class OfCompleteness(Constrained):
         """No column has a missing value; one constraint for each column."""
         found = self
         for column in columns:
-            found = found.bounded(call("is_complete", column), metric("completeness", column), ALL, **said)
+            found = found.bounded(
+                call("is_complete", column), metric("completeness", column), ALL, of_rows=True, **said
+            )
         return found
 
     def has_completeness(self, column: str, expected: Expected, **said: Unpack[Said]) -> Self:

@@ -6,7 +6,7 @@ from typing import Self, Unpack
 from .assertion import assertion_constraint
 from .bounds import Expected
 from .constrained import ALL, Constrained, Said, call, listed, metric
-from .sql_text import Scalar, both, identifier, is_null, one_of
+from .sql_text import Scalar, both, one_of
 
 
 class OfRows(Constrained):
@@ -47,11 +47,11 @@ class OfRows(Constrained):
 
     def is_non_negative(self, column: str, expected: Expected = ALL, **said: Unpack[Said]) -> Self:
         """The share of the rows whose value is 0 or above."""
-        return self._compliant(call("is_non_negative", column), _compared(column, ">= 0"), expected, **said)
+        return self._of_sign("is_non_negative", "non_negative", column, expected, **said)
 
     def is_positive(self, column: str, expected: Expected = ALL, **said: Unpack[Said]) -> Self:
         """The share of the rows whose value is above 0."""
-        return self._compliant(call("is_positive", column), _compared(column, "> 0"), expected, **said)
+        return self._of_sign("is_positive", "positive", column, expected, **said)
 
     def is_less_than(self, a: str, b: str, expected: Expected = ALL, **said: Unpack[Said]) -> Self:
         """Of the rows where both are there, the share in which the first is less."""
@@ -62,9 +62,8 @@ class OfRows(Constrained):
         found = assertion_constraint(assertion, name=name, hint=hint, where=both(self.where, where))
         return self.adding(found)
 
+    def _of_sign(self, text: str, name: str, column: str, expected: Expected, **said: Unpack[Said]) -> Self:
+        return self.bounded(call(text, column), metric(name, column), expected, of_rows=True, **said)
+
     def _compliant(self, text: str, condition: str, expected: Expected, **said: Unpack[Said]) -> Self:
         return self.bounded(text, metric("compliance", arguments=(condition,)), expected, of_rows=True, **said)
-
-
-def _compared(column: str, bound: str) -> str:
-    return f"{is_null(column)} or {identifier(column)} {bound}"

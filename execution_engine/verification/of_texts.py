@@ -25,21 +25,20 @@ class OfTexts(Constrained):
         return self._matching(call("has_pattern", column, pattern), column, pattern, expected, **said)
 
     def contains_email(self, column: str, expected: Expected = ALL, **said: Unpack[Said]) -> Self:
-        """The share of the values that are e-mail addresses."""
-        return self._matching(call("contains_email", column), column, "email", expected, **said)
+        """The share of the values in which an e-mail address is found."""
+        return self._containing("contains_email", column, expected, **said)
 
     def contains_url(self, column: str, expected: Expected = ALL, **said: Unpack[Said]) -> Self:
-        """The share of the values that are addresses of the web."""
-        return self._matching(call("contains_url", column), column, "url", expected, **said)
+        """The share of the values in which an address of the web is found."""
+        return self._containing("contains_url", column, expected, **said)
 
     def contains_credit_card_number(self, column: str, expected: Expected = ALL, **said: Unpack[Said]) -> Self:
-        """The share of the values that look like numbers of credit cards."""
-        return self._matching(call("contains_credit_card_number", column), column, "credit_card", expected, **said)
+        """The share of the values in which the number of a credit card is found, by issuer, length and check digit."""
+        return self._containing("contains_credit_card_number", column, expected, **said)
 
     def contains_social_security_number(self, column: str, expected: Expected = ALL, **said: Unpack[Said]) -> Self:
-        """The share of the values that look like social security numbers of the United States."""
-        text = call("contains_social_security_number", column)
-        return self._matching(text, column, "social_security_number", expected, **said)
+        """The share of the values in which a possible social security number of the United States is found."""
+        return self._containing("contains_social_security_number", column, expected, **said)
 
     def has_min_length(self, column: str, expected: Expected, **said: Unpack[Said]) -> Self:
         """The length of the shortest text, in characters."""
@@ -61,6 +60,9 @@ class OfTexts(Constrained):
         spec, reads = metric("consistent_type", column), partial(_share, type_)
         text = call("has_data_type", column, type_)
         return self.bounded(text, spec, expected, of_rows=True, reads=reads, **said)
+
+    def _containing(self, name: str, column: str, expected: Expected, **said: Unpack[Said]) -> Self:
+        return self._matching(call(name, column), column, name, expected, **said)
 
     def _matching(self, text: str, column: str, pattern: str, expected: Expected, **said: Unpack[Said]) -> Self:
         spec = metric("pattern_match", column, arguments=(pattern,))

@@ -6,6 +6,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from assay.steps import Step, UnableToStep, shift
+from execution_engine.exact import Number
 from execution_engine.language.tree import History, HistoryFunction
 
 from .constraints import Past
@@ -13,7 +14,7 @@ from .constraints import Past
 _UTC = ZoneInfo("UTC")
 
 
-def past_values(history: History, past: Past) -> list[float]:
+def past_values(history: History, past: Past) -> list[Number]:
     """The values a history is over, the oldest first; with ``every`` those of the very instants, stepped in UTC."""
     is_lag = history.function is HistoryFunction.LAG
     if history.every is None:

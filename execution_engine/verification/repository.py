@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from typing import Protocol
 
+from execution_engine.exact import Number
+
 Tags = tuple[tuple[str, str], ...]
 
 
@@ -28,7 +30,7 @@ class StoredMetrics:
     """The values of one run, by the texts of their metrics."""
 
     key: ResultKey
-    values: Mapping[str, float]
+    values: Mapping[str, Number]
 
 
 class MetricsRepository(Protocol):
@@ -68,7 +70,7 @@ def ordered(kept: Mapping[ResultKey, StoredMetrics]) -> list[StoredMetrics]:
     return sorted(kept.values(), key=lambda stored: (stored.key.at, stored.key.tags))
 
 
-def series(runs: Iterable[StoredMetrics], metric: str, key: ResultKey) -> list[tuple[datetime, float]]:
+def series(runs: Iterable[StoredMetrics], metric: str, key: ResultKey) -> list[tuple[datetime, Number]]:
     """The values of a metric before the date of ``key`` under the same tags, in the order of ``runs``."""
     return [
         (stored.key.at, stored.values[metric])

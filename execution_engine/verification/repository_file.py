@@ -5,7 +5,10 @@ import json
 import os
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
+
+from execution_engine.exact import Number, number_of, to_json
 
 from .repository import ResultKey, StoredMetrics, merged, ordered
 
@@ -48,7 +51,8 @@ def _confirmed(content: bytes) -> int:
 
 
 def _line(stored: StoredMetrics) -> str:
-    told = {"at": stored.key.at.isoformat(), "tags": dict(stored.key.tags), "values": dict(stored.values)}
+    values = {name: to_json(value) for name, value in stored.values.items()}
+    told = {"at": stored.key.at.isoformat(), "tags": dict(stored.key.tags), "values": values}
     return json.dumps(told, sort_keys=True) + "\n"
 
 
@@ -56,6 +60,10 @@ def _read(line: bytes, where: str) -> StoredMetrics:
     try:
         told = json.loads(line)
         key = ResultKey.of(datetime.fromisoformat(told["at"]), **told["tags"])
-        return StoredMetrics(key=key, values={str(name): float(value) for name, value in told["values"].items()})
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return StoredMetrics(key=key, values={str(name): _number(value) for name, value in told["values"].items()})
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
         raise UnableToReadRepository(f"{where}: it is no run of metrics ({error!r}); mend or delete the line") from None
+
+
+def _number(said: float | str) -> Number:
+    return number_of(Decimal(said)) if isinstance(said, str) else float(said)

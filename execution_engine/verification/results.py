@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from execution_engine.exact import Number, digits_of, to_json
 from execution_engine.outcome import Failure
 
 from .constraints import Ask, shown
@@ -14,7 +15,8 @@ from .levels import ConstraintStatus, Level, Status, gravest, status_of
 from .scope import On
 
 COLUMNS = (
-    *("check", "level", "on", "check_status", "constraint", "status", "metric", "bound", "value", "message", "hint"),
+    *("check", "level", "on", "check_status", "constraint", "status", "metric", "bound", "value", "exact"),
+    *("message", "hint"),
 )
 
 
@@ -26,7 +28,7 @@ class ConstraintResult:
     status: ConstraintStatus
     metric: str
     bound: str
-    value: float | None
+    value: Number | None
     message: str
     hint: str = ""
     failure: Failure | None = None
@@ -64,7 +66,7 @@ class VerificationResult:
 
     table: str
     checks: tuple[CheckResult, ...]
-    metrics: Mapping[str, float | None]
+    metrics: Mapping[str, Number | None]
     spark_jobs: int = 0
     seconds: float = 0.0
 
@@ -88,8 +90,9 @@ class VerificationResult:
 
     def to_dict(self) -> dict[str, Any]:
         """One JSON object for all."""
-        told = {"table": self.table, "status": self.status.value, "constraints": self.to_rows()}
-        return told | {"metrics": dict(self.metrics), "spark_jobs": self.spark_jobs, "seconds": round(self.seconds, 3)}
+        metrics = {name: to_json(value) for name, value in self.metrics.items()}
+        told = {"table": self.table, "status": self.status.value, "constraints": self.to_rows(), "metrics": metrics}
+        return told | {"spark_jobs": self.spark_jobs, "seconds": round(self.seconds, 3)}
 
     def to_json(self) -> str:
         """``to_dict`` as text."""
@@ -107,4 +110,5 @@ def _row(check: CheckResult, each: ConstraintResult) -> dict[str, Any]:
     named = {"check": check.name, "level": check.level.value, "on": check.on, "check_status": check.status.value}
     said = {name: value for name, value in asdict(each).items() if name in (*COLUMNS, "detail")}
     reason = each.failure.reason.value if each.failure else None
-    return named | said | {"status": each.status.value, "reason": reason}
+    number = {"value": None if each.value is None else float(each.value), "exact": digits_of(each.value) or None}
+    return named | said | number | {"status": each.status.value, "reason": reason}

@@ -1,29 +1,36 @@
-"""The short form of checks files: a metric or a rule by its name, written out as assertions of the language."""
+"""The short form of checks files: a metric with its bound as an assertion, or a rule of ``Check`` by its own name."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from execution_engine.metrics.registry import METRICS
-from execution_engine.metrics.spec import quoted
 
-from .sql_text import identifier, is_null, none_null, one_of
+from .check import Check
+
+Rule = Callable[[Check], Check]  # the check with the constraints of one rule more
 
 _BOUND = re.compile(r"\s*(<|>|=|!=|between\b|not\s+between\b)", re.IGNORECASE)
 _CALL = re.compile(r"\s*(\w+)\s*\(.*\)\s*", re.DOTALL)
-PER_COLUMN = ("is_complete", "is_non_negative", "is_positive")  # a rule for each column by itself
-TOGETHER = ("is_unique", "is_primary_key", "are_complete")  # rules of all their columns together
-RULES = (*PER_COLUMN, *TOGETHER, "is_contained_in")
+PER_COLUMN = (  # a rule for each column by itself
+    *("is_complete", "is_non_negative", "is_positive", "contains_email", "contains_url"),
+    *("contains_credit_card_number", "contains_social_security_number"),
+)
+TOGETHER = ("is_unique", "is_primary_key", "are_complete", "is_less_than")  # of all their columns together
+OF_VALUES = ("is_contained_in", "is_in_range", "has_pattern", "has_data_type")  # what each column is held against
+OF_CONDITIONS = ("satisfies", "satisfies_if")
+RULES = (*PER_COLUMN, *TOGETHER, *OF_VALUES, *OF_CONDITIONS)
 
 
 class UnableToExpand(ValueError):
     """What stands there is no short form; the message says what may stand there."""
 
 
-def expand(key: str, said: Any) -> list[str]:
-    """The assertions that ``key: said`` stands for; raises UnableToExpand."""
+def expand(key: str, said: Any) -> list[str | Rule]:
+    """The assertions or rules that ``key: said`` stands for; raises UnableToExpand."""
     if key in RULES:
-        return _rule(key, said)
+        return [_tried(rule) for rule in _rules(key, said)]
     if _CALL.fullmatch(key):
         return [f"{key.strip()} {_bound(said)}"]
     if key not in METRICS:
@@ -41,36 +48,48 @@ def _bound(said: Any) -> str:
     return text if _BOUND.match(text) else f"= {text}"
 
 
-def _rule(key: str, said: Any) -> list[str]:
-    if key == "is_contained_in":
-        return [_compliance(one_of(column, values)) for column, values in _values(said)]
-    columns = [said] if isinstance(said, str) else said
-    if not isinstance(columns, Sequence) or not columns or not all(isinstance(column, str) for column in columns):
+def _rules(key: str, said: Any) -> list[Rule]:
+    """The very methods of ``Check``, so that a name means the same in both forms."""
+    if key in OF_VALUES:
+        return [partial(_called, key, column, values) for column, values in _values(key, said)]
+    if key == "is_unique" and isinstance(said, Mapping) and set(said) == {"columns", "nulls"}:
+        return [partial(_called, key, *_texts(key, said["columns"]), nulls=said["nulls"])]
+    given = _texts(key, said)
+    if key in PER_COLUMN:
+        return [partial(_called, key, column) for column in given]
+    return [partial(_called, key, *given)]
+
+
+def _called(name: str, *arguments: Any, check: Check, **options: Any) -> Check:
+    added: Check = getattr(check, name)(*arguments, **options)
+    return added
+
+
+def _tried(rule: Callable[..., Check]) -> Rule:
+    """The rule, once it was seen to make sense."""
+    try:
+        rule(check=Check())
+    except (TypeError, ValueError) as error:
+        raise UnableToExpand(str(error)) from None
+    return lambda check: rule(check=check)
+
+
+def _texts(key: str, said: Any) -> Sequence[str]:
+    texts = [said] if isinstance(said, str) else said
+    if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
         raise UnableToExpand(f"found {said!r}: write a column, or a list of columns such as [id, city]")
-    if key == "are_complete":
-        return [_compliance(none_null(columns))]
-    if key in TOGETHER:
-        return [keys_unique(columns, complete=key == "is_primary_key")]
-    return [_of_column(key, column) for column in columns]
+    wanted = {"is_less_than": 2, "satisfies": 1, "satisfies_if": 2}.get(key, len(texts))
+    if len(texts) != wanted:
+        raise UnableToExpand(f"found {len(texts)}: {key} takes {wanted}")
+    return texts
 
 
-def _of_column(key: str, column: str) -> str:
-    if key == "is_complete":
-        return f"completeness({column}) = 1"
-    return _compliance(f"{is_null(column)} or {identifier(column)} {'>=' if key == 'is_non_negative' else '>'} 0")
-
-
-def keys_unique(columns: Sequence[str], *, complete: bool) -> str:
-    """No two rows have the same key; with ``complete`` every row has one."""
-    there = [f"completeness({column}) = 1" for column in columns] if complete else []
-    return " and ".join([*there, f"uniqueness({', '.join(columns)}) = 1"])
-
-
-def _compliance(condition: str) -> str:
-    return f"compliance({quoted(condition)}) = 1"
-
-
-def _values(said: Any) -> list[tuple[str, list[Any]]]:
-    if not isinstance(said, Mapping) or not all(isinstance(values, list) and values for values in said.values()):
-        raise UnableToExpand(f"found {said!r}: write the values of each column, such as {{status: [open, closed]}}")
+def _values(key: str, said: Any) -> list[tuple[str, Any]]:
+    wanted = str if key in ("has_pattern", "has_data_type") else list
+    if not isinstance(said, Mapping) or not all(isinstance(values, wanted) and values for values in said.values()):
+        shown = "a text behind each column, such as {code: integral}" if wanted is str else _LISTS
+        raise UnableToExpand(f"found {said!r}: write {shown}")
     return list(said.items())
+
+
+_LISTS = "the values of each column, such as {status: [open, closed]}"

@@ -1,13 +1,15 @@
 """When a new value of a metric is an anomaly among its earlier ones: the strategies of Deequ, as intervals.
 
 Each gives the interval in which the next value is expected, from the earlier values, the oldest first. All bounds are
-included. Sources: Schelter et al. 2018, section 3.4, and the strategies of the same names in Deequ.
+included. Sources: Schelter et al. 2018, section 3.4, and the strategies of the same names in Deequ. One that could
+never find an anomaly, or would call every value one, is refused by a ValueError when it is written.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from math import comb, inf, sqrt
-from typing import Protocol
+from math import comb, inf, isfinite, isnan, sqrt
+from numbers import Real
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -34,6 +36,9 @@ class SimpleThreshold:
     lower: float = -inf
     upper: float = inf
 
+    def __post_init__(self) -> None:
+        _check_interval(self, "lower", "upper")
+
     @property
     def needed(self) -> int:
         """None."""
@@ -51,6 +56,13 @@ class AbsoluteChange:
     max_decrease: float = inf
     max_increase: float = inf
     order: int = 1
+
+    def __post_init__(self) -> None:
+        _check_bounds(self, "max_decrease", "max_increase")
+        for name in ("max_decrease", "max_increase"):
+            if getattr(self, name) < 0:
+                raise _refused(self, name, "a length: write 0 or more, such as 5 for a change of 5 at most")
+        _check_count(self, "order", 1, "SimpleThreshold bounds the value itself")
 
     @property
     def needed(self) -> int:
@@ -70,6 +82,10 @@ class RelativeRateOfChange:
     min_rate: float = -inf
     max_rate: float = inf
     order: int = 1
+
+    def __post_init__(self) -> None:
+        _check_interval(self, "min_rate", "max_rate")
+        _check_count(self, "order", 1, "1 is the value before")
 
     @property
     def needed(self) -> int:
@@ -91,6 +107,9 @@ class BatchNormal:
 
     std_devs: float = 3.0
     min_values: int = 3
+
+    def __post_init__(self) -> None:
+        _check_deviations(self)
 
     @property
     def needed(self) -> int:
@@ -117,6 +136,11 @@ class OnlineNormal:
     ignore_start: float = 0.1
     ignore_anomalies: bool = True
     min_values: int = 3
+
+    def __post_init__(self) -> None:
+        _check_deviations(self)
+        if not (_is_number(self.ignore_start) and 0 <= self.ignore_start <= 1):
+            raise _refused(self, "ignore_start", "a share of the series: write a number from 0 to 1")
 
     @property
     def needed(self) -> int:
@@ -154,3 +178,40 @@ def strategy_text(strategy: Strategy) -> str:
     said = [(each.name, getattr(strategy, each.name), each.default) for each in fields(strategy)]  # type: ignore[arg-type]
     given = ", ".join(f"{name}={value:g}" for name, value, default in said if value != default)
     return f"{type(strategy).__name__}({given})"
+
+
+def _check_interval(strategy: Strategy, low: str, high: str) -> None:
+    """At least one bound is given, and something lies between both."""
+    _check_bounds(strategy, low, high)
+    least, most = getattr(strategy, low), getattr(strategy, high)
+    if least > most or least == inf or most == -inf:
+        raise _refused(strategy, low, f"above {high}={most:g}, so that nothing lies between: write the lower one first")
+
+
+def _check_bounds(strategy: Strategy, low: str, high: str) -> None:
+    for name in (low, high):
+        if not _is_number(getattr(strategy, name)):
+            raise _refused(strategy, name, "no number: write one, or leave it out")
+    if all(abs(getattr(strategy, name)) == inf for name in (low, high)):
+        name = type(strategy).__name__
+        raise ValueError(f"{name} without bounds expects any value: give {low}=, {high}= or both")
+
+
+def _check_deviations(strategy: "BatchNormal | OnlineNormal") -> None:
+    if not (_is_number(strategy.std_devs) and isfinite(strategy.std_devs) and strategy.std_devs > 0):
+        raise _refused(strategy, "std_devs", "no reach around the mean: write a number above 0, such as 3")
+    _check_count(strategy, "min_values", 2, "a deviation needs two values")
+
+
+def _check_count(strategy: Strategy, name: str, least: int, why: str) -> None:
+    said = getattr(strategy, name)
+    if isinstance(said, bool) or not isinstance(said, int) or said < least:
+        raise _refused(strategy, name, f"no whole number from {least} on; {why}")
+
+
+def _is_number(said: Any) -> bool:
+    return isinstance(said, Real) and not isinstance(said, bool) and not isnan(said)
+
+
+def _refused(strategy: Strategy, name: str, why: str) -> ValueError:
+    return ValueError(f"{type(strategy).__name__}: {name}={getattr(strategy, name)!r} is {why}")

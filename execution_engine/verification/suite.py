@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from execution_engine.engines.protocol import Engine, FailingRows, Measured, ScanReport, Table, Wanted, failed
+from execution_engine.exact import Number
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.registry import METRICS
 from execution_engine.outcome import Failure, Reason
@@ -38,7 +39,7 @@ class VerificationSuite:
     engine: Engine | None = None  # reads tables and paths; DataFrames are read in their own session
 
     def on(self, data: "DataFrame | Table | str | Path", name: str = "") -> "Verification":
-        """The data to verify: a DataFrame, a path of parquet files, a table of Spark's catalog, or a Table."""
+        """The data to verify: a DataFrame, a path of files, a table of Spark's catalog, or a Table."""
         return Verification(data=data, name=name or name_of(data), engine=self.engine)
 
 
@@ -146,7 +147,7 @@ class Verification:
         detail = f"there is no dataset {dataset!r} beside {self.name}: give it by with_table(…); known: {known}"
         return Failure(reason=Reason.INVALID, detail=detail)
 
-    def _named(self, on: On, measured: Mapping[Ask, Measured]) -> dict[str, float | None]:
+    def _named(self, on: On, measured: Mapping[Ask, Measured]) -> dict[str, Number | None]:
         """The values that could be measured, by their stored names."""
         return {stored_name(ask, on, self.name): one.value for ask, one in measured.items() if one.failure is None}
 
@@ -161,7 +162,7 @@ class Verification:
 
         return Found(measured=measured, past=past)
 
-    def _save(self, values: Mapping[str, float | None]) -> None:
+    def _save(self, values: Mapping[str, Number | None]) -> None:
         if self.repository is not None and self.key is not None:
             known = {name: value for name, value in values.items() if value is not None}
             self.repository.save(StoredMetrics(key=self.key, values=known))

@@ -22,12 +22,6 @@ def terms(now: datetime, *, run_days: int, state_days: int) -> Terms:
     return Terms(results=results, states=max((at for at in (results, states) if at), default=None))
 
 
-def has_had_its_time(window: Window, now: datetime, *, run_days: int) -> bool:
-    """Whether results of a window are kept no more, unless something is wrong with it."""
-    before = terms(now, run_days=run_days, state_days=0).results
-    return before is not None and window.end < before
-
-
 @dataclass(frozen=True, kw_only=True)
 class Kept:
     """Where something is wrong, so that all that is known of it stays: the verdict rests on it."""

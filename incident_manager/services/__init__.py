@@ -14,6 +14,7 @@ from incident_manager.services.reports import (
     offer,
     reject_report,
     remind_report,
+    reply,
     report,
 )
 from incident_manager.services.users import accept, acknowledge, annotate, force_resolve, rerun
@@ -37,6 +38,7 @@ __all__ = [
     "reject_report",
     "rejudge_revision",
     "remind_report",
+    "reply",
     "report",
     "rerun",
 ]

@@ -10,11 +10,13 @@ from alerting.standing import State
 from assay.catalog.selectors import home
 from assay.models import ChangeKind, DataChange, DataTest, Scope
 from assay.queue import finish
+from assay.reach import next_piece, reach
 from assay.windows import Window
 from execution_engine.models import Run, RunReason
+from execution_engine.planning import aligns
 from execution_engine.schedules import PARTITION
 from execution_engine.selectors import has_judged
-from execution_engine.services import request_run
+from execution_engine.services import request_runs
 
 AT_MOST_EVERY = timedelta(minutes=15)
 OCCASION = "change"
@@ -30,24 +32,33 @@ class Reader:
 
 
 def follow_change(change: DataChange, now: datetime) -> None:
-    """Run what reads the changed window: what has judged it before and, once it is completed, all of its own tests."""
-    readers = judged_readers(change)
-    if change.kind == ChangeKind.COMPLETED:
-        readers |= own_readers(change)
-    tests = _live({reader.test_id for reader in readers})
-    for reader in sorted(readers, key=lambda reader: (reader.test_id, reader.window.start)):
-        test = tests.get(reader.test_id)
-        if test is not None and (test.scope == Scope.PARTITION or _is_broken(test)):
-            _trigger(test, reader.window, change, now)
-    finish(change, followed_at=now)
+    """Run what reads the changed window: what has judged it before and, once it is completed, all of its own tests.
+
+    Of a long window one piece at a time: the row stays pending until the last one is done.
+    """
+    dataset = change.dataset
+    within = reach(
+        change.window, dataset.partitioning, now=now, first=dataset.first_partition, retention=dataset.retention
+    )
+    if within is None:
+        return finish(change, followed_at=now)
+    left = Window(start=max(within.start, change.followed_until or within.start), end=within.end)
+    piece = next_piece(left, dataset.partitioning)
+    readers = judged_readers(change, piece)
+    if change.kind == ChangeKind.COMPLETED and aligns(dataset.partitioning, within):
+        readers |= own_readers(change, piece)
+    _trigger(readers, change, now)
+    if piece.end < within.end:
+        return finish(change, followed_until=piece.end)
+    return finish(change, followed_at=now)
 
 
-def judged_readers(change: DataChange) -> set[Reader]:
-    """What has read the changed window; a test of a whole table once, over the window that it has moved to.
+def judged_readers(change: DataChange, piece: Window) -> set[Reader]:
+    """What has read a piece of the change; a test of a whole table once, over the window that it has moved to.
 
     Where a longer window looks different than before, its partitions have watches of their own that say which.
     """
-    read = has_judged(change.dataset, change.datacenter, change.window)
+    read = has_judged(change.dataset, change.datacenter, piece)
     if change.kind == ChangeKind.REWRITTEN:
         read = [
             (test, window) for test, window in read if window == change.window or not change.window.contains(window)
@@ -58,13 +69,13 @@ def judged_readers(change: DataChange) -> set[Reader]:
     return found | {Reader(test_id=row.data_test_id, window=row.window) for row in moved}
 
 
-def own_readers(change: DataChange) -> set[Reader]:
-    """The partition tests that a completion lets judge, on the partitions that were completed.
+def own_readers(change: DataChange, piece: Window) -> set[Reader]:
+    """The partition tests that a completion lets judge, on the partitions of a piece of it.
 
     At home those of home's data alone, as its copies are yet to come; elsewhere those that compare the copy too.
     """
     dataset = change.dataset
-    windows = (dataset.partitioning.tile(change.window) if dataset.partitioning else None) or ()
+    windows = (dataset.partitioning.tile(piece) if dataset.partitioning else None) or ()
     tests = DataTest.objects.filter(
         dataset=dataset, scope=Scope.PARTITION, retired_at__isnull=True, revision__schedule=PARTITION
     )
@@ -74,29 +85,43 @@ def own_readers(change: DataChange) -> set[Reader]:
     return {Reader(test_id=test, window=w) for test in tests.filter(here).values_list("pk", flat=True) for w in windows}
 
 
-def _live(ids: set[int]) -> dict[int, DataTest]:
-    rows = DataTest.objects.filter(pk__in=ids, retired_at__isnull=True).select_related("dataset", "revision")
-    return {row.pk: row for row in rows}
-
-
-def _is_broken(test: DataTest) -> bool:
-    return Standing.objects.filter(data_test=test, state__in=BROKEN).exists()
-
-
-def _trigger(test: DataTest, window: Window, change: DataChange, now: datetime) -> None:
-    """Request the run now, or a quarter of an hour after the last change's; one that waits serves this change too."""
-    runs = Run.objects.filter(
-        data_test=test, window_start=window.start, window_end=window.end, reason=RunReason.TRIGGER
-    )
-    if runs.filter(planned_at__isnull=True).exists():
+def _trigger(readers: set[Reader], change: DataChange, now: datetime) -> None:
+    """Request the runs now, or a quarter of an hour after the last change's; one that waits serves this change too."""
+    tests = _live({reader.test_id for reader in readers})
+    readers = {reader for reader in readers if reader.test_id in tests}
+    if not readers:
         return
-    changes = runs.filter(slot__contains=f":{OCCASION}:")  # what a gate had measured is no change
-    last = changes.filter(due_at__gt=now - AT_MOST_EVERY).order_by("-due_at").first()
-    request_run(
-        data_test=test,
-        window=window,
-        reason=RunReason.TRIGGER,
-        occasion=f"{OCCASION}:{change.pk}",
-        now=now,
-        due_at=last.due_at + AT_MOST_EVERY if last else now,
+    waiting, last = _earlier(readers, now)
+    wanted = [
+        (tests[reader.test_id], reader.window, last[reader] + AT_MOST_EVERY if reader in last else now)
+        for reader in sorted(readers - waiting, key=lambda reader: (reader.test_id, reader.window.start))
+    ]
+    request_runs(wanted, reason=RunReason.TRIGGER, occasion=f"{OCCASION}:{change.pk}", now=now)
+
+
+def _live(ids: set[int]) -> dict[int, DataTest]:
+    """The live tests among them that follow changes: those of whole tables only while they are broken."""
+    rows = DataTest.objects.filter(pk__in=ids, retired_at=None, revision__isnull=False).select_related(
+        "dataset", "revision"
     )
+    broken = Standing.objects.filter(data_test__in=ids, state__in=BROKEN).values("data_test")
+    return {row.pk: row for row in rows.filter(Q(scope=Scope.PARTITION) | Q(pk__in=broken))}
+
+
+def _earlier(readers: set[Reader], now: datetime) -> tuple[set[Reader], dict[Reader, datetime]]:
+    """Which of them have a run that is not planned yet, and when the last one for a change was due, if just now."""
+    runs = Run.objects.filter(
+        Q(planned_at__isnull=True) | Q(due_at__gt=now - AT_MOST_EVERY),
+        data_test__in={reader.test_id for reader in readers},
+        reason=RunReason.TRIGGER,
+        window_start__gte=min(reader.window.start for reader in readers),
+        window_start__lte=max(reader.window.start for reader in readers),
+    ).order_by("due_at")
+    waiting, last = set(), {}
+    for run in runs.only("data_test_id", "window_start", "window_end", "planned_at", "due_at", "slot"):
+        reader = Reader(test_id=run.data_test_id, window=run.window)
+        if run.planned_at is None:
+            waiting.add(reader)
+        if f":{OCCASION}:" in run.slot:  # what a gate had measured is no change
+            last[reader] = run.due_at
+    return waiting, last

@@ -1,32 +1,34 @@
-"""The gate: gather what is known of everything a pipeline is about to read, and have what is not known measured."""
+"""The gate: say what a pipeline may read, and have measured what nobody has judged."""
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from itertools import islice
 
 import structlog
 from django.db import transaction
-from django.db.models import Prefetch
 
-from alerting.models import Standing, WaiverKind
-from alerting.selectors import spoilt_place
 from alerting.standing import State
 from assay.catalog.selectors import home, slas
-from assay.config import config
-from assay.models import Dataset, DataTest, Scope, Severity
-from assay.windows import Window
-from execution_engine.models import Run, RunReason
-from execution_engine.outcome import Outcome, Reason
+from assay.models import Dataset, DataTest, Scope
+from assay.windows import Partitioning, Window
+from execution_engine.models import RunReason
 from execution_engine.schedules import PARTITION
-from execution_engine.services import is_expired, request_run
-from incident_manager.gate import Check, GateAnswer, Policy, Question, Reported, Spoilt, judge_gate
-from incident_manager.models import SpoiltWindow
-from incident_manager.pruning.rules import has_had_its_time
-from incident_manager.selectors import unconfirmed, unhealed
+from execution_engine.services import request_runs
+from incident_manager.gate import Because, Decision, GateAnswer, Policy, decide, gathered
+from incident_manager.intervals import Intervals
+from incident_manager.quality.rules import Answer, Asked, Kind, Reason, judge
+from incident_manager.quality.selectors import known_of
 
 log = structlog.get_logger(__name__)
 
 AGAIN_AFTER_MINUTES = 5  # a gate that is asked over and over has an unjudged window measured this often
+MOST_MEASURED = 400  # windows of tests that one request has measured, the newest first
 DATASETS_ONLY_INCIDENTS = "incident"
+INSTANT = timedelta(microseconds=1)
+LARGER = (
+    f"not all of it is tested now: a request has at most {MOST_MEASURED} windows tested, the newest first; "
+    f"ask again for a smaller range"
+)
 
 
 @transaction.atomic
@@ -34,114 +36,62 @@ def gate(
     *, datasets: Iterable[Dataset], window: Window, datacenter: str = "", pipeline: str = "", now: datetime
 ) -> GateAnswer:
     """May ``pipeline`` read the window of these datasets now? What has ended and was never judged is tested at once."""
-    answer = judge_gate([question(dataset, window, datacenter, now) for dataset in datasets])
-    log.info("gate", pipeline=pipeline, window=window.text, decision=answer.decision.value)
-    return answer
+    reasons: list[Because] = []
+    left = MOST_MEASURED
+    for dataset in datasets:
+        answer = _known(dataset, window, datacenter, now)
+        reasons += decide([(answer, policy_of(dataset))]).reasons
+        wanted = list(islice(_unjudged(dataset, answer), left + 1))
+        if len(wanted) > left:
+            reasons.append(Because(decision=Decision.ALLOW, dataset=dataset.full_name, windows=(window,), text=LARGER))
+        _have_measured(wanted[:left], now)
+        left -= len(wanted[:left])
+    found = gathered(reasons)
+    log.info("gate", pipeline=pipeline, window=window.text, decision=found.decision.value)
+    return found
 
 
-def question(dataset: Dataset, window: Window, datacenter: str, now: datetime) -> Question:
-    """What the gate needs to know of one dataset."""
+def policy_of(dataset: Dataset) -> Policy:
+    """What a dataset asks of its gate."""
+    return Policy(fail_closed=slas(dataset).fail_closed, only_incidents=dataset.gate_on == DATASETS_ONLY_INCIDENTS)
+
+
+def _known(dataset: Dataset, window: Window, datacenter: str, now: datetime) -> Answer:
     at_home = home(dataset).datacenter
-    place = datacenter or at_home
-    return Question(
-        dataset=dataset.full_name,
-        window=window,
-        datacenter=place,
-        policy=Policy(fail_closed=slas(dataset).fail_closed, only_incidents=dataset.gate_on == DATASETS_ONLY_INCIDENTS),
-        checks=tuple(_checks(dataset, window, at_home, now)),
-        spoilt=tuple(_spoilt(row) for row in unhealed(dataset, window, place)),
-        reports=tuple(
-            Reported(report_id=row.pk, window=row.window, confirmed=False, datacenter=row.datacenter or None)
-            for row in unconfirmed(dataset, window, place)
-        ),
-    )
+    asked = Asked(window=window, datacenter=datacenter or at_home)
+    return judge(known_of(dataset, window, home=at_home, now=now).facts, asked)
 
 
-def _spoilt(row: SpoiltWindow) -> Spoilt:
-    return Spoilt(
-        incident_id=row.incident_id,
-        category=row.incident.category,
-        hard=row.severity == Severity.HARD,
-        window=row.window,
-        datacenter=row.datacenter or None,
-        whole_table=row.whole_table,
-    )
-
-
-def _checks(dataset: Dataset, window: Window, at_home: str, now: datetime) -> Iterable[Check]:
-    partitioning = dataset.partitioning
-    windows: Sequence[Window] = ()
-    if partitioning is not None:
-        windows = partitioning.between(partitioning.at(window.start).start, window.end)
-    standings = Standing.objects.filter(window_start__lt=window.end, window_end__gt=window.start)
-    tests = DataTest.objects.filter(dataset=dataset, retired_at__isnull=True, revision__isnull=False)
-    related = tests.select_related("dataset", "revision").prefetch_related(
-        Prefetch("standings", queryset=standings.select_related("waiver", "revision"), to_attr="asked")
-    )
-    for test in related.order_by("name"):
-        rows: list[Standing] = test.asked
-        if test.scope == Scope.PARTITION and test.revision and test.revision.schedule == PARTITION:
-            rows = [row for row in rows if row.state != State.PENDING or row.last_outcome]
-            known = {row.window: row.state for row in rows}
-            for each in windows:
-                if each not in known:
-                    yield _unjudged(test, each, at_home, now)
-                elif known[each] == State.PENDING:  # broken before it is due
-                    _have_it_measured(test, each, now)
-        yield from (_judged(test, row, at_home) for row in rows)
-
-
-def _judged(test: DataTest, row: Standing, at_home: str) -> Check:
-    waiver = row.waiver
-    forced = waiver is not None and waiver.kind == WaiverKind.FORCED
-    return Check(
-        test=test.name,
-        category=test.category,
-        window=row.window,
-        hard=row.revision.severity == Severity.HARD,
-        state=State(row.state),
-        outcome=Outcome(row.last_outcome) if row.last_outcome else None,
-        datacenter=spoilt_place(test, at_home) or None,
-        whole_table=test.scope == Scope.TABLE,
-        waived=waiver.reason if waiver is not None and forced else None,
-        accepted=waiver.reason if waiver is not None and not forced else None,
-    )
-
-
-def _unjudged(test: DataTest, window: Window, at_home: str, now: datetime) -> Check:
-    """A window without a standing: one that nothing is known of any more, or not due yet and measured now."""
-    assert test.revision is not None
-    untested = window.end <= test.created_at or _is_forgotten(test, window, now)
-    if not untested:
-        _have_it_measured(test, window, now)
-    return Check(
-        test=test.name,
-        category=test.category,
-        window=window,
-        hard=test.revision.severity == Severity.HARD,
-        state=State.UNTESTED if untested else State.PENDING,
-        datacenter=spoilt_place(test, at_home) or None,
-        not_there_yet=not untested and _was_incomplete(test, window),
-    )
-
-
-def _is_forgotten(test: DataTest, window: Window, now: datetime) -> bool:
-    """Whether its data is kept no more, or what was known of it: it was at rest then."""
-    return is_expired(test.dataset, window, now) or has_had_its_time(window, now, run_days=config().run_retention)
-
-
-def _have_it_measured(test: DataTest, window: Window, now: datetime) -> None:
-    if window.end > now:
+def _unjudged(dataset: Dataset, answer: Answer) -> Iterator[tuple[DataTest, Window]]:
+    """The windows that have ended and that tests of each partition have given no verdict on, the newest first."""
+    partitioning, wanted = dataset.partitioning, [reason for reason in answer.reasons if _is_to_be_measured(reason)]
+    if partitioning is None or not wanted:
         return
+    named = {reason.test for reason in wanted}
+    rows = DataTest.objects.filter(dataset=dataset, name__in=named, retired_at=None, scope=Scope.PARTITION)
+    tests = {row.name: row for row in rows.select_related("dataset", "revision")}
+    for reason in wanted:
+        if (test := tests.get(reason.test or "")) and test.revision and test.revision.schedule == PARTITION:
+            yield from ((test, window) for window in newest_first(partitioning, reason.windows))
+
+
+def _is_to_be_measured(reason: Reason) -> bool:
+    """Whether nobody has a word on it yet; what is UNKNOWN has its own checks."""
+    if reason.kind is Kind.BROKEN:
+        return reason.state is State.PENDING  # before it is due
+    return reason.kind in (Kind.NOT_JUDGED, Kind.NOT_THERE_YET) and reason.state in (None, State.PENDING)
+
+
+def newest_first(partitioning: Partitioning, intervals: Intervals) -> Iterator[Window]:
+    """The partitions that overlap a set of instants, one at a time, however many there are."""
+    for interval in reversed(intervals):
+        window = partitioning.at(interval.end - INSTANT)
+        while window.end > interval.start:
+            yield window
+            window = partitioning.at(window.start - INSTANT)
+
+
+def _have_measured(wanted: list[tuple[DataTest, Window]], now: datetime) -> None:
     slot = now.replace(minute=now.minute - now.minute % AGAIN_AFTER_MINUTES, second=0, microsecond=0)
-    occasion = f"gate:{slot:%Y%m%dT%H%M}"
-    request_run(data_test=test, window=window, reason=RunReason.TRIGGER, occasion=occasion, now=now)
-
-
-def _was_incomplete(test: DataTest, window: Window) -> bool:
-    """Whether the newest look at the window, before it was due, found it incomplete."""
-    runs = Run.objects.filter(
-        data_test=test, window_start=window.start, window_end=window.end, evaluated_at__isnull=False
-    )
-    newest = runs.order_by("-evaluated_at", "-pk").first()
-    return newest is not None and newest.error_reason == Reason.NOT_DUE
+    due = [(data_test, window, now) for data_test, window in wanted]
+    request_runs(due, reason=RunReason.TRIGGER, occasion=f"gate:{slot:%Y%m%dT%H%M}", now=now)

@@ -1,4 +1,4 @@
-"""Users' reports: what is known already joins its incidents, the rest goes to the owner."""
+"""Users' reports: what tests or other reports know already joins their incidents; the owner hears of the rest."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -10,13 +10,14 @@ from alerting.notice_policy import Event
 from alerting.services import tell
 from alerting.standing import State
 from assay.catalog.selectors import upstream_map
-from assay.models import Category, Dataset, DataTest, Scope, Severity
+from assay.models import Dataset, DataTest, Scope, Severity
 from assay.queue import finish
 from assay.windows import Window
 from execution_engine.models import RunReason
 from execution_engine.services import request_run
-from incident_manager.coverage import split
-from incident_manager.models import Episode, Incident, Kind, Report, ReportState, Resolution, SpoiltWindow
+from incident_manager.claims import split
+from incident_manager.intervals import Intervals, subtract, union
+from incident_manager.models import Episode, Incident, Kind, Report, ReportState, Resolution, Saw, SpoiltWindow
 from incident_manager.services.incidents import resolve
 from incident_manager.services.timeline import note
 
@@ -31,25 +32,34 @@ class UnableToDecide(ValueError):
 
 @transaction.atomic
 def report(
-    *, dataset: Dataset, window: Window, reporter: str, description: str, now: datetime, datacenter: str = ""
+    *,
+    dataset: Dataset,
+    window: Window,
+    reporter: str,
+    description: str,
+    now: datetime,
+    datacenter: str = "",
+    saw: str = Saw.SOMETHING_ELSE,
 ) -> Report:
     """The report: its known part joined to incidents, the rest a reported incident that its owner hears of."""
+    Dataset.objects.select_for_update().get(pk=dataset.pk)  # of two reports at once the second must see the first
     row = Report.objects.create(
         dataset=dataset,
         datacenter=datacenter,
         reporter=reporter,
         description=description,
+        saw=saw,
         window_start=window.start,
         window_end=window.end,
         created_at=now,
     )
-    known = list(_known(dataset, window, datacenter))
-    parts = split(window, known)
+    parts = split(window, list(_known(dataset, window, datacenter)))
     row.joined.set(parts.covered)
-    for incident in Incident.objects.filter(pk__in=parts.covered):
-        note(incident, "report joined", now=now, actor=reporter, text=description)
-    if parts.uncovered:
-        row.incident = _open_reported(row, parts.uncovered, now)
+    unheard = _join_claims(row, parts.uncovered, now)
+    for incident in row.joined.all():
+        note(incident, "report joined", now=now, actor=reporter, text=f"{row.saw}: {description}")
+    if unheard:
+        row.incident = _open_reported(row, unheard, now)
         row.next_step_at = now + TEAM_HEARS_AFTER
         _tell(row, [dataset.owner], "Please confirm, reject or fix it.", "new", now)
     else:
@@ -71,17 +81,59 @@ def _known(dataset: Dataset, window: Window, datacenter: str) -> Iterable[tuple[
         healed_at__isnull=True,
         window_start__lt=window.end,
         window_end__gt=window.start,
+        datacenter__in=("", datacenter),  # what one copy lacks says nothing of the others
     )
-    if datacenter:
-        rows = rows.filter(datacenter__in=("", datacenter))
     return [(row.incident_id, row.window) for row in rows]
+
+
+def _join_claims(row: Report, unknown: Intervals, now: datetime) -> Intervals:
+    """Join earlier reports of the same fault; what is left is news to the owner.
+
+    A claim that waits for the owner's word grows by what the new one adds; what is confirmed already does not.
+    """
+    for earlier in _same_fault(row):
+        assert earlier.incident is not None
+        claimed = [spoilt.window for spoilt in earlier.incident.spoilt_windows.filter(healed_at__isnull=True)]
+        if not any(window.overlaps(own) for window in unknown for own in claimed):
+            continue
+        row.joined.add(earlier.incident)
+        unknown = subtract(unknown, claimed)
+        if earlier.state == ReportState.OPEN:
+            _claim(earlier, earlier.incident, unknown, now)
+            unknown = ()
+    return unknown
+
+
+def _same_fault(row: Report) -> Iterable[Report]:
+    """Reports of the same data in the same category that are not settled."""
+    return Report.objects.filter(
+        dataset=row.dataset,
+        datacenter__in=("", row.datacenter),
+        incident__category=Saw(row.saw).category,
+        state__in=(ReportState.OPEN, ReportState.CONFIRMED),
+    ).select_related("incident", "dataset")
+
+
+def reply(row: Report) -> str:
+    """What its reporter is told at once: who hears of it, or that it is known already."""
+    known = [f"incident {incident.pk}{_finder(incident)}" for incident in row.joined.order_by("pk")]
+    if row.incident_id is None:
+        return f"This is known already as {' and '.join(known)}; your report joined it."
+    new = f"{row.dataset.owner} hears of it now: it is incident {row.incident_id}."
+    return f"A part of this is known already as {' and '.join(known)}. Of the rest {new}" if known else new
+
+
+def _finder(incident: Incident) -> str:
+    if incident.kind == Kind.DETECTED:
+        return ", which a test found"
+    return f", which {incident.report.reporter} reported and {incident.owner} has heard of"
 
 
 def _open_reported(row: Report, windows: Iterable[Window], now: datetime) -> Incident:
     dataset = row.dataset
     incident = Incident.objects.create(
         dataset=dataset,
-        category=Category.CUSTOM,
+        category=Saw(row.saw).category,
         kind=Kind.REPORTED,
         open_key=f"report:{row.pk}",
         tier=dataset.tier,
@@ -90,18 +142,22 @@ def _open_reported(row: Report, windows: Iterable[Window], now: datetime) -> Inc
         detected_at=now,
     )
     Episode.objects.create(incident=incident, opened_at=now)
+    _claim(row, incident, windows, now)
+    note(incident, "reported", now=now, actor=row.reporter, text=f"{row.saw}: {row.description}")
+    return incident
+
+
+def _claim(row: Report, incident: Incident, windows: Iterable[Window], now: datetime) -> None:
     for window in windows:
         SpoiltWindow.objects.create(
             incident=incident,
-            dataset=dataset,
+            dataset=row.dataset,
             datacenter=row.datacenter,
             severity=Severity.SOFT,  # hard once it is confirmed
             window_start=window.start,
             window_end=window.end,
             spoilt_at=now,
         )
-    note(incident, "reported", now=now, actor=row.reporter, text=row.description)
-    return incident
 
 
 @transaction.atomic
@@ -120,8 +176,10 @@ def offer(row: Report, test: DataTest, *, now: datetime) -> None:
     row.offered, row.next_step_at = test, now + LOOKED_AT_EVERY
     row.save(update_fields=["offered", "next_step_at"])
     partitioning = row.dataset.partitioning
-    windows = partitioning.between(partitioning.at(row.window_start).start, row.window_end) if partitioning else ()
-    for window in windows if test.scope == Scope.PARTITION else ():
+    if partitioning is None or test.scope != Scope.PARTITION:
+        return
+    parts = ((partitioning.at(claimed.start).start, claimed.end) for claimed in _claimed(row))
+    for window in (window for start, end in parts for window in partitioning.between(start, end)):
         request_run(data_test=test, window=window, reason=RunReason.MANUAL, occasion=f"report:{row.pk}", now=now)
 
 
@@ -165,9 +223,16 @@ def remind_report(row: Report, now: datetime) -> None:
 
 
 def _holds(row: Report) -> bool:
+    claimed = _claimed(row)
     passed = Standing.objects.filter(data_test=row.offered_id, state=State.PASS.value)
-    held = [standing.window for standing in passed.filter(window_start__lt=row.window_end)]
-    return not split(row.window, [(row.pk, window) for window in held]).uncovered
+    passed = passed.filter(window_start__lt=claimed[-1].end, window_end__gt=claimed[0].start)
+    return not subtract(claimed, [standing.window for standing in passed])
+
+
+def _claimed(row: Report) -> Intervals:
+    """What a report claims, with what those that joined it have added."""
+    spoilt = SpoiltWindow.objects.filter(incident=row.incident_id) if row.incident_id else ()
+    return union([row.window, *(window.window for window in spoilt)])
 
 
 def _demand(row: Report, *states: ReportState) -> Report:
@@ -180,7 +245,8 @@ def _demand(row: Report, *states: ReportState) -> Report:
 def _decide(row: Report, state: ReportState, author: str, now: datetime) -> None:
     row.state, row.decided_at, row.decided_by, row.next_step_at = state, now, author, None
     row.save(update_fields=["state", "decided_at", "decided_by", "next_step_at"])
-    _tell(row, [row.reporter], f"{author} says: {state.label.lower()}.", state.value, now)
+    joined = row.incident.joined_reports.values_list("reporter", flat=True) if row.incident else ()
+    _tell(row, dict.fromkeys([row.reporter, *joined]), f"{author} says: {state.label.lower()}.", state.value, now)
     if row.incident is not None:
         note(row.incident, state.value, now=now, actor=author)
 

@@ -23,6 +23,7 @@ class Action(StrEnum):
     ASK = "ask whether data may be used"
     REPORT = "report bad data"
     ACT = "act on incidents and reports"
+    SILENCE = "silence notices"
     RUN = "run tests"
     TEST = "write data tests"
     PUSH = "push catalog, lineage and completions"
@@ -61,6 +62,7 @@ RULES: Mapping[Action, tuple[Reach, ...]] = MappingProxyType(
         Action.ASK: (ANY, ANY, ANY, ANY, ANY),
         Action.REPORT: (ANY, ANY, ANY, ANY, ANY),
         Action.ACT: (NO, OWN, NO, ANY, ANY),
+        Action.SILENCE: (NO, OWN, NO, ANY, ANY),
         Action.RUN: (NO, OWN, NO, ANY, ANY),
         Action.TEST: (NO, OWN, NO, OWN, ANY),
         Action.PUSH: (NO, NO, ANY, NO, ANY),
@@ -79,7 +81,9 @@ SCOPES: Mapping[Scope, frozenset[Action]] = MappingProxyType(
         Scope.READ: frozenset({Action.READ, Action.AUDIT, Action.LEAVE}),
         Scope.GATE: frozenset({Action.ASK, Action.LEAVE}),
         Scope.INGEST: frozenset({Action.PUSH, Action.LEAVE}),
-        Scope.ACT: frozenset({Action.REPORT, Action.ACT, Action.RUN, Action.TEST, Action.LIFT, Action.LEAVE}),
+        Scope.ACT: frozenset(
+            {Action.REPORT, Action.ACT, Action.SILENCE, Action.RUN, Action.TEST, Action.LIFT, Action.LEAVE}
+        ),
         Scope.MANAGE: frozenset({Action.SHOW_TOKENS, Action.MANAGE, Action.LEAVE}),
     }
 )
@@ -102,6 +106,7 @@ class Owned:
     name: str
     owner: str
     team: str
+    readers: tuple[str, ...] = ()  # who may see it, as assay.readers reads them; empty: everybody
 
 
 @dataclass(frozen=True, kw_only=True)

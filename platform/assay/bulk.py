@@ -1,10 +1,22 @@
 """Write many rows, each with its own values, without the cost of a query set for each."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypeVar
 
 from django.db import connection
 from django.db.models import Field, Model
+
+T = TypeVar("T")
+
+IN_ONE = 1000  # keys that one statement names: databases bound them
+
+
+def in_parts(keys: Iterable[T]) -> Iterator[list[T]]:
+    """The keys, as many at a time as one statement may name."""
+    left = iter(keys)
+    while part := list(islice(left, IN_ONE)):
+        yield part
 
 
 def update_each(rows: Sequence[Model], names: Sequence[str], *, unchanged: Sequence[str] = ()) -> int:

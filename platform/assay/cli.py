@@ -3,6 +3,7 @@
 import os
 import sys
 from importlib.metadata import version
+from tempfile import TemporaryDirectory
 
 from assay.exit_codes import ExitCode
 
@@ -12,8 +13,8 @@ USAGE = """usage: assay COMMAND [options]
 
   demo               watch 28 days of real data being caught, healed and measured
   up                 everything in one process for one machine: stages, API and dashboard
-  sync FILE          read the catalog from YAML and reconcile the tests
-  plan FILE          what `sync` would change, without changing it
+  sync PATH          read the catalog from a YAML file or a folder of them, and reconcile the tests
+  plan PATH          what `sync` would change, as a diff, without changing it
   run DATASET        run the tests of a dataset now
   verify TABLE       check a table against a file of checks: no server, no database
   gate DATASET…      may a pipeline read these datasets over a window?
@@ -21,8 +22,9 @@ USAGE = """usage: assay COMMAND [options]
   doctor             find what is wrong with this set-up, and how to mend it
   sweep              the scheduler of the service: send hints for whatever is pending
   member USER        who somebody is here: viewer, owner, producer, operator or admin
+  changepassword USER  set a new password
   token              make, list and revoke tokens for services
-  migrate            create or upgrade the database
+  migrate            create or upgrade the database of a service; the embedded one upgrades itself
 
 `assay COMMAND --help` tells the options. Exit codes: 0 held, 1 failed, 2 warnings only, 3 could not be done.
 """
@@ -37,6 +39,10 @@ def main() -> None:
     if arguments[0] == "--version":
         print(f"assay {version('assay')}")
         sys.exit(ExitCode.HELD)
+    if {"-h", "--help"} & set(arguments):
+        with TemporaryDirectory() as home:  # settings make a folder and a key: who only asks for help, keeps neither
+            os.environ |= {"ASSAY_HOME": home, "ASSAY_DATABASE_URL": ""}
+            sys.exit(run(arguments))
     sys.exit(run(arguments))
 
 
@@ -46,14 +52,22 @@ def run(arguments: list[str]) -> int:
         os.environ.setdefault("ASSAY_HOME", DEMO_HOME)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "assay.settings")
     import django
-    from django.core.management import ManagementUtility, get_commands
+    from django.core.management import ManagementUtility, get_commands, load_command_class
+    from django.db import DatabaseError
 
     django.setup()
-    if arguments[0] not in get_commands():
+    from assay.tables import UnableToMigrate, bring_up_to_date
+
+    if (package := get_commands().get(arguments[0])) is None:
         print(f"assay: no command {arguments[0]!r}; `assay --help` lists them", file=sys.stderr)
         return ExitCode.UNABLE
     try:
+        if load_command_class(package, arguments[0]).requires_migrations_checks:  # Django's own, as changepassword
+            bring_up_to_date()
         ManagementUtility(["assay", *arguments]).execute()
+    except (DatabaseError, UnableToMigrate) as error:
+        print(f"assay: {error}", file=sys.stderr)
+        return ExitCode.UNABLE
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else ExitCode.UNABLE
     return ExitCode.HELD

@@ -9,6 +9,7 @@ from django.db import DatabaseError
 from rich.console import Console
 
 from assay.exit_codes import ExitCode
+from assay.tables import UnableToMigrate, bring_up_to_date
 
 WIDTH = 120  # of tables that go to a file or a pipe
 
@@ -53,8 +54,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Answer, print, and exit with the answer's code."""
         try:
+            self.prepare()
             code, result = self.answer(**options)
-        except (CommandError, DatabaseError, UnableToRun) as error:
+        except (CommandError, DatabaseError, UnableToMigrate, UnableToRun) as error:
             self.stderr.write(f"assay: {error}")
             sys.exit(ExitCode.UNABLE)
         if options["json"]:
@@ -62,6 +64,10 @@ class Command(BaseCommand):
         else:
             self.show(Console(width=None if sys.stdout.isatty() else WIDTH), result)
         sys.exit(code)
+
+    def prepare(self) -> None:
+        """See to it that the database has its tables."""
+        bring_up_to_date()
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """Do the work; the exit code and the result that ``--json`` prints."""

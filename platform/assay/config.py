@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -10,7 +10,10 @@ from typing import Literal
 from pydantic import DirectoryPath, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from assay.cadence import next_time
 from assay.rates import merged
+
+LOCATION_PREFIX = "ASSAY_LOCATION_"  # variables of this name hold locations, and nothing else of ours
 
 
 class Config(BaseSettings):
@@ -50,6 +53,20 @@ class Config(BaseSettings):
     spark_variables: list[str] = Field(
         default=[], description='Variables that Spark may see, as of an object store: ["AWS_ACCESS_KEY_ID", …]'
     )
+    spark_log: bool = Field(default=False, description="Lets through what Spark and its Java print, to find a fault")
+    allowed_roots: list[str] = Field(
+        default=[],
+        description='Where data may lie: ["/data", "s3://lake/", "mysql://shop/"]; empty: anywhere for catalog files, '
+        "nowhere for requests",
+    )
+    location_variables: list[str] = Field(
+        default=[], description='Variables that a location may name as env:NAME: ["ORDERS_URL"]'
+    )
+    catalog_path: Path | None = Field(
+        default=None, description="File or folder of the catalog that is read by itself; empty: none is"
+    )
+    catalog_source: str = Field(default="", description="The name of its source, where its files say none")
+    catalog_every: str = Field(default="15m", description="How often it is read: 15m, or a cron line in UTC")
     run_retention: int = Field(default=400, ge=0, description="Days that results are kept; 0: for ever")
     state_retention: int = Field(default=35, ge=0, description="Days that states of measurements are kept; 0: for ever")
     scans_per_dataset: int = Field(default=2, ge=0, description="Scans of a dataset at once, in a datacenter; 0: any")
@@ -84,6 +101,12 @@ class Config(BaseSettings):
         merged(rates)
         return rates
 
+    @field_validator("catalog_every")
+    @classmethod
+    def _refuse_no_cadence(cls, cadence: str) -> str:
+        next_time(cadence, datetime(2000, 1, 1, tzinfo=UTC))
+        return cadence
+
     @field_validator("spark_variables")
     @classmethod
     def _refuse_our_own(cls, names: list[str]) -> list[str]:
@@ -91,6 +114,30 @@ class Config(BaseSettings):
         if ours := [name for name in names if name.upper().startswith(("ASSAY_", "DJANGO_"))]:
             raise ValueError(f"Spark must not see {', '.join(ours)}; name variables of the data's own store only")
         return names
+
+    @field_validator("location_variables")
+    @classmethod
+    def _refuse_our_secrets(cls, names: list[str]) -> list[str]:
+        """A location is read aloud to a database or a store: a secret of ours must not be one."""
+        ours = ("ASSAY_", "DJANGO_")
+        if wrong := [n for n in names if n.upper().startswith(ours) and not n.startswith(LOCATION_PREFIX)]:
+            raise ValueError(f"{', '.join(wrong)} are Assay's own; name variables that hold locations of data only")
+        return names
+
+    @field_validator("allowed_roots")
+    @classmethod
+    def _refuse_relative_roots(cls, roots: list[str]) -> list[str]:
+        if wrong := [root for root in roots if not root.startswith("/") and "://" not in root]:
+            raise ValueError(f"{', '.join(wrong)}: write absolute folders such as /data, or URLs such as s3://lake/")
+        return roots
+
+    @property
+    def own_paths(self) -> tuple[Path, ...]:
+        """What is Assay's own and never data: its database with its journals, states, key, logs and secrets."""
+        database = [self.database.removeprefix("sqlite:///")] if self.database.startswith("sqlite") else []
+        files = [Path(name + end) for name in database for end in ("", "-wal", "-shm", "-journal")]
+        folders = [self.home / name for name in ("assay.db", "secret_key", "states", "service", "logs")]
+        return (*files, *folders, self.states, *([self.secrets_dir] if self.secrets_dir else []))
 
     @property
     def database(self) -> str:

@@ -12,6 +12,8 @@ _UNITS = {
     "s": timedelta(seconds=1),
 }
 
+LONGEST = timedelta(days=36_525)  # so that no instant of ours leaves the calendar by it
+
 
 class UnableToReadDuration(ValueError):
     """A text that is no length of time."""
@@ -23,10 +25,9 @@ def parse_duration(text: str) -> timedelta:
     if match is None:
         raise UnableToReadDuration(f"{text!r} is no length of time: write a number and s, m, h, d or w, such as 4h.")
     amount, unit = match.groups()
-    try:
-        return float(amount) * _UNITS[unit]
-    except OverflowError:
-        raise UnableToReadDuration(f"{text!r} is too long: write at most 999999999d.") from None
+    if float(amount) > LONGEST / _UNITS[unit]:
+        raise UnableToReadDuration(f"{text!r} is too long: write at most {LONGEST.days}d, a hundred years.")
+    return float(amount) * _UNITS[unit]
 
 
 def format_duration(length: timedelta) -> str:

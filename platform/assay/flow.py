@@ -37,6 +37,7 @@ class Stage:
 
 STAGES = (
     # what to test: metadata and lineage → data tests → due runs
+    Stage(name="pull", table="assay.Pull", due="due_at", task="test_generator.tasks.pull"),
     Stage(name="reconcile", table="assay.Dataset", due="reconcile_at", task="test_generator.tasks.reconcile"),
     Stage(
         name="schedule",
@@ -96,6 +97,7 @@ STAGES = (
     Stage(name="handle", table="alerting.Flip", marker="handled_at", came="at", task="incident_manager.tasks.handle"),
     Stage(name="alert", table="alerting.Alert", due="next_notice_at", task="alerting.tasks.alert"),
     Stage(name="gaps", table="test_generator.Gap", due="next_report_at", task="alerting.tasks.report_gaps"),
+    Stage(name="tell_of_pull", table="assay.Pull", due="tell_at", task="alerting.tasks.tell_of_pull"),
     Stage(name="send", table="alerting.Notice", marker="settled_at", due="due_at", task="alerting.tasks.send"),
     # until the data is right: checks, changed data, new revisions, reports
     Stage(name="check", table="alerting.Standing", due="next_check_at", task="incident_manager.tasks.check"),

@@ -7,6 +7,7 @@ from typing import Self
 from zoneinfo import ZoneInfo
 
 from assay.granularity import Granularity
+from assay.instants import UnableToTakeInstant, taken
 from assay.keys import UnableToPartition, check_key_format, parse_key, zone
 from assay.local_time import boundary, transition
 from assay.steps import Step, StepUnit, UnableToStep, shift, shift_wall
@@ -53,10 +54,19 @@ class Window:
         start, _, end = text.partition("/")
         try:
             return cls(start=datetime.fromisoformat(start), end=datetime.fromisoformat(end))
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise UnableToReadWindow(
                 f"{text!r} is no window ({error}): write it like 2013-02-01T05:00:00Z/2013-02-02T05:00:00Z."
             ) from None
+
+    def taken(self) -> Self:
+        """The window itself, as somebody asks for it or tells of it; raises UnableToReadWindow far from our years."""
+        try:
+            taken(self.start)
+            taken(self.end)
+        except UnableToTakeInstant as error:
+            raise UnableToReadWindow(str(error)) from None
+        return self
 
     @property
     def text(self) -> str:
@@ -127,11 +137,11 @@ class Partitioning:
         """The window that holds an instant."""
         return self._locate(instant)[1]
 
-    def between(self, start: datetime, end: datetime) -> tuple[Window, ...]:
-        """All windows that start in ``[start, end)``, oldest first."""
-        found = []
+    def between(self, start: datetime, end: datetime, most: int | None = None) -> tuple[Window, ...]:
+        """All windows that start in ``[start, end)``, or so many of them, oldest first."""
+        found: list[Window] = []
         for window in self._from(start):
-            if window.start >= end:
+            if window.start >= end or len(found) == most:
                 break
             if window.start >= start:
                 found.append(window)
@@ -171,9 +181,12 @@ class Partitioning:
             )
         return pieces[0] if window == self._pieces(wall)[0] else pieces[-1]
 
-    def tile(self, window: Window) -> tuple[Window, ...] | None:
-        """The partitions that cover ``window`` exactly, oldest first; None when they do not align with it."""
-        tiles = self.between(window.start, window.end)
+    def tile(self, window: Window, most: int | None = None) -> tuple[Window, ...] | None:
+        """The partitions that cover ``window`` exactly, oldest first; None where none do, or more than ``most``."""
+        try:
+            tiles = self.between(window.start, window.end, most)
+        except OverflowError:  # at the ends of the calendar local times run out
+            return None
         aligned = tiles and tiles[0].start == window.start and tiles[-1].end == window.end
         return tiles if aligned else None
 

@@ -1,7 +1,19 @@
 """Write data tests: those that metadata leads to, and those of users."""
 
+from test_generator.services.catalog_files import sync_files
 from test_generator.services.data_tests import UnableToWrite, retire, revise, write_data_test
 from test_generator.services.generate import reconcile_dataset
-from test_generator.services.sync import sync
+from test_generator.services.pull import pull_due
+from test_generator.services.sync import remove_source, sync
 
-__all__ = ["UnableToWrite", "reconcile_dataset", "retire", "revise", "sync", "write_data_test"]
+__all__ = [
+    "UnableToWrite",
+    "pull_due",
+    "reconcile_dataset",
+    "remove_source",
+    "retire",
+    "revise",
+    "sync",
+    "sync_files",
+    "write_data_test",
+]

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.db import transaction
 
+from assay.catalog.profile import DatasetProfile
 from assay.catalog.selectors import by_name, home, profile_of, slas
 from assay.models import Category, Dataset, DataTest, Origin, Revision, Scope, Severity
 from execution_engine.language.check import UnableToCheck, check
 from execution_engine.language.parse import UnableToParse, parse
-from execution_engine.language.schema import DatasetSchema
 from execution_engine.language.serialise import to_json
 from execution_engine.metrics.groupable import GROUPABLE
 from execution_engine.metrics.registry import METRICS, SIGNATURES
@@ -18,7 +18,7 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.schedules import UnableToSchedule, check_line
 from execution_engine.services import first_cursor
 from test_generator.schemas import schema
-from test_generator.upstream_operands import misaligned
+from test_generator.upstream_operands import ProfileNamed, misaligned, undisclosed
 
 
 class UnableToWrite(Exception):
@@ -36,14 +36,14 @@ class Definition:
     catch_up: str
 
 
-def checked_tree(dataset: Dataset, assertion: str) -> dict[str, Any]:
-    """The tree of an assertion that fits the dataset, as JSON; raises UnableToWrite."""
+def checked_tree(own: DatasetProfile, assertion: str, profile_named: ProfileNamed) -> dict[str, Any]:
+    """The tree of an assertion that fits the dataset of this profile, as JSON; raises UnableToWrite."""
     try:
         tree = parse(assertion)
         check(
             tree,
-            home=schema(profile_of(dataset)),
-            schema_of=_schema_of,
+            home=schema(own),
+            schema_of=lambda name: schema(other) if (other := profile_named(name)) else None,
             signatures=SIGNATURES,
             source=assertion,
             groupable=GROUPABLE,
@@ -51,7 +51,7 @@ def checked_tree(dataset: Dataset, assertion: str) -> dict[str, Any]:
         )
     except (UnableToParse, UnableToCheck) as error:
         raise UnableToWrite(str(error)) from None
-    if obstacle := misaligned(tree, dataset):
+    if obstacle := misaligned(tree, own, profile_named) or undisclosed(tree, own, profile_named):
         raise UnableToWrite(obstacle)
     return to_json(tree)
 
@@ -61,9 +61,10 @@ def _fault_of(spec: MetricSpec) -> str | None:
     return problem(spec) if problem else None
 
 
-def _schema_of(name: str) -> DatasetSchema | None:
+def catalogued(name: str) -> DatasetProfile | None:
+    """The metadata of the dataset of this name, if the catalog has it."""
     dataset = by_name(name)
-    return schema(profile_of(dataset)) if dataset else None
+    return profile_of(dataset) if dataset else None
 
 
 @transaction.atomic
@@ -145,7 +146,7 @@ def _write_revision(
         data_test=data_test,
         number=number,
         assertion=definition.assertion,
-        tree=checked_tree(data_test.dataset, definition.assertion),
+        tree=checked_tree(profile_of(data_test.dataset), definition.assertion, catalogued),
         severity=definition.severity,
         schedule=definition.schedule,
         sustain=definition.sustain,

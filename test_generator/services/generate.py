@@ -50,7 +50,7 @@ def _existing(row: DataTest, dataset: Dataset) -> ExistingTest:
         origin="user" if row.origin == Origin.USER else "generated",
         definition=_as_wanted(row) if row.origin == Origin.GENERATED else None,
         retired_at=row.retired_at,
-        missing_since=dataset.missing_since,
+        missing_since=row.missing_since if row.origin == Origin.USER else dataset.missing_since,
     )
 
 
@@ -151,6 +151,7 @@ def _note_gaps(dataset: Dataset, gaps: tuple[WantedGap, ...], now: datetime) -> 
 
 
 def _again_at(dataset: Dataset, now: datetime) -> datetime | None:
-    """When to reconcile again though nothing changes: at the end of the grace of a dataset that is gone."""
-    over = dataset.missing_since + RETIRE_GRACE if dataset.missing_since else None
-    return over if over and over > now else None
+    """When to reconcile again though nothing changes: when a grace ends, of the dataset or of a user's test."""
+    left = dataset.data_tests.filter(missing_since__isnull=False, retired_at__isnull=True)
+    begun = [dataset.missing_since, *left.values_list("missing_since", flat=True)]
+    return min((since + RETIRE_GRACE for since in begun if since and since + RETIRE_GRACE > now), default=None)

@@ -30,7 +30,7 @@ datasets:
     partition: {{column: datestr, granularity: day}}
     slas: {{freshness: 2h}}
     replicas:
-      - {{datacenter: dca, storage: sql, location: "env:ORDERS_URL", options: {{table: orders}}}}
+      - {{datacenter: dca, storage: sql, location: "env:ASSAY_LOCATION_ORDERS", options: {{table: orders}}}}
   - name: raw.trips
     owner: rob@example.com
     tier: 3
@@ -132,7 +132,7 @@ class Company:
         return subprocess.run([assay(), *arguments], env=self.environment, capture_output=True, text=True)
 
     def _sql(self, statement: str) -> None:
-        database = create_engine(self.environment["ORDERS_URL"])
+        database = create_engine(self.environment["ASSAY_LOCATION_ORDERS"])
         with database.begin() as connection:
             connection.execute(text(statement))
         database.dispose()

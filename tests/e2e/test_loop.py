@@ -73,7 +73,7 @@ def embedded(folder: Path) -> dict[str, str]:
     return {
         "ASSAY_DATABASE_URL": f"sqlite:///{folder}/assay.db",
         "ASSAY_BROKER_URL": "",
-        "ORDERS_URL": f"sqlite:///{folder}/shop.db",
+        "ASSAY_LOCATION_ORDERS": f"sqlite:///{folder}/shop.db",
     }
 
 
@@ -92,7 +92,7 @@ def in_service(request: pytest.FixtureRequest) -> dict[str, str]:
         "ASSAY_LEASE_SECONDS": "8",
         "PYSPARK_SUBMIT_ARGS": "--driver-memory 768m pyspark-shell",  # several share this machine
         "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # and none lives long
-        "ORDERS_URL": mariadb.url.removesuffix(mariadb.database) + "shop",
+        "ASSAY_LOCATION_ORDERS": mariadb.url.removesuffix(mariadb.database) + "shop",
     }
 
 

@@ -7,7 +7,7 @@ from rest_framework.response import Response
 
 from assay.models import AuditEntry
 from web.api.base import Rows
-from web.api.fields import Row, Shape
+from web.api.fields import InstantField, Row, Shape
 
 FILTERS = {"from": "at__gte", "to": "at__lt", "kind": "object_kind", "key": "object_id"}
 
@@ -33,13 +33,14 @@ class AuditQuery(Shape):
 
     def get_fields(self) -> dict[str, serializers.Field]:  # type: ignore[type-arg]
         """The fields, with the two that are no names in Python."""
-        instants = {name: serializers.DateTimeField(required=False) for name in ("from", "to")}
+        instants = {name: InstantField(required=False) for name in ("from", "to")}
         return {**super().get_fields(), **instants}
 
 
 class Audit(Rows):
     """Entries, the newest first."""
 
+    dataset_path = ""
     serializer_class = AuditRow
     queryset = AuditEntry.objects.order_by("-pk")
 

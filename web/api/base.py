@@ -12,12 +12,15 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
+from assay.access import Action
 from web.api.errors import answer_error
 from web.api.pages import Pages
 from web.api.strict_json import StrictJSONParser
 from web.authentication import TokenAuthentication
 from web.changes import Change, audited
+from web.needs import need_of
 from web.permissions import MayUse
+from web.who import hidden_datasets
 
 T = TypeVar("T")
 
@@ -71,6 +74,14 @@ class Rows(Api, GenericViewSet[Any]):
     kind: ClassVar[str] = ""  # what the audit calls one of them
     pagination_class = Pages
     filter_backends = ()
+    dataset_path: ClassVar[str] = "dataset"  # from a row to its dataset; empty: it has none
+
+    def get_queryset(self) -> QuerySet[Any]:
+        """The rows, without those of datasets that whoever asks may not see."""
+        rows = super().get_queryset()
+        is_pushed = need_of(self, str(self.request.method)) is Action.PUSH
+        hidden = hidden_datasets(self.request) if self.dataset_path and not is_pushed else []
+        return rows.exclude(**{f"{self.dataset_path}__in": hidden}) if hidden else rows
 
     @classmethod
     def picture(cls, key: object) -> dict[str, Any] | None:

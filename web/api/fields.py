@@ -1,15 +1,22 @@
 """The types of the API's values, shared by requests and answers."""
 
+from datetime import datetime
 from math import isfinite
 from typing import Any
 
 from django.db import models
 from rest_framework import serializers
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.fields import empty
+from rest_framework.request import Request
 
+from assay.catalog.selectors import by_name
 from assay.durations import UnableToReadDuration, format_duration, parse_duration
-from assay.models import Dataset, Replica
+from assay.instants import UnableToTakeInstant, taken
+from assay.models import Dataset
 from assay.windows import UnableToReadWindow, Window
+from web.needs import need_of
+from web.who import owned, person_of, unreadable
 
 PAGING = ("limit", "offset")
 
@@ -25,33 +32,29 @@ class Shape(serializers.Serializer[Any]):
         return super().run_validation(data)
 
 
+def demand_readable(request: Request, dataset: Dataset) -> None:
+    """Nothing where whoever asks may see the dataset, or pushes to it; else PermissionDenied."""
+    need = need_of(request.parser_context["view"], str(request.method))
+    if why_not := unreadable(person_of(request), need, owned(dataset)):
+        raise PermissionDenied(why_not.text)
+
+
 class DatasetField(serializers.CharField):
-    """A dataset by its full name."""
+    """A dataset by its full name, in whatever case."""
 
     def to_internal_value(self, data: Any) -> Dataset:  # type: ignore[override]
         """The dataset."""
         name = super().to_internal_value(data)
-        found = Dataset.objects.prefetch_related("replicas").filter(full_name=name).first()
-        if found is None:
+        if (found := by_name(name)) is None:
             raise serializers.ValidationError(f"no dataset is called {name!r}; GET /api/v1/datasets lists them")
+        request = self.context.get("request")
+        if request is not None:
+            demand_readable(request, found)
         return found
 
     def to_representation(self, value: Dataset) -> str:  # type: ignore[override]
         """The full name."""
         return value.full_name
-
-
-class ReplicasField(DatasetField):
-    """A dataset by its full name, as its replicas: with them it is read in one statement."""
-
-    def to_internal_value(self, data: Any) -> list[Replica]:  # type: ignore[override]
-        """The replicas, home first, each with the dataset."""
-        name = serializers.CharField.to_internal_value(self, data)
-        found = Replica.objects.filter(dataset__full_name=name).select_related("dataset").order_by("position")
-        if not (replicas := list(found)):
-            dataset = super().to_internal_value(data)
-            raise serializers.ValidationError(f"{dataset} has no replica to read; add one to its metadata")
-        return replicas
 
 
 class WindowField(serializers.CharField):
@@ -60,13 +63,24 @@ class WindowField(serializers.CharField):
     def to_internal_value(self, data: Any) -> Window:  # type: ignore[override]
         """The window."""
         try:
-            return Window.parse(super().to_internal_value(data))
-        except (UnableToReadWindow, OverflowError) as unable:
+            return Window.parse(super().to_internal_value(data)).taken()
+        except UnableToReadWindow as unable:
             raise serializers.ValidationError(str(unable)) from None
 
     def to_representation(self, value: Window) -> str:  # type: ignore[override]
         """The window's text."""
         return value.text
+
+
+class InstantField(serializers.DateTimeField):
+    """An instant in ISO 8601, in the years that we answer for."""
+
+    def to_internal_value(self, value: Any) -> datetime:
+        """The instant."""
+        try:
+            return taken(super().to_internal_value(value))
+        except UnableToTakeInstant as unable:
+            raise serializers.ValidationError(str(unable)) from None
 
 
 class LengthField(serializers.CharField):
@@ -127,7 +141,7 @@ def with_range(shape: type[Shape]) -> type[Shape]:
 
     class WithRange(shape):  # type: ignore[valid-type,misc]
         def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-            instants = {name: serializers.DateTimeField() for name in ("from", "to")}
+            instants = {name: InstantField() for name in ("from", "to")}
             return {**super().get_fields(), **instants}
 
         def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

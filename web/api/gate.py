@@ -10,10 +10,9 @@ from rest_framework.response import Response
 
 from assay import clock
 from assay.catalog.asked import asked_window
-from assay.catalog.selectors import replica
 from assay.models import Dataset
 from assay.windows import UnableToReadWindow, Window
-from incident_manager.gate import STRICTNESS, Decision, GateAnswer
+from incident_manager.gate import GateAnswer, gathered
 from incident_manager.services import gate
 from web.api.base import Api
 from web.api.errors import Wrong
@@ -48,10 +47,9 @@ class Gate(Api):
 
 def written(answers: Iterable[GateAnswer]) -> dict[str, Any]:
     """Several answers as one: the strictest decision, and all reasons."""
-    reasons = [reason for answer in answers for reason in answer.reasons]
-    reasons.sort(key=lambda reason: -STRICTNESS[reason.decision])
+    answer = gathered(reason for answer in answers for reason in answer.reasons)
     return {
-        "decision": (reasons[0].decision if reasons else Decision.ALLOW).value,
+        "decision": answer.decision.value,
         "reasons": [
             {
                 "decision": reason.decision.value,
@@ -60,8 +58,9 @@ def written(answers: Iterable[GateAnswer]) -> dict[str, Any]:
                 "text": reason.text,
                 "test": reason.test,
                 "incident": reason.incident_id,
+                "report": reason.report_id,
             }
-            for reason in reasons
+            for reason in answer.reasons
         ],
     }
 
@@ -70,12 +69,14 @@ def read_window(dataset: Dataset, text: str, *, where: str) -> Window:
     """The window that is meant; raises Wrong."""
     try:
         return asked_window(dataset, text)
-    except (UnableToReadWindow, OverflowError) as unable:
+    except UnableToReadWindow as unable:
         raise Wrong(str(unable), where=where) from None
 
 
 def demand_replica(dataset: Dataset, datacenter: str) -> None:
-    """Nothing where the dataset is kept in that datacenter, or none is named; else raises Wrong."""
-    if datacenter and replica(dataset, datacenter) is None:
-        places = ", ".join(replica.datacenter for replica in dataset.replicas.all())
-        raise Wrong(f"{dataset} has no replica in {datacenter!r}; it has {places}.", where="datacenter")
+    """Nothing where the dataset is kept in that datacenter, or anywhere if none is named; else raises Wrong."""
+    places = [replica.datacenter for replica in dataset.replicas.all()]
+    if not places:
+        raise Wrong(f"{dataset} has no replica to read; add one to its metadata.", where="dataset")
+    if datacenter and datacenter not in places:
+        raise Wrong(f"{dataset} has no replica in {datacenter!r}; it has {', '.join(places)}.", where="datacenter")

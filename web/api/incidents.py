@@ -3,20 +3,22 @@
 from collections.abc import Callable
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from alerting.services import silences_of
 from alerting.waivers import Scope
 from assay import clock
 from assay.models import Category
 from incident_manager import services
-from incident_manager.models import Entry, Incident, Kind, SpoiltWindow
+from incident_manager.models import Entry, Incident, Kind, Report, SpoiltWindow
 from web.api.base import Rows
 from web.api.errors import conflict
-from web.api.fields import DatasetField, Row, Shape, WindowField
+from web.api.fields import DatasetField, InstantField, Row, Shape, WindowField
+from web.api.silences import SilenceRow
 
 
 class SpoiltWindowRow(Row):
@@ -57,14 +59,31 @@ class IncidentRow(Row):
         )  # fmt: skip
 
 
+class Claim(Row):
+    """What one user reported of an incident."""
+
+    window = WindowField()
+
+    class Meta:
+        model = Report
+        fields = ("id", "reporter", "saw", "window", "datacenter", "description", "state", "created_at")
+
+
 class WholeIncident(IncidentRow):
-    """An incident with its windows and its timeline."""
+    """An incident with its windows, its timeline and the users who reported it."""
 
     spoilt_windows = SpoiltWindowRow(many=True)
     timeline = EntryRow(many=True)
+    reports = Claim(many=True, source="all_reports")
+    silences = serializers.SerializerMethodField(help_text="those that keep somebody from being told of it")
 
     class Meta(IncidentRow.Meta):
-        fields = (*IncidentRow.Meta.fields, "spoilt_windows", "timeline")  # type: ignore[assignment]
+        fields = (*IncidentRow.Meta.fields, "spoilt_windows", "timeline", "reports", "silences")  # type: ignore[assignment]
+
+    @extend_schema_field(SilenceRow(many=True))
+    def get_silences(self, row: Incident) -> Any:
+        """The silences, the oldest first."""
+        return SilenceRow(silences_of(row.alert) if row.alert else (), many=True).data
 
 
 class IncidentQuery(Shape):
@@ -82,7 +101,7 @@ class Annotation(Shape):
     """What an owner says; what is left out stays as it is."""
 
     root_cause = serializers.CharField(required=False, allow_blank=True, max_length=10_000)
-    eta = serializers.DateTimeField(required=False)
+    eta = InstantField(required=False)
     backfill = serializers.CharField(required=False, allow_blank=True, max_length=200)
     text = serializers.CharField(required=False, allow_blank=True, max_length=10_000)
 

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from assay import clock
 from assay.catalog.events import apply_event
 from assay.catalog.openlineage import UnableToReadEvent, read_event
+from assay.catalog.services import UnableToComplete
 from web.api.base import Api
 from web.api.errors import Wrong
 from web.api.fields import DatasetField, Shape
@@ -44,8 +45,11 @@ class Lineage(Api):
             event = read_event(request.data)
         except UnableToReadEvent as unable:
             raise Wrong(str(unable), mend="Post an OpenLineage RunEvent, as openlineage-python does.") from None
-        with audited(request, "lineage.event", kind="pipeline") as change:
-            heard = apply_event(event, now=clock.now())
-            answer = {"edges": heard.edges, "completions": heard.completions, "unknown": heard.unknown}
-            change.key, change.after = event.job, answer
+        try:
+            with audited(request, "lineage.event", kind="pipeline") as change:
+                heard = apply_event(event, now=clock.now())
+                answer = {"edges": heard.edges, "completions": heard.completions, "unknown": heard.unknown}
+                change.key, change.after = event.job, answer
+        except UnableToComplete as unable:
+            raise Wrong(str(unable), where="run.facets.nominalTime") from None
         return Response(answer, status=201)

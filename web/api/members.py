@@ -41,6 +41,7 @@ class NewMember(Shape):
 class Members(Rows):
     """All users, by name."""
 
+    dataset_path = ""
     serializer_class = MemberRow
     queryset = User.objects.select_related("member").order_by("username")
     lookup_field = "username"

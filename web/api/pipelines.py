@@ -1,7 +1,8 @@
 """Pipelines: what they completed, and how good that is."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from threading import BoundedSemaphore
 from typing import Any
 
@@ -11,9 +12,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assay import clock
+from assay.access import Action
 from assay.catalog.selectors import home
-from assay.catalog.services import record_completion
-from assay.models import ChangeKind, DataChange
+from assay.catalog.services import UnableToComplete, record_completion
+from assay.models import ChangeKind, DataChange, WriteMode
 from execution_engine.models import Run, RunReason
 from incident_manager.services import gate, look_up
 from web.api import gate as gates
@@ -22,31 +24,40 @@ from web.api.base import Api
 from web.api.errors import Wrong
 from web.api.fields import DatasetField, Shape
 from web.changes import audited
+from web.who import may
 
 LONGEST_WAIT = 300  # seconds
 LOOK_EVERY = 0.5  # seconds
 MOST_WAITING = 2  # requests of one web process, half of its threads: the others go on answering
-RECENT = 50  # outputs
+RECENT = 50  # outputs shown
+MOST_OUTPUTS = 50  # of one completion
 LONGEST_NAME = 200  # characters, of a pipeline
 
 _places = BoundedSemaphore(MOST_WAITING)
 
 
 class Output(Shape):
-    """A window that was written: START/END, or a partition's key."""
+    """A window that was written: START/END, or a partition's key; where it has no upstream, ``rows`` must be there.
+
+    Rows of several runs add up; those of a run that overwrites (``mode``) replace what was told before.
+    """
 
     dataset = DatasetField()
     window = serializers.CharField(max_length=100)
     datacenter = serializers.CharField(required=False, default="", max_length=60)
+    rows = serializers.IntegerField(required=False, allow_null=True, default=None, min_value=0, max_value=2**63 - 1)
+    mode = serializers.ChoiceField(WriteMode.choices, required=False, default="")
 
 
 class Completion(Shape):
     """What a pipeline has written; with ``wait`` the answer comes when it is judged, or so many seconds later.
 
-    Where too many wait already it comes at once, with ``judged`` false: ask the gate again.
+    Where too many wait already it comes at once, with ``judged`` false: ask the gate again. The rows of a ``run``
+    count once, however often it is told of.
     """
 
-    outputs = Output(many=True, allow_empty=False)
+    outputs = Output(many=True, allow_empty=False, max_length=MOST_OUTPUTS)  # type: ignore[call-arg]
+    run = serializers.CharField(required=False, default="", max_length=100)
     wait = serializers.FloatField(required=False, default=0, min_value=0, max_value=LONGEST_WAIT)
 
 
@@ -62,17 +73,11 @@ class Completed(Api):
         for output in given["outputs"]:
             gates.demand_replica(output["dataset"], output["datacenter"])
             output["window"] = gates.read_window(output["dataset"], output["window"], where="outputs")
-        with audited(request, "pipeline.completed", kind="pipeline", key=name, given={"outputs": given["outputs"]}):
-            changes = [
-                record_completion(
-                    dataset=output["dataset"],
-                    datacenter=output["datacenter"] or home(output["dataset"]).datacenter,
-                    window=output["window"],
-                    pipeline=name,
-                    now=now,
-                )
-                for output in given["outputs"]
-            ]
+        try:
+            with audited(request, "pipeline.completed", kind="pipeline", key=name, given={"outputs": given["outputs"]}):
+                changes = [_record(output, pipeline=name, run=given["run"], now=now) for output in given["outputs"]]
+        except UnableToComplete as unable:
+            raise Wrong(str(unable), where="outputs") from None
         is_judged = wait_until_judged(changes, seconds=given["wait"]) if given["wait"] else False
         answers = [
             gate(datasets=[c.dataset], window=c.window, datacenter=c.datacenter, now=clock.now()) for c in changes
@@ -80,15 +85,29 @@ class Completed(Api):
         return Response({"judged": is_judged, **gates.written(answers)}, status=201)
 
 
+def _record(output: Mapping[str, Any], *, pipeline: str, run: str, now: datetime) -> DataChange:
+    return record_completion(
+        dataset=output["dataset"],
+        datacenter=output["datacenter"] or home(output["dataset"]).datacenter,
+        window=output["window"],
+        pipeline=pipeline,
+        run=run,
+        rows=output["rows"],
+        mode=output["mode"],
+        now=now,
+    )
+
+
 class PipelineQuality(Api):
     """GET how good the outputs are."""
 
     @extend_schema(responses=dict[str, Any])
     def get(self, request: Request, name: str) -> Response:
-        """The quality of the newest window that the pipeline completed of each dataset."""
+        """The quality of the newest window that the pipeline completed of each dataset that you may read."""
         outputs = [
             look_up(dataset=c.dataset, window=c.window, datacenter=c.datacenter, now=clock.now(), record=False)
             for c in _newest_outputs(name)
+            if may(request, Action.READ, c.dataset)
         ]
         return Response({"pipeline": name, "outputs": [quality.written(answer) for answer in outputs]})
 

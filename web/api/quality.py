@@ -4,30 +4,34 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from django.db.models.functions import Lower
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assay import clock
+from assay.catalog.selectors import by_names
 from assay.models import Dataset
 from assay.windows import Window
+from incident_manager.quality.facts import Facts
+from incident_manager.quality.rules import Asked, Reason, Status, judge, worst
 from incident_manager.services import LookUpAnswer, look_up
 from web.api.base import Api
 from web.api.errors import Wrong
-from web.api.fields import ReplicasField, Shape, with_range
+from web.api.fields import DatasetField, InstantField, Shape, demand_readable, with_range
 from web.api.gate import demand_replica
 from web.sql_tables import TableUse, UnableToReadQuery, ranges, table_uses
 
+MOST_RANGES = 25  # of one query, each a look-up of its own; beyond, each table is answered over all that lies between
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MOST_WINDOWS = 50  # of one reason, that an answer lists
 
 
 @with_range
 class QualityQuery(Shape):
     """A range of a dataset in one datacenter; home, if none is named."""
 
-    dataset = ReplicasField()
+    dataset = DatasetField()
     datacenter = serializers.CharField(required=False, default="", max_length=60)
 
 
@@ -39,7 +43,7 @@ class SqlQuestion(Shape):
 
     def get_fields(self) -> dict[str, Any]:
         """The fields, with the two that are no names in Python."""
-        return {**super().get_fields(), **{name: serializers.DateTimeField(required=False) for name in ("from", "to")}}
+        return {**super().get_fields(), **{name: InstantField(required=False) for name in ("from", "to")}}
 
 
 class Quality(Api):
@@ -47,13 +51,17 @@ class Quality(Api):
 
     @extend_schema(parameters=[QualityQuery], responses=dict[str, Any])
     def get(self, request: Request) -> Response:
-        """``good``, ``reported`` (a claim that nobody confirmed) or ``bad``, with the incidents."""
+        """The worst of what is known of the range, with every reason and the incidents.
+
+        ``bad``: the latest result of a test is broken, an incident is open or a report is confirmed. ``unknown``: a
+        hard test is due and has given no verdict, or the data cannot be read. ``reported``: a user claims that it is
+        bad, or it is bad and accepted. ``untested``: no test has judged all of it, as where it is not due yet. Else
+        ``good``.
+        """
         asked = self.asked(QualityQuery)
-        home = asked["dataset"][0]
-        place = asked["datacenter"] or home.datacenter
-        if place not in {replica.datacenter for replica in asked["dataset"]}:
-            demand_replica(home.dataset, place)
-        answer = look_up(dataset=home.dataset, window=asked["range"], datacenter=place, now=clock.now())
+        dataset, place = asked["dataset"], asked["datacenter"]
+        demand_replica(dataset, place)
+        answer = look_up(dataset=dataset, window=asked["range"], datacenter=place, now=clock.now())
         return Response(written(answer))
 
 
@@ -69,29 +77,59 @@ class QueryQuality(Api):
         except UnableToReadQuery as unable:
             raise Wrong(str(unable), where="sql", mend="Send one or several statements in Spark SQL.") from None
         datasets, place = _datasets(uses), given["datacenter"]
+        for dataset in datasets.values():
+            demand_readable(request, dataset)
         known = [(datasets[use.name.lower()], use) for use in uses if use.name.lower() in datasets]
+        parts = [(dataset, part) for dataset, use in known for part in _parts(dataset, use, given, now)]
+        asked = _spanned(parts) if len(parts) > MOST_RANGES else parts
+        if len(asked) > MOST_RANGES:
+            raise Wrong(
+                f"The query reads {len(asked)} tables: at most {MOST_RANGES} are answered at once.",
+                where="sql",
+                mend="Ask in several queries.",
+            )
         answers = [
-            look_up(dataset=dataset, window=part, datacenter=place, now=now, query=question)
-            for dataset, use in known
-            for part in _parts(dataset, use, given, now)
+            look_up(dataset=dataset, window=part, datacenter=place, now=now, query=question) for dataset, part in asked
         ]
         unknown = sorted({use.name for use in uses if use.name.lower() not in datasets})
-        tables = [written(answer) for answer in answers]
-        return Response({"status": _worst(tables), "tables": tables, "unknown": unknown})
+        tables = [*(written(answer) for answer in answers), *(_not_known(name) for name in unknown)]
+        status = worst(Status(table["status"]) for table in tables)
+        return Response({"status": status, "tables": tables, "unknown": unknown, "widened": asked is not parts})
 
 
 def written(answer: LookUpAnswer) -> dict[str, Any]:
     """A look-up's answer for JSON."""
-    status = "bad" if answer.failed else "reported" if answer.reports else "good"
     return {
         "dataset": answer.dataset.full_name,
         "from": answer.window.start,
         "to": answer.window.end,
         "datacenter": answer.datacenter,
-        "status": status,
+        "status": answer.quality.status,
+        "reasons": [reason_written(reason) for reason in answer.quality.reasons],
         "incidents": [_incident(answer, incident.pk) for incident in answer.incidents],
         "reports": [report.pk for report in answer.reports],
     }
+
+
+def reason_written(reason: Reason) -> dict[str, Any]:
+    """A reason for JSON, with the first of its windows and how many more there are."""
+    return {
+        "status": reason.status,
+        "text": reason.text,
+        "category": reason.category or None,
+        "test": reason.test,
+        "hard": reason.hard,
+        "windows": [window.text for window in reason.windows[:MOST_WINDOWS]],
+        "more_windows": max(0, len(reason.windows) - MOST_WINDOWS),
+        "incident": reason.incident_id,
+        "report": reason.report_id,
+    }
+
+
+def _not_known(name: str) -> dict[str, Any]:
+    answer = judge(Facts(dataset=name, is_known=False), Asked())
+    reasons = [reason_written(reason) for reason in answer.reasons]
+    return {"dataset": name, "status": answer.status, "reasons": reasons, "incidents": [], "reports": []}
 
 
 def _incident(answer: LookUpAnswer, pk: int) -> dict[str, Any]:
@@ -107,16 +145,18 @@ def _incident(answer: LookUpAnswer, pk: int) -> dict[str, Any]:
     }
 
 
-def _worst(tables: list[dict[str, Any]]) -> str:
-    found = {table["status"] for table in tables}
-    return next((status for status in ("bad", "reported") if status in found), "good")
+def _spanned(parts: list[tuple[Dataset, Window]]) -> list[tuple[Dataset, Window]]:
+    """One range for each table, from its first to its last: more than is read, so that nothing bad is missed."""
+    spans: dict[Dataset, Window] = {}
+    for dataset, part in parts:
+        known = spans.get(dataset, part)
+        spans[dataset] = Window(start=min(known.start, part.start), end=max(known.end, part.end))
+    return list(spans.items())
 
 
 def _datasets(uses: tuple[TableUse, ...]) -> dict[str, Dataset]:
     """The datasets that are read, by lower-case name: SQL does not tell cases apart."""
-    wanted = {use.name.lower() for use in uses}
-    rows = Dataset.objects.annotate(lower=Lower("full_name")).filter(lower__in=wanted).prefetch_related("replicas")
-    return {dataset.full_name.lower(): dataset for dataset in rows}
+    return by_names({use.name.lower() for use in uses})
 
 
 def _parts(dataset: Dataset, use: TableUse, given: dict[str, Any], now: datetime) -> tuple[Window, ...]:

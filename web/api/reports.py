@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from assay import clock
 from assay.models import DataTest
 from incident_manager import services
-from incident_manager.models import Report, ReportState
+from incident_manager.models import Report, ReportState, Saw
 from web.api.base import Rows
 from web.api.errors import Wrong, conflict
 from web.api.fields import DatasetField, Row, Shape, WindowField
@@ -26,9 +26,22 @@ class ReportRow(Row):
     class Meta:
         model = Report
         fields = (
-            "id", "dataset", "window", "datacenter", "reporter", "description", "state", "created_at", "decided_at",
-            "decided_by", "closed_at", "joined", "incident", "offered",
+            "id", "dataset", "window", "datacenter", "reporter", "saw", "description", "state", "created_at",
+            "decided_at", "decided_by", "closed_at", "joined", "incident", "offered",
         )  # fmt: skip
+
+
+class Answer(ReportRow):
+    """A new claim, with what its reporter is told."""
+
+    message = serializers.SerializerMethodField(help_text="who hears of it, or as which incident it is known already")
+
+    class Meta(ReportRow.Meta):
+        fields = (*ReportRow.Meta.fields, "message")  # type: ignore[assignment]
+
+    def get_message(self, row: Report) -> str:
+        """The reply."""
+        return services.reply(row)
 
 
 class ReportQuery(Shape):
@@ -44,6 +57,7 @@ class NewReport(Shape):
     dataset = DatasetField()
     window = WindowField()
     datacenter = serializers.CharField(required=False, max_length=60)
+    saw = serializers.ChoiceField(Saw.choices, required=False, help_text="what was seen; it scores in that category")
     description = serializers.CharField(max_length=10_000)
 
 
@@ -80,9 +94,9 @@ class Reports(Rows):
         """One report."""
         return Response(self.get_serializer(self.get_object()).data)
 
-    @extend_schema(request=NewReport, responses={201: ReportRow})
+    @extend_schema(request=NewReport, responses={201: Answer})
     def create(self, request: Request) -> Response:
-        """Claim that data is bad."""
+        """Claim that data is bad; what a test or another report knows already joins its incident."""
         given = self.given(NewReport)
         place = given.get("datacenter")
         if place and place not in {replica.datacenter for replica in given["dataset"].replicas.all()}:
@@ -90,7 +104,7 @@ class Reports(Rows):
         with self.changing("create", given=given) as change:
             row = services.report(**given, reporter=self.author, now=clock.now())
             change.key = row.pk
-        return Response(self.get_serializer(row).data, status=201)
+        return Response(Answer(row).data, status=201)
 
     @extend_schema(request=Confirmation)
     @action(detail=True, methods=["post"])

@@ -30,8 +30,8 @@ class RunRow(Row):
         model = Run
         fields = (
             "id", "data_test", "dataset", "window", "revision", "reason", "requested_at", "due_at", "measured_at",
-            "evaluated_at", "judged_at", "outcome", "error_reason", "transient", "sentence", "value", "excess",
-            "operands", "findings",
+            "evaluated_at", "judged_at", "outcome", "error_reason", "transient", "sentence", "value", "exact",
+            "excess", "operands", "findings",
         )  # fmt: skip
 
 
@@ -57,6 +57,7 @@ class Runs(Rows):
     """Runs, the newest first."""
 
     kind = "run"
+    dataset_path = "data_test__dataset"
     serializer_class = RunRow
     queryset = Run.objects.select_related("data_test__dataset", "revision").order_by("-pk")
     lookup_value_regex = r"\d+"
@@ -81,7 +82,7 @@ class Runs(Rows):
         self.check_object_permissions(request, data_test)
         try:
             window = asked_window(data_test.dataset, given["window"])
-        except (UnableToReadWindow, OverflowError) as unable:
+        except UnableToReadWindow as unable:
             raise Wrong(str(unable), where="window") from None
         occasion = f"{self.author[:40]}:{given.get('key', now.isoformat())}"
         with self.changing("create", given=given) as change:
@@ -102,8 +103,8 @@ class MeasurementRow(Row):
     class Meta:
         model = Measurement
         fields = (
-            "id", "dataset", "datacenter", "window", "metric", "requested_at", "measured_at", "value", "detail",
-            "failure_reason", "failure_detail", "fingerprint", "state_length",
+            "id", "dataset", "datacenter", "window", "metric", "requested_at", "measured_at", "value", "exact",
+            "detail", "failure_reason", "failure_detail", "fingerprint", "state_length",
         )  # fmt: skip
 
 

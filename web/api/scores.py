@@ -9,8 +9,8 @@ from rest_framework.response import Response
 
 from assay import clock
 from assay.models import Category
+from incident_manager.metric_reporter import ScoreRow, scores
 from incident_manager.scores import Score
-from incident_manager.selectors import scores
 from web.api.base import Api
 from web.api.errors import Wrong
 from web.api.fields import DatasetField, Shape, with_range
@@ -32,31 +32,37 @@ class Scores(Api):
 
     @extend_schema(parameters=[ScoreQuery], responses=dict[str, Any])
     def get(self, request: Request) -> Response:
-        """Durations in seconds; a share of nothing is null."""
+        """Durations in seconds; a share of nothing is null, as is the quality of what was never tested.
+
+        A look-up over several tables is one, and fails by any of them.
+        """
         asked, now = self.asked(ScoreQuery), clock.now()
         start, end = asked.pop("from"), asked.pop("to")
         del asked["range"]
         if start >= now:
             raise Wrong("The range begins in the future.", where="from")
         found = scores(start=start, end=end, now=now, **asked)
-        looked = found.look_ups
+        queries = found.queries
         return Response(
             {
                 "from": found.start,
                 "to": found.end,
                 "total": _written(found.total),
                 "look_ups": {
-                    "total": looked.total,
-                    "failed": looked.failed,
-                    "failed_share": looked.failed_share,
-                    "quality": looked.query_quality,
-                    "quality_without_forced": looked.query_quality_without_forced,
+                    "total": queries.total,
+                    "failed": queries.failed,
+                    "failed_share": queries.failed_share,
+                    "quality": queries.quality,
+                    "quality_without_forced": queries.quality_without_forced,
                 },
-                "datasets": [
-                    {"dataset": row.dataset, "category": row.category, **_written(row.score)} for row in found.rows
-                ],
+                "datasets": [_row(row) for row in found.rows],
             }
         )
+
+
+def _row(row: ScoreRow) -> dict[str, Any]:
+    categories = [{"category": category, **_written(score)} for category, score in row.by_category.items()]
+    return {"dataset": row.dataset, **_written(row.score), "categories": categories}
 
 
 def _written(score: Score) -> dict[str, Any]:
@@ -66,6 +72,7 @@ def _written(score: Score) -> dict[str, Any]:
         "true_positive": score.true_positive.total_seconds(),
         "false_positive": score.false_positive.total_seconds(),
         "false_negative": score.false_negative.total_seconds(),
+        "tested": score.total.total_seconds(),
         "bad": score.bad.total_seconds(),
         "bad_share": score.bad_share,
         "data_quality": score.data_quality,

@@ -58,6 +58,7 @@ class NewToken(Shape):
 class Tokens(Rows):
     """Tokens, the newest first. Making one takes the password or a session: a token makes no tokens."""
 
+    dataset_path = ""
     serializer_class = TokenRow
     queryset = AccessToken.objects.order_by("-created", "pk")
     lookup_field = "token_key"

@@ -5,6 +5,7 @@ from rest_framework.routers import SimpleRouter
 
 from web.api.audit import Audit
 from web.api.auth import Login, Logout
+from web.api.coverage import Coverage
 from web.api.data_tests import DataTests
 from web.api.datasets import Datasets
 from web.api.gate import Gate
@@ -17,6 +18,7 @@ from web.api.quarantines import Quarantines
 from web.api.reports import Reports
 from web.api.runs import Measurements, Runs
 from web.api.scores import Scores
+from web.api.silences import Silences
 from web.api.tokens import Tokens
 
 router = SimpleRouter(trailing_slash=False)
@@ -27,6 +29,7 @@ router.register("measurements", Measurements, basename="api-measurement")
 router.register("incidents", Incidents, basename="api-incident")
 router.register("quarantines", Quarantines, basename="api-quarantine")
 router.register("reports", Reports, basename="api-report")
+router.register("silences", Silences, basename="api-silence")
 router.register("tokens", Tokens, basename="api-token")
 router.register("members", Members, basename="api-member")
 router.register("audit", Audit, basename="api-audit")
@@ -41,5 +44,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("pipelines/<str:name>/completed", Completed.as_view()),
     path("pipelines/<str:name>/quality", PipelineQuality.as_view()),
     path("scores", Scores.as_view()),
+    path("coverage", Coverage.as_view()),
     *router.urls,
 ]

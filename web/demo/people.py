@@ -16,12 +16,12 @@ from assay.catalog.yaml_provider import load
 from assay.models import Dataset, Member
 from assay.windows import Window
 from incident_manager import services
-from incident_manager.models import Incident, Report
+from incident_manager.models import Incident, Report, Saw
 from web.demo.days import DAYS, local, window_of
 from web.demo.faults import fault_named
 from web.demo.tables import MART
 
-SOURCE = "yaml:catalog.yaml"
+SOURCE = "catalog"
 TIGHT = 0.99
 ANALYST, MART_OWNER, LAKE_OWNER = "ana@example.com", "mia@example.com", "lea@example.com"
 
@@ -96,6 +96,7 @@ def _report(now: datetime) -> None:
         window=window_of(KILOMETRES.day),
         reporter=ANALYST,
         description="Los Angeles is 3,983 miles from New York here. These are kilometres.",
+        saw=Saw.VALUES_WRONG,
         now=now,
     )
 

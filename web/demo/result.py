@@ -11,8 +11,8 @@ from alerting.models import Flip, Notice, Standing
 from alerting.standing import State
 from assay.models import Dataset, DataTest
 from execution_engine.models import Run, Scan
+from incident_manager.metric_reporter import scores
 from incident_manager.models import Incident, Kind, Resolution
-from incident_manager.selectors import scores
 from web.demo.days import BEGINS_AT, ENDS_AT, window_of
 from web.demo.faults import FAULTS, Fault, Seen
 
@@ -86,8 +86,8 @@ def result(found: Iterable[Finding]) -> dict[str, Any]:
         "spark_jobs": scanned["jobs"],
         "scans": scanned["scans"],
         "data_quality": scored.total.data_quality,
-        "query_quality": scored.look_ups.query_quality,
-        "query_quality_without_forced": scored.look_ups.query_quality_without_forced,
+        "query_quality": scored.queries.quality,
+        "query_quality_without_forced": scored.queries.quality_without_forced,
     }
 
 

@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from web.demo.data import Source
@@ -21,6 +22,7 @@ LAKE_FLIGHTS, MART = "lake.flights", "mart.flight_weather"
 LAKE_COLUMNS = ("time_hour", "carrier", "flight", "tailnum", "origin", "dest", "dep_delay", "arr_delay", "distance")
 MART_FLIGHT_COLUMNS = ("time_hour", "origin", "carrier", "flight", "dest", "dep_delay", "distance")
 MART_WEATHER_COLUMNS = ("temp", "wind_speed", "visib")
+NO_FLIGHT = {"carrier": "", "flight": 0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +83,8 @@ def _cleaned_flights(lake: Lake, day: date) -> pa.Table:
 def _flights_with_weather(lake: Lake, day: date) -> pa.Table:
     """Every flight with the weather of its hour; an hour in which nobody left an airport keeps its weather.
 
-    The weather is taken once an hour and airport: what is doubled there does not double flights here.
+    Such an hour is flight 0 of no carrier, as a part of the key is never null. The weather is taken once an hour and
+    airport: what is doubled there does not double flights here.
     """
     flights = lake.read(LAKE_FLIGHTS, day).select(list(MART_FLIGHT_COLUMNS))
     keys = ["origin", "time_hour"]
@@ -89,6 +92,8 @@ def _flights_with_weather(lake: Lake, day: date) -> pa.Table:
     weather = hours.aggregate([(column, "first") for column in MART_WEATHER_COLUMNS])
     weather = weather.rename_columns({f"{column}_first": column for column in MART_WEATHER_COLUMNS})
     joined = flights.join(weather, keys, join_type="full outer", use_threads=False)
+    for column, nobody in NO_FLIGHT.items():
+        joined = joined.set_column(joined.column_names.index(column), column, pc.fill_null(joined[column], nobody))
     return joined.sort_by([(column, "ascending") for column in ("time_hour", "origin", "carrier", "flight")])
 
 

@@ -2,8 +2,12 @@
 
 from pyarrow.fs import FileType
 
-from assay.models import Dataset, Replica
-from execution_engine.engines.files import UnableToListFiles, open_root
+from assay.catalog.locations import UnableToUseLocation
+from assay.catalog.storages import FILES
+from assay.config import config
+from assay.models import AuditEntry, Dataset, Pull, Replica
+from execution_engine.engines.files import UnableToListFiles, root_of
+from execution_engine.storage import table_of
 from web.doctor.finding import Finding, ill, well
 
 
@@ -15,18 +19,40 @@ def catalog() -> Finding:
     return well("catalog", f"{count} datasets")
 
 
+def pulled() -> Finding:
+    """Whether the catalog that is read by itself could be read."""
+    row = Pull.objects.first()
+    if row is None:
+        return well("pull", "no catalog is read by itself")
+    if row.failing_since:
+        found = f"{config().catalog_path} is refused since {row.failing_since:%Y-%m-%d %H:%M} UTC: {row.fault}"
+        return ill("pull", found, f"correct the catalog; it is read again at {row.due_at:%Y-%m-%d %H:%M} UTC")
+    return well("pull", f"read at {row.read_at:%Y-%m-%d %H:%M} UTC" if row.read_at else "not read yet")
+
+
+def names() -> Finding:
+    """Whether datasets still have the names that a migration gave them, as theirs differed by case only."""
+    renamed = AuditEntry.objects.filter(action="dataset.renamed", via="migration").order_by("pk")
+    was = {entry.object_id: entry.before["name"] for entry in renamed if entry.before}
+    live = Dataset.objects.filter(full_name__in=was, missing_since__isnull=True).order_by("pk")
+    if told := [f"{row.full_name} was {was[row.full_name]}" for row in live]:
+        found = f"names that differed by case only are one now, so {'; '.join(told)}"
+        return ill("names", found, "give each table one name in its source, and run `assay sync`")
+    return well("names", "no two were one")
+
+
 def replicas() -> Finding:
     """Whether the folder of every replica is there."""
-    paths = Replica.objects.filter(storage="parquet").select_related("dataset")
-    lost = [f"{replica} at {replica.location}" for replica in paths if not _is_there(replica.location)]
+    paths = Replica.objects.filter(storage__in=FILES).select_related("dataset")
+    lost = [f"{replica} at {replica.location}" for replica in paths if not _is_there(replica)]
     if lost:
         return ill("replicas", f"no data found for {'; '.join(lost[:5])}", "mend the locations in the catalog")
     return well("replicas", "every folder is there")
 
 
-def _is_there(location: str) -> bool:
+def _is_there(replica: Replica) -> bool:
     try:
-        root = open_root(location)
+        root = root_of(table_of(replica.dataset, replica))
         return bool(root.filesystem.get_file_info(root.path).type == FileType.Directory)
-    except (UnableToListFiles, OSError):
+    except (UnableToUseLocation, UnableToListFiles, OSError):
         return False

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 from django.db import DatabaseError, connection
 from django.db.backends.utils import CursorWrapper
-from django.db.migrations.executor import MigrationExecutor
 
 from assay.clock import database_now
+from assay.tables import missing_migrations
 from web.doctor.finding import Finding, ill, well
 
 MOST_SKEW = 5.0  # seconds
@@ -26,10 +26,8 @@ def database() -> Finding:
 
 def migrations() -> Finding:
     """Whether its tables are those of this version."""
-    executor = MigrationExecutor(connection)
-    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    if missing:
-        return ill("migrations", f"{len(missing)} are not applied", "run `assay migrate`")
+    if missing := missing_migrations():
+        return ill("migrations", f"{missing} are not applied", "run `assay migrate`")
     return well("migrations", "all applied")
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 
-from web.doctor.catalog import catalog, replicas
+from web.doctor.catalog import catalog, names, pulled, replicas
 from web.doctor.database import clock_skew, database, migrations, server
 from web.doctor.finding import Finding
-from web.doctor.flow import failing, leases, notices, quarantined, scheduling, waiting
+from web.doctor.flow import engines, failing, leases, notices, quarantined, scheduling, waiting
 from web.doctor.machine import disk, home, java, states
 from web.doctor.outside import heartbeat, reach
 from web.doctor.redis import broker, redis
@@ -15,7 +15,19 @@ Check = Callable[[], Finding]
 MACHINE_CHECKS: tuple[Check, ...] = (java, broker, redis, home, states, disk, reach, heartbeat)
 # what needs a database that answers, and what needs one that is up to date
 SERVER_CHECKS: tuple[Check, ...] = (server, clock_skew)
-TABLE_CHECKS: tuple[Check, ...] = (catalog, replicas, scheduling, failing, waiting, leases, notices, quarantined)
+TABLE_CHECKS: tuple[Check, ...] = (
+    catalog,
+    names,
+    pulled,
+    replicas,
+    scheduling,
+    failing,
+    waiting,
+    engines,
+    leases,
+    notices,
+    quarantined,
+)
 
 
 def examine() -> Iterator[Finding]:

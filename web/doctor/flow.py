@@ -2,15 +2,16 @@
 
 from datetime import timedelta
 
-from django.db.models import Q
+from django.db.models import Count, Q
 
-from alerting.models import Notice
+from alerting.models import Notice, Standing
 from assay import clock
 from assay.beat import scheduler
 from assay.flow import STAGES
 from assay.queue import pending
 from assay.queue_state import backlogs, worst_rows
 from execution_engine.models import Suspect
+from execution_engine.outcome import Reason
 from web.doctor.finding import Finding, ill, well
 
 MOST_NAMED = 3
@@ -53,6 +54,17 @@ def waiting() -> Finding:
     if late:
         return ill("waiting", f"nobody has worked what is due in {', '.join(late)}", START_WORKERS)
     return well("waiting", "nothing is overdue")
+
+
+def engines() -> Finding:
+    """Whether windows stay unjudged because their engine cannot be reached, as where Spark cannot start."""
+    away = Standing.objects.filter(error_reason=Reason.ENGINE_UNREACHABLE, data_test__retired_at__isnull=True)
+    by_place = dict(away.values_list("data_test__datacenter").annotate(Count("pk")))
+    if by_place:
+        named = ", ".join(f"{count} in {place}" for place, count in sorted(by_place.items()))
+        mend = "the log of the workers there says why; `assay doctor` looks for Java on this machine"
+        return ill("engines", f"windows cannot be judged, as their engine cannot be reached: {named}", mend)
+    return well("engines", "each that was asked has answered")
 
 
 def leases() -> Finding:
@@ -99,3 +111,8 @@ def _leased(how: Q) -> str:
     now = clock.now()
     counts = {stage.name: pending(stage, now).filter(how).count() for stage in STAGES}
     return ", ".join(f"{name} ({count})" for name, count in counts.items() if count)
+
+
+def idle() -> list[Finding]:
+    """Which parts of the work do not get done: what a reader of any page must know before trusting it."""
+    return [finding for finding in (scheduling(), waiting(), engines()) if not finding.is_well]

@@ -14,9 +14,10 @@ from django.views.decorators.http import require_POST
 from assay import clock
 from assay.access import Action
 from assay.models import Dataset
+from assay.names import name_key
 from assay.windows import Window
 from incident_manager import services
-from incident_manager.models import Incident
+from incident_manager.models import Incident, Saw
 from web.api.incidents import Incidents
 from web.api.reports import Reports
 from web.changes import Change, audited
@@ -76,7 +77,7 @@ def act(request: HttpRequest, pk: int, action: str) -> HttpResponse:
     form_class, carry_out = ACTIONS[action]
     form = form_class(request.POST)
     if not form.is_valid():
-        _complain(request, form)
+        complain(request, form)
         return redirect("incident", pk)
     try:
         with _incident_changing(request, action, pk, form.cleaned_data):
@@ -97,11 +98,11 @@ def _incident_changing(request: HttpRequest, action: str, pk: int, given: Given)
 @costs("report")
 def report(request: HttpRequest, name: str) -> HttpResponse:
     """Take a user's claim on a dataset and return to its page."""
-    dataset = get_object_or_404(Dataset, full_name=name)
+    dataset = get_object_or_404(Dataset, name_key=name_key(name))
     demand(request, Action.REPORT, dataset)
     form = ReportForm(request.POST)
     if not form.is_valid():
-        _complain(request, form)
+        complain(request, form)
         return redirect("dataset", name)
     given = form.cleaned_data
     with audited(request, "report.create", kind=Reports.kind, look=Reports.picture, given=given) as change:
@@ -110,18 +111,17 @@ def report(request: HttpRequest, name: str) -> HttpResponse:
             window=Window(start=given["start"], end=given["end"]),
             datacenter=given["datacenter"],
             description=given["description"],
+            saw=given["saw"] or Saw.SOMETHING_ELSE,
             reporter=request.user.get_username(),
             now=clock.now(),
         )
         change.key = row.pk
-    known = (
-        "It is known already, and joined its incident." if row.incident_id is None else f"{dataset.owner} hears of it."
-    )
-    messages.success(request, f"Thank you: report {row.pk} is written down. {known}")
+    messages.success(request, f"Thank you: report {row.pk} is written down. {services.reply(row)}")
     return redirect("dataset", name)
 
 
-def _complain(request: HttpRequest, form: forms.Form) -> None:
+def complain(request: HttpRequest, form: forms.Form) -> None:
+    """Say what is wrong with each field."""
     for field, errors in form.errors.items():
         place = "" if field == "__all__" else f"{field.replace('_', ' ').capitalize()}: "
         messages.error(request, place + " ".join(str(error) for error in errors))

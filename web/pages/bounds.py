@@ -60,7 +60,7 @@ def _bounds(low: Expression | None, high: Expression | None) -> Bounds:
 def _figure(expression: Expression | None) -> float | None:
     match expression:
         case Number(value=value):
-            return value
+            return float(value)
         case Percentage(percent=percent):
             return percent / 100
         case Duration(seconds=seconds):

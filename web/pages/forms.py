@@ -5,6 +5,8 @@ from datetime import UTC, date, datetime
 from django import forms
 
 from alerting.waivers import Scope
+from assay.instants import UnableToTakeInstant, taken
+from incident_manager.models import Saw
 from web.pages.selectors.catalogue import FILTERS, Wanted
 from web.pages.status import Status
 
@@ -43,7 +45,10 @@ class UtcField(forms.DateTimeField):
     def to_python(self, value: str | datetime | date | None) -> datetime | None:
         """The instant, aware."""
         instant = super().to_python(value)
-        return instant.astimezone(UTC) if instant else None
+        try:
+            return taken(instant).astimezone(UTC) if instant else None
+        except UnableToTakeInstant as unable:
+            raise forms.ValidationError(str(unable)) from None
 
 
 class AnnotateForm(forms.Form):
@@ -73,6 +78,7 @@ class ReportForm(forms.Form):
     start = UtcField()
     end = UtcField()
     datacenter = forms.CharField(required=False, max_length=60)
+    saw = forms.ChoiceField(required=False, choices=Saw.choices)
     description = forms.CharField(max_length=10_000)
 
     def clean(self) -> dict[str, object]:

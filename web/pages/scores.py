@@ -8,12 +8,12 @@ from django.shortcuts import render
 
 from assay import clock
 from assay.models import Category
+from incident_manager.metric_reporter import USUAL_RANGE, ScoreRow, scores
 from incident_manager.scores import Score, combine
-from incident_manager.selectors import ScoreRow, scores
 from web.pages.policy import page
 
 SPANS = (7, 28, 90, 365)  # days
-DEFAULT_SPAN = 28
+DEFAULT_SPAN = USUAL_RANGE.days
 
 
 @page
@@ -28,22 +28,18 @@ def scores_page(request: HttpRequest) -> HttpResponse:
         "days": days,
         "spans": SPANS,
         "total": found.total,
-        "look_ups": found.look_ups,
-        "by_category": _grouped(found.rows, Category.values, "category"),
+        "queries": found.queries,
+        "by_category": _by_category(found.rows),
         "by_dataset": _worst_first(found.rows),
     }
     return render(request, "web/scores.html", context)
 
 
-def _grouped(rows: Sequence[ScoreRow], names: Sequence[str], field: str) -> list[tuple[str, Score]]:
-    groups = ((name, [row.score for row in rows if getattr(row, field) == name]) for name in names)
+def _by_category(rows: Sequence[ScoreRow]) -> list[tuple[str, Score]]:
+    groups = ((name, [row.by_category[name] for row in rows if name in row.by_category]) for name in Category.values)
     return [(name, combine(scores)) for name, scores in groups if scores]
 
 
 def _worst_first(rows: Sequence[ScoreRow], limit: int = 50) -> list[tuple[str, Score]]:
     """The datasets that were bad for longest."""
-    by_dataset: dict[str, list[Score]] = {}
-    for row in rows:
-        by_dataset.setdefault(row.dataset, []).append(row.score)
-    combined = [(name, combine(scores)) for name, scores in by_dataset.items()]
-    return sorted(combined, key=lambda pair: (-pair[1].bad, pair[0]))[:limit]
+    return [(row.dataset, row.score) for row in sorted(rows, key=lambda row: (-row.score.bad, row.dataset))[:limit]]

@@ -1,20 +1,24 @@
 """How states are shown: which of several counts, and its word and icon, as colour alone tells nobody enough."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from alerting.standing import State
+from incident_manager.quality import rules
+from incident_manager.quality.rules import Answer, Kind
 
 
 class Status(StrEnum):
     """A state as people see it, the one that counts most first."""
 
+    BAD = "bad"
     FAIL = "fail"
     WARN = "warn"
     UNKNOWN = "unknown"
+    REPORTED = "reported"
     WAIVED = "waived"
     PASS = "pass"
+    GOOD = "good"
     LEARNING = "learning"
     PENDING = "pending"
     UNTESTED = "untested"
@@ -23,7 +27,11 @@ class Status(StrEnum):
 
 RANK = {status: rank for rank, status in enumerate(Status)}
 TROUBLE = (State.FAIL, State.WARN, State.UNKNOWN)
+LOOKS = {Status.BAD: "fail", Status.REPORTED: "warn", Status.GOOD: "pass"}  # the colour and icon of another
 WORDS = {
+    Status.BAD: "Bad",
+    Status.REPORTED: "Reported",
+    Status.GOOD: "Good",
     Status.FAIL: "Fail",
     Status.WARN: "Warn",
     Status.UNKNOWN: "Unknown",
@@ -35,21 +43,24 @@ WORDS = {
     Status.NONE: "No test",
 }
 MEANINGS = {
+    Status.BAD: "a test is broken, an incident is open or a report is confirmed",
+    Status.REPORTED: "a user says that it is bad, or it is bad and accepted",
+    Status.GOOD: "holds, as far as it was tested",
     Status.FAIL: "broken for longer than the sustain period: an incident",
     Status.WARN: "broken, but for less than the sustain period",
-    Status.UNKNOWN: "due, and could not be judged",
+    Status.UNKNOWN: "due and not judged, or it cannot be read",
     Status.WAIVED: "broken, and a user forced or accepted it",
     Status.PASS: "holds",
     Status.LEARNING: "needs more history",
     Status.PENDING: "not due yet",
-    Status.UNTESTED: "ended before the test existed, or is kept no more",
+    Status.UNTESTED: "no test has judged it",
     Status.NONE: "nothing tests this",
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """What one field of a matrix shows: a status, how many windows have it, and why there is no test."""
+    """What one field of a matrix shows: a status, how many windows have it, and why (or why there is no test)."""
 
     status: Status = Status.NONE
     windows: int = 0
@@ -62,6 +73,18 @@ def status_of(state: str, waived: bool) -> Status:
     return Status.WAIVED if waived and is_trouble else Status(state.lower())
 
 
-def worst(statuses: Iterable[Status]) -> Status:
-    """The status that counts most; a test that holds somewhere outweighs what is merely not judged yet."""
-    return min(statuses, key=RANK.__getitem__, default=Status.NONE)
+def look_of(answer: Answer) -> Status:
+    """How an answer is shown where there is room for more than its status: what is bad as fail or warn, and so on."""
+    kinds = {reason.kind for reason in answer.reasons}
+    match answer.status:
+        case rules.Status.BAD:
+            fails = Kind.SPOILT in kinds or any(reason.state is State.FAIL for reason in answer.reasons)
+            return Status.FAIL if fails else Status.WARN
+        case rules.Status.UNTESTED:
+            if Kind.LEARNING in kinds:
+                return Status.LEARNING
+            return Status.PENDING if kinds & {Kind.NOT_OVER, Kind.NOT_JUDGED, Kind.NOT_THERE_YET} else Status.UNTESTED
+        case rules.Status.GOOD:
+            return Status.WAIVED if Kind.WAIVED in kinds else Status.PASS
+        case _:
+            return Status(answer.status.value)

@@ -2,7 +2,8 @@
 
 from django.urls import URLPattern, path, re_path
 
-from web.pages import actions, views
+from web.pages import actions, silences, views
+from web.pages.coverage import coverage_page
 from web.pages.scores import scores_page
 
 urlpatterns: list[URLPattern] = [
@@ -13,6 +14,10 @@ urlpatterns: list[URLPattern] = [
     path("incidents/<int:pk>", views.incident_page, name="incident"),
     re_path(rf"^incidents/(?P<pk>\d+)/(?P<action>{'|'.join(actions.ACTIONS)})$", actions.act, name="incident-action"),
     path("scores", scores_page, name="scores"),
+    path("silences", silences.silences_page, name="silences"),
+    path("silences/new", silences.new_silence, name="silence-new"),
+    path("silences/<int:pk>/end", silences.end, name="silence-end"),
+    path("coverage", coverage_page, name="coverage"),
     path("login", views.login, name="login"),
     path("logout", views.logout, name="logout"),
 ]

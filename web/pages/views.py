@@ -4,21 +4,27 @@ from django.contrib.auth import views as auth
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
+from alerting.services import silences_of
 from assay import clock
 from assay.access import Action
 from assay.models import Category, Dataset
+from assay.names import name_key
+from incident_manager.metric_reporter import data_qualities
+from incident_manager.models import Saw
+from incident_manager.quality.now import facts_now
+from incident_manager.quality.rules import Asked, judge
+from web.doctor.flow import idle
 from web.logins import LoginPage
 from web.pages.forms import TIERS, WantedForm
-from web.pages.policy import page
-from web.pages.selectors.catalogue import FILTERS, catalogue, open_incidents, summary
-from web.pages.selectors.clean_time import clean_shares
-from web.pages.selectors.dataset import incidents_of, live_tests, promises
+from web.pages.policy import demand, page
+from web.pages.selectors.catalogue import FILTERS, catalogue, failing_pull, open_incidents, summary
+from web.pages.selectors.dataset import incidents_of, live_tests, progress, promises
 from web.pages.selectors.day_grid import day_grid
 from web.pages.selectors.history import history
 from web.pages.selectors.incident import incident_by_id, newest_incidents, notices_of, spoilt_windows
 from web.pages.selectors.lineage import lineage
-from web.pages.status import MEANINGS, WORDS, Status, worst
-from web.who import may
+from web.pages.status import MEANINGS, WORDS, Status
+from web.who import may, readable
 
 MOST_INCIDENTS = 200
 
@@ -41,33 +47,39 @@ def catalogue_page(request: HttpRequest) -> HttpResponse:
     }
     if request.headers.get("HX-Request"):
         return render(request, "web/_matrix.html", context)
-    statuses = [
-        (status.value, "without trouble" if status is Status.PASS else WORDS[status].lower()) for status in FILTERS
-    ]
-    context |= {"here": "catalogue", "now": now, "tiers": TIERS, "statuses": statuses}
-    return render(request, "web/catalogue.html", {**context, "summary": summary(), "open_incidents": open_incidents()})
+    statuses = [(status.value, WORDS[status].lower()) for status in FILTERS]
+    context |= {"here": "catalogue", "now": now, "idle": idle(), "tiers": TIERS, "statuses": statuses}
+    incidents = readable(request, open_incidents())
+    context |= {"summary": summary(now=now), "open_incidents": incidents, "pull": failing_pull()}
+    return render(request, "web/catalogue.html", context)
 
 
 @page
 def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
     """One dataset: what it promises, how it stands, what it hangs on."""
-    dataset = get_object_or_404(Dataset.objects.prefetch_related("replicas"), full_name=name)
+    dataset = get_object_or_404(Dataset.objects.prefetch_related("replicas"), name_key=name_key(name))
+    demand(request, Action.READ, dataset)
     now, tests = clock.now(), live_tests(dataset)
+    known = facts_now({dataset.pk: dataset.full_name}, now=now)[dataset.pk]
+    answer, replicas = judge(known, Asked()), dataset.replicas.all()
     wanted = request.GET.get("test", "")
     chosen = next((live.test for live in tests if str(live.test.pk) == wanted), tests[0].test if tests else None)
     context = {
         "dataset": dataset,
         "now": now,
-        "status": worst(live.status for live in tests),
-        "replicas": dataset.replicas.all(),
+        "idle": idle(),
+        "answer": answer,
+        "replicas": [(replica, judge(known, Asked(datacenter=replica.datacenter)).status) for replica in replicas],
         "promises": promises(dataset),
-        "clean": clean_shares([dataset.pk], now=now)[dataset.pk],
-        "grid": day_grid(dataset, now=now),
+        "progress": progress(dataset),
+        "quality": data_qualities([dataset.pk], now=now)[dataset.pk],
+        "grid": day_grid(dataset, known, now=now),
         "legend": [(status, WORDS[status], MEANINGS[status]) for status in Status if status is not Status.NONE],
         "incidents": incidents_of(dataset),
         "tests": tests,
         "gaps": dataset.gaps.filter(closed_at=None),
         "chosen": chosen,
+        "saw": Saw.values,
         "may_report": may(request, Action.REPORT, dataset),
         "history": history(chosen) if chosen else None,
         "graph": lineage(dataset, now=now),
@@ -78,7 +90,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
 @page
 def incidents_page(request: HttpRequest) -> HttpResponse:
     """The newest incidents of all datasets, open ones first."""
-    shown = newest_incidents(MOST_INCIDENTS)
+    shown = readable(request, newest_incidents(MOST_INCIDENTS))
     return render(request, "web/incidents.html", {"here": "incidents", "incidents": shown, "now": clock.now()})
 
 
@@ -88,6 +100,7 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
     incident = incident_by_id(pk)
     if incident is None:
         raise Http404(f"There is no incident {pk}.")
+    demand(request, Action.READ, incident)
     windows = spoilt_windows(incident)
     unhealed = [spoilt for spoilt in windows if spoilt.row.healed_at is None]
     sentences = [spoilt.standing.sentence for spoilt in (unhealed or windows) if spoilt.standing]
@@ -100,6 +113,8 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         "may_act": may(request, Action.ACT, incident),
         "headline": sentences[0] if sentences else "",
         "effects": incident.alert.effects.all() if incident.alert else [],
+        "reports": incident.all_reports(),
         "notices": notices_of(incident),
+        "silences": silences_of(incident.alert) if incident.alert else [],
     }
     return render(request, "web/incident.html", context)

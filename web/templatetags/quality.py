@@ -1,8 +1,14 @@
-"""How templates show states, instants, lengths and shares."""
+"""How templates show states, instants, lengths and shares.
+
+A template hands over ``''`` where a path ends at None (``standing.value`` of no standing): every filter takes that for
+None, which is shown as a dash.
+"""
 
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from math import isfinite
+from types import NoneType
+from typing import Literal
 
 from django import template
 from django.templatetags.static import static
@@ -11,9 +17,14 @@ from django.utils.safestring import SafeString
 
 from assay.durations import format_duration
 from assay.models import Category
-from web.pages.status import MEANINGS, WORDS, Status
+from web.pages.status import LOOKS, MEANINGS, WORDS, Status
 
 register = template.Library()
+
+
+Absent = Literal[""] | None
+
+NOTHING = "–"
 
 
 @register.simple_tag
@@ -32,7 +43,11 @@ def icon(name: str) -> SafeString:
 def pill(status: Status, text: str = "") -> SafeString:
     """A status as icon and word; ``text`` replaces the word."""
     return format_html(
-        '<span class="pill {}" title="{}">{}{}</span>', status, MEANINGS[status], icon(status), text or WORDS[status]
+        '<span class="pill {}" title="{}">{}{}</span>',
+        (look := _look(status)),
+        MEANINGS[Status(status)],
+        icon(look),
+        text or WORDS[Status(status)],
     )
 
 
@@ -41,27 +56,36 @@ def pill(status: Status, text: str = "") -> SafeString:
 def dot(status: Status) -> SafeString:
     """A status as its icon alone, with the word for screen readers."""
     return format_html(
-        '<span class="dot {}">{}<span class="sr-only">{}</span></span>', status, icon(status), WORDS[status]
+        '<span class="dot {}">{}<span class="sr-only">{}</span></span>',
+        _look(status),
+        icon(_look(status)),
+        WORDS[status],
     )
 
 
+def _look(status: Status) -> str:
+    return LOOKS.get(Status(status), status)
+
+
 @register.filter
-def when(instant: datetime | None) -> SafeString | str:
+def when(instant: datetime | Absent) -> SafeString | str:
     """An instant in UTC, to the minute."""
-    if instant is None:
-        return "–"
+    if not instant:
+        return NOTHING
     return format_html('<time datetime="{}">{}</time>', instant.isoformat(), instant.strftime("%Y-%m-%d %H:%M"))
 
 
 @register.filter
-def since(instant: datetime | None, now: datetime) -> str:
+def since(instant: datetime | Absent, now: datetime) -> str:
     """How long ago an instant was, in its largest whole unit."""
-    return "–" if instant is None else roughly(max(now - instant, timedelta(0)))
+    return roughly(max(now - instant, timedelta(0))) if instant else NOTHING
 
 
 @register.filter
-def roughly(length: timedelta) -> str:
+def roughly(length: timedelta | Absent) -> str:
     """A length in its largest whole unit: ``3 h``."""
+    if isinstance(length, NoneType | str):
+        return NOTHING
     seconds = int(length.total_seconds())
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= size:
@@ -76,15 +100,21 @@ def duration(value: timedelta) -> str:
 
 
 @register.filter
-def percent(share: float | None) -> str:
+def percent(share: float | Absent) -> str:
     """A share to a tenth of a percent, never rounded up to 100 %."""
-    if share is None:
-        return "–"
+    if isinstance(share, NoneType | str):
+        return NOTHING
     return "100 %" if share >= 1 else f"{min(share, 0.999) * 100:.1f} %"
 
 
 @register.filter
-def measured(value: float | None, category: str) -> str:
+def quality(share: float | Absent) -> str:
+    """A data-level quality; of what was never tested there is none."""
+    return "not tested" if isinstance(share, NoneType | str) else percent(share)
+
+
+@register.filter
+def measured(value: float | Absent, category: str) -> str:
     """A test's value: of freshness a length of time, else a figure."""
     if category == Category.FRESHNESS and value:
         return roughly(timedelta(seconds=value))
@@ -92,8 +122,8 @@ def measured(value: float | None, category: str) -> str:
 
 
 @register.filter
-def figure(value: float | None) -> str:
+def figure(value: float | Absent) -> str:
     """A value to six significant digits, whole numbers in full."""
-    if value is None or not isfinite(value):
-        return "–"
+    if isinstance(value, NoneType | str) or not isfinite(value):
+        return NOTHING
     return f"{value:,.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.6g}"

@@ -37,7 +37,7 @@ def numbers(report: ScanReport) -> dict[str, float | None]:
     refused = [f"{key}: {found.failure}" for key, found in report.measured.items() if found.failure is not None]
     if refused:
         raise RuntimeError("; ".join(refused))
-    return {key: found.value for key, found in report.measured.items()}
+    return {key: None if found.value is None else float(found.value) for key, found in report.measured.items()}
 
 
 CONTENDER = Ours

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import F
 
 from assay.models import CatchUp, Category, Dataset, DataTest, Origin, Replica, Revision, Severity
+from assay.names import name_key
 from assay.windows import Granularity
 from execution_engine.language.parse import parse
 from execution_engine.language.serialise import to_json
@@ -50,6 +51,7 @@ def _dataset(number: int, founded: datetime) -> Dataset:
         namespace="lake",
         name=f"table_{number:04}",
         full_name=f"lake.table_{number:04}",
+        name_key=name_key(f"lake.table_{number:04}"),
         owner=f"owner_{number % 200}",
         team=f"team_{number % 40}",
         tier=number % 6,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from decimal import Decimal, InvalidOperation
 from functools import cache
 from inspect import signature
 from typing import Any, get_type_hints
@@ -12,6 +13,7 @@ from ..protocol import Engine
 from .frames import Frame
 
 BLOB = "$blob"  # stands in the header for bytes behind it
+DECIMAL = "$decimal"  # and for a number with more digits than JSON's have
 HERE = frozenset({"close", "fingerprint"})  # answered by the platform's own process
 
 
@@ -61,6 +63,8 @@ def _plain(value: Any, blobs: list[bytes]) -> Any:
     if isinstance(value, bytes | bytearray | memoryview):
         blobs.append(bytes(value))
         return {BLOB: len(blobs) - 1}
+    if isinstance(value, Decimal):
+        return {DECIMAL: str(value)}
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: _plain(getattr(value, each.name), blobs) for each in fields(value)}
     if isinstance(value, Mapping):
@@ -83,8 +87,17 @@ def _filled(value: Any, blobs: tuple[bytes, ...]) -> Any:
         at = value.get(BLOB)
         if set(value) == {BLOB} and type(at) is int and 0 <= at < len(blobs):
             return blobs[at]
+        if set(value) == {DECIMAL} and isinstance(value[DECIMAL], str):
+            return _decimal(value[DECIMAL])
         return {key: _filled(item, blobs) for key, item in value.items()}
     return [_filled(item, blobs) for item in value] if isinstance(value, list) else value
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation as error:
+        raise UnableToDecode(f"no number: {text:.40}") from error
 
 
 @cache

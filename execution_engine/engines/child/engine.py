@@ -5,6 +5,7 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
+from assay.catalog.storages import FILES
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
@@ -74,7 +75,7 @@ class ChildEngine:
         if table.partition_column is None:
             return None
         try:
-            keys = list_partitions(table) if table.storage == "parquet" else None
+            keys = list_partitions(table) if table.storage in FILES else None
             if keys is None:
                 keys = self.ask("partitions", table).result
             return keys

@@ -204,6 +204,7 @@ def _start(options: ChildOptions, scratch: Path) -> subprocess.Popen[bytes]:
         env=child_environment(os.environ, options.limits.variables, scratch),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=None if options.limits.shows_log else subprocess.DEVNULL,  # Java's own words before it reads a setting
         start_new_session=True,
     )
 

@@ -156,7 +156,7 @@ def _may_share(one: Opened) -> bool:
         return False
     if any(type_ == NANOSECONDS for _, type_ in source.files.stored):
         return False
-    if any(check_spec(item.spec, source.numeric, source.name, engine="spark") for item in one.unit.wanted):
+    if any(check_spec(item.spec, source.kinds, source.name, engine="spark") for item in one.unit.wanted):
         return False
     definitions = [(METRICS[item.spec.name], item.spec) for item in one.unit.wanted]
     return all(each.kind in _SHARED and each.merges and not spec.by for each, spec in definitions)

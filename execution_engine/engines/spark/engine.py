@@ -7,6 +7,7 @@ from time import monotonic
 
 from pyspark.sql import SparkSession
 
+from assay.catalog.storages import FILES
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
@@ -72,7 +73,7 @@ class SparkEngine:
 
     def fingerprint(self, table: Table, part: Part) -> str | None:
         """Of the paths, sizes and modification times of the files; None for catalog tables and what is unreadable."""
-        if table.storage != "parquet":
+        if table.storage not in FILES:
             return None
         try:
             return list_part(table, part).fingerprint
@@ -84,7 +85,7 @@ class SparkEngine:
         if table.partition_column is None:
             return None
         try:
-            keys = list_partitions(table) if table.storage == "parquet" else None
+            keys = list_partitions(table) if table.storage in FILES else None
             return keys if keys is not None else self._distinct_keys(table, table.partition_column)
         except (UnableToListFiles, UnableToFindJava, *SPARK_ERRORS):
             return None

@@ -41,7 +41,7 @@ def failing_rows(source: Source, specs: Sequence[MetricSpec], limit: int) -> Fai
 
 
 def _refused(source: Source, spec: MetricSpec) -> Failure | None:
-    failure = check_spec(spec, source.numeric, source.name, engine="spark")
+    failure = check_spec(spec, source.kinds, source.name, engine="spark")
     if failure is not None or spec.name in KEYED or METRICS[spec.name].breaks is not None:
         return failure
     return Failure(reason=Reason.INVALID, detail=f"{spec.text} is of all rows together: no single row breaks it")

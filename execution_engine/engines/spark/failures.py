@@ -1,15 +1,27 @@
-"""From what Spark raises to a failure that says what, where and how to mend it."""
+"""From what Spark raises to a failure that says what, where and how to mend it, and tells no value of any row.
+
+Spark quotes the value that it could not cast. Whoever may write a test could so read any cell, and whoever reads the
+run's sentence too. What Spark says before it has read any row is repeated; of all else the kind alone is told, and the
+place in the text of the test.
+"""
+
+import re
+from contextlib import suppress
 
 from py4j.protocol import Py4JError, Py4JNetworkError
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 
 from execution_engine.outcome import Failure, Reason
 
+from ..files import kind_of
+
 SPARK_ERRORS = (PySparkException, Py4JError, ConnectionError)
 
+_FILE = re.compile(r"error while reading file (\S+?)\.? ")
 _BY_CONDITION = (
     ("UNRESOLVED_COLUMN", Reason.UNKNOWN_COLUMN),
     ("FAILED_READ_FILE", Reason.UNREADABLE),
+    ("MALFORMED_RECORD", Reason.UNREADABLE),
     ("CANNOT_READ_FILE_FOOTER", Reason.UNREADABLE),
     ("PATH_NOT_FOUND", Reason.UNREADABLE),
     ("TABLE_OR_VIEW_NOT_FOUND", Reason.UNREADABLE),
@@ -36,11 +48,79 @@ OF_ALL = frozenset(
     {Reason.UNREADABLE, Reason.ENGINE_UNREACHABLE, Reason.TIMEOUT}
 )  # no metric of the scan is better off
 
+_SAID = (
+    ("CAST_INVALID_INPUT", "a value of type {sourceType} cannot be cast to {targetType}; use try_cast"),
+    ("CAST_OVERFLOW", "a value of type {sourceType} is beyond {targetType}; use try_cast"),
+    ("CONVERSION_INVALID_INPUT", "a text cannot be read as {targetType}; use a try_… function"),
+    ("CANNOT_PARSE", "a text cannot be read as a date or number; use a try_… function"),
+    ("NUMERIC_VALUE_OUT_OF_RANGE", "a number has more digits than its type; cast it to a wider one"),
+    ("ARITHMETIC_OVERFLOW", "a number is beyond its type; cast to a wider one"),
+    ("BINARY_ARITHMETIC_OVERFLOW", "a number is beyond its type; cast to a wider one"),
+    ("DIVIDE_BY_ZERO", "a division by zero; use try_divide"),
+    ("REMAINDER_BY_ZERO", "a division by zero; use try_mod"),
+    ("INVALID_ARRAY_INDEX", "an array is shorter than that; use try_element_at"),
+    ("SCALAR_SUBQUERY_TOO_MANY_ROWS", "a subquery gives more than one row; aggregate it to one"),
+    ("FAILED_READ_FILE", "{path} cannot be read; write it again"),
+    ("CANNOT_READ_FILE_FOOTER", "{file} cannot be read; write it again"),
+    ("PATH_NOT_FOUND", "{path} does not exist"),
+)
+_NAME = re.compile(r"[\w.$]+(?:Exception|Error)\b|StatusCode\.\w+|maxResultSize")
+_TYPE = re.compile(r'[\w"<>,:() ]{1,60}')
+
 
 def failure_of(error: Exception, where: str) -> Failure:
     """The failure behind an error of Spark's; ``where`` names the table or the metric."""
     text = " ".join(str(error).split("\nJVM stacktrace", 1)[0].split())
-    return Failure(reason=_reason(error, text), detail=f"{where}: {text[:500]}")
+    told = _of_file(text) or f"{_told(error, text)}{_fragment(error)}"
+    return Failure(reason=_reason(error, text), detail=f"{where}: {told}")
+
+
+def _of_file(text: str) -> str | None:
+    """In place of what Spark says of a file, which shows the record of a CSV or JSON file, and no way to mend it."""
+    named = _FILE.search(text)
+    if named is None:
+        return None
+    if (kind := kind_of(named[1])) not in ("csv", "json"):
+        return f"{named[1]} cannot be read: it is cut or damaged; write it again"
+    return (
+        f"{named[1]} cannot be read as {kind}: a record or the header does not fit the columns; mend the file, declare "
+        "its columns with other types, or give the option mode: PERMISSIVE, which takes what does not fit as missing"
+    )
+
+
+def _told(error: Exception, text: str) -> str:
+    if isinstance(error, AnalysisException):
+        return text[:500]
+    condition = (error.getCondition() or "") if isinstance(error, PySparkException) else ""
+    told = {**_types(error), **_paths(error)}
+    said = next((said for start, said in _SAID if condition.startswith(start)), None)
+    if said is not None:
+        with suppress(KeyError):
+            return said.format_map(told)
+    names = list(dict.fromkeys(_NAME.findall(text)))[:3]
+    return f"Spark could not do it ({', '.join([condition] if condition else names) or type(error).__name__})"
+
+
+def _types(error: Exception) -> dict[str, str]:
+    """The names of types among an error's parameters; whatever else stands there may be data."""
+    told = (error.getMessageParameters() or {}) if isinstance(error, PySparkException) else {}
+    return {
+        name: told[name].strip('"') for name in ("sourceType", "targetType") if _TYPE.fullmatch(str(told.get(name, "")))
+    }
+
+
+def _paths(error: Exception) -> dict[str, str]:
+    told = (error.getMessageParameters() or {}) if isinstance(error, PySparkException) else {}
+    return {name: str(told[name])[:300] for name in ("path", "file") if name in told}
+
+
+def _fragment(error: Exception) -> str:
+    """The part of the test's own text that failed."""
+    with suppress(Exception):  # clients and kinds of errors differ in what they can say
+        contexts = error.getQueryContext() if isinstance(error, PySparkException) else []
+        if contexts and not isinstance(error, AnalysisException) and (part := contexts[0].fragment()):
+            return f", in {part[:100]}"
+    return ""
 
 
 def _reason(error: Exception, text: str) -> Reason:

@@ -47,7 +47,7 @@ def listed(source: Source, wanted: Sequence[Keyed]) -> dict[Keyed, tuple[Asked, 
 
 def lists_of(source: Source, keyed: Keyed) -> tuple[Asked, Asked]:
     """The keys as statistics: those without a null, and those with one."""
-    hashed, null = _hash(source, keyed.grouping), any_null(source, keyed.grouping.columns)
+    hashed, null = _hash(source, keyed.grouping), keyless(source, keyed.grouping)
     present = f"not ({any_null(source, keyed.grouping.present)})"
     conditions = f"not ({null}) and {present}", f"({null}) and {present}"
     whole, with_nulls = (
@@ -134,7 +134,7 @@ def _frequencies(
     met: npt.NDArray[np.bool_] | None,
 ) -> Frequencies:
     """Of the rows that count; arrays of all rows are only made where some do not."""
-    kept, null = met, _either([nulls[name] for name in keyed.grouping.columns if name in nulls])
+    kept, null = met, _keyless(keyed.grouping, nulls)
     absent = _either([nulls[name] for name in keyed.grouping.present if name in nulls])
     if absent is not None:
         kept = ~absent if kept is None else kept & ~absent
@@ -145,6 +145,14 @@ def _frequencies(
     return Frequencies(whole=Counts.of(hashes[~null]), with_nulls=Counts.of(hashes[null]))
 
 
+def _keyless(grouping: Grouping, nulls: Mapping[str, npt.NDArray[np.bool_]]) -> npt.NDArray[np.bool_] | None:
+    """Which rows have no key; a column without flags is never null."""
+    if not grouping.partial:
+        return _either([nulls[name] for name in grouping.columns if name in nulls])
+    full = any(name not in nulls for name in grouping.columns)
+    return None if full else np.logical_and.reduce([nulls[name] for name in grouping.columns])
+
+
 def _either(flags: Sequence[npt.NDArray[np.bool_]]) -> npt.NDArray[np.bool_] | None:
     some = [flag for flag in flags if flag.any()]
     return np.logical_or.reduce(some) if some else None
@@ -152,7 +160,7 @@ def _either(flags: Sequence[npt.NDArray[np.bool_]]) -> npt.NDArray[np.bool_] | N
 
 def _grouped(source: Source, keyed: Keyed) -> Found:
     """The summary, by a shuffle of the hashes."""
-    null = f"({any_null(source, keyed.grouping.columns)})"
+    null = f"({keyless(source, keyed.grouping)})"
     kept = [f"not ({any_null(source, keyed.grouping.present)})", *([keyed.where] if keyed.where else [])]
     try:
         rows = source.frame.where(" and ".join(kept))
@@ -176,11 +184,19 @@ SUMMARY = (  # over hashes h with nulls or not n, each count times; the fields o
     "max(case when not n then count end)",
     "sum(case when not n and count > 0 then count * ln(count) end)",
     "count_if(n and count > 0)",
+    "sum(case when n then count end)",
 )
 
 
 def _hash(source: Source, grouping: Grouping) -> str:
     return source.write.hash_of(grouping.columns)
+
+
+def keyless(source: Source, grouping: Grouping) -> str:
+    """The condition that a row has no key."""
+    if not grouping.partial:
+        return any_null(source, grouping.columns)
+    return " and ".join(f"isnull({source.write.column(name)})" for name in grouping.columns)
 
 
 def any_null(source: Source, names: Sequence[str]) -> str:
@@ -191,9 +207,10 @@ def any_null(source: Source, names: Sequence[str]) -> str:
 def _nullable(source: Source, groupings: Mapping[Grouping, Any]) -> list[str]:
     """The columns of the groupings in which the footers do not rule nulls out."""
     names = dict.fromkeys(name for grouping in groupings for name in (*grouping.columns, *grouping.present))
-    return [name for name in names if not _is_full(source, name)]
+    return [name for name in names if not is_full(source, name)]
 
 
-def _is_full(source: Source, name: str) -> bool:
+def is_full(source: Source, name: str) -> bool:
+    """Whether the footers rule nulls out."""
     bounds = source.footers.columns.get(name.lower()) if source.footers else None
     return bounds is not None and source.footers is not None and bounds.count == source.footers.rows

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from execution_engine.exact import Number, number_of
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.frequencies import Summary
 from execution_engine.metrics.group_values import MAX_GROUPS, GroupKey, GroupValues, too_many_groups
@@ -13,7 +14,7 @@ from ..assembly import Plan, plan
 from ..gathering import Keyed
 from ..protocol import Measured, Wanted
 from .failures import SPARK_ERRORS, failure_of
-from .frequencies import SUMMARY, any_null, summary_of
+from .frequencies import SUMMARY, any_null, keyless, summary_of
 from .gather import collected, selected
 from .jobs import action
 from .source import Source
@@ -61,11 +62,12 @@ def _by_statistics(source: Source, by: Sequence[str], wanted: Sequence[Wanted]) 
     return {item.key: _measured(by, _values(item, planned, groups)) for item in wanted}
 
 
-def _values(item: Wanted, planned: Plan, groups: Groups) -> dict[GroupKey, float | None]:
+def _values(item: Wanted, planned: Plan, groups: Groups) -> dict[GroupKey, Number | None]:
     value = METRICS[item.spec.name].value
     assert value is not None
     named = planned.statistics[item.key]
-    return {key: value(item.spec, {name: found[one] for name, one in named.items()}) for key, found in groups.items()}
+    values = {key: value(item.spec, {name: found[one] for name, one in named.items()}) for key, found in groups.items()}
+    return {key: None if each is None else number_of(each) for key, each in values.items()}
 
 
 def _by_keys(source: Source, by: Sequence[str], item: Wanted) -> Measured:
@@ -85,7 +87,7 @@ def _by_keys(source: Source, by: Sequence[str], item: Wanted) -> Measured:
 def _summaries(source: Source, by: Sequence[str], keyed: Keyed) -> dict[GroupKey, Summary]:
     if source.rows == 0:
         return {}
-    null = f"({any_null(source, keyed.grouping.columns)})"
+    null = f"({keyless(source, keyed.grouping)})"
     counts_for = [f"not ({any_null(source, keyed.grouping.present)})", *([keyed.where] if keyed.where else [])]
     hashed = f"case when {' and '.join(counts_for)} then {source.write.hash_of(keyed.grouping.columns)} end"
     keys = [f"{key} as k{at}" for at, key in enumerate(_keys(source, by))]
@@ -101,7 +103,7 @@ def _keys(source: Source, by: Sequence[str]) -> list[str]:
     return [f"cast({source.write.column(name)} as string)" for name in by]
 
 
-def _measured(by: Sequence[str], found: Mapping[GroupKey, float | None]) -> Measured:
+def _measured(by: Sequence[str], found: Mapping[GroupKey, Number | None]) -> Measured:
     if len(found) > MAX_GROUPS:
         return Measured(failure=too_many_groups(by))
     state = GroupValues(columns=tuple(by), groups=found).to_bytes()

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from execution_engine.metrics.histogram import MOST_VALUES, bins_of
+from execution_engine.metrics.signature import ColumnKind
 from execution_engine.outcome import Reason
 
-from ..checks import numeric_problem
+from ..checks import kind_problem
 from ..protocol import Measured, Wanted, failed
 from .jobs import action
 from .keys.sql import rows_of
@@ -35,7 +36,7 @@ def _of_values(source: Source, item: Wanted) -> Measured:
 
 def _of_bins(source: Source, item: Wanted, bins: int) -> Measured:
     """Two jobs: the least and the greatest number, then how many lie in each bin; the last bin has both its ends."""
-    if problem := numeric_problem(item.spec, source.numeric, source.name):
+    if problem := kind_problem(item.spec, ColumnKind.NUMERIC, source.kinds, source.name):
         return Measured(failure=problem)
     number = source.write.number(item.spec.columns[0])
     rows = rows_of(source, _where(source, item)).selectExpr(f"{number} as x")

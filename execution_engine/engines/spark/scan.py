@@ -14,7 +14,7 @@ from ..files import UnableToListFiles
 from ..protocol import WHOLE, Measured, Table, Wanted
 from .accuracy import compare_records
 from .failures import SPARK_ERRORS, failure_of
-from .frequencies import frequencies, listed
+from .frequencies import frequencies, is_full, listed
 from .gather import gather
 from .groups import measure_by
 from .histogram import take_histogram
@@ -44,11 +44,11 @@ SHARED = (Kind.AGGREGATE, Kind.SKETCH, Kind.GROUPING)
 
 def measure(session: SparkSession, source: Source, wanted: Sequence[Wanted]) -> dict[str, Measured]:
     """Every measurement wanted, by key."""
-    wrong = {item.key: check_spec(item.spec, source.numeric, source.name, engine="spark") for item in wanted}
+    wrong = {item.key: check_spec(item.spec, source.kinds, source.name, engine="spark") for item in wanted}
     refused = {key: Measured(failure=failure) for key, failure in wrong.items() if failure is not None}
     sound = [item for item in wanted if item.key not in refused]
     alone = {item.key: _measure_alone(session, source, item) for item in sound if not _is_shared(item)}
-    counted = _counted_by_filters(sound, alone)
+    counted = _counted_by_filters(source, sound, alone)
     shared = [item for item in sound if _is_shared(item) and item.key not in counted]
     return refused | alone | counted | measure_shared(source, shared)
 
@@ -68,7 +68,9 @@ def _is_shared(item: Wanted) -> bool:
     return METRICS[item.spec.name].kind in SHARED
 
 
-def _counted_by_filters(wanted: Sequence[Wanted], measured: Mapping[str, Measured]) -> dict[str, Measured]:
+def _counted_by_filters(
+    source: Source, wanted: Sequence[Wanted], measured: Mapping[str, Measured]
+) -> dict[str, Measured]:
     """The distinct counts of keys that a digest was taken or a filter built of: that has counted them."""
     filters = {
         _rows_of(item): found.value
@@ -79,8 +81,15 @@ def _counted_by_filters(wanted: Sequence[Wanted], measured: Mapping[str, Measure
     return {
         item.key: Measured(value=value)
         for item in wanted
-        if item.spec.name == "distinct_count" and (value := filters.get(_rows_of(item))) is not None
+        if _counts_keys(source, item) and (value := filters.get(_rows_of(item))) is not None
     }
+
+
+def _counts_keys(source: Source, item: Wanted) -> bool:
+    """Whether it counts what a digest does, where a null is a value: with no null both counts are one."""
+    if item.spec.name == "count_distinct":
+        return all(is_full(source, name) for name in item.spec.columns)
+    return item.spec.name == "distinct_count"
 
 
 def _rows_of(item: Wanted) -> tuple[tuple[str, ...], str | None, tuple[str, ...]]:

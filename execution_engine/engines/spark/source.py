@@ -1,32 +1,36 @@
 """A part of a table as a DataFrame, opened without starting a Spark job."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from pyspark.sql import DataFrame, SparkSession
 
 from execution_engine.metrics.expressions import Expressions
+from execution_engine.metrics.signature import ColumnKind, column_kind
 from execution_engine.outcome import Failure, Reason
 
-from ..files import Listing, UnableToListFiles, list_part, newest_file, open_root
+from ..files import Listing, UnableToListFiles, list_part, newest_file
 from ..footer_statistics import FooterStatistics, footer_statistics
 from ..footers import NANOSECONDS, read_columns
 from ..nested import with_fields
 from ..protocol import Part, Table
+from .formats import columns_in, read_as, reading_options
 from .sql import expressions, is_in, quote
+from .types import spark_type
 
 SMALL_BYTES = 32 * 1024 * 1024  # read by one task: two stages cost more than they save
-NUMERIC = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Files:
-    """Whole parquet files, and what Spark must know to open them."""
+    """Whole files, and what Spark must know to open them."""
 
     urls: tuple[str, ...]
     stored: tuple[tuple[str, str], ...]  # name and type, in the files or in the names of their folders
     base: str | None  # the folder below which folders' names are columns; None where there are none
+    storage: str = "parquet"
+    options: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def kind(self) -> object:
@@ -36,10 +40,10 @@ class Files:
     def open(self, session: SparkSession, urls: Sequence[str]) -> DataFrame:
         """The rows of files of this kind; not of their folders, to which more may have been added since."""
         schema = ", ".join(f"{quote(name)} {'bigint' if t == NANOSECONDS else t}" for name, t in self.stored)
-        reader = session.read.schema(schema)
+        reader = session.read.schema(schema).options(**self.options)
         if self.base is not None:
             reader = reader.option("basePath", self.base)
-        frame = reader.parquet(*(_without_glob(url) for url in urls))
+        frame = read_as(reader, self.storage, urls)
         nanoseconds = [name for name, type_ in self.stored if type_ == NANOSECONDS]
         if not nanoseconds:
             return frame
@@ -76,9 +80,10 @@ class Source:
         return expressions(self.columns)
 
     @property
-    def numeric(self) -> dict[str, bool]:
-        """Each column, and whether it holds numbers."""
-        return {name: type_.startswith(NUMERIC) for name, type_ in self.columns.items()}
+    def kinds(self) -> dict[str, ColumnKind | None]:
+        """The kind of each column; None of one that no metric wants a kind of, such as a boolean or a struct."""
+        kinds = {name: column_kind(type_) for name, type_ in self.columns.items()}
+        return {name: None if kind is ColumnKind.ANY else kind for name, kind in kinds.items()}
 
 
 def open_source(session: SparkSession, table: Table, part: Part) -> Source:
@@ -99,13 +104,19 @@ def _open_catalog_table(session: SparkSession, table: Table, part: Part) -> Sour
 def _open_files(session: SparkSession, table: Table, part: Part, listing: Listing) -> Source:
     if not listing.files:
         return _open_nothing(session, table, listing)
-    newest = max(listing.files, key=lambda file: file.mtime_ns)
-    stored = read_columns(listing.root, newest) | dict.fromkeys(listing.folder_columns, "string")
+    stored = _columns_inside(session, table, listing) | dict.fromkeys(listing.folder_columns, "string")
     keys = part.keys if listing.filtered else None
     condition = _part_condition(table, stored, keys) if keys is not None else None
     small = listing.size < SMALL_BYTES
     base = listing.root.url(listing.root.path) if listing.folder_columns else None
-    files = Files(urls=tuple(listing.urls), stored=tuple(stored.items()), base=base)
+    files = Files(
+        urls=tuple(listing.urls),
+        stored=tuple(stored.items()),
+        base=base,
+        storage=table.storage,
+        options=reading_options(table),
+    )
+    tells = table.storage == "parquet" and not listing.filtered
 
     def open_() -> DataFrame:
         frame = files.open(session, files.urls)
@@ -119,15 +130,23 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
         columns=_shown(stored),
         small=small,
         fingerprint=listing.fingerprint,
-        footers=None if listing.filtered else footer_statistics(listing.root, listing.files),
-        files=None if listing.filtered else files,
+        footers=footer_statistics(listing.root, listing.files) if tells else None,
+        files=files if tells else None,
     )
+
+
+def _columns_inside(session: SparkSession, table: Table, listing: Listing) -> dict[str, str]:
+    """The columns inside the files, and their types in Spark."""
+    if table.storage != "parquet":
+        return columns_in(session, table, listing)
+    return read_columns(listing.root, max(listing.files, key=lambda file: file.mtime_ns))
 
 
 def _open_nothing(session: SparkSession, table: Table, listing: Listing) -> Source:
     """No rows, under the columns that a sibling partition has, else under the declared ones."""
     sibling = newest_file(table)
-    stored = read_columns(open_root(table.location), sibling) if sibling else dict(table.columns)
+    beside = Listing(root=listing.root, files=(sibling,)) if sibling else None
+    stored = _columns_inside(session, table, beside) if beside else _declared(table)
     top = stored | ({table.partition_column: "string"} if table.partition_column else {})
     top = {name: "timestamp" if type_ == NANOSECONDS else type_ for name, type_ in top.items()}
     columns = with_fields(top)
@@ -141,6 +160,11 @@ def _open_nothing(session: SparkSession, table: Table, listing: Listing) -> Sour
     return Source(
         name=table.name, open=open_, columns=columns, small=True, fingerprint=listing.fingerprint, footers=nothing_told
     )
+
+
+def _declared(table: Table) -> dict[str, str]:
+    """Types of other systems are texts here: there are no rows to tell the difference."""
+    return {name: spark_type(type_) or "string" for name, type_ in table.columns.items()}
 
 
 def _part_condition(table: Table, columns: Mapping[str, str], keys: tuple[str, ...]) -> str:
@@ -161,7 +185,3 @@ def _shown(stored: Mapping[str, str]) -> dict[str, str]:
 
 def _as_timestamp(name: str) -> str:
     return f"timestamp_micros({quote(name)} div 1000) as {quote(name)}"
-
-
-def _without_glob(url: str) -> str:
-    return "".join(f"\\{char}" if char in "{}[]*?\\" else char for char in url)

@@ -8,6 +8,8 @@ import numpy as np
 from execution_engine.metrics.sketches import KLL_SIZE, LOG2_BUCKETS
 from execution_engine.metrics.statistics import Gather, Statistic, Value
 
+PIECE_BITS = 21  # three pieces of a 64-bit number: sums of each stay within 64 bits up to 2^41 rows
+
 
 def aggregates(statistic: Statistic, where: str | None = None) -> list[str]:
     """The aggregate functions that give the statistic, over the rows that meet the SQL condition ``where``."""
@@ -23,6 +25,8 @@ def aggregates(statistic: Statistic, where: str | None = None) -> list[str]:
             return [f"kll_sketch_agg_double({of[0]}, {KLL_SIZE})"]
         case Gather.KEYS:
             return [f"collect_list({of[0]})"]
+        case Gather.LONG_SUM:
+            return [f"sum({piece})" for piece in _pieces(of[0])]
         case Gather.PERCENTILE:
             return [f"percentile({of[0]}, {statistic.argument!r}D)"]
     return [f"{statistic.gather.value}({of[0]})"]
@@ -32,6 +36,16 @@ def values(statistics: Sequence[Statistic], results: Sequence[Any]) -> list[Valu
     """The values of the statistics from the results of their aggregates, one after the other."""
     waiting = iter(results)
     return [_value(statistic, waiting) for statistic in statistics]
+
+
+def _pieces(number: str) -> list[str]:
+    """High, middle and low bits: sums of decimals would be exact too, at several times the cost."""
+    mask = (1 << PIECE_BITS) - 1
+    return [
+        f"shiftright({number}, {2 * PIECE_BITS})",
+        f"(shiftright({number}, {PIECE_BITS}) & {mask})",
+        f"({number} & {mask})",
+    ]
 
 
 def _of_pairs(x: str, y: str) -> list[str]:
@@ -58,6 +72,9 @@ def _value(statistic: Statistic, results: Iterator[Any]) -> Value:
         case Gather.HLL | Gather.KLL:
             sketch = next(results)
             return None if sketch is None else bytes(sketch)
+        case Gather.LONG_SUM:
+            high, middle, low = [next(results) for _ in range(3)]
+            return None if high is None else (high << 2 * PIECE_BITS) + (middle << PIECE_BITS) + low
         case Gather.KEYS:
             return np.array(next(results) or (), dtype=np.int64)
     return next(results)

@@ -5,9 +5,9 @@ from pathlib import Path
 from threading import Lock
 from time import monotonic
 
-from sqlalchemy import create_engine
+from sqlalchemy import Connection, create_engine, inspect
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine import Engine as Database
-from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from execution_engine.metrics.spec import MetricSpec
@@ -19,6 +19,12 @@ from .measure import measure
 from .source import SqlSource, open_source, partition_keys
 
 CONNECT_SECONDS = 5
+OUR_TABLES = ("assay_auditentry", "django_migrations")
+SEND_NO_FILES: dict[str, dict[str, object]] = {
+    "mysqldb": {"local_infile": 0},
+    "pymysql": {"local_infile": False},
+    "mysqlconnector": {"allow_local_infile": False},
+}
 
 
 class UnableToOpenDatabase(Exception):
@@ -46,7 +52,7 @@ class SqlEngine:
         except UnableToOpenDatabase as error:
             measured = {item.key: Measured(failure=error.failure) for item in wanted}
         except SQLAlchemyError as error:
-            failure = failure_of(error, table.name, make_url(table.location))
+            failure = failure_of(error, table)
             measured = {item.key: Measured(failure=failure) for item in wanted}
         return ScanReport(measured=measured, spark_jobs=0, seconds=monotonic() - started, fingerprint=None)
 
@@ -69,6 +75,7 @@ class SqlEngine:
             return None
         try:
             with self._database(table).connect() as connection:
+                _refuse_our_own(connection, table)
                 return partition_keys(open_source(connection, table, WHOLE), table.partition_column)
         except (UnableToOpenDatabase, SQLAlchemyError):
             return None
@@ -82,6 +89,7 @@ class SqlEngine:
 
     def _measure(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> dict[str, Measured]:
         with self._database(table).connect() as connection:
+            _refuse_our_own(connection, table)
             source = open_source(connection, table, part)
             missing = _missing_partition_column(source, table, part)
             if missing is not None:
@@ -98,15 +106,32 @@ class SqlEngine:
 def _open_database(table: Table) -> Database:
     try:
         url = make_url(table.location)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError):
         raise _unopened(
             f"{table.name}: its location is no database URL; write dialect://user:password@host/name"
-        ) from error
+        ) from None
     if url.get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS})
+        return _server(table, url)
     if not url.database or not Path(url.database).is_file():  # SQLite would make an empty one
-        raise _unopened(f"{table.name}: there is no file {url.database}")
+        raise _unopened(f"{table.name}: there is no file {table.shown or url.database}")
     return create_engine(url)
+
+
+def _server(table: Table, url: URL) -> Database:
+    """A pool of connections, to which a server that asks for files of ours is sent none."""
+    try:
+        driver = url.get_dialect().driver
+        arguments = {"connect_timeout": CONNECT_SECONDS} | SEND_NO_FILES.get(driver, {})
+        return create_engine(url, pool_pre_ping=True, connect_args=arguments)
+    except (ArgumentError, ImportError, ValueError) as error:
+        raise _unopened(f"{table.name}: no driver opens {url.drivername}://: {type(error).__name__}") from None
+
+
+def _refuse_our_own(connection: Connection, table: Table) -> None:
+    """Whatever name, link or address led here: what holds Assay's own tables is no data."""
+    schemas = {None, table.options.get("schema")}
+    if any(all(inspect(connection).has_table(one, schema=schema) for one in OUR_TABLES) for schema in schemas):
+        raise _unopened(f"{table.name}: its location leads to a database of Assay's own: name another")
 
 
 def _missing_partition_column(source: SqlSource, table: Table, part: Part) -> Failure | None:

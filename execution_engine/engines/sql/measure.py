@@ -1,9 +1,8 @@
 """The metrics in portable SQL: aggregates in one select, distinct counts and samples in one each."""
 
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
 
-from sqlalchemy import func, select
+from sqlalchemy import func, literal_column, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from execution_engine.metrics.definition import Kind
@@ -11,6 +10,7 @@ from execution_engine.metrics.keys.text import as_text
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.sample import DEFAULT_SIZE, MAX_SIZE, Sample, bottom_keys
 from execution_engine.metrics.statistics import Value
+from execution_engine.metrics.uniqueness import KEEP
 from execution_engine.outcome import Failure, Reason
 
 from ..assembly import measured_of, plan
@@ -47,12 +47,12 @@ def _gather(source: SqlSource, asked: Sequence[Asked]) -> dict[Asked, Value | Fa
     try:
         row = source.connection.execute(source.select([_sql(one) for one in asked])).one()
     except SQLAlchemyError as error:
-        failure = failure_of(error, source.name, source.connection.engine.url)
+        failure = failure_of(error, source.table)
         if len(asked) == 1 or failure.reason is Reason.ENGINE_UNREACHABLE:
             return dict.fromkeys(asked, failure)
         middle = len(asked) // 2
         return _gather(source, asked[:middle]) | _gather(source, asked[middle:])
-    return {one: float(value) if isinstance(value, Decimal) else value for one, value in zip(asked, row, strict=True)}
+    return dict(zip(asked, row, strict=True))
 
 
 def _sql(one: Asked) -> str:
@@ -65,13 +65,18 @@ def _isolated(source: SqlSource, item: Wanted) -> Measured:
     try:
         return ALONE.get(item.spec.name, _derived)(source, item)
     except SQLAlchemyError as error:
-        return Measured(failure=failure_of(error, source.name, source.connection.engine.url))
+        return Measured(failure=failure_of(error, source.table))
 
 
 def _distinct_count(source: SqlSource, item: Wanted) -> Measured:
     """Counted outside the DISTINCT: count(distinct a, b) would leave rows with nulls out."""
-    rows = source.select([source.quote(name) for name in item.spec.columns], item.spec.where).distinct().subquery()
-    value = source.connection.execute(select(func.count()).select_from(rows)).scalar_one()
+    names = [source.quote(name) for name in item.spec.columns]
+    rows = source.select(names, item.spec.where)
+    if item.spec.name == "count_distinct":
+        joint = " or " if item.spec.option("nulls") == KEEP else " and "
+        rows = rows.where(literal_column(f"({joint.join(f'{name} is not null' for name in names)})"))
+    keys = rows.distinct().subquery()
+    value = source.connection.execute(select(func.count()).select_from(keys)).scalar_one()
     return Measured(value=float(value))
 
 
@@ -88,4 +93,8 @@ def _derived(source: SqlSource, item: Wanted) -> Measured:
     return measure_derived(item)
 
 
-ALONE: Mapping[str, Callable[[SqlSource, Wanted], Measured]] = {"distinct_count": _distinct_count, "sample": _sample}
+ALONE: Mapping[str, Callable[[SqlSource, Wanted], Measured]] = {
+    "distinct_count": _distinct_count,
+    "count_distinct": _distinct_count,
+    "sample": _sample,
+}

@@ -11,6 +11,7 @@ from sqlalchemy.types import TypeEngine
 
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.keys.text import as_text
+from execution_engine.metrics.signature import ColumnKind
 
 from ..conditions import read_condition
 from ..protocol import Part, Table
@@ -26,7 +27,7 @@ class SqlSource:
     connection: Connection
     table: Table
     keys: tuple[str, ...] | None
-    columns: Mapping[str, bool]  # name → may hold numbers
+    columns: Mapping[str, ColumnKind | None]
 
     @property
     def quote(self) -> Callable[[str], str]:
@@ -59,7 +60,7 @@ class SqlSource:
 def open_source(connection: Connection, table: Table, part: Part) -> SqlSource:
     """The part; SQLAlchemy's error if the table is not there."""
     found = inspect(connection).get_columns(table.options["table"], schema=table.options.get("schema"))
-    columns = {str(one["name"]): _may_hold_numbers(one["type"]) for one in found}
+    columns = {str(one["name"]): _kind(one["type"]) for one in found}
     return SqlSource(name=table.name, connection=connection, table=table, keys=part.keys, columns=columns)
 
 
@@ -71,8 +72,12 @@ def partition_keys(source: SqlSource, name: str) -> tuple[str, ...] | None:
     return tuple(sorted(text for text in (as_text(row[0]) for row in rows) if text is not None))
 
 
-def _may_hold_numbers(type_: TypeEngine[Any]) -> bool:
+def _kind(type_: TypeEngine[Any]) -> ColumnKind | None:
+    """What metrics outside the lake ask for is numbers; the rest is named for messages."""
     try:
-        return issubclass(type_.python_type, int | float | Decimal)
+        python_type = type_.python_type
     except NotImplementedError:  # a type SQLAlchemy does not know: let the database decide
-        return True
+        return ColumnKind.ANY
+    if issubclass(python_type, int | float | Decimal):
+        return ColumnKind.NUMERIC
+    return ColumnKind.TEXT if issubclass(python_type, str) else None

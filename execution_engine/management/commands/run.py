@@ -109,5 +109,6 @@ def _row(run: Run) -> dict[str, Any]:
         "outcome": run.outcome,
         "sentence": run.sentence,
         "value": run.value,
+        "exact": run.exact or None,
         "findings": run.findings,
     }

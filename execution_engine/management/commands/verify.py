@@ -26,7 +26,6 @@ from execution_engine.verification import (
     VerificationSuite,
 )
 from execution_engine.verification.checks_file import ChecksFile, UnableToReadChecks, read_checks
-from execution_engine.verification.csv_folder import UnableToReadCsv, as_parquet
 from execution_engine.verification.data import name_of, table_of
 from execution_engine.verification.failing import columns_and_rows
 
@@ -47,9 +46,18 @@ class Command(Base):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Which table, which checks, and what to show."""
-        parser.add_argument("table", help="path or URL of parquet, a .csv file, or a table of Spark's catalog")
+        parser.add_argument(
+            "table", help="path or URL of parquet, ORC, CSV or JSON, by its name; or a table of Spark's catalog"
+        )
         parser.add_argument("--checks", required=True, type=Path, metavar="FILE", help="the checks, in YAML")
         parser.add_argument("--name", default="", help="what the checks call the table (default: its last part)")
+        parser.add_argument(
+            *("--option", "-o"),
+            action="append",
+            default=[],
+            metavar="KEY=VALUE",
+            help="how CSV or JSON is read, such as delimiter=';'; may be repeated",
+        )
         parser.add_argument(
             "--fail-on", choices=FailOn.CHOICES, default="warn", help="from which result on to exit above 0"
         )
@@ -57,17 +65,23 @@ class Command(Base):
         parser.add_argument("--repository", type=Path, metavar="FILE", help="keep the metrics in this file of JSON")
         parser.add_argument("--date", default="", help="what the metrics are kept under (needed with --repository)")
 
+    def prepare(self) -> None:
+        """Nothing: it needs no database."""
+
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """Every constraint with its status, and rows that fail where they were asked for."""
         try:
             checks = read_checks(options["checks"])
-            with _table(options["table"], options["name"]) as table, _told(options):
+            table = table_of(
+                options["table"], options["name"] or name_of(options["table"]), _options(options["option"])
+            )
+            with _told(options):
                 verification = _verification(table, checks, options)
                 result = verification.run()
                 told = _result(result, checks, options["checks"])
                 if options["failing_rows"] > 0 and result.failed:
                     told["failing_rows"] = _failing_rows(verification, result, options["failing_rows"])
-        except (UnableToReadChecks, UnableToReadCsv, UnableToReadRepository) as error:
+        except (UnableToReadChecks, UnableToReadRepository, ValueError) as error:
             raise UnableToRun(str(error)) from None
         return FailOn.apply(CODES[result.status], options["fail_on"]), told
 
@@ -84,14 +98,11 @@ class Command(Base):
             console.print(_printed_rows(result["failing_rows"]))
 
 
-@contextmanager
-def _table(given: str, name: str) -> Iterator[Table]:
-    name = name or name_of(given)
-    if given.lower().endswith(".csv"):
-        with as_parquet(Path(given)) as folder:
-            yield table_of(folder, name.removesuffix(".csv"))
-    else:
-        yield table_of(given, name)
+def _options(given: list[str]) -> dict[str, str]:
+    pairs = [each.partition("=") for each in given]
+    if wrong := [name for name, equals, _ in pairs if not equals]:
+        raise UnableToRun(f"--option {wrong[0]!r} gives no value: write it as {wrong[0]}=VALUE")
+    return {name: value for name, _, value in pairs}
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from assay.drain import drain
 from assay.exit_codes import ExitCode, FailOn
 from assay.models import Dataset
 from assay.windows import UnableToReadWindow, Window
-from incident_manager.gate import STRICTNESS, Decision, GateAnswer
+from incident_manager.gate import Decision, GateAnswer, gathered
 from incident_manager.services.gates import gate
 
 CODES = {Decision.ALLOW: ExitCode.HELD, Decision.WARN: ExitCode.WARNED, Decision.BLOCK: ExitCode.FAILED}
@@ -50,6 +50,7 @@ class Command(Base):
                 "window": each.window.text,
                 "test": each.test,
                 "incident": each.incident_id,
+                "report": each.report_id,
                 "text": each.text,
             }
             for each in answer.reasons
@@ -61,7 +62,8 @@ class Command(Base):
         """The decision, then a line per reason."""
         console.print(f"[bold]{result['decision']}[/bold]")
         for each in result["reasons"]:
-            console.print(f"  {each['decision']}: {each['dataset']} {each['window']}: {each['text']}", soft_wrap=True)
+            of = f"{each['dataset']}/{each['test']}" if each["test"] else each["dataset"]
+            console.print(f"  {each['decision']}: {of} {each['window']}: {each['text']}", soft_wrap=True)
 
 
 def _dataset(name: str) -> Dataset:
@@ -84,7 +86,4 @@ def _ask(asked: list[tuple[Dataset, Window]], datacenter: str, pipeline: str) ->
         gate(datasets=[dataset], window=window, datacenter=datacenter, pipeline=pipeline, now=now)
         for dataset, window in asked
     ]
-    strictest = max(answers, key=lambda answer: STRICTNESS[answer.decision])
-    return GateAnswer(
-        decision=strictest.decision, reasons=tuple(reason for answer in answers for reason in answer.reasons)
-    )
+    return gathered(reason for answer in answers for reason in answer.reasons)

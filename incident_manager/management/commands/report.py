@@ -1,10 +1,13 @@
 """``assay report``: how good data and tests were."""
 
-from datetime import UTC, datetime, timedelta
+from argparse import ArgumentTypeError
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import CommandParser
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from assay import clock
@@ -12,11 +15,14 @@ from assay.catalog.selectors import by_name
 from assay.commands import Command as Base
 from assay.commands import UnableToRun
 from assay.exit_codes import ExitCode
+from assay.instants import taken
 from assay.models import Category, Dataset
+from incident_manager.metric_reporter import USUAL_RANGE, ScoreRow, scores
+from incident_manager.quality.now import facts_now, of_category
+from incident_manager.quality.rules import Asked, Status, judge
 from incident_manager.scores import Score
-from incident_manager.selectors import scores
 
-DEFAULT_RANGE = timedelta(days=28)
+MOST_REASONS = 5  # of one dataset, that are printed
 
 
 class Command(Base):
@@ -35,21 +41,22 @@ class Command(Base):
         parser.add_argument("--owner")
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
-        """The total, a row per dataset and category, and the look-ups."""
+        """The total, a row per dataset with its categories, and the queries."""
         now = clock.now()
         end = options["end"] or now
-        start = options["start"] or end - DEFAULT_RANGE
+        start = options["start"] or end - USUAL_RANGE
         if start >= end:
             raise UnableToRun(f"--from {start.isoformat()} is not before --to {end.isoformat()}")
         narrowed = {name: options[name] for name in ("category", "tier", "team", "owner")}
         found = scores(start=start, end=end, now=now, dataset=_dataset(options["dataset"]), **narrowed)
-        rows = [{"dataset": row.dataset, "category": row.category, **_figures(row.score)} for row in found.rows]
         result = {
             "from": found.start.isoformat(),
             "to": found.end.isoformat(),
             "total": _figures(found.total),
-            "rows": rows,
-            "query_quality": found.look_ups.query_quality,
+            "rows": [_row(row) for row in found.rows],
+            "query_quality": found.queries.quality,
+            "query_quality_without_forced": found.queries.quality_without_forced,
+            "unknown": _unknown(options, now),
         }
         return ExitCode.HELD, result
 
@@ -57,22 +64,56 @@ class Command(Base):
         """A table with the total below."""
         title = f"{result['from']} to {result['to']}"
         table = Table("dataset", "category", "precision", "recall", "data quality", title=title)
-        for row in [*result["rows"], {"dataset": "all", "category": "", **result["total"]}]:
-            shown = [_share(row[name]) for name in ("precision", "recall", "data_quality")]
-            table.add_row(row["dataset"], row["category"], *shown)
+        for row in result["rows"]:
+            table.add_row(row["dataset"], "all", *_shares(row), style="bold")
+            for category in row["categories"]:
+                table.add_row("", category["category"], *_shares(category))
+        table.add_row("all", "all", *_shares(result["total"]), style="bold")
         console.print(table)
         console.print(f"query-level quality: {_share(result['query_quality'])}")
+        for each in result["unknown"]:
+            why = "; ".join(f"{reason['test']}: {reason['text']}" for reason in each["reasons"][:MOST_REASONS])
+            console.print(f"[bold]unknown now[/bold]: {each['dataset']}: {escape(why)}", soft_wrap=True)
 
 
 def _instant(text: str) -> datetime:
-    instant = datetime.fromisoformat(text)
-    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+    try:
+        instant = datetime.fromisoformat(text)
+        return taken(instant if instant.tzinfo else instant.replace(tzinfo=UTC))
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
 
 
 def _dataset(name: str | None) -> Dataset | None:
     if name is None or (found := by_name(name)) is not None:
         return found if name else None
     raise UnableToRun(f"the catalog has no dataset {name!r}")
+
+
+def _unknown(options: Mapping[str, Any], now: datetime) -> list[dict[str, Any]]:
+    """The datasets of which nobody knows now whether they are good, with the tests that could not say."""
+    narrowed = {name: options[name] for name in ("tier", "team", "owner") if options[name] is not None}
+    if options["dataset"]:
+        narrowed["pk"] = getattr(_dataset(options["dataset"]), "pk", None)
+    names = dict(Dataset.objects.filter(**narrowed).order_by("full_name").values_list("pk", "full_name"))
+    found = []
+    for facts in facts_now(names, now=now).values():
+        answer = judge(of_category(facts, options["category"]) if options["category"] else facts, Asked())
+        if answer.status is Status.UNKNOWN:
+            reasons = [reason for reason in answer.reasons if reason.status is Status.UNKNOWN]
+            told = [{"test": reason.test, "text": reason.text, "windows": reason.count} for reason in reasons]
+            found.append({"dataset": answer.dataset, "reasons": told})
+    return found
+
+
+def _row(row: ScoreRow) -> dict[str, Any]:
+    categories = [{"category": category, **_figures(score)} for category, score in row.by_category.items()]
+    return {"dataset": row.dataset, **_figures(row.score), "categories": categories}
+
+
+def _shares(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    quality = row["data_quality"]
+    return _share(row["precision"]), _share(row["recall"]), "not tested" if quality is None else _share(quality)
 
 
 def _figures(score: Score) -> dict[str, Any]:
@@ -83,6 +124,8 @@ def _figures(score: Score) -> dict[str, Any]:
         "true_positive_seconds": score.true_positive.total_seconds(),
         "false_positive_seconds": score.false_positive.total_seconds(),
         "false_negative_seconds": score.false_negative.total_seconds(),
+        "bad_seconds": score.bad.total_seconds(),
+        "tested_seconds": score.total.total_seconds(),
         "open": score.open,
     }
 

@@ -9,11 +9,11 @@ from assay.windows import UnableToPartition, UnableToReadWindow, Window
 def asked_window(dataset: Dataset, text: str) -> Window:
     """The window of a partition key, or of ``START/END`` in ISO 8601; raises UnableToReadWindow."""
     if "/" in text:
-        return Window.parse(text)
+        return Window.parse(text).taken()
     if dataset.partitioning is None:
         raise UnableToReadWindow(f"{dataset.full_name} has no partitions: give the window as START/END in ISO 8601")
     try:
-        return dataset.partitioning.window(text)
+        return dataset.partitioning.window(text).taken()
     except UnableToPartition as error:
         raise UnableToReadWindow(f"{dataset.full_name}: {error} Or give START/END in ISO 8601.") from None
 

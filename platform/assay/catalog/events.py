@@ -6,11 +6,13 @@ from datetime import datetime
 from django.db import transaction
 
 from assay.catalog.openlineage import LineageEvent
-from assay.catalog.selectors import home
+from assay.catalog.selectors import by_names, home
 from assay.catalog.services import mark_changed, record_completion
-from assay.models import Dataset, LineageEdge
+from assay.models import Dataset, LineageEdge, WriteMode
+from assay.names import name_keys
 
 LONGEST_JOB = 200  # characters that a completion keeps of its job's name
+LONGEST_RUN = 100  # and of its run's id
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,11 +27,9 @@ class Heard:
 @transaction.atomic
 def apply_event(event: LineageEvent, *, now: datetime) -> Heard:
     """Write what the event tells of known datasets. An edge that is known keeps its flags."""
-    datasets = (
-        Dataset.objects.filter(full_name__in=_names(event)).prefetch_related("replicas").in_bulk(field_name="full_name")
-    )
+    datasets = by_names(_names(event))
     touched = _apply_edges(event, datasets) | _apply_metadata(event, datasets)
-    Dataset.objects.filter(full_name__in=event.dropped, missing_since__isnull=True).update(missing_since=now)
+    Dataset.objects.filter(name_key__in=name_keys(event.dropped), missing_since__isnull=True).update(missing_since=now)
     mark_changed(touched | {name for name in event.dropped if name in datasets}, now)
     return Heard(
         edges=len(touched),
@@ -45,16 +45,26 @@ def _names(event: LineageEvent) -> set[str]:
 
 def _apply_edges(event: LineageEvent, datasets: dict[str, Dataset]) -> set[str]:
     """Write the edges that are new; the names of their downstreams."""
-    touched = set()
-    for edge in event.lineage:
-        if edge.upstream in datasets and edge.downstream in datasets:
-            _, is_new = LineageEdge.objects.get_or_create(
-                upstream=datasets[edge.upstream],
-                downstream=datasets[edge.downstream],
-                defaults={"source": "openlineage"},
-            )
-            touched |= {edge.downstream} if is_new else set()
-    return touched
+    told = {
+        (upstream.pk, downstream.pk): edge.downstream
+        for edge in event.lineage
+        if (upstream := datasets.get(edge.upstream))
+        and (downstream := datasets.get(edge.downstream))
+        and upstream != downstream
+    }
+    ends = {
+        "upstream__in": {upstream for upstream, _ in told},
+        "downstream__in": {downstream for _, downstream in told},
+    }
+    known = set(LineageEdge.objects.filter(**ends).values_list("upstream_id", "downstream_id")) if told else set()
+    LineageEdge.objects.bulk_create(
+        (
+            LineageEdge(upstream_id=upstream, downstream_id=downstream, source="openlineage")
+            for upstream, downstream in told.keys() - known
+        ),
+        ignore_conflicts=True,
+    )
+    return {told[pair] for pair in told.keys() - known}
 
 
 def _apply_metadata(event: LineageEvent, datasets: dict[str, Dataset]) -> set[str]:
@@ -81,7 +91,14 @@ def _complete(event: LineageEvent, datasets: dict[str, Dataset], now: datetime) 
         if dataset and window:
             place = home(dataset).datacenter
             record_completion(
-                dataset=dataset, datacenter=place, window=window, pipeline=event.job[:LONGEST_JOB], now=now
+                dataset=dataset,
+                datacenter=place,
+                window=window,
+                pipeline=event.job[:LONGEST_JOB],
+                run=event.run[:LONGEST_RUN],
+                rows=each.rows,
+                mode=WriteMode.OVERWRITE if each.overwrites else "",
+                now=now,
             )
             count += 1
     return count

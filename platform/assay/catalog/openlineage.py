@@ -6,9 +6,15 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from assay.catalog.profile import Column, LineageProfile
+from assay.instants import UnableToTakeInstant, taken
 from assay.windows import UnableToReadWindow, Window
 
 V = TypeVar("V")
+REPLACING = frozenset({"CREATE", "OVERWRITE", "TRUNCATE"})  # lifecycle states after which nothing older is there
+MOST_ROWS = 2**63 - 1
+
+MOST_DATASETS = 1000  # of one event
+MOST_EDGES = 10_000
 
 
 class UnableToReadEvent(ValueError):
@@ -17,10 +23,15 @@ class UnableToReadEvent(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Completion:
-    """A job says that it has written a dataset; without a nominal time it does not say which window."""
+    """A job says that it has written a dataset; without a nominal time it does not say which window.
+
+    ``rows`` is what the output's statistics say that this run wrote; whether it overwrote, only some runs say.
+    """
 
     dataset: str
     window: Window | None
+    rows: int | None = None
+    overwrites: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +40,7 @@ class LineageEvent:
 
     job: str
     at: datetime
+    run: str = ""
     lineage: tuple[LineageProfile, ...] = ()
     columns: Mapping[str, tuple[Column, ...]] = field(default_factory=dict)
     owners: Mapping[str, str] = field(default_factory=dict)
@@ -46,19 +58,31 @@ def read_event(event: object) -> LineageEvent:
     kind = str(body.get("eventType", "OTHER")).upper()
     job, run = _mapping(body.get("job"), "job"), _mapping(body.get("run"), "run")
     inputs, outputs = _datasets(body, "inputs"), _datasets(body, "outputs")
+    _demand_few(len(inputs), len(outputs))
     dropped = tuple(name for name, facets in outputs.items() if _is_dropped(facets))
-    window = _nominal_window(run)
+    window, counts = _nominal_window(run), _row_counts(body)
     return LineageEvent(
         job=_full_name(job, "job"),
         at=_instant(body.get("eventTime"), "eventTime"),
+        run=str(run.get("runId") or ""),
         lineage=() if kind in ("FAIL", "ABORT") else _edges(inputs, [name for name in outputs if name not in dropped]),
         columns=_known({name: _columns(facets) for name, facets in {**inputs, **outputs}.items()}),
         owners=_known({name: _owner(facets) for name, facets in {**inputs, **outputs}.items()}),
         dropped=dropped if kind == "COMPLETE" else (),
         completed=tuple(
-            Completion(dataset=name, window=window) for name in outputs if kind == "COMPLETE" and name not in dropped
+            Completion(dataset=name, window=window, rows=counts.get(name), overwrites=_lifecycle(facets) in REPLACING)
+            for name, facets in outputs.items()
+            if kind == "COMPLETE" and name not in dropped
         ),
     )
+
+
+def _demand_few(inputs: int, outputs: int) -> None:
+    if inputs + outputs > MOST_DATASETS or inputs * outputs > MOST_EDGES:
+        raise UnableToReadEvent(
+            f"The event names {inputs} inputs and {outputs} outputs: at most {MOST_DATASETS} datasets and {MOST_EDGES} "
+            f"pairs of an input and an output may be in one. Send an event for each part of the job."
+        )
 
 
 def _edges(inputs: Mapping[str, Any], outputs: list[str]) -> tuple[LineageProfile, ...]:
@@ -93,7 +117,21 @@ def _owner(facets: Mapping[str, Any]) -> str:
 
 
 def _is_dropped(facets: Mapping[str, Any]) -> bool:
-    return _facet(facets, "lifecycleStateChange").get("lifecycleStateChange") == "DROP"
+    return _lifecycle(facets) == "DROP"
+
+
+def _lifecycle(facets: Mapping[str, Any]) -> object:
+    return _facet(facets, "lifecycleStateChange").get("lifecycleStateChange")
+
+
+def _row_counts(body: Mapping[str, Any]) -> dict[str, int]:
+    """How many rows the run says that it wrote to each output."""
+    found = {}
+    for index, item in enumerate(body.get("outputs") or []):
+        count = _facet(_facets(item, "outputFacets"), "outputStatistics").get("rowCount")
+        if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MOST_ROWS:
+            found[_full_name(item, f"outputs[{index}]")] = count
+    return found
 
 
 def _nominal_window(run: Mapping[str, Any]) -> Window | None:
@@ -107,8 +145,8 @@ def _nominal_window(run: Mapping[str, Any]) -> Window | None:
         return None  # some schedulers give the same instant twice: a nominal time, but no window
 
 
-def _facets(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    facets = item.get("facets")
+def _facets(item: Mapping[str, Any], key: str = "facets") -> Mapping[str, Any]:
+    facets = item.get(key)
     return facets if isinstance(facets, dict) else {}
 
 
@@ -139,4 +177,7 @@ def _instant(value: object, place: str) -> datetime:
         instant = datetime.fromisoformat(str(value))
     except ValueError:
         raise UnableToReadEvent(f"{place} is {value!r}: write an ISO 8601 instant, 2013-02-01T05:00:00Z.") from None
-    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+    try:
+        return taken(instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant).astimezone(UTC)
+    except UnableToTakeInstant as error:
+        raise UnableToReadEvent(f"{place}: {error}") from None

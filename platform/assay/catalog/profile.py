@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 from assay.tiers import TIERS, CatchUp, Severity
 from assay.windows import Granularity, Partitioning
 
-Storage = Literal["parquet", "table", "sql"]
+Storage = Literal["parquet", "orc", "csv", "json", "table", "sql"]
 GateOn = Literal["outcome", "incident"]
 UnknownPolicy = Literal["open", "closed"]
 
@@ -21,6 +21,7 @@ class Column:
 
     name: str
     type: str
+    sensitive: bool = False  # its values are never stored, shown or sent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +103,8 @@ class DatasetProfile:
     retention: timedelta | None = None
     gate_on: GateOn = "outcome"
     unknown_policy: UnknownPolicy | None = None
+    readers: tuple[str, ...] = ()  # role:…, team:… and user:…; empty: everybody
+    place: str = field(default="", compare=False)  # where it is told, ``file:line``; empty: by the API
 
     @property
     def full_name(self) -> str:
@@ -142,6 +145,7 @@ class LineageProfile:
     downstream: str
     one_to_one: bool = False
     sampled: bool = False
+    place: str = field(default="", compare=False)  # where it is told, ``file:line``; empty: by the API
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +160,7 @@ class CustomProfile:
     sustain: timedelta | None = None
     catch_up: CatchUp | None = None
     category: str = "custom"
+    place: str = field(default="", compare=False)  # where its assertion is told, ``file:line``; empty: by the API
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,10 @@
 """What the catalog knows of a dataset."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import cast
 
+from assay.access import Owned
 from assay.catalog.profile import (
     Column,
     DatasetProfile,
@@ -15,6 +17,7 @@ from assay.catalog.profile import (
     UnknownPolicy,
 )
 from assay.models import Dataset, LineageEdge, Replica
+from assay.names import name_key, name_keys
 from assay.tiers import CatchUp, Severity
 from assay.windows import Granularity
 
@@ -66,6 +69,7 @@ def _metadata_of(dataset: Dataset) -> DatasetProfile:
         retention=dataset.retention,
         gate_on=cast(GateOn, dataset.gate_on),
         unknown_policy=cast(UnknownPolicy | None, dataset.unknown_policy or None),
+        readers=tuple(dataset.readers.splitlines()),
     )
 
 
@@ -82,8 +86,26 @@ def _partition_of(dataset: Dataset) -> PartitionProfile | None:
 
 
 def by_name(full_name: str) -> Dataset | None:
-    """The dataset called ``namespace.name``, if the catalog has it."""
-    return Dataset.objects.filter(full_name=full_name).prefetch_related("replicas").first()
+    """The dataset called ``namespace.name``, in whatever case, if the catalog has it."""
+    return Dataset.objects.filter(name_key=name_key(full_name)).prefetch_related("replicas").first()
+
+
+def by_names(full_names: Collection[str]) -> dict[str, Dataset]:
+    """The datasets of these names that the catalog has, each by the spelling that was asked for."""
+    rows = Dataset.objects.filter(name_key__in=name_keys(full_names)).prefetch_related("replicas")
+    found = {row.name_key: row for row in rows}
+    return {name: found[key] for name in full_names if (key := name_key(name)) in found}
+
+
+def owned(dataset: Dataset) -> Owned:
+    """Whose the dataset is, and who may see it."""
+    readers = tuple(dataset.readers.splitlines())
+    return Owned(name=dataset.full_name, owner=dataset.owner, team=dataset.team, readers=readers)
+
+
+def sensitive_columns(dataset: Dataset) -> frozenset[str]:
+    """The columns whose values are never stored, shown or sent, without regard to case."""
+    return frozenset(column["name"].casefold() for column in dataset.columns if column.get("sensitive"))
 
 
 def home(dataset: Dataset) -> Replica:
@@ -99,6 +121,12 @@ def replica(dataset: Dataset, datacenter: str) -> Replica | None:
 def upstream_edges(dataset: Dataset) -> list[LineageEdge]:
     """The edges into a dataset, with their upstreams, by name."""
     return list(dataset.upstream_edges.select_related("upstream").order_by("upstream__full_name"))
+
+
+def upstream_keys(full_name: str) -> frozenset[str]:
+    """The keys of the names of what feeds a dataset directly."""
+    edges = LineageEdge.objects.filter(downstream__name_key=name_key(full_name))
+    return frozenset(edges.values_list("upstream__name_key", flat=True))
 
 
 def downstreams(dataset: Dataset) -> list[Dataset]:

@@ -1,18 +1,48 @@
 """Write what a provider tells into the catalog; whatever changed is left to be reconciled."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 
-from assay.catalog.profile import CatalogProfile, DatasetProfile, LineageProfile
-from assay.models import ChangeKind, DataChange, Dataset, LineageEdge, Replica
+from assay.catalog.locations import PUSHED, Place, UnableToUseLocation, check, rules_of
+from assay.catalog.profile import CatalogProfile, Column, DatasetProfile, LineageProfile
+from assay.config import config
+from assay.models import ChangeKind, DataChange, Dataset, LineageEdge, Replica, Source
+from assay.names import name_key, name_keys
+from assay.reach import MOST, is_too_wide
 from assay.windows import Window
+
+UNOWNED = ("openlineage", "push")  # whose edges a catalog may take over
+SHOWN = 20  # names in a sentence
+MOST_GONE = 5  # datasets that may leave a source at once, whatever their share
+MOST_SHARE_GONE = 0.1  # of a source's datasets
 
 
 class UnableToApply(Exception):
     """The catalog that was told cannot be written as it is."""
+
+
+class UnableToComplete(Exception):
+    """A completion that names too much at once."""
+
+
+class UnableToShare(UnableToApply):
+    """Another source tells of a dataset already."""
+
+
+class UnableToRemove(UnableToApply):
+    """More would leave the source at once than is likely meant."""
+
+
+def removal_fault(gone: Sequence[str], known: int) -> str | None:
+    """Why these must not leave a source of ``known`` datasets at once without being asked for, if that is so."""
+    if len(gone) <= MOST_GONE or len(gone) <= MOST_SHARE_GONE * known:
+        return None
+    named = ", ".join(gone[:SHOWN]) + (f" and {len(gone) - SHOWN} more" if len(gone) > SHOWN else "")
+    return f"{len(gone)} of its {known} datasets would leave the source at once: {named}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,14 +52,21 @@ class Applied:
     created: tuple[str, ...]
     changed: tuple[str, ...]
     missing: tuple[str, ...]  # known from the same source before, and no longer told
+    known: int  # datasets of the source before
 
 
 @transaction.atomic
-def apply_catalog(profile: CatalogProfile, *, source: str, full: bool, now: datetime) -> Applied:
+def apply_catalog(
+    profile: CatalogProfile, *, source: str, full: bool, allow_removal: bool = False, now: datetime
+) -> Applied:
     """Write the datasets and the lineage of ``profile``; a full sync also notes what is gone from ``source``.
 
-    A dataset whose profile, replicas or upstreams changed is marked to be reconciled, and nothing else is.
+    A dataset whose profile, replicas or upstreams changed is marked to be reconciled, and nothing else is. Raises
+    UnableToShare for what another source tells of, and UnableToRemove where too much is gone.
     """
+    check_locations(profile, source=source)
+    _refuse_others(profile, source)
+    known = Dataset.objects.filter(source=source, missing_since__isnull=True).count()
     created, changed = [], []
     for told in profile.datasets:
         is_new, is_changed = _apply_dataset(told, source=source, now=now)
@@ -37,14 +74,51 @@ def apply_catalog(profile: CatalogProfile, *, source: str, full: bool, now: date
         changed += [told.full_name] if is_changed and not is_new else []
     touched = _apply_lineage(profile.lineage, source=source, full=full)
     missing = _note_missing(profile, source=source, now=now) if full else ()
+    if not allow_removal and (fault := removal_fault(missing, known)):
+        raise UnableToRemove(f"{source!r}: {fault}; if that is meant, say --allow-removal")
     mark_changed({*created, *changed, *touched, *missing} | _downstreams_of({*created, *changed}), now)
-    return Applied(created=tuple(created), changed=tuple(changed), missing=missing)
+    return Applied(created=tuple(created), changed=tuple(changed), missing=missing, known=known)
+
+
+def _refuse_others(profile: CatalogProfile, source: str) -> None:
+    """Raise UnableToShare for datasets that another source tells of; what is gone from it is free."""
+    told = {name_key(dataset.full_name): dataset for dataset in profile.datasets}
+    others = Dataset.objects.filter(name_key__in=told, missing_since__isnull=True).exclude(source=source)
+    places = {row.name: str(row) for row in Source.objects.all()}
+    clashes = [
+        f"{_at(told[row.name_key].place)}{row.full_name} belongs to the source "
+        f"{places.get(row.source, repr(row.source))}, and {source!r} tells of it too"
+        for row in others.order_by("full_name")
+    ]
+    if clashes:
+        mend = "keep each in one of the two; what leaves a source, or whose source is removed, is free for another"
+        raise UnableToShare("\n".join([*clashes, mend]))
+
+
+def _at(place: str) -> str:
+    return f"{place}: " if place else ""
+
+
+def check_locations(profile: CatalogProfile, *, source: str) -> None:
+    """Raise UnableToApply with every location that may not be read."""
+    rules, wrong = rules_of(config()), []
+    for dataset in profile.datasets:
+        for one in dataset.replicas:
+            place = Place(storage=one.storage, location=one.location, options=one.options, is_trusted=source != PUSHED)
+            try:
+                check(place, rules)
+            except UnableToUseLocation as error:
+                wrong.append(f"{_at(dataset.place)}{dataset.full_name} in {one.datacenter}: {error}")
+    if wrong:
+        raise UnableToApply("\n".join(wrong))
 
 
 def _apply_dataset(told: DatasetProfile, *, source: str, now: datetime) -> tuple[bool, bool]:
     wanted = {**_columns_of(told), "source": source, "missing_since": None}
-    defaults = {**wanted, "created_at": now, "changed_at": now}
-    dataset, is_new = Dataset.objects.get_or_create(namespace=told.namespace, name=told.name, defaults=defaults)
+    defaults = {**wanted, "namespace": told.namespace, "name": told.name, "created_at": now, "changed_at": now}
+    dataset, is_new = Dataset.objects.get_or_create(name_key=name_key(told.full_name), defaults=defaults)
+    if source == PUSHED:
+        _keep_private(dataset, wanted)
     changed = {name: value for name, value in wanted.items() if getattr(dataset, name) != value}
     if changed:
         for name, value in changed.items():
@@ -61,7 +135,7 @@ def _columns_of(told: DatasetProfile) -> dict[str, Any]:
         "owner": told.owner,
         "team": told.team,
         "tier": told.tier,
-        "columns": [asdict(column) for column in told.columns],
+        "columns": [_written(column) for column in told.columns],
         "primary_key": list(told.primary_key),
         "partition_column": part.column if part else "",
         "granularity": part.granularity.value if part else "",
@@ -80,7 +154,24 @@ def _columns_of(told: DatasetProfile) -> dict[str, Any]:
         "retention": told.retention,
         "gate_on": told.gate_on,
         "unknown_policy": told.unknown_policy or "",
+        "readers": "\n".join(told.readers),
     }
+
+
+def _written(column: Column) -> dict[str, Any]:
+    kept = {"name": column.name, "type": column.type}
+    return {**kept, "sensitive": True} if column.sensitive else kept
+
+
+def _keep_private(dataset: Dataset, wanted: dict[str, Any]) -> None:
+    """What a request tells opens nothing that a catalog file has closed: a producer must not unmask what it copies."""
+    if dataset.readers:
+        wanted |= {"readers": dataset.readers, "owner": dataset.owner, "team": dataset.team}
+    told = {column["name"].casefold(): column for column in wanted["columns"]}
+    for column in dataset.columns:
+        if column.get("sensitive"):
+            told.setdefault(column["name"].casefold(), column)["sensitive"] = True
+    wanted["columns"] = list(told.values())
 
 
 def _apply_replicas(dataset: Dataset, told: DatasetProfile) -> bool:
@@ -103,13 +194,20 @@ def _apply_replicas(dataset: Dataset, told: DatasetProfile) -> bool:
 
 def _apply_lineage(told: tuple[LineageProfile, ...], *, source: str, full: bool) -> set[str]:
     """Write the edges; the names of the downstreams whose upstreams changed."""
-    ids = dict(Dataset.objects.values_list("full_name", "id"))
-    names = {id_: name for name, id_ in ids.items()}
-    if unknown := sorted({name for edge in told for name in (edge.upstream, edge.downstream) if name not in ids}):
+    rows_of_names = Dataset.objects.values_list("name_key", "id", "full_name")
+    ids = {key: id_ for key, id_, _ in rows_of_names}
+    names = {id_: name for _, id_, name in rows_of_names}
+    if unknown := sorted(
+        {name for edge in told for name in (edge.upstream, edge.downstream) if name_key(name) not in ids}
+    ):
         raise UnableToApply(f"lineage names datasets that the catalog lacks: {', '.join(unknown)}; tell of them first")
-    wanted = {(ids[edge.upstream], ids[edge.downstream]): (edge.one_to_one, edge.sampled) for edge in told}
+    pairs = [(ids[name_key(edge.upstream)], ids[name_key(edge.downstream)]) for edge in told]
+    wanted = {pair: (edge.one_to_one, edge.sampled) for pair, edge in zip(pairs, told, strict=True)}
     rows = {(edge.upstream_id, edge.downstream_id): edge for edge in LineageEdge.objects.all()}
     touched = {pair for pair, flags in wanted.items() if pair not in rows or _flags(rows[pair]) != flags}
+    if others := [pair for pair in touched if pair in rows and rows[pair].source not in (source, *UNOWNED)]:
+        told_of = "; ".join(f"{names[a]} to {names[b]} by {rows[a, b].source!r}" for a, b in sorted(others))
+        raise UnableToApply(f"other sources tell otherwise of lineage: {told_of}; keep each edge in one source")
     for upstream, downstream in touched:
         one_to_one, sampled = wanted[upstream, downstream]
         LineageEdge.objects.update_or_create(
@@ -127,26 +225,44 @@ def _flags(edge: LineageEdge) -> tuple[bool, bool]:
 
 
 def _note_missing(profile: CatalogProfile, *, source: str, now: datetime) -> tuple[str, ...]:
-    told = {dataset.full_name for dataset in profile.datasets}
-    gone = Dataset.objects.filter(source=source, missing_since__isnull=True).exclude(full_name__in=told)
+    told = name_keys([dataset.full_name for dataset in profile.datasets])
+    gone = Dataset.objects.filter(source=source, missing_since__isnull=True).exclude(name_key__in=told)
     names = tuple(gone.order_by("full_name").values_list("full_name", flat=True))
-    Dataset.objects.filter(full_name__in=names).update(missing_since=now)
+    Dataset.objects.filter(name_key__in=name_keys(names)).update(missing_since=now)
     return names
 
 
 def _downstreams_of(names: set[str]) -> set[str]:
     """Those whose tests compare them with one of ``names``, by full name."""
-    edges = LineageEdge.objects.filter(upstream__full_name__in=names)
+    edges = LineageEdge.objects.filter(upstream__name_key__in=name_keys(names))
     return set(edges.values_list("downstream__full_name", flat=True))
 
 
 def mark_changed(names: set[str], now: datetime) -> None:
     """Leave the tests of these datasets to be reconciled."""
-    Dataset.objects.filter(full_name__in=names).update(changed_at=now, reconcile_at=now)
+    Dataset.objects.filter(name_key__in=name_keys(names)).update(changed_at=now, reconcile_at=now)
 
 
-def record_completion(*, dataset: Dataset, datacenter: str, window: Window, pipeline: str, now: datetime) -> DataChange:
-    """Write down that a pipeline says it has completed ``window``; its live tests are triggered by that row."""
+def record_completion(
+    *,
+    dataset: Dataset,
+    datacenter: str,
+    window: Window,
+    pipeline: str,
+    now: datetime,
+    run: str = "",
+    rows: int | None = None,
+    mode: str = "",
+) -> DataChange:
+    """Write down that a pipeline says it has completed ``window``; its live tests are triggered by that row.
+
+    ``rows`` are those that its run has written, and ``mode`` says whether these replaced what was there.
+    Raises UnableToComplete for a window of more partitions than one change may name.
+    """
+    if is_too_wide(window, dataset.partitioning):
+        raise UnableToComplete(
+            f"{window.text} has more than {MOST} partitions of {dataset.full_name}: complete it in parts."
+        )
     return DataChange.objects.create(
         dataset=dataset,
         datacenter=datacenter,
@@ -154,5 +270,8 @@ def record_completion(*, dataset: Dataset, datacenter: str, window: Window, pipe
         window_start=window.start,
         window_end=window.end,
         pipeline=pipeline,
+        run=run,
+        rows=rows,
+        mode=mode,
         at=now,
     )

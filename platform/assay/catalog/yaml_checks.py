@@ -1,8 +1,9 @@
 """What the parts of a catalog file must say of each other."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 
 from assay.catalog.yaml_schema import CustomPart, DatasetPart, LineagePart
 from assay.catalog.yaml_text import Path
@@ -12,17 +13,38 @@ Finding = tuple[Path, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """The parts that are right in themselves, by their place in the file, and every dataset's name that is written."""
+    """The parts that are right in themselves, by their number over all files, and every dataset's name that is written.
+
+    ``places``: where parts and their assertions stand, ``file:line``. ``elsewhere``: the datasets of other sources, by
+    name in lower case, and whether they are partitioned.
+    """
 
     datasets: Mapping[int, DatasetPart]
     lineage: Mapping[int, LineagePart]
     tests: Mapping[int, CustomPart]
     names: Sequence[str]
+    places: Mapping[tuple[str | int, ...], str] = field(default_factory=dict)
+    elsewhere: Mapping[str, bool] = field(default_factory=dict)
+
+    @cached_property
+    def partitioned(self) -> dict[str, bool]:
+        """Whether each dataset that is known is partitioned, by name in lower case."""
+        told = {dataset.name.lower(): dataset.partition is not None for dataset in self.datasets.values()}
+        return {**self.elsewhere, **told}
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The datasets that are written here or are another source's, by name in lower case."""
+        return frozenset({name.lower() for name in self.names} | self.elsewhere.keys())
+
+    def place(self, section: str, number: int) -> str:
+        """Where a part stands, for people."""
+        return self.places.get((section, number), f"{section}[{number}]")
 
 
 def cross_check(parts: Parts) -> Iterator[Finding]:
     """Everything that is wrong between parts: where, and a sentence that says how to mend it."""
-    yield from _doubled_names(parts.datasets)
+    yield from _doubled_names(parts)
     for index, dataset in parts.datasets.items():
         for path, sentence in _dataset(dataset):
             yield ("datasets", index, *path), sentence
@@ -30,13 +52,15 @@ def cross_check(parts: Parts) -> Iterator[Finding]:
     yield from _custom(parts)
 
 
-def _doubled_names(datasets: Mapping[int, DatasetPart]) -> Iterator[Finding]:
+def _doubled_names(parts: Parts) -> Iterator[Finding]:
     first: dict[str, int] = {}
-    for index, dataset in datasets.items():
-        if first.setdefault(dataset.name, index) != index:
+    for number, dataset in parts.datasets.items():
+        if (earlier := first.setdefault(dataset.name.lower(), number)) != number:
+            place, told = parts.place("datasets", earlier), parts.datasets[earlier].name
+            found = "again" if told == dataset.name else f"beside {told!r}, and names are one without regard to case"
             yield (
-                ("datasets", index, "name"),
-                f"found {dataset.name!r} again, already datasets[{first[dataset.name]}]: keep one of the two.",
+                ("datasets", number, "name"),
+                f"found {dataset.name!r} {found}, first at {place}: keep one of the two.",
             )
 
 
@@ -52,36 +76,37 @@ def _dataset(dataset: DatasetPart) -> Iterator[Finding]:
     key = dataset.partition.column if dataset.partition else None  # may be a folder's name, and no declared column
     for index, column in enumerate(dataset.primary_key):
         if column not in dataset.columns and column != key:
-            yield ("primary_key", index), _unknown("column", column, dataset.columns, "columns")
+            yield ("primary_key", index), _unknown("column", column, list(dataset.columns), "columns")
 
 
 def _lineage(parts: Parts) -> Iterator[Finding]:
     seen: set[tuple[str, str]] = set()
     for index, edge in parts.lineage.items():
         for end, name in (("upstream", edge.upstream), ("downstream", edge.downstream)):
-            if name not in parts.names:
+            if name.lower() not in parts.known:
                 yield ("lineage", index, end), _unknown("dataset", name, parts.names, "datasets")
-        pair = (edge.upstream, edge.downstream)
+        pair = (edge.upstream.lower(), edge.downstream.lower())
         if pair in seen:
             yield ("lineage", index), f"found the edge {edge.upstream} to {edge.downstream} again: keep one of the two."
-        if edge.upstream == edge.downstream:
+        if pair[0] == pair[1]:
             yield ("lineage", index), f"found an edge from {edge.upstream} to itself: remove it."
         seen.add(pair)
 
 
 def _custom(parts: Parts) -> Iterator[Finding]:
-    partitioned = {dataset.name: dataset.partition is not None for dataset in parts.datasets.values()}
+    partitioned = parts.partitioned
     seen: set[tuple[str, str]] = set()
     for index, test in parts.tests.items():
-        if test.dataset not in parts.names:
+        name = test.dataset.lower()
+        if name not in parts.known:
             yield ("tests", index, "dataset"), _unknown("dataset", test.dataset, parts.names, "datasets")
-        if (test.dataset, test.name) in seen:
+        if (name, test.name) in seen:
             sentence = f"found a second test {test.name!r} of {test.dataset}: give it another name."
             yield ("tests", index, "name"), sentence
-        if test.schedule == "partition" and not partitioned.get(test.dataset, True):
+        if test.schedule == "partition" and not partitioned.get(name, True):
             sentence = f"found 'partition', but {test.dataset} has no partition: write 'weekly' or a cron line."
             yield ("tests", index, "schedule"), sentence
-        seen.add((test.dataset, test.name))
+        seen.add((name, test.name))
 
 
 def _unknown(kind: str, name: str, known: Sequence[str] | Mapping[str, str], section: str) -> str:

@@ -1,7 +1,9 @@
-"""The catalog as a YAML file: ``load`` reads it whole, or says everything that is wrong with it at once."""
+"""The catalog as YAML, a file or a folder: ``load`` reads it whole, or says everything that is wrong at once."""
 
+import re
 import reprlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -26,68 +28,177 @@ _HINTS = {
 }
 
 
-class UnableToReadCatalog(ValueError):
-    """A catalog file that cannot be used, with one line for everything that is wrong in it."""
+SUFFIXES = (".yaml", ".yml")
+_SOURCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", re.ASCII)
+_RESERVED = ("push", "openlineage")  # what tells of datasets and lineage without a file
 
-    def __init__(self, path: Path, problems: tuple[Problem, ...]) -> None:
-        self.problems = problems
-        lines = [f"{path}:{each.line}: {each.path + ': ' if each.path else ''}{each.sentence}" for each in problems]
+
+class UnableToReadCatalog(ValueError):
+    """A catalog that cannot be used, with one line for everything that is wrong in it, by file and line."""
+
+    def __init__(self, problems: Iterable[tuple[Path, Problem]]) -> None:
+        found = sorted(problems, key=lambda each: (str(each[0]), each[1].line))
+        self.problems = tuple(problem for _, problem in found)
+        lines = [f"{path}:{each.line}: {each.path + ': ' if each.path else ''}{each.sentence}" for path, each in found]
         super().__init__("\n".join(lines))
 
 
+@dataclass(frozen=True, kw_only=True)
+class _File:
+    """One file that is YAML, and by which numbers its parts go: those of the files before it come first."""
+
+    path: Path
+    text: YamlText
+    first: Mapping[str, int]
+
+    def items(self, section: str) -> list[Any]:
+        """What is written in a section; nothing where it is no list."""
+        items = self.text.content.get(section) if isinstance(self.text.content, dict) else None
+        return items if isinstance(items, list) else []
+
+    def problem(self, finding: Finding) -> tuple[Path, Problem]:
+        """A finding in this file, with its line; parts are counted as they stand in it."""
+        (section, *rest), sentence = finding if finding[0] else (("",), finding[1])
+        if rest and isinstance(rest[0], int) and section in self.first:
+            rest[0] -= self.first[str(section)]
+        path = [step for step in (section, *rest) if step != ""]
+        return self.path, Problem(line=self.text.line(path), path=path_text(path), sentence=sentence)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What a catalog says: what is right in it as a profile, the source's name if it tells one, and all mistakes."""
+
+    catalog: CatalogProfile
+    source: str
+    problems: tuple[tuple[Path, Problem], ...]
+
+
 def load(path: Path) -> CatalogProfile:
-    """The catalog that a YAML file describes; raises UnableToReadCatalog with all of its problems, by line."""
-    path = Path(path)
-    try:
-        text = parse_yaml(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise _unable(path, 1, f"cannot be read: {error.strerror}. Check the path and its permissions.") from None
-    except UnicodeDecodeError as error:
-        raise _unable(path, 1, f"is no UTF-8 text at byte {error.start}: save it as UTF-8.") from None
-    except UnableToParseYaml as error:
-        sentence = f"no YAML, from column {error.column}: {error.sentence}. Check quotes and indentation."
-        raise _unable(path, error.line, sentence) from None
-    parts, findings = _read_parts(text.content)
-    problems = [*text.doubled_keys, *(_problem(text, finding) for finding in (*findings, *cross_check(parts)))]
-    if problems:
-        raise UnableToReadCatalog(path, tuple(sorted(problems, key=lambda each: each.line)))
-    return to_profile(parts, path.parent)
+    """The catalog that a YAML file, or a folder of them, describes; raises UnableToReadCatalog with all mistakes."""
+    reading = read(path)
+    if reading.problems:
+        raise UnableToReadCatalog(reading.problems)
+    return reading.catalog
 
 
-def _unable(path: Path, line: int, sentence: str) -> UnableToReadCatalog:
-    return UnableToReadCatalog(path, (Problem(line=line, path="", sentence=sentence),))
+def read(path: Path, elsewhere: Callable[[str], Mapping[str, bool]] = lambda source: {}) -> Reading:
+    """What a YAML file, or all files of a folder as one catalog, say.
+
+    ``elsewhere`` gives the datasets that are not of the source that the files name, as ``Parts`` has them.
+    """
+    files, problems = _parsed(Path(path))
+    sources, wrong = _sources(files)
+    source = next(iter(sources), "")
+    parts, findings = _read_parts(files, elsewhere(source))
+    problems += [(file.path, doubled) for file in files for doubled in file.text.doubled_keys]
+    problems += [_file_of(files, finding).problem(finding) for finding in cross_check(parts)]
+    problems += [file.problem(finding) for file, finding in findings]
+    catalog = to_profile(parts, lambda number: _file_at(files, "datasets", number).path.parent)
+    return Reading(catalog=catalog, source=source, problems=(*problems, *wrong))
 
 
-def _problem(text: YamlText, finding: Finding) -> Problem:
-    path, sentence = finding
-    return Problem(line=text.line(path), path=path_text(path), sentence=sentence)
+def _parsed(path: Path) -> tuple[list[_File], list[tuple[Path, Problem]]]:
+    """The files that are YAML, and what is wrong with the others."""
+    paths = [path]
+    if path.is_dir():
+        found = [each for each in sorted(path.rglob("*")) if each.suffix in SUFFIXES and each.is_file()]
+        paths = [each for each in found if not any(part.startswith(".") for part in each.relative_to(path).parts)]
+        if not paths:
+            return [], [_wrong(path, 1, "is a folder without a *.yaml file: name the folder of the catalog.")]
+    files: list[_File] = []
+    problems: list[tuple[Path, Problem]] = []
+    first = dict.fromkeys(PARTS, 0)
+    for each in paths:
+        try:
+            files.append(_File(path=each, text=parse_yaml(each.read_text(encoding="utf-8")), first=first))
+        except OSError as error:
+            problems.append(_wrong(each, 1, f"cannot be read: {error.strerror}. Check the path and its permissions."))
+        except UnicodeDecodeError as error:
+            problems.append(_wrong(each, 1, f"is no UTF-8 text at byte {error.start}: save it as UTF-8."))
+        except UnableToParseYaml as error:
+            sentence = f"no YAML, from column {error.column}: {error.sentence}. Check quotes and indentation."
+            problems.append(_wrong(each, error.line, sentence))
+        else:
+            first = {section: number + len(files[-1].items(section)) for section, number in first.items()}
+    return files, problems
 
 
-def _read_parts(content: Any) -> tuple[Parts, list[Finding]]:
-    """Each part on its own, so that one wrong part hides nothing of the others."""
-    findings: list[Finding] = []
-    read: dict[str, dict[int, Any]] = {section: {} for section in PARTS}
-    if not isinstance(content, dict):
-        findings.append(((), f"found {reprlib.repr(content)}: write a mapping with the keys {', '.join(PARTS)}."))
-        content = {}
-    findings += [((str(key),), _unknown_key(str(key), list(PARTS))) for key in content if key not in PARTS]
-    for section, part in PARTS.items():
-        items = content.get(section) or []
-        if not isinstance(items, list):
-            findings.append(((section,), f"found {reprlib.repr(items)}: {_HINTS['list_type']}."))
+def _wrong(path: Path, line: int, sentence: str) -> tuple[Path, Problem]:
+    return path, Problem(line=line, path="", sentence=sentence)
+
+
+def _file_of(files: list[_File], finding: Finding) -> _File:
+    section, number, *_ = finding[0]
+    return _file_at(files, str(section), int(number))
+
+
+def _file_at(files: list[_File], section: str, number: int) -> _File:
+    return next(file for file in reversed(files) if file.first[section] <= number)
+
+
+def _sources(files: list[_File]) -> tuple[set[str], list[tuple[Path, Problem]]]:
+    """The name that the files give their source, and what is wrong with it."""
+    told: dict[str, Path] = {}
+    problems = []
+    for file in files:
+        if not isinstance(file.text.content, dict) or "source" not in file.text.content:
             continue
-        for index, item in enumerate(items):
-            try:
-                read[section][index] = part.model_validate(item)
-            except ValidationError as error:
-                findings += _findings(error, (section, index), part)
-    names = _names(content.get("datasets"))
-    return Parts(datasets=read["datasets"], lineage=read["lineage"], tests=read["tests"], names=names), findings
+        name = file.text.content["source"]
+        if fault := source_fault(name):
+            problems.append(file.problem((("source",), f"found {reprlib.repr(name)}: {fault}.")))
+        elif told and name not in told:
+            (other, path), *_ = told.items()
+            problems.append(file.problem((("source",), f"found {name!r}, and {path} says {other!r}: keep one.")))
+        else:
+            told[name] = file.path
+    return set(told), problems
 
 
-def _names(datasets: object) -> list[str]:
+def source_fault(name: object) -> str | None:
+    """What is wrong with the name of a source, if anything is."""
+    if not isinstance(name, str) or not _SOURCE.fullmatch(name):
+        return "write letters, digits, '-', '_' and '.', at most 100"
+    return f"{name!r} is what comes without a file: take another name" if name in _RESERVED else None
+
+
+def _read_parts(files: list[_File], elsewhere: Mapping[str, bool]) -> tuple[Parts, list[tuple[_File, Finding]]]:
+    """Each part on its own, so that one wrong part hides nothing of the others."""
+    findings: list[tuple[_File, Finding]] = []
+    read: dict[str, dict[int, Any]] = {section: {} for section in PARTS}
+    places: dict[tuple[str | int, ...], str] = {}
+    for file in files:
+        findings += [(file, finding) for finding in _misplaced(file.text.content)]
+        for section, part in PARTS.items():
+            for at, item in enumerate(file.items(section)):
+                number = file.first[section] + at
+                places[section, number] = f"{file.path}:{file.text.line((section, at))}"
+                if section == "tests":
+                    places[section, number, "assertion"] = f"{file.path}:{file.text.line((section, at, 'assertion'))}"
+                try:
+                    read[section][number] = part.model_validate(item)
+                except ValidationError as error:
+                    findings += [(file, finding) for finding in _findings(error, (section, number), part)]
+    names = [name for file in files for name in _names(file.items("datasets"))]
+    return Parts(**read, names=names, places=places, elsewhere=elsewhere), findings
+
+
+def _misplaced(content: Any) -> Iterator[Finding]:
+    """What is wrong with a file before its parts are looked at."""
+    if not isinstance(content, dict):
+        yield (), f"found {reprlib.repr(content)}: write a mapping with the keys {', '.join(PARTS)}."
+        return
+    for key in content:
+        if key not in (*PARTS, "source"):
+            yield (str(key),), _unknown_key(str(key), [*PARTS, "source"])
+    for section in PARTS:
+        if (items := content.get(section) or []) and not isinstance(items, list):
+            yield (section,), f"found {reprlib.repr(items)}: {_HINTS['list_type']}."
+
+
+def _names(datasets: list[Any]) -> list[str]:
     """The names written, those of wrong datasets too, so that one mistake is not reported again by whoever names it."""
-    written = [item.get("name") for item in datasets if isinstance(item, dict)] if isinstance(datasets, list) else []
+    written = [item.get("name") for item in datasets if isinstance(item, dict)]
     return [name for name in written if isinstance(name, str)]
 
 
@@ -120,7 +231,8 @@ def _known_keys(part: type[Part], path: tuple[int | str, ...]) -> list[str]:
     schema = part.model_json_schema()
     definitions, node = schema.get("$defs", {}), schema
     for step in path:
-        node = node["items"] if isinstance(step, int) else node["properties"][step]
+        below = node.get("items") if isinstance(step, int) else node.get("properties", {}).get(step)
+        node = below or node.get("additionalProperties") or {}
         options = [node, *node.get("anyOf", [])]
         reference = next((each["$ref"] for each in options if "$ref" in each), None)
         node = definitions[reference.rsplit("/", 1)[-1]] if reference else node

@@ -8,9 +8,11 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from assay.catalog.locations import PREFIX
 from assay.catalog.profile import GateOn, Storage, UnknownPolicy
+from assay.catalog.storages import check_options
 from assay.durations import parse_duration
-from assay.secrets import PREFIX
+from assay.readers import wrong_readers
 from assay.tiers import CatchUp, Severity
 from assay.windows import Granularity, Partitioning
 
@@ -69,7 +71,7 @@ class PartitionPart(Part):
     def _names_partitions(self) -> "PartitionPart":
         partitioning = Partitioning(granularity=self.granularity, time_zone=self.time_zone, key_format=self.key_format)
         if self.first is not None:
-            partitioning.window(self.first)
+            partitioning.window(self.first).taken()
         return self
 
 
@@ -87,6 +89,7 @@ class ReplicaPart(Part):
             _check_url(self.location)
             if not self.options.get("table"):
                 raise ValueError("a sql replica needs the name of its table: add options: {table: …}")
+        check_options(self.storage, self.options)
         return self
 
 
@@ -110,6 +113,19 @@ class SlaPart(Part):
     consistency: Annotated[Share, Field(gt=0)] | None = None
 
 
+class ColumnPart(Part):
+    """A column of which more is said than its type."""
+
+    type: Word
+    sensitive: bool = False
+
+
+def _known_readers(readers: list[str]) -> list[str]:
+    if wrong := wrong_readers(readers):
+        raise ValueError(f"{', '.join(wrong)}: write role:operator, team:NAME or user:NAME")
+    return _not_repeated(readers)
+
+
 class DatasetPart(Part):
     """One dataset."""
 
@@ -119,7 +135,7 @@ class DatasetPart(Part):
     replicas: Annotated[list[ReplicaPart], Field(min_length=1)]
     description: str = ""
     team: str = ""
-    columns: dict[Word, Word] = {}
+    columns: dict[Word, Word | ColumnPart] = {}
     primary_key: Annotated[list[Word], AfterValidator(_not_repeated)] = []
     partition: PartitionPart | None = None
     slas: SlaPart = SlaPart()
@@ -131,6 +147,7 @@ class DatasetPart(Part):
     retention: Length | None = None
     gate_on: GateOn = "outcome"
     unknown_policy: UnknownPolicy | None = None
+    readers: Annotated[list[Word], AfterValidator(_known_readers)] = []
 
 
 class LineagePart(Part):

@@ -3,6 +3,7 @@
 from django.db import models
 
 from assay.models.claimable import Claimable
+from assay.names import name_key
 from assay.windows import Granularity, Partitioning, Window
 
 
@@ -11,7 +12,8 @@ class Dataset(Claimable):
 
     namespace = models.CharField(max_length=120)
     name = models.CharField(max_length=120)
-    full_name = models.CharField(max_length=241, unique=True, editable=False)
+    full_name = models.CharField(max_length=241, editable=False, db_index=True)  # as it was spelled first
+    name_key = models.CharField(max_length=32, unique=True, editable=False)  # the same for all its spellings
     description = models.TextField(blank=True)
     owner = models.CharField(max_length=200)
     team = models.CharField(max_length=200, blank=True)
@@ -35,15 +37,17 @@ class Dataset(Claimable):
     retention = models.DurationField(null=True, blank=True)
     gate_on = models.CharField(max_length=10, default="outcome")  # or "incident"
     unknown_policy = models.CharField(max_length=10, blank=True)  # "open" or "closed"; empty: by tier
-    source = models.CharField(max_length=40, default="push")  # the provider that told of it
+    readers = models.TextField(blank=True, default="")  # role:…, team:… and user:…, one a line; empty: everybody
+    source = models.CharField(max_length=100, default="push", db_index=True)  # what tells of it
     created_at = models.DateTimeField()
     changed_at = models.DateTimeField()
     missing_since = models.DateTimeField(null=True, blank=True)  # gone from its source
     reconcile_at = models.DateTimeField(null=True, blank=True, db_index=True)  # null: its tests are as they should be
 
     def save(self, *args: object, **kwargs: object) -> None:
-        """Save with the full name that the parts give."""
+        """Save with the full name that the parts give, and its key."""
         self.full_name = f"{self.namespace}.{self.name}"
+        self.name_key = name_key(self.full_name)
         super().save(*args, **kwargs)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
@@ -84,7 +88,7 @@ class LineageEdge(models.Model):
     downstream = models.ForeignKey(Dataset, models.CASCADE, related_name="upstream_edges")
     one_to_one = models.BooleanField(default=False)
     sampled = models.BooleanField(default=False)
-    source = models.CharField(max_length=40, default="push")
+    source = models.CharField(max_length=100, default="push")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=("upstream", "downstream"), name="one_edge_per_pair")]
@@ -101,6 +105,13 @@ class ChangeKind(models.TextChoices):
     RESOLVED = "resolved"  # the cause of an inhibited alert ended
 
 
+class WriteMode(models.TextChoices):
+    """What a run did with the rows that were there."""
+
+    APPEND = "append"
+    OVERWRITE = "overwrite"
+
+
 class DataChange(Claimable):
     """The data of one window was written (or should be looked at again); live tests that read it are run again."""
 
@@ -110,8 +121,12 @@ class DataChange(Claimable):
     window_start = models.DateTimeField()
     window_end = models.DateTimeField()
     pipeline = models.CharField(max_length=200, blank=True)
+    run = models.CharField(max_length=100, blank=True)  # the pipeline's own name of its run
+    rows = models.PositiveBigIntegerField(null=True, blank=True)  # that the run has written, where it tells
+    mode = models.CharField(max_length=10, blank=True, choices=WriteMode.choices)  # empty: it does not say
     at = models.DateTimeField()
     followed_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    followed_until = models.DateTimeField(null=True, blank=True)  # how far into its window, while it is under way
 
     class Meta:
         indexes = [models.Index(fields=("dataset", "window_start"))]

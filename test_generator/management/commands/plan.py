@@ -1,65 +1,73 @@
 """``assay plan``: what a sync would change."""
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django.db import transaction
 from rich.console import Console
-from rich.table import Table
+from rich.markup import escape
 
 from assay import clock
 from assay.catalog.services import UnableToApply
-from assay.catalog.yaml_provider import UnableToReadCatalog, load
+from assay.catalog.yaml_provider import UnableToReadCatalog
 from assay.commands import Command as Base
 from assay.commands import UnableToRun
 from assay.exit_codes import ExitCode
-from assay.models import Dataset
-from test_generator.services import UnableToWrite, sync
-from test_generator.services.generate import changes, generate
+from test_generator.services import UnableToWrite
+from test_generator.services.plan import plan
+
+COLOURS = {"+": "green", "~": "yellow", "-": "red"}
 
 
 class Command(Base):
     """A sync that is rolled back."""
 
-    help = "Show the tests that `assay sync` would create, revise, revive and retire, and the gaps it would leave."
+    help = (
+        "Show, as a diff, the datasets, lineage and tests that `assay sync` would add, change and remove, and the "
+        "gaps it would leave. Exit 1 where the sync would be refused, as too many datasets would go."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The file."""
-        parser.add_argument("file", type=Path, help="the catalog, as docs/catalog.md says")
+        """The file or folder."""
+        parser.add_argument("path", type=Path, help="the catalog: a file, or a folder of *.yaml files")
+        parser.add_argument(
+            "--source", default="", metavar="NAME", help="the name of the source (default: by its path)"
+        )
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
-        """The changes per dataset; nothing is kept."""
-        with transaction.atomic():
-            try:
-                sync(load(options["file"]), source=f"yaml:{options['file'].name}", now=clock.now())
-                rows = [_row(dataset) for dataset in Dataset.objects.order_by("full_name")]
-            except (UnableToReadCatalog, UnableToApply, UnableToWrite) as error:
-                raise UnableToRun(str(error)) from None
-            finally:
-                transaction.set_rollback(True)
-        return ExitCode.HELD, {"datasets": [row for row in rows if row["changes"] or row["gaps"]]}
+        """What comes, changes and goes; nothing is kept."""
+        try:
+            planned = plan(options["path"], name=options["source"], now=clock.now())
+        except (UnableToReadCatalog, UnableToApply, UnableToWrite) as error:
+            raise UnableToRun(str(error)) from None
+        return (ExitCode.FAILED if planned.refused else ExitCode.HELD), {
+            "source": planned.source,
+            "changes": [asdict(difference) for difference in planned.differences],
+            "gaps": [asdict(gap) for gap in planned.gaps],
+            "refused": planned.refused,
+        }
 
     def show(self, console: Console, result: Any) -> None:
-        """A table of the changes."""
-        table = Table("dataset", "change", "test", "assertion or reason")
-        for row in result["datasets"]:
-            for change in row["changes"]:
-                table.add_row(row["dataset"], change["change"], change["name"], change["assertion"])
-            for gap in row["gaps"]:
-                table.add_row(row["dataset"], "gap", gap["category"], gap["reason"])
-        console.print(table if table.row_count else "Nothing would change.")
+        """The diff, one line for each thing and one for each field that changes, and then the gaps."""
+        for change in result["changes"]:
+            colour, head = COLOURS[change["sign"]], f"{change['sign']} {change['kind']:<7} {change['name']}"
+            console.print(f"[{colour}]{escape(head)}[/{colour}]", soft_wrap=True, highlight=False)
+            for line in _lines(change["fields"], is_new=change["sign"] == "+"):
+                console.print(f"      {line}", soft_wrap=True, highlight=False, markup=False)
+        for gap in result["gaps"]:
+            said = f"gap: {gap['dataset']}, {gap['category']}: {gap['reason']}"
+            console.print(said, soft_wrap=True, highlight=False, markup=False)
+        counts = ", ".join(f"{sum(each['sign'] == sign for each in result['changes'])} {sign}" for sign in COLOURS)
+        console.print(f"source {result['source']}: {counts}; what goes is retired after a day", highlight=False)
+        if result["refused"]:
+            refusal = f"`assay sync` would refuse this without --allow-removal: {result['refused']}"
+            console.print(refusal, style="red", soft_wrap=True, highlight=False, markup=False)
 
 
-def _row(dataset: Dataset) -> dict[str, Any]:
-    generation = generate(dataset)
-    wanted = changes(dataset, generation, clock.now())
-    named = [("create", each.name, each.assertion) for each in wanted.create]
-    named += [("revise", each.wanted.name, each.wanted.assertion) for each in wanted.revise]
-    named += [("revive", each.wanted.name, each.wanted.assertion) for each in wanted.revive]
-    named += [("retire", each.name, "") for each in wanted.retire]
-    return {
-        "dataset": dataset.full_name,
-        "changes": [{"change": change, "name": name, "assertion": text} for change, name, text in named],
-        "gaps": [{"category": gap.category, "reason": gap.reason} for gap in generation.gaps],
-    }
+def _lines(fields: Mapping[str, tuple[str, str]], *, is_new: bool) -> list[str]:
+    """What is said of a thing's fields; of what comes, only the assertion: its file says the rest."""
+    if is_new:
+        return [fields["assertion"][1]] if "assertion" in fields else []
+    return [f"{name}: {old or '(none)'} → {new or '(none)'}" for name, (old, new) in fields.items()]

@@ -10,14 +10,14 @@ from rich.console import Console
 from assay import clock
 from assay.audit import record
 from assay.catalog.services import Applied, UnableToApply
-from assay.catalog.yaml_provider import UnableToReadCatalog, load
+from assay.catalog.yaml_provider import UnableToReadCatalog
 from assay.command_origin import command_origin
 from assay.commands import Command as Base
 from assay.commands import UnableToRun
 from assay.exit_codes import ExitCode
-from assay.models import Dataset, DataTest
+from assay.models import Dataset, DataTest, Source
 from test_generator import tasks
-from test_generator.services import UnableToWrite, sync
+from test_generator.services import UnableToWrite, remove_source, sync_files
 
 WHATS = ("created", "changed", "missing")
 
@@ -28,18 +28,27 @@ class Command(Base):
     help = "Read the catalog from YAML, write what changed, and reconcile the tests of what changed."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The file."""
-        parser.add_argument("file", type=Path, help="the catalog, as docs/catalog.md says")
+        """The file or folder, or the source to take away."""
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument("path", nargs="?", type=Path, help="the catalog: a file, or a folder of *.yaml files")
+        what.add_argument("--remove-source", metavar="NAME", help="take a source away with all that it tells")
+        parser.add_argument(
+            "--source", default="", metavar="NAME", help="the name of the source (default: by its path)"
+        )
+        parser.add_argument(
+            "--allow-removal", action="store_true", help="let more than a tenth of the source's datasets go at once"
+        )
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """What was created, changed, and is gone; and how many tests are live."""
         try:
-            applied = _synced(options["file"])
+            name, applied = _synced(options)
         except (UnableToReadCatalog, UnableToApply, UnableToWrite) as error:
             raise UnableToRun(str(error)) from None
         while tasks.reconcile():
             pass
         return ExitCode.HELD, {
+            "source": name,
             **_told(applied),
             "datasets": Dataset.objects.filter(missing_since__isnull=True).count(),
             "data_tests": DataTest.objects.filter(retired_at__isnull=True).count(),
@@ -53,11 +62,26 @@ class Command(Base):
 
 
 @transaction.atomic
-def _synced(file: Path) -> Applied:
-    """The catalog as it is now, and in the audit who brought it there."""
-    applied = sync(load(file), source=f"yaml:{file.name}", now=clock.now())
-    record(command_origin(), "catalog.synced", kind="catalog", key=file.name, before=None, after=_told(applied))
-    return applied
+def _synced(options: dict[str, Any]) -> tuple[str, Applied]:
+    """The source as it is now, and in the audit who brought it there."""
+    now, name = clock.now(), options["remove_source"]
+    if name:
+        _demand(name)
+        applied, action = remove_source(name, now=now), "catalog.removed"
+    else:
+        removal = options["allow_removal"]
+        source, applied = sync_files(options["path"], name=options["source"], allow_removal=removal, now=now)
+        name, action = source.name, "catalog.synced"
+    given = {"path": str(options["path"])} if options["path"] else {}
+    record(command_origin(), action, kind="catalog", key=name, before=None, after=_told(applied), given=given)
+    return name, applied
+
+
+def _demand(name: str) -> None:
+    """Raise UnableToRun for a source that tells of nothing."""
+    known = {*Source.objects.values_list("name", flat=True), *Dataset.objects.values_list("source", flat=True)}
+    if name not in known:
+        raise UnableToRun(f"there is no source {name!r}; known are {', '.join(sorted(known)) or 'none'}")
 
 
 def _told(applied: Applied) -> dict[str, list[str]]:

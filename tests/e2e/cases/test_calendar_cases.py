@@ -4,8 +4,9 @@ from datetime import timedelta
 
 import pytest
 
+from assay import clock
 from assay.windows import Granularity
-from incident_manager.selectors import unhealed
+from incident_manager.services import look_up
 from tests.e2e.scenario import (
     Scenario,
     at,
@@ -154,8 +155,8 @@ def test_a_fault_of_the_whole_table_blocks_only_where_no_partition_test_of_its_c
     ]
     assert state("raw.trips/duplicates", "2026-03-15") == "PASS"
     assert [scenario.ask("raw.trips", day).decision for day in ("2026-03-05", "2026-03-15")] == ["block", "warn"]
-    table = whole.data_test.dataset
-    assert len(unhealed(table, window("raw.trips", "2026-03-08"))) == 1  # no partition is named, so all may be bad
+    answer = look_up(dataset=whole.data_test.dataset, window=window("raw.trips", "2026-03-08"), now=clock.now())
+    assert len(answer.spoilt) == 1  # no partition is named, so all may be bad
 
 
 def test_the_whole_table_heals_once_its_bad_partition_is_written_again(scenario: Scenario) -> None:

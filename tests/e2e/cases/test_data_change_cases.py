@@ -44,9 +44,11 @@ def test_a_partition_that_holds_early_and_is_not_rewritten_is_not_read_again(sce
 
 
 def test_a_table_without_fingerprints_is_read_again_when_it_is_due(scenario: Scenario) -> None:
-    outside = ReplicaProfile(datacenter="sea", storage="sql", location="/sea/raw.trips")
+    url = "sqlite:////sea/raw.trips"
+    outside = ReplicaProfile(datacenter="sea", storage="sql", location=url, options={"table": "trips"})
     scenario.catalog(dataset("raw.trips", replicas=(outside,)), custom=[ENOUGH])
-    scenario.land("raw.trips", "2026-03-09", 100, on="2026-03-10 02:00")
+    scenario.until("2026-03-10 02:00")
+    scenario.lake.write(url, "2026-03-09", rows(100))
     scenario.complete("raw.trips", "2026-03-09")
     scenario.until("2026-03-10 12:00")
     (due,) = runs(VOLUME, "2026-03-09", "schedule")

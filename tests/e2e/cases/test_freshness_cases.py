@@ -87,7 +87,9 @@ def test_an_early_trigger_on_part_of_the_data_gives_no_verdict_but_stops_the_gat
     assert (early.outcome, early.error_reason) == ("error", "not due")
     answer = scenario.ask("raw.trips", "2026-03-09")
     assert answer.decision == "block"
-    assert {"not there yet", "completeness is broken (PENDING)"} <= {reason.text for reason in answer.reasons}
+    assert {"not there yet", "completeness is broken (PENDING): no incident yet"} <= {
+        reason.text for reason in answer.reasons
+    }
     scenario.land("raw.trips", "2026-03-09", 100, on="2026-03-10 05:00")
     scenario.until("2026-03-10 12:00")
     assert (state(FRESHNESS, "2026-03-09"), state("raw.trips/completeness:raw.events", "2026-03-09")) == (

@@ -5,8 +5,12 @@ from typing import Any
 
 import pytest
 
+from assay import clock
+from execution_engine.models import RunReason
+from execution_engine.outcome import Failure, Reason
+from execution_engine.services import request_run
 from tests.e2e.cases.people import accept, force, open_incident, said
-from tests.e2e.scenario import Scenario, custom, dataset, incidents, state
+from tests.e2e.scenario import Scenario, custom, data_test, dataset, incidents, state, window
 from tests.fakes import rows
 
 pytestmark = pytest.mark.django_db
@@ -95,7 +99,7 @@ def test_a_critical_window_that_is_not_there_yet_blocks_from_the_first_question_
 def test_the_gate_blocks_while_the_test_still_warns(scenario: Scenario) -> None:
     too_few(scenario, "2026-03-10 06:00")
     assert (state("raw.trips/enough", MONDAY), incidents()) == ("WARN", [])
-    assert said(scenario.ask(TRIPS, MONDAY)) == ("block", {"custom is broken (WARN)"})
+    assert said(scenario.ask(TRIPS, MONDAY)) == ("block", {"custom is broken (WARN): no incident yet"})
 
 
 def test_a_soft_test_only_warns(scenario: Scenario) -> None:
@@ -106,7 +110,7 @@ def test_a_soft_test_only_warns(scenario: Scenario) -> None:
 
 def test_a_dataset_that_gates_on_incidents_only_warns_before_one_is_open(scenario: Scenario) -> None:
     too_few(scenario, "2026-03-10 06:00", gate_on="incident")
-    assert said(scenario.ask(TRIPS, MONDAY)) == ("warn", {"custom is broken (WARN)"})
+    assert said(scenario.ask(TRIPS, MONDAY)) == ("warn", {"custom is broken (WARN): no incident yet"})
     scenario.until("2026-03-10 10:00")
     assert scenario.ask(TRIPS, MONDAY).decision == "block"
 
@@ -123,7 +127,7 @@ def test_what_could_not_be_judged_blocks_critical_tiers_alone(
     scenario.lake.crashes.add("/sea/raw.trips")
     scenario.until("2026-03-10 06:15")
     assert state("raw.trips/freshness", MONDAY) == "UNKNOWN"
-    assert said(scenario.ask(TRIPS, MONDAY)) == (decision, {"could not be judged"})
+    assert said(scenario.ask(TRIPS, MONDAY)) == (decision, {"could not be judged: engine unreachable"})
 
 
 def test_a_window_from_before_the_test_is_allowed_as_untested(scenario: Scenario) -> None:
@@ -141,3 +145,34 @@ def test_a_test_that_is_still_learning_is_allowed_with_that_reason(scenario: Sce
     scenario.until("2026-03-10 02:00")
     assert state("raw.trips/usual", MONDAY) == "LEARNING"
     assert said(scenario.ask(TRIPS, MONDAY)) == ("allow", {"learning: not enough history yet"})
+
+
+@pytest.mark.parametrize(("policy", "decision"), [("closed", "block"), ("open", "allow")])
+def test_what_could_not_be_read_is_not_judged_though_it_is_not_unknown_yet(
+    scenario: Scenario, policy: str, decision: str
+) -> None:
+    scenario.catalog(dataset(TRIPS, primary_key=(), unknown_policy=policy))
+    scenario.land(TRIPS, MONDAY, 100)
+    scenario.lake.failures["/sea/raw.trips"] = Failure(reason=Reason.UNREADABLE, detail="The file is cut short.")
+    scenario.until("2026-03-10 06:01")
+    assert state("raw.trips/freshness", MONDAY) == "PENDING"
+    assert said(scenario.ask(TRIPS, MONDAY)) == (decision, {"not judged yet: table cannot be read"})
+
+
+def test_what_could_not_be_read_is_not_called_untested_where_it_ended_before_its_test_existed(
+    scenario: Scenario,
+) -> None:
+    scenario.begin("2026-03-09 01:00")
+    scenario.catalog(dataset(TRIPS, primary_key=(), unknown_policy="closed"))
+    scenario.lake.failures["/sea/raw.trips"] = Failure(reason=Reason.UNREADABLE, detail="The file is cut short.")
+    scenario.land(TRIPS, "2026-03-08", 100, on="2026-03-09 03:00")
+    request_run(
+        data_test=data_test("raw.trips/freshness"),
+        window=window(TRIPS, "2026-03-08"),
+        reason=RunReason.MANUAL,
+        occasion="by hand",
+        now=clock.now(),
+    )
+    scenario.until("2026-03-09 03:01")
+    assert state("raw.trips/freshness", "2026-03-08") == "PENDING"
+    assert scenario.ask(TRIPS, "2026-03-08").decision == "block"

@@ -59,3 +59,24 @@ def test_an_engines_first_success_makes_all_that_waited_for_it_due_at_once(scena
     waits = [(run.measured_at - first).total_seconds() for run in held if run.measured_at]
     assert max(waits) <= 5  # by tier, a second apart
     assert {row.state for name in names if (row := standing(f"{name}/freshness", MONDAY))} == {"PASS"}
+
+
+def test_data_that_vanished_after_it_held_is_unknown_within_a_look_and_its_owner_hears(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario.catalog(dataset(TRIPS, unknown_policy="closed"))
+    scenario.land(TRIPS, MONDAY, 100)
+    scenario.until("2026-03-10 07:30")
+    assert (state("raw.trips/duplicates", MONDAY), scenario.ask(TRIPS, MONDAY).decision) == ("PASS", "allow")
+    with monkeypatch.context() as removed:
+        removed.setattr(scenario.lake, "fingerprint", lambda table, part: None)
+        scenario.lake.failures["/sea/raw.trips"] = Failure(reason=Reason.UNREADABLE, detail="There is no such folder.")
+        scenario.until("2026-03-10 08:01")
+        assert state("raw.trips/duplicates", MONDAY) == "UNKNOWN"
+        assert set(told("unknown")) == {"trips"}
+        scenario.until("2026-03-11 02:00")
+        assert scenario.ask(TRIPS, MONDAY).decision == "block"
+        assert len(runs("raw.trips/duplicates", MONDAY)) == 2  # it is not tried in vain
+    del scenario.lake.failures["/sea/raw.trips"]
+    scenario.until("2026-03-11 02:10")
+    assert (state("raw.trips/duplicates", MONDAY), scenario.ask(TRIPS, MONDAY).decision) == ("PASS", "allow")

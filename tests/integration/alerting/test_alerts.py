@@ -197,6 +197,20 @@ def test_notices_wait_while_their_cause_only_warns_at_most_for_their_own_sustain
     assert told("opened") == ["ada"]
 
 
+def test_an_alert_of_two_tests_waits_for_the_longer_of_their_sustain_periods() -> None:
+    table = new_table()
+    freshness = new_test(dataset=table, category=Category.FRESHNESS, sustain=24 * HOUR)
+    short, long = (new_test(dataset=table, category=Category.COMPLETENESS, sustain=hours * HOUR) for hours in (1, 3))
+    start(due(MONDAY))
+    for test in (freshness, short, long):
+        scheduled(test, MONDAY, "broken")
+    result(short, MONDAY, "broken", due(MONDAY) + HOUR)  # fails; with the grace it could be told an hour later
+    advance(due(MONDAY) + 4 * HOUR - MINUTE)
+    assert told("opened") == []
+    advance(due(MONDAY) + 4 * HOUR)
+    assert told("opened") == ["ada"]
+
+
 def test_a_silence_holds_notices_back_until_its_end() -> None:
     test = new_test(sustain=NOW)
     start(due(MONDAY))

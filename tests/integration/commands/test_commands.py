@@ -9,9 +9,11 @@ import pytest
 
 from assay import clock
 from assay.cli import run as run_command
+from assay.config import config
 from assay.exit_codes import ExitCode
 from assay.models import AuditEntry, Dataset, DataTest
 from execution_engine import storage
+from execution_engine.outcome import Failure, Reason
 from tests.fakes import FakeEngine, rows
 
 pytestmark = pytest.mark.django_db(transaction=True)  # a command closes its connection
@@ -55,7 +57,8 @@ def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, An
 def test_a_plan_shows_what_a_sync_would_do_and_does_nothing(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, planned = answer(capsys, "plan", str(catalog))
     assert code == ExitCode.HELD
-    assert {change["name"] for change in planned["datasets"][0]["changes"]} >= {"freshness", "duplicates"}
+    come = {change["name"] for change in planned["changes"] if change["sign"] == "+"}
+    assert come >= {"raw.trips", "raw.trips: freshness", "raw.trips: duplicates", "raw.trips: fares"}
     assert not Dataset.objects.exists()
 
 
@@ -76,7 +79,7 @@ def test_who_brought_the_catalog_where_it_is_can_be_read_in_the_audit(
 ) -> None:
     answer(capsys, "sync", str(catalog))
     entry = AuditEntry.objects.get()
-    assert (entry.action, entry.via, entry.object_id) == ("catalog.synced", "command", catalog.name)
+    assert (entry.action, entry.via, entry.object_id) == ("catalog.synced", "command", "catalog")
     assert entry.after == {"created": ["raw.trips"], "changed": [], "missing": []}
 
 
@@ -112,6 +115,9 @@ def test_a_broken_soft_test_exits_2(catalog: Path, lake: FakeEngine, capsys: pyt
     "arguments",
     [
         ["gate"],
+        ["claim", "no.such", "bad", "--window", "2026-01-05"],
+        ["claim", "raw.trips", "bad", "--window", "2026-01-05", "--saw", "ghosts"],
+        ["claim", "raw.trips", "bad", "--window", "2026-01-05", "--datacenter", "moon"],
         ["gate", "no.such"],
         ["run", "raw.trips", "--window", "yesterday"],
         ["run", "raw.trips", "--data-test", "no-such"],
@@ -128,10 +134,26 @@ def test_what_cannot_be_asked_exits_3_and_says_why(
     assert "assay" in capsys.readouterr().err
 
 
-def test_a_report_of_a_quiet_time_has_no_precision(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_of_what_was_never_tested_has_no_figures(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answer(capsys, "sync", str(catalog))
     code, scores = answer(capsys, "report")
-    assert (code, scores["total"]["precision"], scores["total"]["data_quality"]) == (ExitCode.HELD, None, 1.0)
+    assert (code, scores["total"]["precision"], scores["total"]["data_quality"]) == (ExitCode.HELD, None, None)
+    run_command(["report"])
+    assert "not tested" in (shown := capsys.readouterr().out)
+    assert "100" not in shown
+
+
+def test_a_claim_from_a_shell_says_what_was_seen_and_who_hears_of_it(
+    catalog: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(capsys, "sync", str(catalog))
+    claim = ("claim", "raw.trips", "I miss a third.", "--window", "2026-01-05", "--saw", "rows missing")
+    code, told = answer(capsys, *claim)
+    assert (code, told["saw"], told["state"]) == (ExitCode.HELD, "rows missing", "open")
+    assert f"it is incident {told['incident']}." in told["message"]
+    assert AuditEntry.objects.filter(action="report.create", object_id=str(told["report"])).exists()
+    _, again = answer(capsys, *claim)
+    assert (again["state"], again["joined"]) == ("joined", [told["incident"]])
 
 
 def test_the_doctor_finds_an_empty_catalog_and_says_how_to_mend_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,3 +168,47 @@ def test_the_doctor_finds_a_replica_that_is_not_there(catalog: Path, capsys: pyt
     _, examined = answer(capsys, "doctor")
     found = {finding["check"]: finding["found"] for finding in examined["findings"]}
     assert "/sea/raw.trips" in found["replicas"]
+
+
+def test_a_second_dataset_whose_name_differs_by_case_only_is_refused(
+    catalog: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    second = CATALOG[CATALOG.index("  - name:") : CATALOG.index("tests:")].replace("raw.trips", "RAW.Trips")
+    catalog.write_text(CATALOG.replace("tests:", f"{second}tests:"))
+    assert run_command(["sync", str(catalog)]) == ExitCode.UNABLE
+    said = capsys.readouterr().err
+    assert "catalog.yaml:10" in said
+    assert "'RAW.Trips'" in said
+    assert "'raw.trips'" in said
+    assert not Dataset.objects.exists()
+
+
+def test_a_catalog_that_names_assays_own_database_or_secrets_is_refused(
+    catalog: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_SECRET_KEY", "hush")
+    own = f"sqlite:///{config().home.resolve()}/assay.db"
+    for place in (
+        f"storage: sql, location: '{own}', options: {{table: auth_user}}",
+        "storage: parquet, location: 'env:ASSAY_SECRET_KEY'",
+        "storage: sql, location: 'env:ASSAY_DATABASE_URL', options: {table: auth_user}",
+    ):
+        catalog.write_text(CATALOG.replace("storage: parquet, location: /sea/raw.trips", place))
+        code = run_command(["sync", str(catalog)])
+        assert (code, Dataset.objects.exists()) == (ExitCode.UNABLE, False)
+        assert "raw.trips in sea" in capsys.readouterr().err
+
+
+def test_a_report_names_the_tables_of_which_nobody_knows_whether_they_are_good(
+    catalog: Path, lake: FakeEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(capsys, "sync", str(catalog))
+    lake.failures["/sea/raw.trips"] = Failure(reason=Reason.UNREADABLE, detail="The file is cut short.")
+    answer(capsys, "run", "raw.trips", "--window", "2026-03-09", "--data-test", "duplicates")
+    capsys.readouterr()
+    assert run_command(["report"]) == ExitCode.HELD
+    said = capsys.readouterr().out
+    assert "unknown now: raw.trips: duplicates: could not be judged: table cannot be read" in said
+    for arguments, names in ((["--tier", "1"], ["raw.trips"]), (["--tier", "2"], []), (["--category", "custom"], [])):
+        _, found = answer(capsys, "report", *arguments)
+        assert [each["dataset"] for each in found["unknown"]] == names

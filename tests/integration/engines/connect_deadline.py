@@ -15,13 +15,16 @@ from tests.integration.engines.connect_client import start, stop
 from tests.integration.engines.trips import measure_one, metric, parquet, write
 
 DEADLINE = 15
-JOINED = "select count(*) from t a join t b on a.id % 2 = b.id % 2 where a.id < b.id + 7"
+JOINED = "select count(*) from t a join t b on a.half = b.half where a.id < b.id + 7"
 LARGEST = Wanted(key="n", spec=metric("max", "id"))
 
 
 def main(root: str, port: str) -> None:
     table = parquet(Path(root))
-    write(Path(root) / "datestr=2013-01-01", pa.table({"id": list(range(400_000))}))
+    write(
+        Path(root) / "datestr=2013-01-01",
+        pa.table({"id": list(range(400_000)), "half": [id_ % 2 for id_ in range(400_000)]}),
+    )
     server = start(port)
     options = SparkOptions(remote=f"sc://127.0.0.1:{port}")
     warming = SparkEngine(options)  # without a deadline, as the first query of a server takes its time

@@ -1,5 +1,6 @@
 """Every metric of one table over rows of many types, each with what it should be."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import numpy as np
@@ -75,6 +76,8 @@ def of_numbers_in(name: str) -> list[Case]:
         case("mean", columns=columns, expected=of_numbers(np.mean, name)),
         case("stddev", columns=columns, expected=of_numbers(np.std, name)),
         case("quantile", 0.37, columns=columns, expected=of_numbers(lambda found: np.quantile(found, 0.37), name)),
+        case("non_negative", columns=columns, expected=_sign(name, lambda value: value >= 0)),
+        case("positive", columns=columns, expected=_sign(name, lambda value: value > 0)),
         case("in_range", -10.5, 45, columns=columns, expected=share(lambda value: -10.5 <= value <= 45, name)),
     ]
 
@@ -111,6 +114,15 @@ def of_pairs() -> list[Case]:
 
 def _ratio(name: str, value: object) -> Reference:
     return lambda rows: float(np.mean([each == value for each in rows[name]])) if len(rows) else None
+
+
+def _sign(name: str, met: Callable[[float], bool]) -> Reference:
+    """Python compares a NaN with nothing, as the metrics do."""
+
+    def reference(rows: pd.DataFrame) -> float | None:
+        return float(np.mean([value is None or met(float(value)) for value in rows[name]])) if len(rows) else None
+
+    return reference
 
 
 def _is_named(row: pd.Series) -> bool:

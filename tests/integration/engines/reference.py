@@ -23,6 +23,10 @@ DISTINCT = [
     (metric("distinct_count", "trip_id"), "select distinct trip_id from trips"),
     (metric("distinct_count", "city"), "select city from trips group by city"),
     (metric("distinct_count", "city", "riders"), "select city, riders from trips group by 1, 2"),
+    (
+        metric("count_distinct", "city", "riders"),
+        "select city, riders from trips where city is not null and riders is not null group by 1, 2",
+    ),
     (metric("distinct_count", "city", where="fare > 5"), "select city from trips where fare > 5 group by city"),
 ]
 

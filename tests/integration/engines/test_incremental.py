@@ -12,6 +12,7 @@ from execution_engine.engines.files import partition_prints
 from execution_engine.engines.protocol import WHOLE, Measured, Part, ScanReport, Table, Unit, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.jobs import is_connect
+from execution_engine.exact import Number
 from execution_engine.incremental import scan_merged
 from execution_engine.metrics import states
 from execution_engine.metrics.spec import MetricSpec
@@ -81,12 +82,12 @@ def merged(engine: Watched, table: Table, folder: Path, specs: Sequence[MetricSp
     return dict(scan_merged(engine, table, prints, wanted, StateFolder(folder=folder)).measured)  # type: ignore[arg-type]
 
 
-def scanned(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec] = EXACT) -> dict[str, float]:
+def scanned(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec] = EXACT) -> dict[str, Number]:
     report = engine.scan(table, WHOLE, [Wanted(key=spec.text, spec=spec) for spec in specs])
     return {key: found.value for key, found in report.measured.items() if found.value is not None}
 
 
-def values(measured: dict[str, Measured]) -> dict[str, float]:
+def values(measured: dict[str, Measured]) -> dict[str, Number]:
     return {key: found.value for key, found in measured.items() if found.value is not None}
 
 

@@ -13,6 +13,7 @@ from scipy import stats
 
 from execution_engine.engines.protocol import WHOLE, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.exact import Number
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import Literal, MetricSpec
 from tests.integration.engines.trips import metric
@@ -91,7 +92,7 @@ def sqlite() -> sqlite3.Connection:
     return connection
 
 
-def measure(engine: SparkEngine, tables: dict[str, Table], name: str, *specs: MetricSpec) -> list[float | None]:
+def measure(engine: SparkEngine, tables: dict[str, Table], name: str, *specs: MetricSpec) -> list[Number | None]:
     others = {"raw.weather": tables["weather"]}
     wanted = [Wanted(key=str(at), spec=spec, tables=others) for at, spec in enumerate(specs)]
     measured = engine.scan(tables[name], WHOLE, wanted).measured

@@ -7,11 +7,12 @@ import pytest
 
 from execution_engine.engines.protocol import Part, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.exact import Number
 from execution_engine.outcome import Failure, Reason
 from tests.integration.engines.trips import DAY, OTHER_DAY, ROWS, arrow, measure, metric, parquet, write, write_trips
 
 
-def rows_of(engine: SparkEngine, table: Table, *keys: str) -> float | Failure | None:
+def rows_of(engine: SparkEngine, table: Table, *keys: str) -> Number | Failure | None:
     (measured,) = measure(engine, table, metric("row_count"), keys=keys or None)
     return measured.failure or measured.value
 
@@ -24,6 +25,15 @@ def test_a_missing_partition_has_no_rows_and_its_columns(spark_engine: SparkEngi
 
 def test_an_empty_folder_has_no_rows(spark_engine: SparkEngine, tmp_path: Path) -> None:
     assert rows_of(spark_engine, parquet(tmp_path), DAY) == 0
+
+
+@pytest.mark.parametrize("declared", ["int) as id, (select 1", "varchar2(20)", "int, x int", "bigint not null"])
+def test_a_declared_type_that_spark_does_not_know_is_not_pasted_into_its_sql(
+    spark_engine: SparkEngine, tmp_path: Path, declared: str
+) -> None:
+    table = Table(name="t", storage="parquet", location=str(tmp_path), columns={"id": declared})
+    (count,) = measure(spark_engine, table, metric("distinct_count", "id"), keys=None)
+    assert (count.value, count.failure) == (0, None)
 
 
 def test_a_partition_may_be_a_column_of_plain_files(spark_engine: SparkEngine, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The same measurements outside the lake: SQLite and a real MariaDB."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from execution_engine.metrics.sample import Sample
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 from tests.integration.engines import reference
+from tests.integration.engines.rogue_mysql import rogue_mysql
 from tests.integration.engines.trips import (
     COLUMNS,
     DAY,
@@ -151,6 +153,36 @@ def test_a_server_that_is_down_is_transient_and_its_password_stays_secret(
 def test_a_location_that_names_no_database_is_unreadable(engine: SqlEngine, url: str) -> None:
     assert failure_of(engine, sql_table(url)).reason is Reason.UNREADABLE
     assert engine.partitions(sql_table(url)) is None
+
+
+@pytest.mark.parametrize("more", ["", "?local_infile=1"])
+def test_a_server_that_asks_for_a_file_of_ours_is_sent_none(engine: SqlEngine, tmp_path: Path, more: str) -> None:
+    (tmp_path / "secret").write_text("the key of the house")
+    with rogue_mysql(str(tmp_path / "secret")) as (port, sent), suppress(TypeError):  # it gives no rows and no error
+        measure(engine, sql_table(f"mysql+mysqldb://reader@127.0.0.1:{port}/raw{more}"), metric("row_count"))
+    assert sent == []
+
+
+def test_a_database_with_assays_own_tables_is_no_data_whatever_leads_there(engine: SqlEngine, tmp_path: Path) -> None:
+    connection = reference.connect(str(tmp_path / "renamed.db"))
+    for name in ("assay_auditentry", "django_migrations", "auth_user"):
+        connection.execute(f"create table {name} (id integer)")
+    connection.close()
+    table = Table(
+        name="raw.users", storage="sql", location=f"sqlite:///{tmp_path}/renamed.db", options={"table": "auth_user"}
+    )
+    measured = engine.scan(table, WHOLE, [Wanted(key="rows", spec=metric("row_count"))]).measured["rows"]
+    assert measured.value is None
+    assert measured.failure is not None
+    assert "Assay's own" in measured.failure.detail
+
+
+def test_a_secret_location_is_called_what_the_catalog_calls_it(engine: SqlEngine) -> None:
+    url = f"mysql+mysqldb://reader:hush@127.0.0.1:{free_port()}/raw"
+    table = Table(name="raw.trips", storage="sql", location=url, options={"table": "t"}, shown="env:ORDERS_URL")
+    detail = failure_of(engine, table).detail
+    assert detail.startswith("raw.trips at env:ORDERS_URL: no server answers there")
+    assert not any(part in detail for part in ("hush", "reader", "127.0.0.1"))
 
 
 def test_a_scan_without_wishes_measures_nothing(engine: SqlEngine, sqlite_table: Table) -> None:

@@ -1,4 +1,6 @@
-from datetime import timedelta
+import os
+from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -145,3 +147,45 @@ def test_how_long_a_window_took_is_measured_once(loop: Loop, trips: Dataset) -> 
         loop.at(MONDAY.end + hours * HOUR)
         loop.run(data_test, MONDAY, occasion=str(hours))
     assert Measurement.objects.get(spec_text=TIME_TO_COMPLETE.text).value == 2 * 3600
+
+
+def write_file(folder: Path, key: str, written_at: datetime) -> None:
+    """A real file of a partition, written at an instant."""
+    file = folder / f"datestr={key}" / "part-0.parquet"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(b"")
+    os.utime(file, (written_at.timestamp(),) * 2)
+
+
+@pytest.mark.parametrize(
+    ("hours", "expected"),
+    [
+        (3.5, 3.5),
+        (-2, 0),  # before the window's end it was not late
+        (9, 6),  # in the future of a replay: it came when it was looked at
+    ],
+)
+def test_a_window_took_as_long_as_its_newest_file(
+    loop: Loop, trips: Dataset, tmp_path: Path, hours: float, expected: float
+) -> None:
+    trips.replicas.update(location=str(tmp_path))
+    write_file(tmp_path, "2026-03-09", MONDAY.end + hours * HOUR)
+    loop.lake.write(str(tmp_path), "2026-03-09", rows(100))
+    loop.at(DUE)
+    loop.run(fresh(trips), MONDAY)
+    assert Measurement.objects.get(spec_text=TIME_TO_COMPLETE.text).value == expected * 3600
+
+
+def test_a_window_is_complete_no_sooner_than_what_it_is_measured_against(
+    loop: Loop, trips: Dataset, tmp_path: Path
+) -> None:
+    raw = DatasetFactory.create(name="events")
+    LineageEdgeFactory.create(upstream=raw, downstream=trips)
+    for dataset, hours in ((trips, 1), (raw, 2)):
+        dataset.replicas.update(location=str(tmp_path / dataset.name))
+        write_file(tmp_path / dataset.name, "2026-03-09", MONDAY.end + hours * HOUR)
+        loop.lake.write(str(tmp_path / dataset.name), "2026-03-09", rows(100))
+    loop.at(DUE)
+    loop.run(fresh(trips), MONDAY)
+    took = Measurement.objects.filter(spec_text=TIME_TO_COMPLETE.text)
+    assert dict(took.values_list("dataset__name", "value")) == {"events": 2 * 3600, "trips": 2 * 3600}

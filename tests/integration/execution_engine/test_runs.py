@@ -267,3 +267,34 @@ def test_a_history_leaves_out_spoilt_windows(loop: Loop, trips: Dataset) -> None
     assert (run.outcome, run.operands["mean(row_count(), last=3, min=1)"]) == ("held", 100)
     services.include_window(dataset=trips, window=day("2026-03-08"), holder="test")
     assert loop.run(data_test, MONDAY, RunReason.REVISION, "2").outcome == "broken"
+
+
+@pytest.mark.parametrize("query", ["select map(s)", "select map(s) from trips", "select * from map(s)"])
+def test_a_query_that_the_parser_stumbles_over_costs_its_own_run_alone(loop: Loop, trips: Dataset, query: str) -> None:
+    loop.write(trips, "2026-03-09", rows(120))
+    odd = loop.request(DataTestFactory.create(dataset=trips, assertion=f"query('{query}') > 0"), MONDAY)
+    other = loop.run(DataTestFactory.create(dataset=trips, assertion="row_count() >= 100"), MONDAY)
+    odd.refresh_from_db()
+    assert (other.outcome, other.value) == ("held", 120)
+    assert (odd.outcome, odd.error_reason != "engine unreachable") == ("error", True)
+
+
+def test_a_whole_number_keeps_every_digit_up_to_the_verdict(loop: Loop, trips: Dataset) -> None:
+    loop.write(trips, "2026-03-09", [{"id": 2**63 - 1}])
+    assertion = "max(id) = 9223372036854775806"
+    run = loop.run(DataTestFactory.create(dataset=trips, assertion=assertion), MONDAY)
+    assert (run.outcome, run.sentence) == ("broken", "max(id) = 9223372036854775807, wanted = 9223372036854775806")
+    assert (run.value, run.exact, run.operands) == (2.0**63, "9223372036854775807", {"max(id)": "9223372036854775807"})
+    assert Measurement.objects.get().number == 2**63 - 1
+
+
+def test_values_of_a_sensitive_column_are_not_taken_whatever_was_written_before(loop: Loop) -> None:
+    dataset = DatasetFactory.create(name="trips")
+    data_test = DataTestFactory.create(dataset=dataset, assertion="max(fare) < 1000")
+    dataset.columns = [{"name": "id", "type": "bigint"}, {"name": "Fare", "type": "double", "sensitive": True}]
+    dataset.save()
+    loop.write(dataset, "2026-03-09", rows(3))
+    run = loop.run(data_test, day("2026-03-09"))
+    assert run.outcome == Outcome.ERROR
+    assert "sensitive" in run.sentence
+    assert not Measurement.objects.exists()

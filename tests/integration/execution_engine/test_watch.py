@@ -1,11 +1,13 @@
 from datetime import timedelta
 
+import pytest
+
 from assay.catalog.services import record_completion
 from assay.models import ChangeKind, DataChange, Dataset
 from execution_engine import selectors, services, tasks
 from execution_engine.models import Watch
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, day
-from tests.fakes import rows
+from tests.fakes import FakeEngine, rows
 from tests.integration.execution_engine.conftest import Loop
 
 MONDAY = day("2026-03-09")
@@ -101,3 +103,20 @@ def test_the_tests_that_read_a_window_are_known_through_what_they_derive(loop: L
     loop.run(fresh, MONDAY)
     loop.run(other, day("2026-03-08"))
     assert selectors.has_judged(trips, "sea", MONDAY) == [(fresh, MONDAY)]
+
+
+def test_a_folder_that_is_removed_is_a_change_told_once_and_its_return_is_another(
+    loop: Loop, trips: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data_test = DataTestFactory.create(dataset=trips)
+    loop.run(data_test, MONDAY)
+    with monkeypatch.context() as removed:
+        removed.setattr(FakeEngine, "fingerprint", lambda self, table, part: None)
+        for hours in (1, 2):
+            loop.at(NOW + hours * HOUR)
+            assert tasks.watch() == 1
+        assert DataChange.objects.count() == 1
+        loop.run(data_test, MONDAY, occasion="2")
+    loop.at(NOW + 4 * HOUR)
+    tasks.watch()
+    assert DataChange.objects.count() == 2

@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 import pytest
 
 from assay.catalog.services import record_completion
-from assay.models import Category, ChangeKind, DataChange, DataTest, Scope
+from assay.models import Category, ChangeKind, DataChange, DataTest, Replica, Scope
 from assay.windows import Window
-from execution_engine.models import Ask, Measurement, Run
+from execution_engine.models import Ask, Measurement, Run, RunReason
+from execution_engine.services import request_run
 from tests.factories import DAY, HOUR, day
 from tests.integration.story import advance, due, new_test, result, scheduled, settle, start
 
@@ -129,6 +130,35 @@ def test_a_test_of_the_whole_table_follows_changes_only_while_it_is_broken() -> 
     result(test, whole, "broken", due(MONDAY) + 2 * HOUR)
     rewritten(test, due(MONDAY) + 3 * HOUR)
     assert triggers(test) == [due(MONDAY) + 3 * HOUR]
+
+
+def test_what_a_gate_has_measured_is_no_change_that_the_next_must_wait_for() -> None:
+    test = new_test()
+    start(due(MONDAY))
+    read(scheduled(test, MONDAY, "held"), MONDAY)
+    asked = due(MONDAY) + HOUR
+    advance(asked)
+    run = request_run(data_test=test, window=MONDAY, reason=RunReason.TRIGGER, occasion="gate:now", now=asked)
+    assert run is not None
+    Run.objects.filter(pk=run.pk).update(planned_at=asked)
+    rewritten(test, asked + 5 * MINUTE)
+    assert triggers(test) == [asked + 5 * MINUTE]
+
+
+def test_a_completion_at_home_runs_no_test_of_its_copies_and_one_of_a_copy_none_of_home() -> None:
+    at_home = new_test()
+    table = at_home.dataset
+    Replica.objects.create(dataset=table, datacenter="phx", position=1, storage="parquet", location="/phx")
+    copied = new_test(dataset=table, category=Category.CONSISTENCY, spoils="phx")  # runs at home, judges the copy
+    back = new_test(dataset=table, category=Category.CONSISTENCY, datacenter="phx", spoils="sea")
+    start(MONDAY.end + HOUR)
+    record_completion(dataset=table, datacenter="sea", window=MONDAY, pipeline="load", now=MONDAY.end + HOUR)
+    settle()
+    assert [len(triggers(test)) for test in (at_home, copied, back)] == [1, 0, 0]
+    Run.objects.filter(data_test=at_home).delete()
+    record_completion(dataset=table, datacenter="phx", window=MONDAY, pipeline="copy", now=MONDAY.end + HOUR)
+    settle()
+    assert [len(triggers(test)) for test in (at_home, copied, back)] == [0, 1, 1]
 
 
 def test_a_completed_partition_is_tested_before_it_is_due() -> None:

@@ -4,11 +4,12 @@ from datetime import timedelta
 
 import pytest
 
+from alerting.services import judge_runs
 from assay.models import Category
 from execution_engine.models import Exclusion
 from incident_manager.models import Incident, Resolution
 from test_generator.services import retire, revise
-from tests.factories import DAY, HOUR, day
+from tests.factories import DAY, HOUR, RunFactory, day
 from tests.integration.story import (
     advance,
     due,
@@ -99,6 +100,37 @@ def test_a_failure_much_later_is_another_incident() -> None:
     assert fail(test, day("2026-03-13")) != first
 
 
+def test_of_two_ended_incidents_the_later_one_is_opened_again() -> None:
+    start(due(MONDAY))
+    test = new_test(sustain=NONE)
+    first = fail(test, MONDAY)
+    result(test, MONDAY, "held", due(MONDAY) + HOUR)
+    thursday, friday = day("2026-03-12"), day("2026-03-13")
+    second = fail(test, thursday)
+    result(test, thursday, "held", due(thursday) + HOUR)
+    assert second != first
+    assert fail(test, friday) == second
+    assert first.episodes.count() == 1
+
+
+def test_a_window_that_fails_again_under_a_new_revision_is_healed_by_what_that_one_said() -> None:
+    start(due(MONDAY))
+    test = new_test()
+    for at in (due(MONDAY), due(MONDAY) + 4 * HOUR):
+        result(test, MONDAY, "broken", at, reason="schedule")
+    result(test, MONDAY, "held", due(MONDAY) + 5 * HOUR)
+    revise(test, assertion="row_count() >= 110", author="ada", now=due(MONDAY) + 6 * HOUR)
+    result(test, MONDAY, "broken", due(MONDAY) + 6 * HOUR, reason="revision")
+    result(test, MONDAY, "broken", due(MONDAY) + 10 * HOUR)
+    assert [incident.spoilt_windows.count() for incident in open_incidents()] == [2]
+    result(test, MONDAY, "held", due(MONDAY) + 9 * HOUR)  # late: it was measured before the last one
+    assert state(test, MONDAY) == "WARN"
+    assert list(Incident.objects.get().spoilt_windows.order_by("pk").values_list("how", flat=True)) == [
+        "auto",
+        "withdrawn",
+    ]
+
+
 def test_a_window_that_only_a_looser_sla_makes_hold_is_redefined() -> None:
     start(due(MONDAY))
     test = new_test(sustain=NONE, assertion="row_count() >= 100")
@@ -141,6 +173,31 @@ def test_a_test_that_is_retired_while_its_incident_is_open_withdraws_it() -> Non
     advance(due(MONDAY) + HOUR)
     assert Incident.objects.get().resolution == Resolution.WITHDRAWN
     assert test.standings.get().next_check_at is None
+
+
+def test_a_retired_test_is_checked_no_more_even_where_it_gave_no_verdict() -> None:
+    start(due(MONDAY))
+    test = new_test()
+    scheduled(test, MONDAY, "error", error="timeout")
+    assert test.standings.get().next_check_at is not None
+    retire(test, now=due(MONDAY))
+    settle()
+    standing = test.standings.get()
+    assert (standing.state, standing.next_check_at, standing.next_age_at) == ("PENDING", None, None)
+
+
+def test_a_new_revision_runs_only_what_it_has_not_judged_yet() -> None:
+    start(due(TUESDAY))
+    test = new_test()
+    for window in (MONDAY, TUESDAY):
+        result(test, window, "broken", due(TUESDAY), reason="schedule")
+    revise(test, assertion="row_count() >= 99", author="ada", now=due(TUESDAY))
+    test.refresh_from_db()
+    seen = RunFactory.create(data_test=test, window=MONDAY, measured_at=due(TUESDAY), outcome="broken", judged_at=None)
+    judge_runs([seen], due(TUESDAY))
+    assert test.standings.get(window_start=MONDAY.start).revision == test.revision
+    settle()
+    assert [run.window for run in test.runs.filter(reason="revision")] == [TUESDAY]
 
 
 def test_a_window_beyond_retention_is_withdrawn() -> None:

@@ -7,8 +7,7 @@ import pytest
 
 from assay.windows import Window
 from incident_manager.models import Incident, Kind, Report, ReportState
-from incident_manager.selectors import unhealed
-from incident_manager.services import UnableToDecide, confirm_report, fix_report, gate, reject_report, report
+from incident_manager.services import UnableToDecide, confirm_report, fix_report, gate, look_up, reject_report, report
 from tests.factories import DAY, HOUR, day
 from tests.integration.story import (
     advance,
@@ -61,7 +60,8 @@ def test_a_report_explained_by_an_upstream_opens_nothing() -> None:
 def test_an_unconfirmed_report_warns_at_the_gate_and_spoils_nothing() -> None:
     row = reported()
     answer = gate(datasets=[row.dataset], window=MONDAY, now=due(MONDAY))
-    assert (answer.decision, unhealed(row.dataset, MONDAY)) == ("warn", [])
+    found = look_up(dataset=row.dataset, window=MONDAY, now=due(MONDAY))
+    assert (answer.decision, found.failed, found.quality.status) == ("warn", False, "reported")
 
 
 def test_a_confirmed_report_blocks_until_it_is_fixed() -> None:

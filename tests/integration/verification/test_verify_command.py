@@ -1,15 +1,19 @@
 """``assay verify``: what it prints, and how it exits, without server and database."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from assay.cli import run as run_command
 from assay.exit_codes import ExitCode
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.verification import Check, VerificationSuite
 from tests.integration.verification.rides import RIDERS, RIDES, write
 
 CHECKS = """
@@ -130,3 +134,43 @@ def test_a_past_without_a_repository_could_not_be_checked(capsys: pytest.Capture
     code, told = verify(capsys, "checks:\n  - row_count() >= lag(row_count(), 7, every=1d)\n  - row_count() = 5\n")
     assert (code, [each["status"] for each in told["constraints"]]) == (ExitCode.UNABLE, ["error", "success"])
     assert "--repository FILE --date DAY" in told["constraints"][0]["message"]
+
+
+@pytest.mark.parametrize("rule", ["is_unique: id", "is_complete: id", "is_primary_key: id", "is_non_negative: fare"])
+def test_a_rule_holds_of_no_rows_as_it_does_in_python(capsys: pytest.CaptureFixture[str], rule: str) -> None:
+    name, column = rule.split(": ")
+    pq.write_table(pa.Table.from_pylist(RIDES).slice(0, 0), "rides/part-0.parquet")
+    code, told = verify(capsys, f"checks:\n  - {{{rule}}}\n")
+    in_python = (
+        VerificationSuite(engine=storage.engine_of_storage("parquet"))
+        .on(Path("rides"), "rides")
+        .add_check(getattr(Check(), name)(column))
+        .run()
+    )
+    assert (code, told["status"], in_python.status.value) == (ExitCode.HELD, "success", "success")
+
+
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [
+        ("{is_non_negative: code}", "column code of rides is text; take another column, or cast it in a condition"),
+        ("{min_length: {id: 1}}", "needs a text column: column id of rides is numeric"),
+        ("pattern_match(id, 'integer') = 1", "needs a text column: column id of rides is numeric"),
+        ("correlation(id, one) > 0", "the column one is constant: correlation is not defined"),
+        ("min(odd) >= 0", "min(odd) is nan; leave such values out with where="),
+        ("max(odd) >= 0", "max(odd) is nan; leave such values out with where="),
+    ],
+)
+def test_a_column_that_does_not_fit_is_told_with_its_reason(
+    capsys: pytest.CaptureFixture[str], check: str, said: str
+) -> None:
+    write(Path("rides"), [{**row, "one": 1.0, "odd": math.nan if row["id"] == 1 else 2.0} for row in RIDES])
+    code, told = verify(capsys, f"checks:\n  - {check}\n")
+    assert (code, told["constraints"][0]["status"]) == (ExitCode.UNABLE, "error")
+    assert said in told["constraints"][0]["message"]
+
+
+def test_a_nan_is_neither_negative_nor_not(capsys: pytest.CaptureFixture[str]) -> None:
+    write(Path("rides"), [{"fare": math.nan}, {"fare": 1.0}])
+    code, told = verify(capsys, "checks:\n  - {is_non_negative: fare}\n  - {is_positive: fare}\n")
+    assert (code, [row["value"] for row in told["constraints"]]) == (ExitCode.FAILED, [0.5, 0.5])

@@ -8,7 +8,7 @@ from execution_engine.verification import Level, Status, VerificationResult, Ver
 
 LISTING_2 = """
 Success(is_complete(title), completeness(title) = 1)
-Success(is_non_negative(count), compliance('count is null or count >= 0') = 1)
+Success(is_non_negative(count), non_negative(count) = 1)
 Failure(is_unique(customerId, countryResidence, deviceType, title), \
 uniqueness(customerId, countryResidence, deviceType, title) = 1, 0.996667)
 Failure(is_in_range(priority, ('hi', 'lo')), \

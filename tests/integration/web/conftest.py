@@ -1,5 +1,7 @@
 """A client that speaks the API with a token, on a stopped clock."""
 
+from collections.abc import Iterator
+
 import pytest
 from django.contrib.auth.models import User
 from pytest_django import Settings
@@ -7,6 +9,7 @@ from rest_framework.test import APIClient
 
 from assay import clock
 from assay.access import Role
+from assay.config import config
 from assay.models import AccessToken, Member
 from tests.factories import NOW
 
@@ -15,6 +18,16 @@ from tests.factories import NOW
 def _quick_passwords(settings: Settings) -> None:
     """Passwords of tests need no slow hash."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(autouse=True)
+def _allowed_roots(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Requests may name folders of this machine, as an operator would allow."""
+    monkeypatch.setenv("ASSAY_ALLOWED_ROOTS", '["/"]')
+    config.cache_clear()
+    yield
+    monkeypatch.undo()
+    config.cache_clear()
 
 
 @pytest.fixture

@@ -9,11 +9,13 @@ from openlineage.client.event_v2 import Job, OutputDataset, Run, RunEvent, RunSt
 from openlineage.client.serde import Serde
 from openlineage.client.uuid import generate_new_uuid
 
+from alerting.models import Silence
 from assay.models import AccessToken, Dataset, DataTest
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Suspect
 from execution_engine.outcome import Reason
 from tests.factories import (
+    HOUR,
     NOW,
     DatasetFactory,
     DataTestFactory,
@@ -45,7 +47,9 @@ class Estate:
 
 def build(owner: str, other_member: str) -> Estate:
     """A dataset of ``owner`` with an open incident, an open report, a run, a quarantine, and a token of the owner."""
-    dataset = DatasetFactory.create(owner=owner, team="", name=f"trips_of_{owner}", first_partition="2026-03-01")
+    dataset = DatasetFactory.create(
+        owner=owner, team="", name=f"trips_of_{owner}", source="push", first_partition="2026-03-01"
+    )
     test = DataTestFactory.create(dataset=dataset)
     incident = IncidentFactory.create(dataset=dataset)
     SpoiltWindowFactory.create(incident=incident, data_test=test)
@@ -57,10 +61,17 @@ def build(owner: str, other_member: str) -> Estate:
         "report": ReportFactory.create(dataset=dataset).pk,
         "run": RunFactory.create(data_test=test).pk,
         "quarantine": _quarantine(test).pk,
+        "silence": _silence(dataset).pk,
         "token": AccessToken.objects.create(User.objects.get(username=owner))[0].token_key,
         "member": other_member,
     }
     return Estate(dataset=dataset, names=names)
+
+
+def _silence(dataset: Dataset) -> Silence:
+    return Silence.objects.create(
+        dataset=dataset, starts_at=NOW - HOUR, ends_at=NOW + HOUR, author=dataset.owner, reason="Migration."
+    )
 
 
 def _quarantine(test: DataTest) -> Suspect:
@@ -98,14 +109,17 @@ def body(method: str, template: str, estate: Estate) -> Any:
         ("POST", "pipelines/load/completed"): {"outputs": [{"dataset": name, "window": "2026-03-09"}]},
         ("POST", "quality/query"): {"sql": f"select * from {name}"},
         ("POST", "reports"): {"dataset": name, "window": MONDAY.text, "description": "Fares doubled."},
+        ("POST", "silences"): {"dataset": name, "ends_at": (NOW + HOUR).isoformat(), "reason": "Migration."},
         ("POST", "runs"): {"data_test": test, "window": "2026-03-09"},
         ("POST", "tokens"): {"name": "etl", "scopes": ["read"], "days": 1},
     }  # fmt: skip
     return bodies.get((method, template.removeprefix("api/v1/")), {})
 
 
-def form(template: str) -> dict[str, str]:
+def form(template: str, estate: Estate) -> dict[str, str]:
     """What the form of a page sends."""
+    if template == "silences/new":
+        return {"dataset": estate.dataset.full_name, "ends_at": "2026-03-10T13:00", "reason": "Migration."}
     if template.endswith("/report"):
         return {**PAGE_RANGE, "description": "Fares doubled."}
     return {"reason": "known", "scope": "window", "text": "looked at"}

@@ -10,6 +10,7 @@ LETTERS = {"v": "viewer", "o": "owner", "p": "producer", "x": "operator", "a": "
 API = """
 GET     api/v1/audit                              xa    xa    read
 POST    api/v1/auth/logout                        *     *     read,gate,ingest,act,manage
+GET     api/v1/coverage                           *     *     read
 GET     api/v1/data-tests                         *     *     read
 POST    api/v1/data-tests                         oxa   a     act
 GET     api/v1/data-tests/{test}                  *     *     read
@@ -49,12 +50,17 @@ GET     api/v1/runs                               *     *     read
 POST    api/v1/runs                               oxa   xa    act
 GET     api/v1/runs/{run}                         *     *     read
 GET     api/v1/scores                             *     *     read
+GET     api/v1/silences                           *     *     read
+POST    api/v1/silences                           oxa   xa    act
+GET     api/v1/silences/{silence}                 *     *     read
+POST    api/v1/silences/{silence}/end             oxa   xa    act
 GET     api/v1/tokens                             *     *     manage
 POST    api/v1/tokens                             -     -     -
 DELETE  api/v1/tokens/{token}                     *     a     manage
 """
 PAGES = """
 GET     {root}                                    *     *     -
+GET     coverage                                  *     *     -
 GET     datasets/{dataset}                        *     *     -
 POST    datasets/{dataset}/report                 *     *     -
 GET     incidents                                 *     *     -
@@ -65,6 +71,9 @@ POST    incidents/{incident}/annotate             oxa   xa    -
 POST    incidents/{incident}/force-resolve        oxa   xa    -
 POST    incidents/{incident}/rerun                oxa   xa    -
 GET     scores                                    *     *     -
+GET     silences                                  *     *     -
+POST    silences/new                              oxa   xa    -
+POST    silences/{silence}/end                    oxa   xa    -
 """
 # whoever asks; the login takes a name and a password, and nothing lies at the last
 OPEN = frozenset(

@@ -125,7 +125,11 @@ def test_pages_decide_like_the_api(estates: dict[str, Estate], line: Line) -> No
                 client = Client()
                 client.force_login(as_role(role))
                 address = estates[whose].address(line.address)
-                answer = client.post(address, form(line.address)) if line.method == "POST" else client.get(address)
+                answer = (
+                    client.post(address, form(line.address, estates[whose]))
+                    if line.method == "POST"
+                    else client.get(address)
+                )
                 assert is_let_through(answer.status_code, line, role) == (role in expected), (role, whose)
                 assert AuditEntry.objects.count() == (line.method == "POST" and role in expected)
 

@@ -118,3 +118,54 @@ def test_openlineages_own_client_is_understood(api: APIClient, live_server: Any,
     transport = HttpTransport(HttpConfig(url=live_server.url, auth=provider))
     OpenLineageClient(transport=transport).emit(_event())
     assert DataChange.objects.get().pipeline == "airflow.fares"
+
+
+def test_names_that_differ_by_case_only_are_one_dataset(api: APIClient) -> None:
+    first = api.put("/api/v1/datasets/raw.trips", TRIPS, format="json")
+    again = api.put("/api/v1/datasets/RAW.Trips", {**TRIPS, "tier": 2}, format="json")
+    assert [row.full_name for row in Dataset.objects.all()] == ["raw.trips"]
+    assert (first.status_code, again.status_code, again.json()["name"]) == (201, 200, "raw.trips")
+    assert Dataset.objects.get().tier == 2
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/datasets/RAW.trips",
+        "/api/v1/lineage?dataset=Raw.Trips",
+        "/api/v1/quality?dataset=RAW.TRIPS&from=2026-03-09T00:00:00Z&to=2026-03-10T00:00:00Z",
+        "/datasets/RAW.TRIPS",
+    ],
+)
+def test_a_dataset_is_found_in_whatever_case_its_name_is_written(
+    api: APIClient, client: Any, user: Any, path: str
+) -> None:
+    DatasetFactory.create(name="trips", first_partition="2026-01-01")
+    client.force_login(user)
+    answer = api.get(path) if path.startswith("/api") else client.get(path)
+    assert answer.status_code == 200
+    assert "raw.trips" in answer.content.decode()
+
+
+def test_a_query_answers_for_the_dataset_that_it_names_and_for_no_other(api: APIClient) -> None:
+    api.put("/api/v1/datasets/raw.trips", TRIPS, format="json")
+    api.put("/api/v1/datasets/RAW.TRIPS", TRIPS, format="json")
+    for name in ("raw.trips", "RAW.TRIPS", "Raw.Trips"):
+        body = api.post("/api/v1/quality/query", {"sql": f"select * from {name}"}, format="json").json()
+        assert {row["dataset"] for row in body["tables"]} == {"raw.trips"}
+
+
+def test_an_event_means_the_known_dataset_in_whatever_case_it_names_it(api: APIClient) -> None:
+    DatasetFactory.create(namespace="RAW", name="Trips")
+    DatasetFactory.create(name="fares")
+    answer = api.post("/api/v1/lineage", Serde.to_json(_event()), content_type="application/json")
+    assert answer.json()["unknown"] == ["raw.unheard"]
+    assert LineageEdge.objects.get().upstream.full_name == "RAW.Trips"
+
+
+def test_a_dataset_that_a_file_tells_of_is_not_pushed_over(api: APIClient) -> None:
+    DatasetFactory.create(name="trips", source="rides")
+    answer = api.put("/api/v1/datasets/raw.Trips", TRIPS, format="json")
+    assert answer.status_code == 409
+    assert "raw.trips belongs to the source 'rides'" in answer.json()["error"]
+    assert Dataset.objects.get().tier == DatasetFactory.tier

@@ -7,14 +7,18 @@ from django.test.utils import CaptureQueriesContext
 
 from assay import clock
 from assay.models import Dataset
-from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, StandingFactory, day
+from incident_manager.services import confirm_report, report
+from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, RunFactory, StandingFactory, day
 from web.pages.selectors.catalogue import Wanted, catalogue, summary
 from web.pages.status import Status
+
+LAST = day("2026-03-09")
 
 
 def _broken(name: str, state: str = "FAIL") -> Dataset:
     dataset = DatasetFactory.create(name=name, tier=5)
-    StandingFactory.create(data_test=DataTestFactory.create(dataset=dataset), state=state)
+    outcome = {"PASS": "held", "UNKNOWN": ""}.get(state, "broken")
+    StandingFactory.create(data_test=DataTestFactory.create(dataset=dataset), state=state, last_outcome=outcome)
     return dataset
 
 
@@ -32,15 +36,31 @@ def test_datasets_with_open_incidents_come_first_then_the_critical(db: None) -> 
 @pytest.mark.parametrize(
     ("status", "names"),
     [
-        (Status.FAIL, ["failing"]),
-        (Status.WARN, ["warning"]),
-        (Status.PASS, ["empty", "good"]),
-        (Status.UNTESTED, ["empty"]),
+        ("bad", ["claimed", "failing", "warning"]),
+        ("unknown", ["unread"]),
+        ("reported", ["doubted"]),
+        ("untested", ["empty", "new"]),
+        ("good", ["good"]),
     ],
 )
-def test_the_catalogue_is_filtered_by_status(db: None, status: Status, names: list[str]) -> None:
-    _broken("failing"), _broken("warning", "WARN"), _broken("good", "PASS"), DatasetFactory.create(name="empty", tier=5)
-    assert _names(Wanted(status=status)) == names
+def test_filter_counter_and_row_say_the_same_of_each_dataset(db: None, status: str, names: list[str]) -> None:
+    _broken("failing"), _broken("warning", "WARN"), _broken("good", "PASS"), _broken("unread", "UNKNOWN")
+    DatasetFactory.create(name="empty", tier=5)
+    DataTestFactory.create(dataset=DatasetFactory.create(name="new", tier=5))
+    for name in ("claimed", "doubted"):
+        claim = report(dataset=_broken(name, "PASS"), window=LAST, reporter="eve", description="doubled", now=NOW)
+        if name == "claimed":
+            confirm_report(claim, author="ada", now=NOW)
+    wanted = Wanted(status=Status(status))
+    assert sorted(_names(wanted)) == names
+    assert {row.status for row in catalogue(wanted, page=1, now=NOW).rows} == {status}
+    assert summary(now=NOW)[status] == len(names)
+
+
+def test_what_is_due_and_still_runs_is_unknown(db: None) -> None:
+    test = DataTestFactory.create()
+    RunFactory.create(data_test=test, window=LAST, judged_at=None, evaluated_at=None, outcome="")
+    assert summary(now=NOW)["unknown"] == 1
 
 
 def test_the_catalogue_is_filtered_by_words_and_tier(db: None) -> None:
@@ -52,18 +72,18 @@ def test_the_catalogue_is_filtered_by_words_and_tier(db: None) -> None:
 
 def test_a_pass_of_today_does_not_hide_a_failure_of_last_year(db: None) -> None:
     test = DataTestFactory.create()
-    StandingFactory.create(data_test=test, state="FAIL", window=day("2025-01-01"))
+    StandingFactory.create(data_test=test, state="FAIL", last_outcome="broken", window=day("2025-01-01"))
     StandingFactory.create(data_test=test, window=day("2026-03-09"))
     (row,) = catalogue(Wanted(), page=1, now=NOW).rows
     assert {cell.status for cell in row.cells} == {Status.FAIL, Status.NONE}
 
 
-def test_the_clean_time_is_that_without_an_open_real_incident(db: None) -> None:
-    real, forced = DatasetFactory.create(tier=0), DatasetFactory.create(tier=1)
+def test_the_quality_is_that_without_an_open_real_incident(db: None) -> None:
+    real, forced = _broken("real"), _broken("wrong_test")
     IncidentFactory.create(dataset=real, detected_at=NOW - 7 * 4 * (day("2026-03-09").duration / 10))
     IncidentFactory.create(dataset=forced, open_key=None, resolved_at=NOW, resolution="forced")
     rows = catalogue(Wanted(), page=1, now=NOW).rows
-    assert [round(row.clean, 6) for row in rows] == [0.9, 1.0]
+    assert {row.dataset.name: row.quality for row in rows} == {"real": pytest.approx(0.9), "wrong_test": 1.0}
 
 
 def test_two_thousand_datasets_need_no_more_statements_than_two(db: None) -> None:
@@ -71,17 +91,19 @@ def test_two_thousand_datasets_need_no_more_statements_than_two(db: None) -> Non
         with CaptureQueriesContext(
             connection,
         ) as seen:
-            catalogue(Wanted(), page=1, now=NOW), summary()
+            catalogue(Wanted(), page=1, now=NOW), summary(now=NOW)
         return len(seen)
 
     DatasetFactory.create_batch(2)
     few = statements()
     rows = [
-        Dataset(namespace="n", name=str(i), full_name=f"n.{i}", owner="o", created_at=NOW, changed_at=NOW)
+        Dataset(
+            namespace="n", name=str(i), full_name=f"n.{i}", name_key=str(i), owner="o", created_at=NOW, changed_at=NOW
+        )
         for i in range(2000)
     ]
     Dataset.objects.bulk_create(rows)
-    assert statements() == few <= 12
+    assert statements() == few <= 18
 
 
 def test_every_page_answers_whatever_is_in_its_address(client: Client, django_user_model: object) -> None:

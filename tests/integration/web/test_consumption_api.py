@@ -6,9 +6,19 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from assay.models import DataChange, Dataset
-from incident_manager.models import Incident, LookUp
-from tests.factories import DatasetFactory, DataTestFactory, IncidentFactory, SpoiltWindowFactory, StandingFactory, day
+from alerting.models import Standing
+from assay.models import DataChange, Dataset, DataTest
+from execution_engine.models import Run
+from incident_manager.models import Incident, LookUp, SpoiltWindow
+from tests.factories import (
+    NOW,
+    DatasetFactory,
+    DataTestFactory,
+    IncidentFactory,
+    SpoiltWindowFactory,
+    StandingFactory,
+    day,
+)
 from web.api import pipelines
 
 MONDAY = {"from": "2026-03-09T00:00:00Z", "to": "2026-03-10T00:00:00Z"}
@@ -19,9 +29,10 @@ SUNDAY = {"from": "2026-03-08T00:00:00Z", "to": "2026-03-09T00:00:00Z"}
 def trips(db: None) -> Dataset:
     """``raw.trips``, whose 9 March is spoilt."""
     dataset = DatasetFactory.create(name="trips", first_partition="2026-01-01")
-    test = DataTestFactory.create(dataset=dataset)
+    test = DataTestFactory.create(dataset=dataset, created_at=day("2026-03-07").start)
     StandingFactory.create(data_test=test, state="FAIL", last_outcome="broken")
-    StandingFactory.create(data_test=test, window=day("2026-03-08"))
+    for key in ("2026-03-07", "2026-03-08"):
+        StandingFactory.create(data_test=test, window=day(key))
     SpoiltWindowFactory.create(incident=IncidentFactory.create(dataset=dataset), data_test=test, datacenter="sea")
     return dataset
 
@@ -32,6 +43,39 @@ def test_the_spoilt_day_is_bad_and_the_day_before_is_good(api: APIClient, trips:
     assert (bad["status"], good["status"], good["incidents"]) == ("bad", "good", [])
     assert bad["incidents"][0]["id"] == Incident.objects.get().pk
     assert [row.failed for row in LookUp.objects.order_by("pk")] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("start", "end"), [("2020-01-01", "2020-02-01"), ("2027-01-01", "2027-02-01"), ("2020-01-01", "2199-01-01")]
+)
+def test_years_that_no_test_has_judged_are_untested_unless_something_is_wrong_in_them(
+    api: APIClient, trips: Dataset, start: str, end: str
+) -> None:
+    query = {"dataset": "raw.trips", "from": f"{start}T00:00:00Z", "to": f"{end}T00:00:00Z"}
+    answer = api.get("/api/v1/quality", query).json()
+    assert answer["status"] == ("bad" if end > "2100" else "untested")
+    assert LookUp.objects.get().failed is (end > "2100")
+
+
+def test_one_hour_of_a_broken_day_is_bad_for_look_up_and_gate(api: APIClient, trips: Dataset) -> None:
+    SpoiltWindow.objects.all().delete()
+    Standing.objects.filter(state="FAIL").update(state="WARN")
+    hour = {"from": "2026-03-09T05:00:00Z", "to": "2026-03-09T06:00:00Z"}
+    answer = api.get("/api/v1/quality", {"dataset": "raw.trips", **hour}).json()
+    assert (answer["status"], answer["incidents"]) == ("bad", [])
+    assert answer["reasons"][0]["text"] == "custom is broken (WARN): no incident yet"
+    body = {"datasets": ["raw.trips"], "window": "2026-03-09T05:00:00Z/2026-03-09T06:00:00Z"}
+    assert api.post("/api/v1/gate", body, format="json").json()["decision"] == "block"
+
+
+def test_the_gate_has_only_windows_measured_that_have_ended_and_at_most_400(api: APIClient, trips: Dataset) -> None:
+    DataTest.objects.update(created_at=day("2020-01-01").start)
+    Dataset.objects.update(granularity="hour")
+    body = {"datasets": ["raw.trips"], "window": "2020-01-01T00:00:00Z/2199-01-01T00:00:00Z"}
+    answer = api.post("/api/v1/gate", body, format="json").json()
+    assert Run.objects.count() == 400
+    assert Run.objects.latest("window_start").window_end <= NOW
+    assert any("at most 400 windows" in reason["text"] for reason in answer["reasons"])
 
 
 @pytest.mark.parametrize(
@@ -57,7 +101,8 @@ def test_a_question_that_means_nothing_is_refused(
     [
         ("datestr = '2026-03-08'", "good"),
         ("datestr = '2026-03-09'", "bad"),
-        ("datestr < '2026-03-09'", "good"),
+        ("datestr < '2026-03-09'", "untested"),
+        ("datestr < '2026-03-09' and datestr >= '2026-03-07'", "good"),
         ("datestr in ('2026-03-07', '2026-03-08')", "good"),
         ("fare > 3", "bad"),
     ],
@@ -65,15 +110,29 @@ def test_a_question_that_means_nothing_is_refused(
 def test_a_query_is_as_good_as_the_partitions_it_reads(
     api: APIClient, trips: Dataset, condition: str, status: str
 ) -> None:
-    sql = f"select count(*) from raw.trips join elsewhere.cities using (city) where {condition}"
-    sql = sql.replace("datestr", "trips.datestr")
-    body = api.post("/api/v1/quality/query", {"sql": sql}, format="json").json()
-    assert (body["status"], body["unknown"]) == (status, ["elsewhere.cities"])
+    body = api.post(
+        "/api/v1/quality/query", {"sql": f"select 1 from raw.trips where {condition}"}, format="json"
+    ).json()
+    assert (body["status"], body["unknown"]) == (status, [])
     assert len({row.query for row in LookUp.objects.all()}) == 1
 
 
+@pytest.mark.parametrize(("key", "status"), [("2026-03-08", "unknown"), ("2026-03-09", "bad")])
+def test_a_query_over_a_table_that_the_catalog_does_not_know_is_unknown_unless_it_is_bad(
+    api: APIClient, trips: Dataset, key: str, status: str
+) -> None:
+    sql = f"select 1 from raw.trips join elsewhere.cities using (city) where trips.datestr = '{key}'"
+    body = api.post("/api/v1/quality/query", {"sql": sql}, format="json").json()
+    assert (body["status"], body["unknown"]) == (status, ["elsewhere.cities"])
+    (stranger,) = [table for table in body["tables"] if table["dataset"] == "elsewhere.cities"]
+    assert (stranger["status"], stranger["reasons"][0]["text"]) == (
+        "unknown",
+        "the catalog does not know elsewhere.cities",
+    )
+
+
 def test_a_text_that_is_no_query_is_refused(api: APIClient) -> None:
-    for sql in ("select from where", "   ", "drop everything(("):
+    for sql in ("select from where", "   ", "drop everything((", "select map(s)", "select * from map(s)"):
         answer = api.post("/api/v1/quality/query", {"sql": sql}, format="json")
         assert (answer.status_code, answer.json()["where"]) == (400, "sql")
 

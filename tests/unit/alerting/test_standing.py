@@ -1,5 +1,6 @@
 """The sustain fold: what a test's standing is after any results, at any time."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -31,6 +32,8 @@ def stands(*seen: Seen, now: float, **terms: Any) -> Verdict:
 
 
 WARMING = saw(ERROR, 1, reason=Reason.WARMING_UP)
+CHANGED = replace(saw(ERROR, 60, reason=Reason.UNREADABLE), of_change=True)
+SLOW, ANEW = (replace(CHANGED, reason=reason) for reason in (Reason.TIMEOUT, Reason.WARMING_UP))
 
 CASES: list[tuple[str, list[Seen], float, State, float | None]] = [
     ("nothing is known before it is due", [], -1, State.PENDING, None),
@@ -51,6 +54,12 @@ CASES: list[tuple[str, list[Seen], float, State, float | None]] = [
     ("an error does not end a failure", [saw(BROKEN, 1), saw(BROKEN, 241), saw(ERROR, 300)], 9999, State.FAIL, 241),
     ("an error does not end a pass", [saw(HELD, 1), saw(ERROR, 5)], 9999, State.PASS, 1),
     ("warming up does not end a pass", [saw(HELD, 0), WARMING], 9999, State.PASS, 0),
+    ("changed data that cannot be read ends a pass", [saw(HELD, 1), CHANGED], 60, State.UNKNOWN, 60),
+    ("changed data that timed out has its time", [saw(HELD, 1), SLOW], 299, State.PASS, 1),
+    ("changed data that only timed out ends a pass", [saw(HELD, 1), SLOW], 300, State.UNKNOWN, 300),
+    ("changed data that holds after all passes", [saw(HELD, 1), CHANGED, saw(HELD, 70)], 80, State.PASS, 70),
+    ("changed data that breaks warns", [saw(HELD, 1), CHANGED, saw(BROKEN, 70)], 80, State.WARN, 70),
+    ("changed data whose test learns anew still passes", [saw(HELD, 1), ANEW], 9999, State.PASS, 1),
     ("an error does not end a warning", [saw(BROKEN, 1), saw(ERROR, 5)], 240, State.WARN, 1),
     (
         "a warning past its sustain with errors only is unknown",
@@ -147,6 +156,13 @@ def test_a_whole_table_test_is_asked_again_each_week() -> None:
     assert stands(saw(HELD, 5), now=week + 59, **terms).state is State.PASS
     assert stands(saw(HELD, 5), saw(ERROR, week + 5), now=week + 60, **terms).state is State.UNKNOWN
     assert stands(saw(HELD, 5), saw(HELD, week + 5), now=week + 60, **terms).state is State.PASS
+
+
+@pytest.mark.parametrize(("held", "state"), [(-0.01, State.UNKNOWN), (0, State.PASS), (0.01, State.PASS)])
+def test_a_result_of_the_very_instant_of_the_last_due_time_answers_for_it(held: float, state: State) -> None:
+    week = 7 * 24 * 60
+    terms = {"last_due_at": minutes(week), "unknown_after": timedelta(hours=1)}
+    assert stands(saw(HELD, week + held), now=week + 60, **terms).state is state
 
 
 @pytest.mark.parametrize(

@@ -122,3 +122,26 @@ def test_odd_facets_are_passed_over(facets: object) -> None:
     body = posted()
     body["outputs"][0]["facets"] = facets
     assert read_event(body).columns == {}
+
+
+def counted(count: object, state: str = "") -> Completion:
+    """What is read of an output with this row count and lifecycle state."""
+    body = posted()
+    body["outputs"][0]["outputFacets"] = {"outputStatistics": {"rowCount": count}}
+    body["outputs"][0]["facets"] = {"lifecycleStateChange": {"lifecycleStateChange": state}} if state else {}
+    return read_event(body).completed[0]
+
+
+@pytest.mark.parametrize("state", ["CREATE", "OVERWRITE", "TRUNCATE"])
+def test_a_run_that_replaces_what_was_there_says_so(state: str) -> None:
+    assert counted(5000, state) == Completion(dataset="mart.trips", window=DAY, rows=5000, overwrites=True)
+
+
+@pytest.mark.parametrize("state", ["", "ALTER", "RENAME", "NEWS"])
+def test_every_other_run_may_have_added_its_rows(state: str) -> None:
+    assert counted(5000, state) == Completion(dataset="mart.trips", window=DAY, rows=5000)
+
+
+@pytest.mark.parametrize("count", [None, "5000", -1, 1.5, True, 2**63, [], {}])
+def test_a_row_count_that_is_no_number_of_rows_is_none(count: object) -> None:
+    assert counted(count).rows is None

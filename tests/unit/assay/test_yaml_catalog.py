@@ -70,7 +70,7 @@ def test_relative_folders_are_taken_from_the_file() -> None:
 
 
 def test_a_secret_stays_a_name() -> None:
-    assert load(EXAMPLE).datasets[0].replicas[0].location == "env:ORDERS_URL"
+    assert load(EXAMPLE).datasets[0].replicas[0].location == "env:ASSAY_LOCATION_ORDERS"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,11 @@ def test_a_secret_stays_a_name() -> None:
         ({"partition": "{column: d, granularity: day, first: 2013}"}, 8, "found 2013: write text, in quotes"),
         ({"partition": "{column: d, granularity: day, first: 1.1.13}"}, 8, "'1.1.13' does not have the key format"),
         ({"replicas": "[]"}, 7, "replicas: found []: list should have at least 1 item"),
-        ({"replicas": "[{datacenter: sea, storage: csv, location: x}]"}, 7, "should be 'parquet', 'table' or 'sql'"),
+        (
+            {"replicas": "[{datacenter: sea, storage: tape, location: x}]"},
+            7,
+            "should be 'parquet', 'orc', 'csv', 'json', 'table' or 'sql'",
+        ),
         ({"replicas": "[{datacenter: s, storage: sql, location: x, options: {table: t}}]"}, 7, "is an SQLAlchemy URL"),
         ({"replicas": "[{datacenter: s, storage: sql, location: 'env:X'}]"}, 7, "needs the name of its table"),
         (
@@ -154,7 +158,7 @@ def test_what_names_a_wrong_dataset_is_not_wrong_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("addition", "sentence"),
     [
-        (TRIPS, "datasets[1].name: found 'raw.trips' again, already datasets[0]"),
+        (TRIPS, "datasets[1].name: found 'raw.trips' again, first at"),
         ("lineage: [{upstream: raw.x, downstream: raw.trips}]", "found 'raw.x', a dataset that datasets does not name"),
         ("tests: [{dataset: raw.trips, name: a, assertion: x, schedule: partition}]", "raw.trips has no partition"),
         ("datasets: []", "datasets: the key is written twice, first on line 1"),

@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.windows import Granularity, Partitioning, Window
-from execution_engine.freshness import Supply, freshness_value, is_complete, is_covered, same_weekdays, share_asked
+from execution_engine.freshness import (
+    Supply,
+    freshness_value,
+    is_covered,
+    judge_rows,
+    same_weekdays,
+    share_asked,
+    waits,
+)
 from execution_engine.language.parse import parse
 
 DAILY = Partitioning(granularity=Granularity.DAY, time_zone="Europe/Berlin")
@@ -14,7 +22,7 @@ DAILY = Partitioning(granularity=Granularity.DAY, time_zone="Europe/Berlin")
 
 def complete(rows: float, **given: object) -> bool:
     facts = {"share": 0.9, "supplies": (), "announced": False, "usual": (), "allow_empty": False} | given
-    return is_complete(rows, **facts)  # type: ignore[arg-type]
+    return judge_rows(rows, **facts).complete  # type: ignore[arg-type]
 
 
 def supply(rows: float, complete: bool = True) -> Supply:
@@ -38,6 +46,11 @@ def supply(rows: float, complete: bool = True) -> Supply:
         (100, {"supplies": [supply(100), supply(200)]}, False),
         (1, {"announced": True, "supplies": [supply(100)]}, False),  # an upstream says more than an event
         (1, {"announced": True, "usual": [100, 100, 100]}, True),  # an event says more than what is usual
+        (90, {"announced": True, "told": 100}, True),
+        (89, {"announced": True, "told": 100}, False),
+        (0, {"announced": True, "told": 0}, False),
+        (0, {"announced": True, "told": 0, "allow_empty": True}, True),
+        (1, {"told": 100}, True),  # of a piece of the window only
         (50, {"usual": [90, 100, 110]}, True),
         (49, {"usual": [90, 100, 110]}, False),
         (1, {"usual": [100, 100]}, True),  # two are too few to say what is usual
@@ -47,6 +60,49 @@ def supply(rows: float, complete: bool = True) -> Supply:
 )
 def test_when_a_window_is_complete(rows: float, given: dict[str, object], expected: bool) -> None:
     assert complete(rows, **given) is expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "given", "basis"),
+    [
+        (5000, {"announced": True, "told": 5000}, "complete: 5,000 of 5,000 rows that the pipeline told of"),
+        (4000, {"announced": True, "told": 5000}, "incomplete: 4,000 of 5,000 rows that the pipeline told of"),
+        (7, {"announced": True}, "complete: 7 rows, and the pipeline says that these are all"),
+        (4900, {"usual": [4700, 4800, 4900]}, "complete: 4,900 rows, at least half of the usual 4,800 rows"),
+        (100, {"usual": [4700, 4800, 4900]}, "incomplete: 100 rows, less than half of the usual 4,800 rows"),
+        (7, {}, "complete: any rows, as there is no history yet"),
+        (0, {}, "incomplete: no rows"),
+        (
+            95,
+            {"supplies": [Supply(rows=100, complete=True, name="raw.trips")]},
+            "complete: 95 of 100 rows of raw.trips",
+        ),
+        (
+            95,
+            {"supplies": [Supply(rows=100, complete=False, name="raw.trips")]},
+            "incomplete: 95 of 100 rows of raw.trips; raw.trips not complete yet",
+        ),
+        (80, {"supplies": [supply(50), supply(100)]}, "incomplete: 80 of 100 rows of its upstream"),
+    ],
+)
+def test_what_a_judgement_stood_on_is_said(rows: float, given: dict[str, object], basis: str) -> None:
+    facts = {"share": 0.9, "supplies": (), "announced": False, "usual": (), "allow_empty": False} | given
+    assert judge_rows(rows, **facts).basis == basis  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rows", "supplies", "waiting"),
+    [
+        (95, [supply(100, complete=False)], True),
+        (89, [supply(100, complete=False)], False),
+        (95, [supply(100, complete=False), supply(200)], False),
+        (95, [], False),
+    ],
+)
+def test_a_window_with_all_that_is_there_waits_for_its_supplies(
+    rows: float, supplies: list[Supply], waiting: bool
+) -> None:
+    assert waits(rows, share=0.9, supplies=supplies) is waiting
 
 
 @given(rows=st.integers(0, 1000), more=st.integers(0, 1000), upstream=st.integers(0, 1000))

@@ -1,5 +1,6 @@
 """May a pipeline read this data now?"""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -8,7 +9,10 @@ import pytest
 from alerting.standing import State
 from assay.windows import Window
 from execution_engine.outcome import Outcome
-from incident_manager.gate import Check, Decision, Policy, Question, Reported, Spoilt, judge_gate
+from incident_manager.gate import Decision, GateAnswer, Policy, decide
+from incident_manager.intervals import Intervals
+from incident_manager.quality.facts import Calendar, Check, Claim, Facts, LiveTest, Spoilt
+from incident_manager.quality.rules import Asked, judge
 
 MONDAY = datetime(2024, 3, 4, tzinfo=UTC)
 
@@ -20,62 +24,97 @@ def day(number: int = 0) -> Window:
 ALLOW, WARN, BLOCK = Decision.ALLOW, Decision.WARN, Decision.BLOCK
 CLOSED, OPEN = Policy(fail_closed=True), Policy(fail_closed=False)
 ONLY_INCIDENTS = Policy(fail_closed=True, only_incidents=True)
-HELD = Check(test="duplicates", category="duplicates", window=day(), hard=True, state=State.PASS, outcome=Outcome.HELD)
-BROKEN = replace(HELD, state=State.WARN, outcome=Outcome.BROKEN)
+TEST = LiveTest(id=1, name="duplicates", category="duplicates", hard=True, judges_from=MONDAY - timedelta(days=9))
+SOFT = replace(TEST, hard=False)
+OTHER = replace(TEST, id=2, name="custom:fares", category="custom")
+WHOLE_TABLE = LiveTest(id=3, name="duplicates:whole", category="duplicates", hard=True, whole_table=True)
+HELD = {1: (day(),)}
+BROKEN = Check(test=TEST, window=day(), state=State.WARN, outcome=Outcome.BROKEN)
 FAILED = replace(BROKEN, state=State.FAIL)
-UNKNOWN = replace(HELD, state=State.UNKNOWN, outcome=None)
-PENDING = replace(UNKNOWN, state=State.PENDING)
-WHOLE = replace(FAILED, test="duplicates:whole", whole_table=True)
+UNKNOWN = replace(BROKEN, state=State.UNKNOWN, outcome=None)
+WHOLE = replace(FAILED, test=WHOLE_TABLE)
 SPOILT = Spoilt(incident_id=7, category="duplicates", hard=True, window=day())
-REPORT = Reported(report_id=3, window=day(), confirmed=False)
+CONFIRMED = replace(SPOILT, report_id=3)
+CLAIM = Claim(report_id=3, window=day())
+DONE = Calendar(due_to=day(9).start, ended_to=day(9).start)
 
 
-def asked(*facts: Check | Spoilt | Reported, policy: Policy = CLOSED, days: int = 1) -> Question:
-    return Question(
+def answer(
+    *facts: Check | Spoilt | Claim,
+    policy: Policy = CLOSED,
+    days: int = 1,
+    held: Mapping[int, Intervals] | None = None,
+    incomplete: Mapping[int, Intervals] | None = None,
+    tests: tuple[LiveTest, ...] = (),
+    calendar: Calendar = DONE,
+) -> GateAnswer:
+    checks = tuple(fact for fact in facts if isinstance(fact, Check))
+    live = {test.id: test for test in (TEST, *(check.test for check in checks), *tests)}
+    known = Facts(
         dataset="core.trips",
-        window=Window(start=day().start, end=day(days - 1).end),
-        datacenter="sea",
-        policy=policy,
-        checks=tuple(fact for fact in facts if isinstance(fact, Check)),
+        tests=tuple(live.values()),
+        checks=checks,
+        held=(HELD if not any(check.test.id == 1 for check in checks) else {}) if held is None else held,
         spoilt=tuple(fact for fact in facts if isinstance(fact, Spoilt)),
-        reports=tuple(fact for fact in facts if isinstance(fact, Reported)),
+        claims=tuple(fact for fact in facts if isinstance(fact, Claim)),
+        incomplete=incomplete or {},
+        calendar=calendar,
     )
-
-
-def decision(*facts: Check | Spoilt | Reported, policy: Policy = CLOSED, days: int = 1) -> Decision:
-    return judge_gate([asked(*facts, policy=policy, days=days)]).decision
+    asked = Asked(window=Window(start=day().start, end=day(days - 1).end), datacenter="sea")
+    return decide([(judge(known, asked), policy)])
 
 
 @pytest.mark.parametrize(
     ("check", "policy", "expected"),
     [
-        (HELD, CLOSED, ALLOW),
         (BROKEN, OPEN, BLOCK),
         (FAILED, OPEN, BLOCK),
         (replace(BROKEN, state=State.PENDING), OPEN, BLOCK),
         (replace(BROKEN, state=State.UNKNOWN), OPEN, BLOCK),
-        (replace(BROKEN, hard=False), CLOSED, WARN),
+        (replace(BROKEN, test=SOFT), CLOSED, WARN),
         (replace(BROKEN, waived="wrong bound"), CLOSED, ALLOW),
         (replace(BROKEN, accepted="never repaired"), CLOSED, WARN),
         (UNKNOWN, CLOSED, BLOCK),
         (UNKNOWN, OPEN, ALLOW),
-        (replace(UNKNOWN, hard=False), CLOSED, WARN),
-        (PENDING, CLOSED, BLOCK),
-        (PENDING, OPEN, ALLOW),
-        (replace(PENDING, not_there_yet=True), OPEN, BLOCK),
-        (replace(PENDING, not_there_yet=True, hard=False), OPEN, BLOCK),
-        (replace(PENDING, state=State.UNTESTED), CLOSED, ALLOW),
-        (replace(PENDING, state=State.LEARNING), CLOSED, ALLOW),
+        (replace(UNKNOWN, test=SOFT), CLOSED, WARN),
+        (replace(UNKNOWN, state=State.UNTESTED), CLOSED, ALLOW),
+        (replace(UNKNOWN, state=State.LEARNING), CLOSED, ALLOW),
         (BROKEN, ONLY_INCIDENTS, WARN),
         (FAILED, ONLY_INCIDENTS, WARN),
         (UNKNOWN, ONLY_INCIDENTS, WARN),
-        (replace(PENDING, not_there_yet=True), ONLY_INCIDENTS, WARN),
-        (replace(BROKEN, datacenter="sea"), CLOSED, BLOCK),
-        (replace(BROKEN, window=day(1)), CLOSED, ALLOW),
+        (replace(BROKEN, test=replace(TEST, datacenter="sea")), CLOSED, BLOCK),
     ],
 )
 def test_one_check(check: Check, policy: Policy, expected: Decision) -> None:
-    assert decision(check, policy=policy) is expected
+    assert answer(check, policy=policy).decision is expected
+
+
+def test_a_window_that_holds_is_allowed_without_a_reason() -> None:
+    assert answer() == GateAnswer(decision=ALLOW, reasons=())
+
+
+@pytest.mark.parametrize(
+    ("tests", "policy", "calendar", "expected"),
+    [
+        (TEST, CLOSED, DONE, (BLOCK, "not judged yet")),
+        (TEST, OPEN, DONE, (ALLOW, "not judged yet")),
+        (SOFT, CLOSED, DONE, (WARN, "not judged yet")),
+        (TEST, CLOSED, Calendar(due_to=MONDAY, ended_to=day(9).start), (BLOCK, "not judged yet")),
+        (TEST, CLOSED, Calendar(due_to=MONDAY, ended_to=MONDAY), (BLOCK, "not over yet")),
+        (TEST, OPEN, Calendar(due_to=MONDAY, ended_to=MONDAY), (ALLOW, "not over yet")),
+    ],
+)
+def test_a_window_without_any_standing(
+    tests: LiveTest, policy: Policy, calendar: Calendar, expected: tuple[Decision, str]
+) -> None:
+    found = answer(tests=(tests,), policy=policy, calendar=calendar, held={})
+    assert [(reason.decision, reason.text) for reason in found.reasons] == [expected]
+
+
+@pytest.mark.parametrize(("test", "policy"), [(TEST, OPEN), (SOFT, CLOSED)])
+def test_a_window_that_was_found_incomplete_blocks_whatever_the_policy(test: LiveTest, policy: Policy) -> None:
+    found = answer(tests=(test,), policy=policy, held={}, incomplete={1: (day(),)})
+    assert [(reason.decision, reason.text) for reason in found.reasons] == [(BLOCK, "not there yet")]
 
 
 @pytest.mark.parametrize(
@@ -87,70 +126,71 @@ def test_one_check(check: Check, policy: Policy, expected: Decision) -> None:
         (replace(SPOILT, datacenter="sea"), CLOSED, BLOCK),
         (replace(SPOILT, datacenter="phx"), CLOSED, ALLOW),
         (replace(SPOILT, window=day(1)), CLOSED, ALLOW),
-        (replace(SPOILT, window=None, whole_table=True), CLOSED, WARN),
-        (replace(SPOILT, category="custom", window=None, whole_table=True), CLOSED, BLOCK),
+        (replace(SPOILT, whole_table=True), CLOSED, WARN),
+        (replace(SPOILT, whole_table=True, parts=(day(1),)), CLOSED, ALLOW),
+        (replace(SPOILT, category="custom", whole_table=True), CLOSED, BLOCK),
+        (CONFIRMED, OPEN, BLOCK),
+        (CONFIRMED, ONLY_INCIDENTS, BLOCK),
     ],
 )
 def test_a_spoilt_window_beside_a_check_that_holds(spoilt: Spoilt, policy: Policy, expected: Decision) -> None:
-    assert decision(HELD, spoilt, policy=policy) is expected
+    assert answer(spoilt, policy=policy).decision is expected
 
 
 @pytest.mark.parametrize(
-    ("report", "policy", "expected"),
-    [
-        (REPORT, CLOSED, WARN),
-        (replace(REPORT, confirmed=True), OPEN, BLOCK),
-        (replace(REPORT, confirmed=True), ONLY_INCIDENTS, BLOCK),
-        (replace(REPORT, window=day(1), confirmed=True), CLOSED, ALLOW),
-        (replace(REPORT, datacenter="phx", confirmed=True), CLOSED, ALLOW),
-    ],
+    ("claim", "expected"),
+    [(CLAIM, WARN), (replace(CLAIM, window=day(1)), ALLOW), (replace(CLAIM, datacenter="phx"), ALLOW)],
 )
-def test_a_users_report(report: Reported, policy: Policy, expected: Decision) -> None:
-    assert decision(HELD, report, policy=policy) is expected
+def test_a_report_that_nobody_confirmed_warns(claim: Claim, expected: Decision) -> None:
+    assert answer(claim).decision is expected
 
 
 def test_what_is_missing_in_another_datacenter_does_not_block_here() -> None:
-    assert decision(HELD, replace(FAILED, test="consistency:sea>phx", datacenter="phx")) is ALLOW
+    away = replace(TEST, id=4, name="consistency:sea>phx", datacenter="phx")
+    assert answer(replace(FAILED, test=away), held=HELD).decision is ALLOW
 
 
 def test_a_whole_table_test_only_warns_where_a_partition_test_of_its_category_holds() -> None:
-    assert decision(WHOLE, HELD) is WARN
-    assert decision(WHOLE) is BLOCK
-    assert decision(replace(WHOLE, hard=False)) is WARN
-    assert decision(WHOLE, replace(HELD, category="custom")) is BLOCK
-    assert decision(WHOLE, UNKNOWN, policy=OPEN) is BLOCK
+    alone = replace(WHOLE, test=replace(WHOLE_TABLE, category="custom"))
+    assert answer(WHOLE).decision is WARN
+    assert answer(WHOLE, held={}, policy=OPEN).decision is BLOCK
+    assert answer(alone).decision is BLOCK
+    assert answer(replace(WHOLE, test=replace(WHOLE_TABLE, hard=False)), held={}, policy=OPEN).decision is WARN
+    assert answer(WHOLE, UNKNOWN, policy=OPEN).decision is BLOCK
 
 
 def test_a_partition_test_must_hold_on_all_that_was_asked_to_outweigh_the_whole_table() -> None:
-    tuesday = replace(HELD, window=day(1))
-    assert decision(WHOLE, HELD, tuesday, days=2) is WARN
-    assert decision(WHOLE, HELD, replace(tuesday, state=State.PENDING, outcome=None), policy=OPEN, days=2) is BLOCK
+    both = {1: (Window(start=day().start, end=day(1).end),)}
+    assert answer(WHOLE, days=2, held=both).decision is WARN
+    assert answer(WHOLE, days=2, held=HELD, policy=OPEN).decision is BLOCK
 
 
 def test_every_reason_is_given_with_the_strictest_first() -> None:
-    soft = replace(BROKEN, test="custom:fares", category="custom", hard=False)
-    answer = judge_gate([asked(HELD, replace(UNKNOWN, test="x"), soft, SPOILT, REPORT, policy=OPEN)])
-    assert [(reason.decision, reason.text) for reason in answer.reasons] == [
+    soft = replace(BROKEN, test=replace(OTHER, hard=False))
+    unknown = replace(UNKNOWN, test=replace(OTHER, id=5, name="x"))
+    found = answer(unknown, soft, SPOILT, CLAIM, policy=OPEN)
+    assert [(reason.decision, reason.text) for reason in found.reasons] == [
         (BLOCK, "duplicates incident 7 is open"),
-        (WARN, "custom is broken (WARN)"),
+        (WARN, "custom is broken (WARN): no incident yet"),
         (WARN, "report 3 is not confirmed yet"),
         (ALLOW, "could not be judged"),
     ]
-    assert answer.reasons[0].incident_id == 7
-    assert answer.reasons[1].test == "custom:fares"
+    assert found.reasons[0].incident_id == 7
+    assert found.reasons[1].test == "custom:fares"
 
 
 def test_the_strictest_dataset_decides_for_the_pipeline() -> None:
-    good, bad = asked(HELD), replace(asked(BROKEN), dataset="raw.events")
-    answer = judge_gate([good, bad])
-    assert (answer.decision, answer.reasons[0].dataset) == (BLOCK, "raw.events")
+    asked = Asked(window=day(), datacenter="sea")
+    good = Facts(dataset="core.trips", tests=(TEST,), held=HELD, calendar=DONE)
+    bad = Facts(dataset="raw.events", tests=(TEST,), checks=(BROKEN,), calendar=DONE)
+    found = decide([(judge(known, asked), CLOSED) for known in (good, bad)])
+    assert (found.decision, found.reasons[0].dataset) == (BLOCK, "raw.events")
 
 
 def test_a_window_that_no_test_covers_is_allowed_and_says_so() -> None:
-    answer = judge_gate([asked()])
-    assert (answer.decision, answer.reasons[0].text) == (ALLOW, "no live test covers this window")
+    found = decide([(judge(Facts(dataset="core.trips"), Asked(window=day(), datacenter="sea")), CLOSED)])
+    assert [(reason.decision, reason.text) for reason in found.reasons] == [(ALLOW, "no live test covers this window")]
 
 
 def test_a_waived_check_gives_the_users_reason() -> None:
-    answer = judge_gate([asked(replace(FAILED, waived="wrong bound"))])
-    assert [reason.text for reason in answer.reasons] == ["waived: wrong bound"]
+    assert [reason.text for reason in answer(replace(FAILED, waived="wrong bound")).reasons] == ["waived: wrong bound"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.windows import Window
-from incident_manager.coverage import split
+from incident_manager.claims import split
 from incident_manager.intervals import clip, subtract, total, union
 
 START = datetime(2024, 3, 5, tzinfo=UTC)

@@ -14,11 +14,12 @@ from incident_manager.scores import (
     ConfirmedReport,
     DetectedIncident,
     Episode,
-    LookUp,
+    Record,
     Score,
     combine,
     score,
-    score_look_ups,
+    score_dataset,
+    score_queries,
 )
 
 START = datetime(2024, 3, 5, tzinfo=UTC)
@@ -46,6 +47,18 @@ def reported(start: int, end: int | None, *, about: Window | None = None) -> Con
     return ConfirmedReport(episode=during(start, end), windows=(about or span(0, 10),))
 
 
+ALWAYS = span(-1000, 1000)
+
+
+def record(incidents: list[DetectedIncident], reports: list[ConfirmedReport], tested: Window | None = ALWAYS) -> Record:
+    return Record(incidents=tuple(incidents), reports=tuple(reports), tested=tested)
+
+
+def scored(incidents: list[DetectedIncident], reports: list[ConfirmedReport]) -> Score:
+    """The score of a dataset with one category, tested all the time."""
+    return score(record(incidents, reports), ASKED, detected=incidents)
+
+
 ASKED = span(0, 100)
 
 
@@ -67,20 +80,19 @@ ASKED = span(0, 100)
         ([found(during(20, 30))], [reported(10, 30)], (10, 0, 10, 20)),
         ([found(during(20, 25), how=How.FORCED)], [reported(10, 30)], (0, 5, 15, 15)),
         ([found(during(20, 25), how=How.WITHDRAWN)], [reported(10, 30)], (0, 0, 20, 20)),
-        ([found(during(20, 30), about=span(70, 80))], [reported(10, 30)], (10, 0, 10, 20)),
         ([], [reported(80, None)], (0, 0, 20, 20)),
     ],
 )
 def test_times_by_what_became_of_incidents_and_reports(
     incidents: list[DetectedIncident], reports: list[ConfirmedReport], times: tuple[int, int, int, int]
 ) -> None:
-    found_score = score(incidents, reports, ASKED)
+    found_score = scored(incidents, reports)
     parts = (found_score.true_positive, found_score.false_positive, found_score.false_negative, found_score.bad)
     assert tuple(part / MINUTE for part in parts) == times
 
 
 def test_precision_recall_and_quality_are_shares_of_time() -> None:
-    found_score = score([found(during(0, 30)), found(during(50, 60), how=How.FORCED)], [reported(70, 90)], ASKED)
+    found_score = scored([found(during(0, 30)), found(during(50, 60), how=How.FORCED)], [reported(70, 90)])
     assert found_score.precision == 0.75
     assert found_score.recall == 0.6
     assert found_score.bad_share == 0.5
@@ -88,7 +100,7 @@ def test_precision_recall_and_quality_are_shares_of_time() -> None:
 
 
 def test_nothing_alerted_and_nothing_bad_has_no_precision_and_no_recall() -> None:
-    quiet = score([], [], ASKED)
+    quiet = scored([], [])
     assert (quiet.precision, quiet.recall, quiet.data_quality) == (None, None, 1)
     assert combine([]).data_quality is None
 
@@ -105,28 +117,107 @@ def test_nothing_alerted_and_nothing_bad_has_no_precision_and_no_recall() -> Non
 def test_a_score_that_still_grows_is_marked(
     incidents: list[DetectedIncident], reports: list[ConfirmedReport], is_open: bool
 ) -> None:
-    assert score(incidents, reports, ASKED).open is is_open
+    assert scored(incidents, reports).open is is_open
 
 
 def test_datasets_weigh_by_their_time() -> None:
-    one, other = score([found(during(0, 10))], [], ASKED), score([found(during(0, 30), how=How.FORCED)], [], ASKED)
+    one, other = scored([found(during(0, 10))], []), scored([found(during(0, 30), how=How.FORCED)], [])
     both = combine([one, other])
     assert both.precision == 0.25
     assert both.data_quality == 0.95
 
 
-def test_a_look_up_is_scored_as_recorded_and_without_those_later_forced() -> None:
-    look_ups = [LookUp(), LookUp(failed_by=(How.FORCED,)), LookUp(failed_by=(How.FORCED, How.AUTO)), LookUp()]
-    look_ups.append(LookUp(failed_by=(None,)))
-    scored = score_look_ups(look_ups)
-    assert (scored.total, scored.failed, scored.failed_without_forced) == (5, 3, 2)
-    assert scored.failed_share == 0.6
-    assert scored.query_quality == 0.4
-    assert scored.query_quality_without_forced == 0.6
+@pytest.mark.parametrize(
+    ("about", "missed"),
+    [
+        (span(0, 10), 10),  # the windows that the report calls bad: from minute 20 on a test knew
+        (span(9, 70), 10),
+        (span(70, 80), 20),  # other windows: it said nothing of these
+    ],
+)
+def test_an_incident_of_another_category_shortens_the_miss_on_the_same_windows_alone(
+    about: Window, missed: int
+) -> None:
+    other = found(during(20, 30), about=about)
+    by_category = {"freshness": record([other], []), "completeness": record([], [reported(10, 30)])}
+    result = score_dataset(by_category, ASKED, detected=[other])
+    assert result.by_category["completeness"].false_negative / MINUTE == missed
+    assert result.by_category["freshness"].false_negative / MINUTE == 0
 
 
-def test_without_look_ups_there_is_no_score() -> None:
-    assert score_look_ups([]).query_quality is None
+HOUR = timedelta(hours=1)
+
+
+def hours(start: int, end: int) -> Window:
+    return Window(start=START + start * HOUR, end=START + end * HOUR)
+
+
+def bad_hours(start: int, end: int) -> DetectedIncident:
+    window = hours(start, end)
+    return DetectedIncident(
+        episodes=(Episode(start=window.start, end=window.end),), how=How.AUTO, windows=(hours(-24, 0),)
+    )
+
+
+A_DAY = hours(0, 24)
+
+
+def quality(by_category: dict[str, list[DetectedIncident]], tested: Window | None = A_DAY) -> float | None:
+    records = {category: record(incidents, [], tested) for category, incidents in by_category.items()}
+    detected = [incident for incidents in by_category.values() for incident in incidents]
+    return score_dataset(records, A_DAY, detected=detected).whole.data_quality
+
+
+def test_twelve_bad_hours_of_a_day_are_half_a_day_whatever_the_categories() -> None:
+    assert quality({"freshness": [bad_hours(0, 12)]}) == 0.5
+    assert quality({"freshness": [bad_hours(0, 12)], "completeness": [bad_hours(0, 12)]}) == 0.5
+    assert quality({"freshness": [bad_hours(0, 12)], "completeness": []}) == 0.5
+    assert quality({"freshness": [bad_hours(0, 12)], "completeness": [bad_hours(6, 18)]}) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("tested", "expected"),
+    [
+        (hours(0, 24), 0.75),
+        (hours(-100, 100), 0.75),
+        (hours(12, 24), 0.5),  # the time before the first test counts neither good nor bad
+        (hours(0, 12), 1.0),  # nor does that after the last
+        (hours(30, 40), None),
+        (None, None),
+    ],
+)
+def test_only_time_in_which_a_dataset_is_tested_counts(tested: Window | None, expected: float | None) -> None:
+    assert quality({"custom": [bad_hours(12, 18)]}, tested) == expected
+
+
+def test_a_dataset_is_tested_from_the_first_test_of_any_category() -> None:
+    early, late = record([], [], hours(0, 24)), record([bad_hours(20, 24)], [], hours(16, 24))
+    result = score_dataset({"freshness": early, "custom": late}, A_DAY, detected=late.incidents)
+    assert (result.whole.total, result.by_category["custom"].total) == (24 * HOUR, 8 * HOUR)
+    assert result.by_category["custom"].data_quality == 0.5
+    assert result.whole.data_quality == pytest.approx(1 - 4 / 24)
+
+
+def test_a_report_an_hour_before_its_incident_is_missed_for_that_hour() -> None:
+    detected = bad_hours(1, 12)
+    whole_time = Episode(start=START, end=START + 12 * HOUR)
+    claim = ConfirmedReport(episode=whole_time, windows=(hours(-24, 0),))
+    same = score_dataset({"completeness": record([detected], [claim])}, A_DAY, detected=[detected])
+    assert same.by_category["completeness"].recall == pytest.approx(11 / 12)
+    split = {"completeness": record([detected], []), "custom": record([], [claim])}
+    assert score_dataset(split, A_DAY, detected=[detected]).whole.recall == pytest.approx(11 / 12)
+
+
+def test_a_query_is_scored_as_recorded_and_without_those_later_forced() -> None:
+    result = score_queries(5, [[How.FORCED], [How.FORCED, How.AUTO], [None]])
+    assert (result.total, result.failed, result.failed_without_forced) == (5, 3, 2)
+    assert result.failed_share == 0.6
+    assert result.quality == 0.4
+    assert result.quality_without_forced == 0.6
+
+
+def test_without_queries_there_is_no_score() -> None:
+    assert score_queries(0, []).quality is None
 
 
 Grid = npt.NDArray[np.bool_]
@@ -178,6 +269,6 @@ def test_a_score_is_what_counting_minutes_gives(
     incidents: list[DetectedIncident], reports: list[ConfirmedReport], asked: Window
 ) -> None:
     expected = by_grid(incidents, reports, asked)
-    actual = score(incidents, reports, asked)
+    actual = score(record(incidents, reports), asked, detected=incidents)
     for part in ("true_positive", "false_positive", "false_negative", "bad", "total", "precision", "recall"):
         assert getattr(actual, part) == getattr(expected, part), part

@@ -3,8 +3,12 @@
 from test_generator.coverage import DatasetCoverage, TierCoverage, coverage
 
 
-def counted(name: str, tier: int, live: int, wanted: int, gaps: int = 0) -> DatasetCoverage:
-    return DatasetCoverage(dataset=name, tier=tier, live=live, wanted=wanted, gaps=gaps)
+def counted(
+    name: str, tier: int, live: int, wanted: int, gaps: int = 0, owner: str = "ada", *, is_reachable: bool = True
+) -> DatasetCoverage:
+    return DatasetCoverage(
+        dataset=name, tier=tier, live=live, wanted=wanted, gaps=gaps, owner=owner, is_reachable=is_reachable
+    )
 
 
 def of_tier(level: int, *datasets: DatasetCoverage) -> TierCoverage:
@@ -33,3 +37,11 @@ def test_a_lower_tier_need_not_be_covered_wholly() -> None:
 
 def test_a_tier_with_nothing_to_test_has_no_share_and_misses_nothing() -> None:
     assert (of_tier(0).share, of_tier(0).is_met) == (None, True)
+
+
+def test_a_tier_is_not_covered_by_tests_whose_owner_nobody_can_reach() -> None:
+    told, untold = counted("raw.a", 0, 2, 2), counted("raw.b", 0, 2, 2, owner="bob", is_reachable=False)
+    tier = of_tier(0, told, untold)
+    assert (tier.share, tier.reachable_share, tier.unreachable) == (1.0, 0.5, ("bob",))
+    assert not tier.is_met
+    assert of_tier(0, told).is_met

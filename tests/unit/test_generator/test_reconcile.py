@@ -94,6 +94,13 @@ def test_a_dataset_gone_from_its_source_gets_no_new_tests() -> None:
     assert change.is_empty
 
 
+def test_a_users_test_that_left_its_source_is_retired_after_the_grace_and_others_are_not() -> None:
+    left = replace(users("fares"), missing_since=NOW)
+    there = [left, users("mine"), existing("duplicates")]
+    assert changes(there, [wanted("duplicates")], NOW + GRACE - timedelta(seconds=1)).retire == ()
+    assert changes(there, [wanted("duplicates")], NOW + GRACE).retire == (left,)
+
+
 def test_a_users_test_is_never_touched_even_where_its_name_is_wanted() -> None:
     change = changes([users("duplicates"), users("mine")], [wanted("duplicates")])
     assert change.is_empty

@@ -5,7 +5,7 @@ import pytest
 from execution_engine.language.parse import parse
 from web.pages.bounds import Bounds, bounds
 from web.pages.selectors.lineage import hops
-from web.pages.status import MEANINGS, WORDS, Status, status_of, worst
+from web.pages.status import MEANINGS, WORDS, Status, status_of
 
 BOUNDS = [
     ("row_count() >= 100", Bounds(low=100)),
@@ -26,19 +26,6 @@ BOUNDS = [
 @pytest.mark.parametrize(("assertion", "expected"), BOUNDS)
 def test_the_bounds_of_an_assertion_are_its_literals(assertion: str, expected: Bounds) -> None:
     assert bounds(parse(assertion)) == expected
-
-
-@pytest.mark.parametrize(
-    ("statuses", "expected"),
-    [
-        ([Status.PASS, Status.WARN, Status.FAIL], Status.FAIL),
-        ([Status.PENDING, Status.PASS], Status.PASS),
-        ([Status.WAIVED, Status.PASS], Status.WAIVED),
-        ([], Status.NONE),
-    ],
-)
-def test_trouble_outweighs_what_holds_and_that_what_is_pending(statuses: list[Status], expected: Status) -> None:
-    assert worst(statuses) is expected
 
 
 def test_a_waived_failure_is_shown_as_waived_and_a_waived_pass_as_pass() -> None:

@@ -39,6 +39,9 @@ class Command(Base):
 
     help = "Replay 28 days of real data with known faults; exit 1 unless each is caught, or missed, as expected."
 
+    def prepare(self) -> None:
+        """Nothing: the replay begins with an empty database of its own."""
+
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """Replay, and say what became of every fault."""
         conf = config()

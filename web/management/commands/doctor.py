@@ -1,12 +1,15 @@
 """``assay doctor``: find what is wrong, and say how to mend it."""
 
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
+from django.db import DatabaseError
 from rich.console import Console
 
 from assay.commands import Command as Base
 from assay.exit_codes import ExitCode
+from assay.tables import UnableToMigrate, bring_up_to_date
 from web.doctor import examine
 
 
@@ -14,6 +17,11 @@ class Command(Base):
     """Every check of ``web.doctor``."""
 
     help = "Examine this set-up; exit 1 when something is wrong."
+
+    def prepare(self) -> None:
+        """Make the embedded database, if it can be made; what is wrong with it is for the checks to say."""
+        with suppress(DatabaseError, UnableToMigrate):
+            bring_up_to_date()
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """The findings."""

@@ -3,26 +3,30 @@
 import secrets
 import threading
 import time
+from argparse import ArgumentTypeError
 from typing import Any
 
 import structlog
-import waitress
 from django.contrib.auth import get_user_model
-from django.core.management import call_command
 from django.core.management.base import CommandParser
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
 from rich.console import Console
+from waitress.server import create_server
 
 from assay import clock
 from assay.commands import Command as Base
+from assay.commands import UnableToRun
 from assay.config import config
 from assay.drain import drain
 from assay.exit_codes import ExitCode
 from assay.models import SimulatedClock
 from assay.pruning import begin_pruning
+from assay.pulling import begin_pulling
 
 log = structlog.get_logger(__name__)
+
+HIGHEST_PORT = 65_535
 
 
 class Command(Base):
@@ -33,34 +37,55 @@ class Command(Base):
     def add_arguments(self, parser: CommandParser) -> None:
         """Where to listen."""
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
-        parser.add_argument("--port", type=int, default=8000, help="port to listen on (default 8000)")
+        parser.add_argument("--port", type=_port, default=8000, help="port to listen on (default 8000)")
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """Serve until stopped."""
-        call_command("migrate", verbosity=0)
+        server = _listening(options["host"], options["port"])
         console = Console(stderr=True)
         _welcome(console, options["host"], options["port"])
         if (standing := SimulatedClock.objects.first()) is None:
             begin_pruning(clock.now())
+            begin_pulling(clock.now())
             threading.Thread(target=_drain_for_ever, daemon=True).start()
         else:
             console.print(f"This is a replay, {standing}: it is shown as it stands, and nothing is run.")
-        how: dict[str, Any] = {"threads": 8, "max_request_body_size": config().body_bytes, "_quiet": True}
-        waitress.serve(get_wsgi_application(), host=options["host"], port=options["port"], **how)
+        server.run()
         return ExitCode.HELD, {}
 
     def show(self, console: Console, result: Any) -> None:
         """Nothing is left to say."""
 
 
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > HIGHEST_PORT:
+        raise ArgumentTypeError(f"{text!r} is no port: write a number up to {HIGHEST_PORT}")
+    return int(text)
+
+
+def _listening(host: str, port: int) -> Any:
+    """The web server, which has its port before anything is written or said; raises UnableToRun."""
+    try:
+        return create_server(
+            get_wsgi_application(), host=host, port=port, threads=8, max_request_body_size=config().body_bytes
+        )
+    except (OSError, ValueError) as error:
+        said = str(error).rstrip(".")
+        raise UnableToRun(
+            f"cannot listen at {host}:{port}: {said}. Stop what listens there, or choose another --port or --host."
+        ) from None
+
+
 def _welcome(console: Console, host: str, port: int) -> None:
-    """Say where to go, and with which password the first time."""
+    """Say where to go, and with which password the first time; later, how to set another one."""
     user_model = get_user_model()
     console.print(f"Assay is up at http://{host}:{port}/")
-    if not user_model.objects.filter(is_superuser=True).exists():
+    admin = user_model.objects.filter(is_superuser=True).order_by("pk").first()
+    if admin is None:
         password = secrets.token_urlsafe(12)
-        user_model.objects.create_superuser("admin", password=password)
+        admin = user_model.objects.create_superuser("admin", password=password)
         console.print(f"Sign in as [bold]admin[/bold] with the password [bold]{password}[/bold] (shown only now).")
+    console.print(f"A new password for {admin}: assay changepassword {admin}")
 
 
 def _drain_for_ever() -> None:

@@ -1,21 +1,24 @@
 """The catalogue page: every dataset by category, those with open incidents first."""
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, When
+from django.db.models import Case, Count, Q, QuerySet, When
 
-from alerting.models import Standing
-from assay.models import Category, Dataset, DataTest
+from assay.models import Category, Dataset, Pull
+from incident_manager.metric_reporter import data_qualities
 from incident_manager.models import Incident
-from web.pages.selectors.clean_time import clean_shares
+from incident_manager.quality.now import answers_now, facts_now
+from incident_manager.quality.rules import Asked, judge
+from incident_manager.quality.rules import Status as Quality
 from web.pages.selectors.matrix import matrix
-from web.pages.status import TROUBLE, Cell, Status
+from web.pages.status import Cell, Status
 
 PAGE_SIZE = 50
-FILTERS = (Status.FAIL, Status.WARN, Status.UNKNOWN, Status.PASS, Status.UNTESTED)
+FILTERS = tuple(Status(status.value) for status in Quality)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +35,9 @@ class Row:
     """One dataset of the catalogue."""
 
     dataset: Dataset
+    status: Status
     cells: tuple[Cell, ...]  # in the order of Category
-    clean: float  # share of the last 28 days
+    quality: float | None  # data-level, of the last 28 days; None: nothing has tested it
     open_incidents: int
 
 
@@ -46,17 +50,19 @@ class Catalogue:
 
 
 def catalogue(wanted: Wanted, *, page: int, now: datetime) -> Catalogue:
-    """The rows of one page, in eight statements however many datasets there are."""
+    """The rows of one page, in as many statements however many datasets there are."""
     counts = _open_counts()
-    shown = Paginator(_filtered(wanted, counts), PAGE_SIZE).get_page(page)
+    shown = Paginator(_filtered(wanted, counts, now), PAGE_SIZE).get_page(page)
     datasets = list(shown.object_list)
     ids = [dataset.pk for dataset in datasets]
-    cells, clean = matrix(ids, now=now), clean_shares(ids, now=now)
+    known = facts_now({dataset.pk: dataset.full_name for dataset in datasets}, now=now)
+    cells, qualities = matrix(known), data_qualities(ids, now=now)
     rows = tuple(
         Row(
             dataset=dataset,
+            status=Status(judge(known[dataset.pk], Asked()).status.value),
             cells=tuple(cells.get((dataset.pk, category), Cell()) for category in Category.values),
-            clean=clean[dataset.pk],
+            quality=qualities[dataset.pk],
             open_incidents=counts.get(dataset.pk, 0),
         )
         for dataset in datasets
@@ -70,19 +76,20 @@ def open_incidents(limit: int = 6) -> list[Incident]:
     return list(found.order_by("tier", "-detected_at")[:limit])
 
 
-def summary() -> dict[str, int]:
-    """How many datasets there are, how many are broken, warn or cannot be judged, and how many incidents are open."""
-    troubled = _troubled(TROUBLE).values_list("data_test__dataset_id", "state").distinct()
-    by_state: dict[str, set[int]] = {state: set() for state in TROUBLE}
-    for dataset, state in troubled:
-        by_state[state].add(dataset)
-    counts = {state.lower(): len(datasets) for state, datasets in by_state.items()}
-    total, sick = Dataset.objects.count(), set().union(*by_state.values())
+def failing_pull() -> Pull | None:
+    """The scheduled read of the catalog, while it is refused."""
+    return Pull.objects.filter(failing_since__isnull=False).first()
+
+
+def summary(*, now: datetime) -> dict[str, int]:
+    """How many datasets there are, how many of each status, and how many incidents are open."""
+    names = dict(Dataset.objects.values_list("pk", "full_name"))
+    found = Counter(answer.status.value for answer in answers_now(names, now=now).values())
     incidents = Incident.objects.filter(resolved_at=None).count()
-    return {**counts, "datasets": total, "good": total - len(sick), "incidents": incidents}
+    return {status.value: found[status.value] for status in Quality} | {"datasets": len(names), "incidents": incidents}
 
 
-def _filtered(wanted: Wanted, broken: Collection[int]) -> QuerySet[Dataset]:
+def _filtered(wanted: Wanted, broken: Collection[int], now: datetime) -> QuerySet[Dataset]:
     """The datasets that are wanted, the broken ones first; of each what the page shows."""
     first = Case(When(pk__in=broken, then=0), default=1)
     found = Dataset.objects.order_by(first, "tier", "full_name").only("full_name", "tier", "owner")
@@ -90,19 +97,10 @@ def _filtered(wanted: Wanted, broken: Collection[int]) -> QuerySet[Dataset]:
         found = found.filter(Q(full_name__icontains=word) | Q(owner__icontains=word) | Q(team__icontains=word))
     if wanted.tier is not None:
         found = found.filter(tier=wanted.tier)
-    return found if wanted.status is None else _with_status(found, wanted.status)
-
-
-def _with_status(found: QuerySet[Dataset], status: Status) -> QuerySet[Dataset]:
-    if status is Status.UNTESTED:
-        return found.exclude(Exists(DataTest.objects.filter(dataset=OuterRef("pk"), retired_at=None)))
-    if status is Status.PASS:
-        return found.exclude(Exists(_troubled(TROUBLE).filter(data_test__dataset=OuterRef("pk"))))
-    return found.filter(Exists(_troubled([status.upper()]).filter(data_test__dataset=OuterRef("pk"))))
-
-
-def _troubled(states: "list[str] | tuple[str, ...]") -> QuerySet[Standing]:
-    return Standing.objects.filter(state__in=states, waiver=None, data_test__retired_at=None)
+    if wanted.status is None:
+        return found
+    answers = answers_now(dict(found.values_list("pk", "full_name")), now=now)
+    return found.filter(pk__in=[id_ for id_, answer in answers.items() if answer.status.value == wanted.status.value])
 
 
 def _open_counts() -> dict[int, int]:

@@ -1,12 +1,15 @@
 """The dataset page: what it promises, its tests and its incidents."""
 
 from dataclasses import dataclass
+from datetime import time
 
 from django.db.models import F, OuterRef, Subquery
 
 from alerting.models import Standing
+from alerting.selectors import complete_up_to, times_to_complete
 from assay.catalog.selectors import slas
 from assay.durations import format_duration
+from assay.keys import zone
 from assay.models import Dataset, DataTest
 from incident_manager.models import Incident
 from web.pages.status import RANK, TROUBLE, Status, status_of
@@ -34,6 +37,17 @@ def promises(dataset: Dataset) -> tuple[tuple[str, str], ...]:
         ("Severity", "hard: blocks pipelines" if found.severity == "hard" else "soft: only tells"),
         ("Without a verdict", "the gate blocks" if found.fail_closed else "the gate allows"),
     )
+
+
+def progress(dataset: Dataset) -> tuple[tuple[str, str], ...]:
+    """Up to when it is complete, and how long its last complete window took of the time that it has."""
+    up_to, at_home = complete_up_to(dataset), dataset.replicas.first()
+    newest = times_to_complete(dataset, at_home.datacenter, 1) if at_home else []
+    if up_to is None or not newest:
+        return ()
+    local = up_to.astimezone(zone(dataset.time_zone))
+    text = f"{local:%Y-%m-%d}" if local.time() == time() else f"{local:%Y-%m-%d %H:%M}"
+    return ("Complete up to", text), ("Last window took", newest[0].text)
 
 
 def live_tests(dataset: Dataset) -> list[LiveTest]:

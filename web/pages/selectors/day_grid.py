@@ -1,26 +1,27 @@
 """The days of a dataset by category: how each of its last partitions stands."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.db.models import Q
-
-from alerting.models import Standing
-from assay.models import Category, Dataset, Scope
+from assay.catalog.selectors import home
+from assay.models import Category, Dataset
 from assay.windows import Granularity, Partitioning, Window
-from web.pages.status import Status, status_of, worst
+from incident_manager.quality.facts import Facts
+from incident_manager.quality.now import of_category
+from incident_manager.quality.rules import Asked, Kind, judge
+from incident_manager.quality.selectors import known_of
+from web.pages.status import Status, look_of
 
 COLUMNS = 28
 
 
 @dataclass(frozen=True, kw_only=True)
 class Day:
-    """One field: the status that counts most of the windows that start in it, and how many have it."""
+    """One field: how a partition stands (a day, where partitions are hours), and why."""
 
     label: str
     status: Status
-    windows: int = 0
-    of: int = 0
+    why: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,29 +35,50 @@ class GridRow:
 
 @dataclass(frozen=True, kw_only=True)
 class DayGrid:
-    """The labels of the columns, oldest first, and a row for each category that is tested."""
+    """The labels of the columns, oldest first, and a row for each category that is tested or reported."""
 
     labels: tuple[str, ...]
     rows: tuple[GridRow, ...]
     has_whole_table: bool
 
 
-def day_grid(dataset: Dataset, *, now: datetime) -> DayGrid:
-    """The last 28 partitions of a dataset (days, where partitions are hours), in one statement."""
+def day_grid(dataset: Dataset, known: Facts, *, now: datetime) -> DayGrid:
+    """The last 28 partitions of a dataset (days, where partitions are hours), whose facts of now are ``known``."""
     columns, labels = _columns(dataset.partitioning, now)
-    found = _standings(dataset, columns)
+    partitions = Facts(dataset=dataset.full_name)
+    if columns:
+        window = Window(start=columns[0].start, end=columns[-1].end)
+        partitions = _of_scope(
+            known_of(dataset, window, home=home(dataset).datacenter, now=now).facts, whole_table=False
+        )
+    tables = _of_scope(known, whole_table=True)
     rows = []
     for category in Category.values:
-        own = [(window, status, scope) for kind, window, status, scope in found if kind == category]
-        if not own:
-            continue
-        partitions = [(window, status) for window, status, scope in own if scope == Scope.PARTITION]
-        days = tuple(_day(label, column, partitions) for label, column in zip(labels, columns, strict=True))
-        whole = worst(status for _, status, scope in own if scope == Scope.TABLE)
-        rows.append(GridRow(category=category, days=days, whole_table=whole))
+        days, whole = of_category(partitions, category), of_category(tables, category)
+        if days.tests or days.spoilt or days.claims or whole.tests or whole.spoilt:
+            fields = tuple(_day(label, column, days) for label, column in zip(labels, columns, strict=True))
+            status = look_of(judge(whole, Asked())) if whole.tests or whole.spoilt else Status.NONE
+            rows.append(GridRow(category=category, days=fields, whole_table=status))
     return DayGrid(
         labels=labels, rows=tuple(rows), has_whole_table=any(row.whole_table is not Status.NONE for row in rows)
     )
+
+
+def _of_scope(facts: Facts, *, whole_table: bool) -> Facts:
+    return replace(
+        facts,
+        tests=[test for test in facts.tests if test.whole_table is whole_table],
+        checks=[check for check in facts.checks if check.test.whole_table is whole_table],
+        spoilt=[spoilt for spoilt in facts.spoilt if spoilt.whole_table is whole_table],
+        claims=[] if whole_table else facts.claims,
+    )
+
+
+def _day(label: str, column: Window, facts: Facts) -> Day:
+    answer = judge(facts, Asked(window=column))
+    if not facts.tests and all(reason.kind is Kind.NO_TEST for reason in answer.reasons):
+        return Day(label=label, status=Status.NONE)
+    return Day(label=label, status=look_of(answer), why=answer.reasons[0].text if answer.reasons else "")
 
 
 def _columns(partitioning: Partitioning | None, now: datetime) -> tuple[tuple[Window, ...], tuple[str, ...]]:
@@ -67,23 +89,3 @@ def _columns(partitioning: Partitioning | None, now: datetime) -> tuple[tuple[Wi
     last = shown.at(now)
     columns = (*shown.previous(last, COLUMNS - 1), last)
     return columns, tuple(shown.key(column) for column in columns)
-
-
-def _standings(dataset: Dataset, columns: tuple[Window, ...]) -> list[tuple[str, Window, Status, str]]:
-    wanted = Q(data_test__scope=Scope.TABLE)
-    if columns:
-        wanted |= Q(window_start__gte=columns[0].start)
-    live = Standing.objects.filter(wanted, data_test__dataset=dataset, data_test__retired_at=None)
-    rows = live.values_list(
-        "data_test__category", "window_start", "window_end", "state", "waiver_id", "data_test__scope"
-    )
-    return [
-        (category, Window(start=start, end=end), status_of(state, waiver is not None), scope)
-        for category, start, end, state, waiver, scope in rows
-    ]
-
-
-def _day(label: str, column: Window, standings: list[tuple[Window, Status]]) -> Day:
-    inside = [status for window, status in standings if column.contains(window.start)]
-    status = worst(inside)
-    return Day(label=label, status=status, windows=inside.count(status), of=len(inside))

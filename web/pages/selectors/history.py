@@ -1,9 +1,11 @@
 """The results of one data test over its windows, ready to be drawn."""
 
+from datetime import datetime
 from math import isfinite
 from typing import Any
 
-from assay.models import DataTest, Revision
+from alerting.selectors import times_to_complete
+from assay.models import Category, DataTest, Revision
 from execution_engine.language.serialise import from_json
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome
@@ -16,8 +18,9 @@ def history(data_test: DataTest) -> dict[str, Any]:
     """Parallel columns by window, oldest first: start (seconds), value, outcome and the bounds of its revision.
 
     ``was`` is the value that was first seen broken, whatever the newest result is: what is mended stays in sight.
+    Of freshness the value is how long the window took to be complete.
     """
-    seen = _seen(data_test)
+    seen, took = _seen(data_test), _took(data_test)
     runs = list({run.window_start: run for run in seen}.values())
     first_broken = {run.window_start: run for run in reversed(seen) if run.outcome == Outcome.BROKEN}
     limits = {revision.pk: bounds(from_json(revision.tree)) for revision in _revisions(runs)}
@@ -26,7 +29,7 @@ def history(data_test: DataTest) -> dict[str, Any]:
         "test": data_test.name,
         "duration": any(bound.is_duration for bound in of_run),
         "start": [int(run.window_start.timestamp()) for run in runs],
-        "value": [_shown(run) for run in runs],
+        "value": [took.get(run.window_start, _shown(run)) if run.value == 0 else _shown(run) for run in runs],
         "was": [_shown(first_broken.get(run.window_start)) for run in runs],
         "outcome": [run.outcome for run in runs],
         "low": [bound.low for bound in of_run],
@@ -38,6 +41,14 @@ def _seen(data_test: DataTest) -> list[Run]:
     """What held or broke, by window and then as it was measured, oldest first."""
     judged = data_test.runs.filter(outcome__in=(Outcome.HELD, Outcome.BROKEN)).exclude(reason=RunReason.BACKTEST)
     return list(reversed(judged.order_by("-window_start", "-measured_at", "-pk")[:LONGEST]))
+
+
+def _took(data_test: DataTest) -> dict[datetime, float]:
+    """The seconds that windows took, where the test asks for them."""
+    if data_test.category != Category.FRESHNESS:
+        return {}
+    found = times_to_complete(data_test.dataset, data_test.datacenter, LONGEST)
+    return {one.window.start: one.seconds for one in found}
 
 
 def _shown(run: Run | None) -> float | None:

@@ -10,6 +10,7 @@ from assay.models import Dataset
 from incident_manager.models import Incident, SpoiltWindow
 
 MOST_WINDOWS = 200
+MOST_KEYS = 2  # of partitions that stand for a window; a longer one is shown by its ends
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +37,10 @@ def newest_incidents(most: int) -> list[Incident]:
 
 
 def incident_by_id(pk: int) -> Incident | None:
-    """The incident with its dataset, cause, timeline and reports."""
+    """The incident with its dataset, cause and timeline."""
     effects = Prefetch("alert__effects", Alert.objects.select_related("dataset", "incident"))
     found = Incident.objects.select_related("dataset", "alert__cause__dataset", "alert__cause__incident")
-    return found.prefetch_related("timeline", "episodes", "joined_reports", effects).filter(pk=pk).first()
+    return found.prefetch_related("timeline", "episodes", effects).filter(pk=pk).first()
 
 
 def spoilt_windows(incident: Incident) -> list[Spoilt]:
@@ -78,8 +79,8 @@ def _window_key(row: SpoiltWindow) -> str:
 def _partition_key(dataset: Dataset, row: SpoiltWindow) -> str:
     """The partition's key where the window is one; else the window in short."""
     partitioning = dataset.partitioning
-    tiles = partitioning.tile(row.window) if partitioning and not row.whole_table else None
-    if partitioning and tiles and len(tiles) <= 2:
+    tiles = partitioning.tile(row.window, MOST_KEYS) if partitioning and not row.whole_table else None
+    if partitioning and tiles:
         return " – ".join(partitioning.key(tile) for tile in tiles)
     return f"{row.window_start:%Y-%m-%d %H:%M} – {row.window_end:%Y-%m-%d %H:%M} UTC"
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assay.models import Dataset, LineageEdge
-from web.pages.selectors.matrix import matrix, overall
-from web.pages.status import WORDS, Status
+from incident_manager.quality.now import answers_now
+from web.pages.status import LOOKS, WORDS, Status
 
 HOPS = 3
 LARGEST = 80
@@ -41,7 +41,15 @@ class Graph:
     def to_json(self) -> dict[str, object]:
         """The graph for a script that draws it."""
         nodes = [
-            {"id": n.id, "name": n.name, "tier": n.tier, "status": n.status, "word": n.word, "x": n.column, "y": n.row}
+            {
+                "id": n.id,
+                "name": n.name,
+                "tier": n.tier,
+                "status": LOOKS.get(n.status, n.status),
+                "word": n.word,
+                "x": n.column,
+                "y": n.row,
+            }
             for n in self.nodes
         ]
         return {"nodes": nodes, "edges": [list(edge) for edge in self.edges]}
@@ -71,14 +79,15 @@ def hops(start: int, neighbours: Neighbours, direction: int) -> dict[int, int]:
 
 
 def _nodes(columns: Mapping[int, int], now: datetime) -> tuple[Node, ...]:
-    statuses = overall(matrix(columns, now=now))
+    datasets = list(Dataset.objects.filter(pk__in=columns).order_by("full_name"))
+    answers = answers_now({dataset.pk: dataset.full_name for dataset in datasets}, now=now)
     heights: dict[int, int] = {}
     nodes = []
-    for dataset in Dataset.objects.filter(pk__in=columns).order_by("full_name"):
+    for dataset in datasets:
         column = columns[dataset.pk]
         row = heights.get(column, 0)
         heights[column] = row + 1
-        status = statuses.get(dataset.pk, Status.NONE)
+        status = Status(answers[dataset.pk].status.value)
         nodes.append(
             Node(id=dataset.pk, name=dataset.full_name, tier=dataset.tier, status=status, column=column, row=row)
         )

@@ -1,6 +1,7 @@
 """``assay sweep``: the scheduler of the service."""
 
 import time
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +18,7 @@ from assay.config import config
 from assay.exit_codes import ExitCode
 from assay.ping import Pinger
 from assay.pruning import begin_pruning
+from assay.pulling import begin_pulling
 from assay.sweep import sweep
 
 log = structlog.get_logger(__name__)
@@ -31,6 +33,11 @@ class Command(Base):
         """How often, and whether once only."""
         parser.add_argument("--every", type=float, default=1.0, help="seconds between two sweeps (default 1)")
         parser.add_argument("--once", action="store_true", help="sweep once and exit")
+
+    def prepare(self) -> None:
+        """See to the tables; a database that is away is looked for again by each sweep."""
+        with suppress(DatabaseError):
+            super().prepare()
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """Sweep until stopped; the number of hints of the last sweep."""
@@ -52,6 +59,7 @@ class Command(Base):
 def _sweep(interval: timedelta) -> int:
     """One sweep and its beat; how many hints were sent."""
     begin_pruning(clock.now())
+    begin_pulling(clock.now())
     hints = sweep()
     beat(interval)
     return hints

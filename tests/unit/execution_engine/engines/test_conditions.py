@@ -2,10 +2,11 @@ import pytest
 
 from execution_engine.engines.checks import check_spec
 from execution_engine.engines.conditions import UnableToReadCondition, columns_of, read_condition
+from execution_engine.metrics.signature import ColumnKind
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 
-COLUMNS = {"city": False, "fare": True}
+COLUMNS = {"city": ColumnKind.TEXT, "fare": ColumnKind.NUMERIC, "flag": None, "odd": ColumnKind.ANY}
 
 
 @pytest.mark.parametrize(
@@ -70,3 +71,26 @@ def test_what_is_not_one_condition_is_refused(text: str) -> None:
 def test_a_spec_is_checked_before_data_is_read(spec: MetricSpec, reason: Reason | None) -> None:
     failure = check_spec(spec, COLUMNS, "raw.trips", engine="spark")
     assert (failure.reason if failure else None) is reason
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        (
+            MetricSpec(name="non_negative", columns=("city",)),
+            "needs a numeric column: column city of raw.trips is text",
+        ),
+        (MetricSpec(name="mean", columns=("flag",)), "needs a numeric column: column flag of raw.trips is of another"),
+        (MetricSpec(name="min_length", columns=("fare",)), "needs a text column: column fare of raw.trips is numeric"),
+        (MetricSpec(name="pattern_match", columns=("Fare",), arguments=("a",)), "cast(Fare as string) rlike"),
+    ],
+    ids=lambda given: given.text if isinstance(given, MetricSpec) else "",
+)
+def test_a_column_of_another_kind_is_told_with_how_to_mend_it(spec: MetricSpec, said: str) -> None:
+    failure = check_spec(spec, COLUMNS, "raw.trips", engine="spark")
+    assert failure is not None
+    assert (failure.reason, said in failure.detail) == (Reason.INVALID, True), failure.detail
+
+
+def test_a_column_of_unknown_kind_is_taken() -> None:
+    assert check_spec(MetricSpec(name="mean", columns=("odd",)), COLUMNS, "raw.trips", engine="sql") is None

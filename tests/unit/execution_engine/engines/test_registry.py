@@ -4,14 +4,11 @@ from execution_engine.engines.registry import STORAGES, UnableToFindEngine, engi
 
 
 def test_every_storage_has_an_engine_and_the_lake_has_one_for_all() -> None:
-    assert {storage: engine_for(storage).name for storage in STORAGES} == {
-        "parquet": "spark",
-        "table": "spark",
-        "sql": "sql",
-    }
+    names = {storage: engine_for(storage).name for storage in STORAGES}
+    assert names == {**dict.fromkeys(("parquet", "orc", "csv", "json", "table"), "spark"), "sql": "sql"}
     assert engine_for("parquet") is engine_for("table")
 
 
 def test_an_unknown_storage_is_refused() -> None:
-    with pytest.raises(UnableToFindEngine, match="parquet, table, sql"):
+    with pytest.raises(UnableToFindEngine, match="parquet, orc, csv, json, table, sql"):
         engine_for("tape")

@@ -25,6 +25,12 @@ def test_no_attack_is_a_condition(kind: str, text: str) -> None:
             read_condition(condition, ())
 
 
+@pytest.mark.parametrize("text", ["evil.upper(city) = 'X'", "`evil`.upper(city) = 'X'", "a.b.upper(city) = 'X'"])
+def test_a_function_of_somebodys_own_schema_is_no_condition(text: str) -> None:
+    with pytest.raises(UnableToAllow, match="another name than its own"):
+        read_condition(text, golden.COLUMNS)
+
+
 @pytest.mark.parametrize("text", golden.queries())
 def test_an_honest_query_is_written_anew_without_comments(text: str) -> None:
     query = read_query(text, golden.TABLES, golden.COLUMNS)
@@ -41,6 +47,6 @@ def test_an_honest_condition_is_written_anew_without_comments(text: str) -> None
 
 
 def test_there_are_enough_of_each() -> None:
-    assert len(golden.payloads()) == 10
+    assert len(golden.payloads()) == 13
     assert len(golden.queries()) >= 30
     assert len(golden.conditions()) >= 50

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from execution_engine.exact import Number
 from execution_engine.language.evaluate import evaluate
 from execution_engine.language.parse import parse
 from execution_engine.outcome import Failure, Outcome, Reason
@@ -21,7 +22,7 @@ REFERENCE: dict[str, Callable[[Sequence[float]], float]] = {
 PAST = "mean(row_count(), last=7)"
 
 
-def aggregated(call: str, values: Sequence[float | None]) -> float | None:
+def aggregated(call: str, values: Sequence[float | None]) -> Number | None:
     """What ``call`` makes of the past values."""
     return evaluate(parse(f"{call} >= 0"), {call: values}).operands[call]
 

@@ -45,7 +45,7 @@ DEEQU: Sequence[Row] = (
     _row(1, "hasDistinctness (unique row ratio)", "distinctness(c, …) >= 0.99"),
     _row(1, "isInRange", "in_range(c, 0, 9.5) = 1; compliance(\"c in ('hi', 'lo')\") = 1"),
     _row(1, "hasConsistentType", "consistent_type(c) >= 0.99"),
-    _row(1, "isNonNegative", 'compliance("c >= 0") = 1'),
+    _row(1, "isNonNegative", "non_negative(c) = 1"),
     _row(1, "isLessThan", "less_than(a, b) = 1"),
     _row(1, "satisfies", 'compliance("predicate") >= 0.99'),
     _row(1, "satisfiesIf", 'satisfies_if("premise", "conclusion") = 1'),
@@ -100,6 +100,10 @@ counts are 0 and other metrics NULL, which makes an assertion an error rather th
 *UniqueValueRatio* in Deequ's library, whose *Uniqueness* is the rows whose value occurs once / all rows. Names here
 follow the library: the paper's Uniqueness is `unique_value_ratio`. For the rows `a a b`, `unique_value_ratio` is 1/2,
 `uniqueness` 1/3 and `distinctness` 2/3; for a column without repetitions all are 1.
+
+**Numbers.** `min max sum query` keep every digit of whole numbers and decimals. A NaN is a value like others, but no
+number: with one among its values `min max mean sum stddev correlation` are an error, as no bound fits them; it breaks
+`non_negative positive in_range less_than`; and where values are counted it is there, and equal to other NaNs.
 
 **Kinds.** Aggregates and sketches of one scan share one pass over the data; a grouping pulls the hash of each key
 beside it; a compound has queries of its own; what is derived reads no data.

@@ -74,6 +74,14 @@ def test_digests_of_other_columns_are_refused() -> None:
         compared({OWN: state, OTHER: state}, ("uuid",), None)
 
 
+@pytest.mark.parametrize(("own", "other"), [("uuid", "id"), ("id", "uuid")])
+def test_a_digest_of_other_columns_on_one_side_is_refused(own: str, other: str) -> None:
+    named = {OWN: own, OTHER: other}
+    states = {side: digest_of_hashes((name,), EVERY, len(EVERY)).to_bytes() for side, name in named.items()}
+    with pytest.raises(UnableToReadKeys, match=f"digests are of {own} and {other}"):
+        compared(states, ("id",), None)
+
+
 @pytest.mark.parametrize("text", [None, 7, "", "zz" * 512, "00" * 511, "٣" * 1024])
 def test_what_names_no_buckets_is_refused(text: object) -> None:
     with pytest.raises(UnableToReadKeys):

@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from execution_engine.metrics.keys.bits import no_bits, places_of_hashes, set_bits
 from execution_engine.metrics.keys.envelope import MAX_BYTES, UnableToReadKeys
-from execution_engine.metrics.keys.filter import KeyFilter
-from execution_engine.metrics.keys.shape import Format
-from tests.unit.execution_engine.metrics.key_files import FORMATS, a_filter, facts_of, forged
+from execution_engine.metrics.keys.filter import KeyFilter, filter_of_bits
+from execution_engine.metrics.keys.shape import Format, shape_for
+from tests.unit.execution_engine.metrics.key_files import FORMATS, a_filter, facts_of, forged, hashes
 
 MUTATIONS = 10_000 if os.environ.get("ASSAY_FUZZ") == "full" else 300
 HONEST = {format_: a_filter(format_).to_bytes() for format_ in FORMATS}
@@ -72,6 +73,39 @@ def test_a_false_claim_is_refused(format_: Format, claim: dict[str, Any]) -> Non
 def test_bits_that_its_keys_do_not_set_are_refused(format_: Format, fill: bytes) -> None:
     with pytest.raises(UnableToReadKeys):
         KeyFilter.from_bytes(forged(HONEST[format_], body=bloom_body(format_, fill)))
+
+
+@pytest.mark.parametrize("format_", [Format.XXHASH, Format.PYBLOOM])
+@pytest.mark.parametrize("claimed", [10_000, 19_000, 21_000, 30_000])
+def test_bits_of_more_or_fewer_keys_than_are_claimed_are_refused(format_: Format, claimed: int) -> None:
+    """Too many bits would hide losses, too few would make up some."""
+    honest = filter_of(20_000, capacity=40_000, format_=format_)
+    assert KeyFilter.from_bytes(honest.to_bytes()).keys == 20_000
+    with pytest.raises(UnableToReadKeys, match=f"bits of a slice are set, which {claimed} keys do not do"):
+        KeyFilter.from_bytes(with_keys(honest, claimed).to_bytes())
+
+
+@pytest.mark.parametrize("bits", [0, 4])
+def test_a_slice_has_a_bit_of_some_key_and_no_more_bits_than_keys(bits: int) -> None:
+    """Of few keys the share of bits says nothing."""
+    honest = filter_of(3, capacity=800, format_=Format.XXHASH)
+    body = bytearray(honest.body)
+    slice_bytes = honest.shape.bits_per_slice // 8
+    body[:slice_bytes] = bytes([2**bits - 1]) + bytes(slice_bytes - 1)
+    with pytest.raises(UnableToReadKeys, match="bits of a slice are set, which 3 keys do not do"):
+        KeyFilter.from_bytes(forged(honest.to_bytes(), body=bytes(body)))
+
+
+def filter_of(keys: int, *, capacity: int, format_: Format) -> KeyFilter:
+    shape = shape_for(capacity, wanted=format_)
+    bits = no_bits(shape.slices, shape.bits_per_slice)
+    set_bits(bits, places_of_hashes(hashes(keys)))
+    return filter_of_bits(shape, ("id",), bits, keys, keys=keys)
+
+
+def with_keys(honest: KeyFilter, keys: int) -> KeyFilter:
+    """The same bits under another number of keys, in every header."""
+    return filter_of_bits(honest.shape, honest.columns, honest.bits, max(keys, honest.rows), keys=keys)
 
 
 def test_one_slice_of_ones_is_refused() -> None:
@@ -171,7 +205,10 @@ def costly(name: str) -> bytes:
 def test_refusing_costs_a_tenth_of_a_second_and_64_mb_at_most(name: str, tmp_path: Path) -> None:
     file = tmp_path / name
     file.write_bytes(costly(name))
-    done = subprocess.run([sys.executable, __file__, str(file)], capture_output=True, text=True, check=True)
+    root = Path(__file__).parents[4]
+    environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'platform'}"}
+    command = [sys.executable, __file__, str(file)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     told = json.loads(done.stdout)
     assert told["refused"]
     assert told["seconds"] < 0.1

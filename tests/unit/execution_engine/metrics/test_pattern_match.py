@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from execution_engine.metrics.pattern_match import MAX_CHARACTERS, NAMED
+from execution_engine.metrics.pattern_match import MAX_CHARACTERS
+from execution_engine.metrics.patterns import CHECKED, NAMED
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 
@@ -17,11 +18,19 @@ LINES = [
 @pytest.mark.parametrize(("name", "sign", "text"), LINES)
 def test_a_named_pattern_knows_good_from_bad(name: str, sign: str, text: str) -> None:
     """By Python's expressions, which are Java's in all that these patterns use; Spark's are tried beside real files."""
-    assert (re.search(NAMED[name], text, re.ASCII) is not None) == (sign == "+")
+    found = [match.group() for match in re.finditer(NAMED[name], text, re.ASCII)]
+    assert any(name not in CHECKED or luhn(each) for each in found) == (sign == "+")
+
+
+def luhn(number: str) -> bool:
+    """By the rule as people do it with a pencil, apart from the SQL that Spark is given."""
+    digits = [int(char) for char in number if char.isdigit()]
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
+    return (sum(digits[::-2]) + sum(doubled)) % 10 == 0
 
 
 def test_a_line_break_behind_a_value_does_not_fit() -> None:
-    good = [(name, text) for name, sign, text in LINES if sign == "+"]
+    good = [(name, text) for name, sign, text in LINES if sign == "+" and not name.startswith("contains_")]
     assert [name for name, text in good if re.search(NAMED[name], f"{text}\n", re.ASCII)] == []
 
 

@@ -32,7 +32,12 @@ def test_every_metric_says_its_formula_and_where_it_comes_from(metric: MetricDef
     [
         (MetricSpec(name="row_count"), None, ["count(1)"]),
         (MetricSpec(name="row_count"), "w", ["count(case when w then 1 end)"]),
-        (MetricSpec(name="max", columns=("a",)), None, ["max(`a` * 1e0)"]),
+        (MetricSpec(name="max", columns=("a",)), None, ["max(`a`)"]),
+        (
+            MetricSpec(name="sum", columns=("a",)),
+            None,
+            ["sum(shiftright(`a`, 42))", "sum((shiftright(`a`, 21) & 2097151))", "sum((`a` & 2097151))"],
+        ),
         (MetricSpec(name="max", columns=("b",)), None, ["max(`b`)"]),
         (MetricSpec(name="completeness", columns=("address.city",)), None, ["count(`address`.`city`)", "count(1)"]),
     ],

@@ -45,5 +45,5 @@ def test_a_state_of_another_metric_is_refused() -> None:
 def test_a_state_of_another_version_is_refused() -> None:
     content = bytearray(STATE.to_bytes(MEAN))
     content[8] = 9
-    with pytest.raises(UnableToReadState, match="not of version 2"):
+    with pytest.raises(UnableToReadState, match="not of version 3"):
         from_bytes(MEAN, bytes(content))

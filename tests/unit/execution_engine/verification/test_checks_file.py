@@ -12,17 +12,34 @@ SHORT = [
     ("row_count: 5", ["row_count() = 5"]),
     ("quantile(fare, 0.5): between 1 and 9", ["quantile(fare, 0.5) between 1 and 9"]),
     ("completeness: {a: '>= 0.9', b: 1}", ["completeness(a) >= 0.9", "completeness(b) = 1"]),
-    ("is_complete: [a, b]", ["completeness(a) = 1", "completeness(b) = 1"]),
-    ("is_unique: [a, b]", ["uniqueness(a, b) = 1"]),
-    ("is_primary_key: id", ["completeness(id) = 1 and uniqueness(id) = 1"]),
-    ("are_complete: [a, b]", ["compliance('a is not null and b is not null') = 1"]),
-    ("is_positive: fare", ["compliance('fare is null or fare > 0') = 1"]),
-    ("is_non_negative: a b", ["compliance('`a b` is null or `a b` >= 0') = 1"]),
-    ("is_contained_in: {status: [open, 3]}", ["compliance(\"status is null or status in ('open', 3)\") = 1"]),
+]
+RULES = [
+    ("is_complete: [a, b]", Check().is_complete("a", "b")),
+    ("is_unique: [a, b]", Check().is_unique("a", "b")),
+    ("is_primary_key: id", Check().is_primary_key("id")),
+    ("are_complete: [a, b]", Check().are_complete("a", "b")),
+    ("is_positive: fare", Check().is_positive("fare")),
+    ("is_non_negative: a b", Check().is_non_negative("a b")),
+    ("is_less_than: [a, b]", Check().is_less_than("a", "b")),
+    ("contains_email: [a, b]", Check().contains_email("a").contains_email("b")),
+    ("is_contained_in: {status: [open, 3]}", Check().is_contained_in("status", ["open", 3])),
+    ("is_in_range: {fare: [0, 99.5]}", Check().is_in_range("fare", [0, 99.5])),
+    ("has_pattern: {city: ^ro}", Check().has_pattern("city", "^ro")),
+    ("has_data_type: {code: integral}", Check().has_data_type("code", "integral")),
+    ("satisfies: fare > 1", Check().satisfies("fare > 1")),
+    ("satisfies_if: [fare > 1, tip > 0]", Check().satisfies_if("fare > 1", "tip > 0")),
 ]
 WRONG = [
     ("checks:\n  - row_count() > 0\n  - is_uniqe: [id]\n", "checks.yaml:3: 'is_uniqe' is neither a metric nor a rule"),
     ("checks:\n  - is_unique: 7\n", "checks.yaml:2: found 7: write a column, or a list"),
+    (
+        "checks:\n  - is_contained_in: {status: []}\n",
+        "the values of each column, such as {status: [open, closed]}",
+    ),
+    ("checks:\n  - is_contained_in: {status: [open, null]}\n", "None is no text, number, truth or date"),
+    ("checks:\n  - is_less_than: [a, b, c]\n", "found 3: is_less_than takes 2"),
+    ("checks:\n  - has_pattern: {city: 7}\n", "write a text behind each column, such as {code: integral}"),
+    ("checks:\n  - has_data_type: {code: number}\n", "'number' is no type of values: take one of integral,"),
     ("checks:\n  - row_count: yes\n", "checks.yaml:2: found True: write a number, or a comparison"),
     ("checks:\n  - assertion: row_count() > 0\n    level: fatal\n", "checks.yaml:3: found 'fatal': write error or"),
     ("checks:\n  - assertion: row_count() > 0\n    lvel: error\n", "checks.yaml:3: found the unknown key 'lvel': did"),
@@ -50,6 +67,24 @@ def test_the_short_form_stands_for_assertions(short: str, assertions: list[str],
     found = read(tmp_path, f"checks:\n  - {short}\n")
     assert [each.text for each in found.checks[0].constraints] == assertions
     assert found.lines == (2,) * len(assertions)
+
+
+@pytest.mark.parametrize(("short", "check"), RULES)
+def test_a_rule_of_the_short_form_is_the_method_of_that_name(short: str, check: Check, tmp_path: Path) -> None:
+    found = read(tmp_path, f"checks:\n  - {short}\n")
+    said = [(each.text, each.asks) for each in found.checks[0].constraints]
+    assert said == [(each.text, each.asks) for each in check.constraints]
+    assert found.lines == (2,) * len(check.constraints)
+
+
+def test_a_rule_has_its_name_hint_and_filter(tmp_path: Path) -> None:
+    text = "checks:\n  - {is_complete: [a, b], name: full, hint: ask, where: c > 0, level: warning}\n"
+    (check,) = read(tmp_path, text).checks
+    assert [(each.text, each.hint) for each in check.constraints] == [
+        ("full: is_complete(a)", "ask"),
+        ("full: is_complete(b)", "ask"),
+    ]
+    assert [ask.spec.where for each in check.constraints for ask in each.asks] == ["c > 0", "c > 0"]
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG)

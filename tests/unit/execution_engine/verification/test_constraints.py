@@ -92,13 +92,32 @@ def test_the_filters_of_check_and_constraint_both_apply() -> None:
 
 
 def test_columns_that_sql_would_misread_stand_in_backticks() -> None:
-    specs = [Check().is_positive(name).constraints[0].asks[0].spec.arguments[0] for name in ("a b", "3d", "s.x")]
-    assert specs == ["`a b` is null or `a b` > 0", "`3d` is null or `3d` > 0", "s.x is null or s.x > 0"]
+    specs = [Check().are_complete(name).constraints[0].asks[0].spec.arguments[0] for name in ("a b", "3d", "s.x")]
+    assert specs == ["`a b` is not null", "`3d` is not null", "s.x is not null"]
 
 
 def test_a_quote_in_an_allowed_value_stays_inside_it() -> None:
     (constraint,) = Check().is_contained_in("name", ["o'hara", "a\\b"]).constraints
     assert constraint.asks[0].spec.arguments[0] == r"name is null or name in ('o\'hara', 'a\\b')"
+
+
+def test_a_column_that_may_have_no_value_at_all_is_refused_when_it_is_written() -> None:
+    with pytest.raises(ValueError, match=r"no value is allowed for c: name those that it may have"):
+        Check().is_contained_in("c", [])
+
+
+def test_null_and_the_text_none_are_two_values_of_a_histogram() -> None:
+    bins = [{"value": None, "count": 3, "ratio": 0.75}, {"value": "None", "count": 1, "ratio": 0.25}]
+    seen: list[object] = []
+    check = Check().has_histogram_values("c", lambda h: seen.append((h.count(None), h.count("None"), h.ratio(None))))
+    judge(check, Measured(value=2, detail={"bins": bins}))
+    assert seen == [(3, 1, 0.75)]
+
+
+def test_a_truth_is_found_in_a_histogram_as_spark_writes_it() -> None:
+    bins = [{"value": "true", "count": 3, "ratio": 1.0}]
+    check = Check().has_histogram_values("c", lambda histogram: histogram.count(True) == 3)
+    assert judge(check, Measured(value=1, detail={"bins": bins})).status is ConstraintStatus.SUCCESS
 
 
 def test_an_assertion_that_cannot_be_read_is_refused_when_it_is_written() -> None:

@@ -1,6 +1,9 @@
 """Strategies against numpy and pandas, computed another way."""
 
+import math
+import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -79,3 +82,52 @@ def test_a_rate_of_negative_values_has_its_bounds_in_order() -> None:
 def test_a_strategy_is_written_with_what_differs_from_its_defaults() -> None:
     assert strategy_text(OnlineNormal(std_devs=4)) == "OnlineNormal(std_devs=4)"
     assert strategy_text(SimpleThreshold(upper=10)) == "SimpleThreshold(upper=10)"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "given", "said"),
+    [
+        (SimpleThreshold, {}, "give lower=, upper= or both"),
+        (SimpleThreshold, {"lower": 2, "upper": 1}, "write the lower one first"),
+        (SimpleThreshold, {"lower": math.nan}, "lower=nan is no number"),
+        (SimpleThreshold, {"upper": -math.inf}, "give lower=, upper= or both"),
+        (SimpleThreshold, {"lower": "2"}, "lower='2' is no number"),
+        (AbsoluteChange, {}, "give max_decrease=, max_increase= or both"),
+        (AbsoluteChange, {"max_decrease": -50}, "max_decrease=-50 is a length: write 0 or more"),
+        (AbsoluteChange, {"max_increase": -1}, "max_increase=-1 is a length: write 0 or more"),
+        (AbsoluteChange, {"max_increase": 1, "order": 0}, "order=0 is no whole number from 1 on"),
+        (RelativeRateOfChange, {}, "give min_rate=, max_rate= or both"),
+        (RelativeRateOfChange, {"min_rate": 2, "max_rate": 0.5}, "write the lower one first"),
+        (RelativeRateOfChange, {"max_rate": 2, "order": 1.5}, "order=1.5 is no whole number from 1 on"),
+        (BatchNormal, {"std_devs": -3}, "std_devs=-3 is no reach around the mean: write a number above 0"),
+        (BatchNormal, {"std_devs": 0}, "write a number above 0"),
+        (BatchNormal, {"std_devs": math.inf}, "write a number above 0"),
+        (BatchNormal, {"min_values": 1}, "min_values=1 is no whole number from 2 on; a deviation needs two values"),
+        (OnlineNormal, {"std_devs": math.nan}, "write a number above 0"),
+        (OnlineNormal, {"ignore_start": 1.5}, "write a number from 0 to 1"),
+        (OnlineNormal, {"min_values": 0}, "min_values=0 is no whole number from 2 on"),
+    ],
+)
+def test_a_strategy_that_makes_no_sense_is_refused_when_it_is_written(
+    strategy: type[Strategy], given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)) as refused:
+        strategy(**given)
+    assert strategy.__name__ in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        SimpleThreshold(lower=1, upper=1),
+        SimpleThreshold(upper=0),
+        AbsoluteChange(max_decrease=0, max_increase=0),
+        RelativeRateOfChange(max_rate=2),
+        OnlineNormal(ignore_start=1),
+        BatchNormal(std_devs=np.float64(0.5), min_values=2),
+    ],
+    ids=strategy_text,
+)
+def test_a_strategy_at_the_edge_of_sense_is_taken(strategy: Strategy) -> None:
+    low, high = strategy.expected([1.0, 2, 3])
+    assert low <= high

@@ -1,0 +1,39 @@
+"""Late or lost: whether the rows that a window lacks may still come (pure)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import median
+
+SHORTEST_STILLNESS = timedelta(hours=1)
+GAPS_NEEDED = 3  # one or two may themselves be the odd ones
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lack:
+    """What is known of a window that lacks rows in one datacenter."""
+
+    has_file: bool
+    is_judged: bool  # a completeness test finds rows missing there, or of a copy a consistency test
+    counted_at: datetime  # when its rows were last counted
+    completed_at: datetime | None = None  # of the newest completions that came after its end and name all of it
+    changed_at: datetime | None = None  # when its files were last seen to change
+    stillness: timedelta = SHORTEST_STILLNESS  # after so long without a change, nothing more is expected
+
+
+def lost_at(lack: Lack) -> datetime | None:
+    """From when on its rows are lost if nothing changes before; None while they are late.
+
+    Rows that were counted before the completion or the last change say nothing of what is there by now.
+    """
+    if not lack.has_file or not lack.is_judged:
+        return None
+    still = lack.changed_at + lack.stillness if lack.changed_at and lack.changed_at <= lack.counted_at else None
+    told = lack.completed_at if lack.completed_at and lack.completed_at <= lack.counted_at else None
+    return min((instant for instant in (told, still) if instant is not None), default=None)
+
+
+def stillness(*, sustain: timedelta, gaps: Sequence[timedelta]) -> timedelta:
+    """How long files must stand still; ``gaps`` lie between the changes of one window, of recent windows."""
+    usual = median(gap.total_seconds() for gap in gaps) if len(gaps) >= GAPS_NEEDED else 0.0
+    return max(sustain, SHORTEST_STILLNESS, timedelta(seconds=usual))

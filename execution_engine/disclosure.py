@@ -1,0 +1,143 @@
+"""What a test may tell of data: values of sensitive columns never, another dataset only to its own readers (pure)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from assay.access import Owned
+from assay.catalog.profile import DatasetProfile
+from assay.names import name_key
+from assay.readers import may_show
+from execution_engine.guard.dialect import Plain
+from execution_engine.guard.tables import name_of, places_of
+from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.signature import ArgumentType
+from execution_engine.metrics.spec import MetricSpec
+
+SAMPLES = frozenset({"sample", "sample_size", "sample_found"})  # their state holds keys as they are
+
+
+@dataclass(frozen=True, kw_only=True)
+class Privacy:
+    """What may be told of a dataset; sensitive columns are in lower case, upstreams the keys of their names."""
+
+    owned: Owned
+    sensitive: frozenset[str] = frozenset()
+    primary_key: tuple[str, ...] = ()
+    upstreams: frozenset[str] = frozenset()
+
+
+def privacy_of(profile: DatasetProfile, *, upstreams: frozenset[str] = frozenset()) -> Privacy:
+    """What may be told of a dataset, from its metadata and the keys of the names of what feeds it."""
+    return Privacy(
+        owned=Owned(name=profile.full_name, owner=profile.owner, team=profile.team, readers=profile.readers),
+        sensitive=frozenset(column.name.casefold() for column in profile.columns if column.sensitive),
+        primary_key=profile.primary_key,
+        upstreams=upstreams,
+    )
+
+
+PrivacyOf = Callable[[str], Privacy | None]
+
+
+def objection(own: Privacy, spec: MetricSpec, dataset: str | None, privacy_of: PrivacyOf) -> str | None:
+    """Why a test of ``own`` may not ask for a metric, of ``dataset`` or its own; None where it may."""
+    measured = (privacy_of(dataset) if dataset else None) or own
+    for name in others_of(spec, dataset):
+        other = privacy_of(name)
+        if other is not None and not _may_ask(own, other, spec):
+            readers = ", ".join(other.owned.readers)
+            return (
+                f"{other.owned.name} is shown to its readers only ({readers}), and {own.owned.name} to others too: "
+                f"limit the readers of {own.owned.name} likewise, or ask {other.owned.owner}"
+            )
+    read = [measured, *filter(None, map(privacy_of, _arguments(spec)))]
+    if spec.name == "query":
+        return _objection_to_query(spec, read)
+    return _objection_to_values(spec, read)
+
+
+def others_of(spec: MetricSpec, dataset: str | None) -> tuple[str, ...]:
+    """The datasets that a metric reads beside, or in place of, the test's own."""
+    return tuple(dict.fromkeys([*([dataset] if dataset else []), *_arguments(spec)]))
+
+
+def told(spec: MetricSpec, sensitive: frozenset[str], detail: Mapping[str, Any]) -> dict[str, Any]:
+    """The detail of a measurement without what may quote a sensitive column: its numbers stay."""
+    if not sensitive or not detail or (spec.by and not {*spec.columns, *spec.by} & sensitive and not spec.where):
+        return dict(detail)
+    touched = {column.casefold() for column in (*spec.columns, *spec.by)}
+    if touched and not touched & sensitive and spec.name not in SAMPLES:
+        return dict(detail)
+    return {name: value for name, value in detail.items() if isinstance(value, bool | int | float)}
+
+
+def _arguments(spec: MetricSpec) -> list[str]:
+    if spec.name == "query":
+        tree = _read(str(spec.arguments[0]))
+        return [name_of(place) for place in places_of(tree)] if tree is not None else []
+    pairs = zip(METRICS[spec.name].signature.arguments, spec.arguments, strict=False)
+    return [str(name) for kind, name in pairs if kind is ArgumentType.DATASET]
+
+
+def _may_ask(own: Privacy, other: Privacy, spec: MetricSpec) -> bool:
+    """What feeds a dataset may be counted by its tests; its values are for its own readers."""
+    if other.owned.name == own.owned.name or may_show(other.owned, own.owned):
+        return True
+    is_count = spec.name != "query" and not METRICS[spec.name].tells_values and not spec.by and spec.where is None
+    return is_count and name_key(other.owned.name) in own.upstreams
+
+
+def _objection_to_values(spec: MetricSpec, read: list[Privacy]) -> str | None:
+    sensitive = frozenset().union(*(one.sensitive for one in read))
+    columns = {column.casefold(): column for column in (*spec.columns, *spec.by)}
+    if spec.name in SAMPLES:
+        columns |= {key.casefold(): key for one in read for key in one.primary_key}
+    hidden = [columns[name] for name in sorted(columns.keys() & sensitive)]
+    by = {column.casefold() for column in spec.by} & sensitive
+    if not hidden or not (METRICS[spec.name].tells_values or by):
+        return None
+    return (
+        f"{spec.text:.200} would show values of {', '.join(hidden)}, which is sensitive: ask how many rows meet a "
+        'condition, such as compliance("…"), instead'
+    )
+
+
+def _objection_to_query(spec: MetricSpec, read: list[Privacy]) -> str | None:
+    sensitive = frozenset().union(*(one.sensitive for one in read))
+    if not sensitive:
+        return None
+    tree = _read(str(spec.arguments[0]))
+    found = _first_way(tree, sensitive) if tree is not None else "it cannot be read"
+    if found is None:
+        return None
+    return f'a query may not name sensitive columns, nor all columns, of what it reads ({found}): use compliance("…")'
+
+
+def _first_way(tree: exp.Query, sensitive: frozenset[str]) -> str | None:
+    """How a query comes by a sensitive column: by its name, by a star, or by new names for all columns of a table."""
+    for node in tree.walk():
+        if isinstance(node, exp.Identifier) and node.name.casefold() in sensitive:
+            return node.name
+        if isinstance(node, exp.Star) and not _is_counted(node):
+            return "*"
+        if isinstance(node, exp.TableAlias) and node.columns and isinstance(node.parent, exp.Table):
+            return node.name
+    return None
+
+
+def _is_counted(star: exp.Star) -> bool:
+    """``count(*)`` looks at no column."""
+    return isinstance(star.parent, exp.Anonymous) and star.parent.name.lower() == "count"
+
+
+def _read(text: str) -> exp.Query | None:
+    try:
+        tree = sqlglot.parse_one(text, dialect=Plain)
+    except (SqlglotError, RecursionError, IndexError, AttributeError):
+        return None  # the guard refuses it, and says why
+    return tree if isinstance(tree, exp.Query) else None

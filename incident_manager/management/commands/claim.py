@@ -1,0 +1,73 @@
+"""``assay claim``: say that data is bad."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db import transaction
+from rich.console import Console
+
+from assay import clock
+from assay.audit import record
+from assay.catalog.asked import asked_window
+from assay.catalog.selectors import by_name
+from assay.command_origin import command_origin
+from assay.commands import Command as Base
+from assay.commands import UnableToRun
+from assay.exit_codes import ExitCode
+from assay.models import Dataset
+from assay.windows import UnableToReadWindow, Window
+from incident_manager import services
+from incident_manager.models import Saw
+
+
+class Command(Base):
+    """A user's report, from a shell."""
+
+    help = "Report that the data of a dataset is bad: its owner hears of it, unless it is known already."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """What is bad, and what was seen of it."""
+        parser.add_argument("dataset", help="full name, such as raw.trips")
+        parser.add_argument("description", help="what is wrong, in your words")
+        parser.add_argument("--window", required=True, help="a partition key, or START/END in ISO 8601")
+        parser.add_argument("--saw", choices=Saw.values, default=Saw.SOMETHING_ELSE, help="what you saw")
+        parser.add_argument("--datacenter", default="", help="where it was read (default: all)")
+
+    def answer(self, **options: Any) -> tuple[ExitCode, Any]:
+        """The report, and what its reporter is told."""
+        if (dataset := by_name(options["dataset"])) is None:
+            raise UnableToRun(f"the catalog has no dataset {options['dataset']!r}; `assay sync` reads it")
+        place = options["datacenter"]
+        if place and not dataset.replicas.filter(datacenter=place).exists():
+            raise UnableToRun(f"{dataset} has no replica in {place!r}")
+        given = {name: options[name] for name in ("datacenter", "saw", "description")}
+        return ExitCode.HELD, _report(dataset, _window(dataset, options["window"]), given)
+
+    def show(self, console: Console, result: Any) -> None:
+        """What the reporter is told."""
+        console.print(f"Report {result['report']} is written down. {result['message']}", soft_wrap=True)
+
+
+@transaction.atomic
+def _report(dataset: Dataset, window: Window, given: dict[str, str]) -> dict[str, Any]:
+    origin = command_origin()
+    row = services.report(dataset=dataset, window=window, reporter=origin.actor, now=clock.now(), **given)
+    told = {
+        "report": row.pk,
+        "dataset": dataset.full_name,
+        "window": window.text,
+        "saw": row.saw,
+        "state": row.state,
+        "incident": row.incident_id,
+        "joined": list(row.joined.order_by("pk").values_list("pk", flat=True)),
+        "message": services.reply(row),
+    }
+    record(origin, "report.create", kind="report", key=row.pk, before=None, after=told, given=given)
+    return told
+
+
+def _window(dataset: Dataset, text: str) -> Window:
+    try:
+        return asked_window(dataset, text)
+    except UnableToReadWindow as error:
+        raise UnableToRun(str(error)) from None

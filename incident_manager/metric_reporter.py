@@ -1,0 +1,228 @@
+"""The metric reporter: reads from incidents, reports, tests and look-ups what ``scores`` needs, for any range."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from alerting.models import Standing
+from assay.models import Dataset, DataTest
+from assay.windows import Window
+from incident_manager.lifecycle import How
+from incident_manager.models import Incident, Kind, LookUp, ReportState, Resolution, SpoiltWindow
+from incident_manager.scores import (
+    ConfirmedReport,
+    DatasetScore,
+    DetectedIncident,
+    Episode,
+    QueryScore,
+    Record,
+    Score,
+    combine,
+    score_dataset,
+    score_queries,
+)
+
+USUAL_RANGE = timedelta(days=28)  # what pages and commands show unless another range is asked for
+CONFIRMED = (ReportState.CONFIRMED, ReportState.FIXED)
+HOW = {how.value: how for how in How} | {Resolution.FIXED.value: How.AUTO, Resolution.REJECTED.value: How.FORCED}
+
+Spans = dict[str, Window | None]  # by category, when a dataset was tested; None: not at all yet
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreRow:
+    """The score of one dataset, and of each of its categories."""
+
+    dataset: str
+    score: Score
+    by_category: Mapping[str, Score]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """How good data and tests were over a range; ``end`` is never later than the asking."""
+
+    start: datetime
+    end: datetime
+    rows: tuple[ScoreRow, ...]
+    total: Score
+    queries: QueryScore
+
+
+class Life(NamedTuple):
+    """From when to when one test was live, and whether it ever came to a verdict."""
+
+    created_at: datetime
+    retired_at: datetime | None
+    judged: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreFilter:
+    """Whose data counts: tier, team and owner of an incident are those at its detection."""
+
+    who: Mapping[str, Any] = field(default_factory=dict)
+    category: str | None = None
+    datasets: Collection[int] | None = None  # None: all
+
+    def narrow(self, rows: QuerySet[Any], *, of_dataset: str = "") -> QuerySet[Any]:
+        """The rows that count; ``of_dataset`` leads to the columns of tier, team and owner."""
+        rows = rows.filter(**{f"{of_dataset}{name}": value for name, value in self.who.items()})
+        if self.category is not None:
+            rows = rows.filter(category=self.category)
+        return rows if self.datasets is None else rows.filter(dataset__in=self.datasets)
+
+
+def scores(
+    *,
+    start: datetime,
+    end: datetime,
+    now: datetime,
+    tier: int | None = None,
+    team: str | None = None,
+    owner: str | None = None,
+    category: str | None = None,
+    dataset: Dataset | None = None,
+) -> Scores:
+    """The scores of a range, narrowed to what is not None."""
+    asked = Window(start=start, end=min(end, now))
+    who = {"tier": tier, "team": team, "owner": owner}
+    wanted = ScoreFilter(
+        who={name: value for name, value in who.items() if value is not None},
+        category=category,
+        datasets=None if dataset is None else [dataset.pk],
+    )
+    found = _score(wanted, asked)
+    names = dict(Dataset.objects.filter(pk__in=found).values_list("pk", "full_name"))
+    rows = [
+        ScoreRow(dataset=names[pk], score=one.whole, by_category=dict(sorted(one.by_category.items())))
+        for pk, one in found.items()
+    ]
+    return Scores(
+        start=asked.start,
+        end=asked.end,
+        rows=tuple(sorted(rows, key=lambda row: row.dataset)),
+        total=combine(one.whole for one in found.values()),
+        queries=_score_queries(wanted, asked),
+    )
+
+
+def data_qualities(datasets: Collection[int], *, now: datetime) -> dict[int, float | None]:
+    """The data-level quality of these datasets over the usual range; None: nothing has tested it."""
+    found = _score(ScoreFilter(datasets=datasets), Window(start=now - USUAL_RANGE, end=now))
+    return {pk: found[pk].whole.data_quality if pk in found else None for pk in datasets}
+
+
+def _score(wanted: ScoreFilter, asked: Window) -> dict[int, DatasetScore]:
+    """The scores by dataset: of each that is tested, or that had an incident in the range."""
+    incidents = _incidents(wanted, asked)
+    tested = _tested(wanted, asked)
+    if moved := {row.dataset_id for row in incidents} - set(tested):  # to another tier, team or owner since
+        tested |= _tested(ScoreFilter(datasets=moved, category=wanted.category), asked)
+    claimed = {row.dataset_id for row in incidents if row.kind == Kind.REPORTED}
+    rivals = _incidents(ScoreFilter(datasets=claimed), asked) if claimed else []  # of all categories and owners
+    windows = _windows([*incidents, *rivals], claimed)
+    detected: dict[int, list[DetectedIncident]] = defaultdict(list)
+    for row in rivals:
+        if row.kind == Kind.DETECTED:
+            detected[row.dataset_id].append(_detected(row, windows))
+    records = _records(incidents, windows, tested)
+    return {pk: score_dataset(each, asked, detected=detected[pk]) for pk, each in records.items()}
+
+
+def _records(
+    incidents: Iterable[Incident], windows: Mapping[int, list[Window]], tested: Mapping[int, Spans]
+) -> dict[int, dict[str, Record]]:
+    """What counts, by dataset and category."""
+    by_place: dict[tuple[int, str], list[Incident]] = defaultdict(list)
+    for row in incidents:
+        by_place[row.dataset_id, row.category].append(row)
+    spans = {(pk, category): span for pk, each in tested.items() for category, span in each.items()}
+    found: dict[int, dict[str, Record]] = defaultdict(dict)
+    for pk, category in {*spans, *by_place}:
+        found[pk][category] = _record(by_place.get((pk, category), []), windows, spans.get((pk, category)))
+    return found
+
+
+def _tested(wanted: ScoreFilter, asked: Window) -> dict[int, Spans]:
+    """When each dataset was tested, by category: from its first test on, or to the end of its last if none is live.
+
+    Tests that have never come to a verdict have tested nothing yet.
+    """
+    verdicts = Standing.objects.filter(data_test=OuterRef("pk")).exclude(last_outcome="")
+    tests = wanted.narrow(DataTest.objects.annotate(judged=Exists(verdicts)), of_dataset="dataset__")
+    rows = tests.values_list("dataset", "category", "created_at", "retired_at", "judged")
+    lives: dict[tuple[int, str], list[Life]] = defaultdict(list)
+    for dataset, category, *life in rows:
+        lives[dataset, category].append(Life(*life))
+    found: dict[int, Spans] = defaultdict(dict)
+    for (dataset, category), members in lives.items():
+        span = _span(members, asked)
+        if any(life.retired_at is None for life in members) or (span and span.overlaps(asked)):
+            found[dataset][category] = span
+    return found
+
+
+def _span(lives: Collection[Life], asked: Window) -> Window | None:
+    start, end = min(life.created_at for life in lives), max(life.retired_at or asked.end for life in lives)
+    return Window(start=start, end=end) if start < end and any(life.judged for life in lives) else None
+
+
+def _incidents(wanted: ScoreFilter, asked: Window) -> list[Incident]:
+    """What was open in the range, but claims that nobody confirmed."""
+    rows = Incident.objects.filter(Q(resolved_at__isnull=True) | Q(resolved_at__gt=asked.start))
+    rows = wanted.narrow(rows.filter(detected_at__lt=asked.end)).filter(
+        Q(kind=Kind.DETECTED) | Q(report__state__in=CONFIRMED)
+    )
+    return list(rows.only("dataset_id", "category", "kind", "resolution").prefetch_related("episodes"))
+
+
+def _windows(incidents: Iterable[Incident], datasets: Collection[int]) -> dict[int, list[Window]]:
+    """The spoilt windows by incident, of the datasets that somebody reported on: of the others nobody asks."""
+    wanted = {incident.pk for incident in incidents if incident.dataset_id in datasets}
+    rows = SpoiltWindow.objects.filter(incident__in=wanted) if wanted else SpoiltWindow.objects.none()
+    found: dict[int, list[Window]] = defaultdict(list)
+    for incident, start, end in rows.values_list("incident", "window_start", "window_end"):
+        found[incident].append(Window(start=start, end=end))
+    return found
+
+
+def _record(incidents: list[Incident], windows: Mapping[int, list[Window]], tested: Window | None) -> Record:
+    return Record(
+        incidents=tuple(_detected(row, windows) for row in incidents if row.kind == Kind.DETECTED),
+        reports=tuple(
+            ConfirmedReport(episode=episode, windows=tuple(windows.get(row.pk, ())))
+            for row in incidents
+            if row.kind == Kind.REPORTED
+            for episode in _episodes(row)
+        ),
+        tested=tested,
+    )
+
+
+def _detected(incident: Incident, windows: Mapping[int, list[Window]]) -> DetectedIncident:
+    how = HOW[incident.resolution] if incident.resolution else None
+    return DetectedIncident(episodes=_episodes(incident), how=how, windows=tuple(windows.get(incident.pk, ())))
+
+
+def _episodes(incident: Incident) -> tuple[Episode, ...]:
+    rows = sorted(incident.episodes.all(), key=lambda row: row.opened_at)
+    return tuple(Episode(start=row.opened_at, end=row.closed_at) for row in rows)
+
+
+def _score_queries(wanted: ScoreFilter, asked: Window) -> QueryScore:
+    """The queries that read anything in wanted; one fails by any of its tables."""
+    rows = LookUp.objects.filter(at__gte=asked.start, at__lt=asked.end)
+    rows = replace(wanted, category=None).narrow(rows, of_dataset="dataset__")
+    failed: dict[object, set[int]] = defaultdict(set)
+    for query, incidents in rows.filter(failed=True).values_list("query", "incidents"):
+        failed[query].update(incidents)
+    ids = {id_ for incidents in failed.values() for id_ in incidents}
+    resolutions = dict(Incident.objects.filter(pk__in=ids).values_list("pk", "resolution"))
+    hows = {id_: HOW[how] if how else None for id_, how in resolutions.items()}
+    total = rows.aggregate(total=Count("query", distinct=True))["total"]
+    return score_queries(total, ([hows.get(id_) for id_ in incidents] for incidents in failed.values()))

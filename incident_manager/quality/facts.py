@@ -1,0 +1,97 @@
+"""What the answer on a dataset rests on: its tests and where they stand, what is spoilt, what users claim (pure)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from alerting.standing import State
+from assay.windows import Window
+from execution_engine.outcome import Outcome
+from execution_engine.outcome import Reason as Error
+from incident_manager.intervals import Intervals
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveTest:
+    """A live test; ``datacenter`` is where its finding lies, None for home's tests, which concern every copy."""
+
+    id: int
+    name: str
+    category: str
+    hard: bool
+    datacenter: str | None = None
+    whole_table: bool = False
+    judges_from: datetime | None = None  # each partition from here on is judged; None: its windows follow no rule
+    scheduled_to: datetime | None = None  # no run was requested yet of windows from here on
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """A test's standing on one window, where that is more than a plain PASS."""
+
+    test: LiveTest
+    window: Window
+    state: State
+    outcome: Outcome | None = None  # the latest that held or broke
+    error: Error | None = None  # of a run after it
+    is_due: bool = True
+    waived: str | None = None  # the reason the user gave
+    accepted: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spoilt:
+    """An unhealed spoilt window of an incident; a test of the whole table may name the parts that are bad."""
+
+    incident_id: int
+    category: str
+    hard: bool
+    window: Window
+    parts: Sequence[Window] = ()
+    datacenter: str | None = None
+    test_id: int | None = None
+    whole_table: bool = False
+    report_id: int | None = None  # of a confirmed report
+
+    @property
+    def windows(self) -> Sequence[Window]:
+        """What is bad."""
+        return self.parts or (self.window,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A user's report that nobody has confirmed or rejected yet."""
+
+    report_id: int
+    window: Window
+    datacenter: str | None = None
+    category: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calendar:
+    """The instants that part a dataset's time: what is kept, what is due, what has ended. None: it has no partitions.
+
+    Each is the start of a partition, so that no partition lies on both sides.
+    """
+
+    kept_from: datetime | None = None
+    due_to: datetime
+    ended_to: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """All that is known of one dataset over what was asked."""
+
+    dataset: str
+    is_known: bool = True  # the catalog has it
+    tests: Sequence[LiveTest] = ()
+    checks: Sequence[Check] = ()
+    held: Mapping[int, Intervals] = field(default_factory=dict)  # where each test passes, by its id
+    spoilt: Sequence[Spoilt] = ()
+    claims: Sequence[Claim] = ()
+    waiting: Mapping[int, Intervals] = field(default_factory=dict)  # due, requested and not judged yet
+    incomplete: Mapping[int, Intervals] = field(default_factory=dict)  # found incomplete before they were due
+    calendar: Calendar | None = None

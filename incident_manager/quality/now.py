@@ -1,0 +1,146 @@
+"""How datasets stand now: the same rules over facts of many datasets, read in a few statements."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import OuterRef, Q, Subquery
+
+from alerting.models import Standing
+from alerting.selectors import place_of
+from alerting.standing import State
+from assay.models import DataTest, Replica, Scope, Severity
+from assay.windows import Window
+from execution_engine.models import Run, RunReason
+from execution_engine.schedules import PARTITION
+from incident_manager.intervals import Intervals, union
+from incident_manager.models import SpoiltWindow
+from incident_manager.quality.facts import Check, Facts, LiveTest
+from incident_manager.quality.rules import Answer, Asked, judge
+from incident_manager.quality.selectors import SAID, WAIVED, check_of, claim, split_claims, spoilt_fact
+
+RECENT = timedelta(days=35)  # for so long what a user has accepted or waived is said of a dataset as a whole
+TROUBLE = (State.FAIL, State.WARN, State.UNKNOWN)
+
+Found = Mapping[int, Facts]  # by the id of the dataset
+
+
+def answers_now(datasets: Mapping[int, str], *, now: datetime) -> dict[int, Answer]:
+    """How each of these datasets (id and full name) stands, over all of its copies."""
+    return {id_: judge(facts, Asked()) for id_, facts in facts_now(datasets, now=now).items()}
+
+
+def facts_now(datasets: Mapping[int, str], *, now: datetime) -> Found:
+    """What is known of these datasets now, in five statements: what passed last, and whatever is wrong or missing."""
+    ids = list(datasets)
+    tests, held, due = _tests(ids, now)
+    by_id = {test.id: test for found in tests.values() for test in found}
+    checks = _checks(by_id, ids, now)
+    spoilt, claims = _known_wrong(ids)
+    waiting = _waiting(by_id, due)
+    return {
+        id_: Facts(
+            dataset=name,
+            tests=tests[id_],
+            checks=checks[id_],
+            held={test.id: held[test.id] for test in tests[id_] if test.id in held},
+            spoilt=[spoilt_fact(row) for row in spoilt[id_]],
+            claims=[claim(row) for row in claims[id_]],
+            waiting={test.id: waiting[test.id] for test in tests[id_] if test.id in waiting},
+        )
+        for id_, name in datasets.items()
+    }
+
+
+def of_category(facts: Facts, category: str) -> Facts:
+    """The facts of one category."""
+    return replace(
+        facts,
+        tests=[test for test in facts.tests if test.category == category],
+        checks=[check for check in facts.checks if check.test.category == category],
+        held={
+            test.id: facts.held[test.id] for test in facts.tests if test.id in facts.held and test.category == category
+        },
+        spoilt=[spoilt for spoilt in facts.spoilt if spoilt.category == category],
+        claims=[claim for claim in facts.claims if claim.category == category],
+    )
+
+
+def _tests(
+    ids: Collection[int], now: datetime
+) -> tuple[Mapping[int, list[LiveTest]], dict[int, Intervals], dict[int, list[Window]]]:
+    """The live tests by dataset; by test the newest window that passes, and the next one where that is overdue."""
+    homes = dict(Replica.objects.filter(dataset__in=ids).order_by("-position").values_list("dataset_id", "datacenter"))
+    passing = Standing.objects.filter(data_test=OuterRef("pk"), state=State.PASS).order_by("-window_end")
+    live = DataTest.objects.filter(dataset__in=ids, retired_at__isnull=True, revision__isnull=False)
+    rows = live.select_related("revision").annotate(
+        passing_start=Subquery(passing.values("window_start")[:1]),
+        passing_end=Subquery(passing.values("window_end")[:1]),
+    )
+    columns = ("pk", "dataset_id", "name", "category", "scope", "datacenter", "spoils", "revision__severity")
+    more = ("revision__schedule", "created_at", "next_due_at", "next_window_start", "next_window_end")
+    tests: dict[int, list[LiveTest]] = defaultdict(list)
+    held: dict[int, Intervals] = {}
+    overdue: dict[int, list[Window]] = defaultdict(list)
+    for row in rows.order_by("name").values(*columns, *more, "passing_start", "passing_end"):
+        test = _live_test(row, homes.get(row["dataset_id"], ""))
+        tests[row["dataset_id"]].append(test)
+        if row["passing_start"]:
+            held[test.id] = (Window(start=row["passing_start"], end=row["passing_end"]),)
+        if row["next_due_at"] and row["next_due_at"] <= now:
+            overdue[test.id].append(Window(start=row["next_window_start"], end=row["next_window_end"]))
+    return tests, held, overdue
+
+
+def _live_test(row: Mapping[str, Any], home: str) -> LiveTest:
+    is_of_each = row["scope"] == Scope.PARTITION and row["revision__schedule"] == PARTITION
+    return LiveTest(
+        id=row["pk"],
+        name=row["name"],
+        category=row["category"],
+        hard=row["revision__severity"] == Severity.HARD,
+        datacenter=place_of(row["datacenter"], row["spoils"], home) or None,
+        whole_table=row["scope"] == Scope.TABLE,
+        judges_from=row["created_at"] if is_of_each else None,
+    )
+
+
+def _checks(tests: Mapping[int, LiveTest], ids: Collection[int], now: datetime) -> Mapping[int, list[Check]]:
+    """By dataset what does not pass: a trouble however old its window is, what a user has waived for five weeks."""
+    open_ = Q(state__in=TROUBLE) & (Q(waiver__isnull=True) | Q(window_end__gte=now - RECENT))
+    early = Q(state=State.PENDING) & ~Q(last_outcome="", error_reason="")
+    learning = Q(state=State.LEARNING, window_end__gte=now - RECENT)
+    rows = Standing.objects.filter(
+        open_ | early | learning, data_test__dataset__in=ids, data_test__retired_at__isnull=True
+    ).order_by("window_start", "pk")
+    found: dict[int, list[Check]] = defaultdict(list)
+    for row in rows.values_list(*SAID, *WAIVED, "data_test__dataset_id"):
+        if (test := tests.get(row[0])) is not None:
+            found[row[-1]].append(check_of(test, row[:-1], now))
+    return found
+
+
+def _known_wrong(ids: Collection[int]) -> tuple[Mapping[int, list[SpoiltWindow]], Mapping[int, list[SpoiltWindow]]]:
+    """What is spoilt and what is claimed, by dataset."""
+    rows = SpoiltWindow.objects.filter(dataset__in=ids, healed_at__isnull=True)
+    spoilt, claims = split_claims(rows.select_related("incident__report").order_by("window_start", "pk"))
+    return _by_dataset(spoilt), _by_dataset(claims)
+
+
+def _by_dataset(rows: Iterable[SpoiltWindow]) -> Mapping[int, list[SpoiltWindow]]:
+    found: dict[int, list[SpoiltWindow]] = defaultdict(list)
+    for row in rows:
+        found[row.dataset_id].append(row)
+    return found
+
+
+def _waiting(tests: Mapping[int, LiveTest], overdue: Mapping[int, list[Window]]) -> dict[int, Intervals]:
+    """By test of each partition what is due and was not judged: requested, or overdue even for that."""
+    found = {test: list(windows) for test, windows in overdue.items()}
+    rows = Run.objects.filter(judged_at__isnull=True, reason=RunReason.SCHEDULE)
+    for test, start, end in rows.values_list("data_test_id", "window_start", "window_end"):
+        if test in tests:
+            found.setdefault(test, []).append(Window(start=start, end=end))
+    return {test: union(windows) for test, windows in found.items() if tests[test].judges_from is not None}

@@ -1,0 +1,292 @@
+"""May this data be used? What is known of a range of a dataset, and why (pure). Nothing else decides that.
+
+A range is answered by intervals, made of the rows that exist: however long it is, its partitions are never counted out.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from alerting.standing import State
+from assay.windows import Window
+from execution_engine.outcome import ABNORMAL, Outcome
+from execution_engine.outcome import Reason as Error
+from incident_manager.intervals import Intervals, before, clip, since, subtract, union
+from incident_manager.quality.facts import Check, Facts, LiveTest, Spoilt
+
+UNREADABLE = ABNORMAL | {Error.UNREADABLE, Error.NO_PARTITION_COLUMN, Error.ENGINE_UNREACHABLE, Error.LEASE_LOST}
+
+
+UNTESTED = "untested: it ended before the test existed, or is kept no more"
+NOT_JUDGED = "not judged yet"
+
+
+class Status(StrEnum):
+    """What is known of data, the worst first."""
+
+    BAD = "bad"
+    UNKNOWN = "unknown"
+    REPORTED = "reported"
+    UNTESTED = "untested"
+    GOOD = "good"
+
+
+RANK = {status: rank for rank, status in enumerate(Status)}
+
+
+class Kind(StrEnum):
+    """What a reason is about."""
+
+    BROKEN = "broken"  # the latest result of a test
+    SPOILT = "spoilt"  # by an incident or a confirmed report
+    NOT_IN_CATALOG = "not in the catalog"
+    NOT_JUDGED = "not judged"  # no verdict, or none any more
+    NOT_THERE_YET = "not there yet"  # looked at before it was due, and incomplete
+    CLAIMED = "claimed"  # by a report that nobody confirmed
+    ACCEPTED = "accepted"
+    NOT_OVER = "not over"  # the window has not ended
+    UNTESTED = "untested"  # and never will be
+    NO_TEST = "no test"
+    LEARNING = "learning"
+    WAIVED = "waived"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reason:
+    """One reason; ``status`` is what it makes of its windows, None where it only explains."""
+
+    kind: Kind
+    text: str
+    windows: Intervals
+    status: Status | None = None
+    category: str = ""
+    test: str | None = None
+    hard: bool = False
+    whole_table: bool = False
+    state: State | None = None
+    incident_id: int | None = None
+    report_id: int | None = None
+    count: int = 1  # of the windows that it was found for, however they lie
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A range in one datacenter. Without a range: as things stand now; without a datacenter: of all copies."""
+
+    window: Window | None = None
+    datacenter: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What is known of what was asked: the worst of its windows, and every reason, those that weigh most first."""
+
+    dataset: str
+    asked: Asked
+    status: Status
+    reasons: tuple[Reason, ...] = ()
+    holds_throughout: frozenset[str] = frozenset()  # categories of which a test of partitions passes on all of it
+
+
+def worst(statuses: Iterable[Status]) -> Status:
+    """The worst of many; good where there is none."""
+    return min(statuses, key=RANK.__getitem__, default=Status.GOOD)
+
+
+def judge(facts: Facts, asked: Asked) -> Answer:
+    """The answer on one dataset."""
+    if not facts.is_known:
+        reasons = [_reason(Kind.NOT_IN_CATALOG, f"the catalog does not know {facts.dataset}", Status.UNKNOWN, asked)]
+        return Answer(dataset=facts.dataset, asked=asked, status=Status.UNKNOWN, reasons=tuple(reasons))
+    here = _concerning(facts, asked)
+    reasons = [*_reasons(here, asked)]
+    judged = _judged(here)
+    if asked.window is None:
+        is_untested, unexplained = not judged, not judged and not reasons
+    else:
+        never = subtract([asked.window], judged)
+        left = subtract(never, [window for reason in reasons for window in reason.windows])
+        is_untested, unexplained = bool(never), bool(left)
+    if unexplained:
+        text = "no test has judged it" if here.tests else "no live test covers this window"
+        reasons.append(
+            replace(_reason(Kind.NO_TEST, text, Status.UNTESTED, asked), windows=left if asked.window else ())
+        )
+    statuses = [reason.status for reason in reasons if reason.status]
+    return Answer(
+        dataset=facts.dataset,
+        asked=asked,
+        status=worst([*statuses, Status.UNTESTED] if is_untested else statuses),
+        reasons=_together(reasons),
+        holds_throughout=_holding_throughout(here, asked),
+    )
+
+
+def concerns(asked: Asked, datacenter: str | None, windows: Iterable[Window]) -> bool:
+    """Whether what lies in a datacenter (None: in all) over some windows is of what was asked."""
+    is_here = asked.datacenter is None or datacenter in (None, asked.datacenter)
+    return is_here and (asked.window is None or any(window.overlaps(asked.window) for window in windows))
+
+
+def _concerning(facts: Facts, asked: Asked) -> Facts:
+    """The facts without those of other copies and other times."""
+    parts = {spoilt.test_id: spoilt.parts for spoilt in facts.spoilt if spoilt.parts}
+    tests = [test for test in facts.tests if asked.datacenter is None or test.datacenter in (None, asked.datacenter)]
+    known = {test.id for test in tests}
+    return replace(
+        facts,
+        tests=tests,
+        checks=[c for c in facts.checks if concerns(asked, c.test.datacenter, parts.get(c.test.id) or [c.window])],
+        held={id_: windows for id_, windows in facts.held.items() if id_ in known},
+        spoilt=[each for each in facts.spoilt if concerns(asked, each.datacenter, each.windows)],
+        claims=[claim for claim in facts.claims if concerns(asked, claim.datacenter, [claim.window])],
+    )
+
+
+def _reasons(facts: Facts, asked: Asked) -> Iterator[Reason]:
+    parts = {spoilt.test_id: spoilt.parts for spoilt in facts.spoilt if spoilt.parts}
+    for check in facts.checks:
+        if (found := _of_check(check)) is not None:
+            yield replace(found, windows=_clipped(parts.get(check.test.id) or [check.window], asked))
+    for test in facts.tests:
+        if asked.window is None:
+            yield from _of_waiting(test, facts)
+        elif facts.calendar is not None and test.judges_from is not None:
+            yield from _of_gaps(test, facts, asked.window)
+    for spoilt in facts.spoilt:
+        yield _of_spoilt(spoilt, asked)
+    for claim in facts.claims:
+        text = f"report {claim.report_id} is not confirmed yet"
+        found = _reason(Kind.CLAIMED, text, Status.REPORTED, asked)
+        yield replace(found, windows=_clipped([claim.window], asked), report_id=claim.report_id)
+
+
+def _of_check(check: Check) -> Reason | None:
+    """What one check says; None for one that holds."""
+    if (said := _said_of(check)) is None:
+        return None
+    kind, text, status = said
+    return _of_test(check.test, kind, text, status, windows=(check.window,), state=check.state)
+
+
+def _said_of(check: Check) -> tuple[Kind, str, Status | None] | None:
+    if check.waived is not None:
+        return Kind.WAIVED, f"waived: {check.waived}", None
+    if check.accepted is not None:
+        return Kind.ACCEPTED, f"accepted as it is: {check.accepted}", Status.REPORTED
+    if check.outcome is Outcome.BROKEN or check.state in (State.WARN, State.FAIL):
+        open_yet = "" if check.state is State.FAIL else ": no incident yet"
+        return Kind.BROKEN, f"{check.test.category} is broken ({check.state.value}){open_yet}", Status.BAD
+    if check.state is State.UNTESTED:
+        return Kind.UNTESTED, UNTESTED, None
+    if check.state is State.LEARNING:
+        return Kind.LEARNING, "learning: not enough history yet", None
+    if check.state not in (State.PENDING, State.UNKNOWN):
+        return None
+    is_due = check.is_due and check.test.hard
+    cause = f": {check.error.value}" if check.error else ""
+    text = f"could not be judged{cause}" if check.state is State.UNKNOWN else f"not judged yet{cause}"
+    return Kind.NOT_JUDGED, text, Status.UNKNOWN if is_due or check.error in UNREADABLE else None
+
+
+def _of_gaps(test: LiveTest, facts: Facts, asked: Window) -> Iterator[Reason]:
+    """What is known of the windows of a test that have no standing: by the calendar, however many they are."""
+    calendar, own = facts.calendar, [check.window for check in facts.checks if check.test.id == test.id]
+    assert calendar is not None
+    assert test.judges_from is not None
+    gaps = subtract([asked], [*facts.held.get(test.id, ()), *own])
+    begins = max(test.judges_from, calendar.kept_from or test.judges_from)
+    future = since(gaps, calendar.ended_to)
+    ended = since(before(gaps, calendar.ended_to), begins)
+    incomplete = [window for each in facts.incomplete.get(test.id, ()) for window in clip(ended, each)]
+    silent = subtract(ended, incomplete)
+    skipped: Intervals = ()
+    if test.scheduled_to is not None:  # what is due before it has a run that is pending, or was left out
+        past = before(before(silent, calendar.due_to), test.scheduled_to)
+        skipped = subtract(past, facts.waiting.get(test.id, ()))
+        silent = subtract(silent, skipped)
+    due = before(silent, calendar.due_to)
+    found: list[tuple[Kind, str, Status | None, Intervals]] = [
+        (Kind.UNTESTED, UNTESTED, None, union([*before(gaps, begins), *skipped])),
+        (Kind.NOT_JUDGED, NOT_JUDGED, Status.UNKNOWN if test.hard else None, due),
+        (Kind.NOT_JUDGED, NOT_JUDGED, None, since(silent, calendar.due_to)),
+        (Kind.NOT_THERE_YET, "not there yet", None, union(incomplete)),
+        (Kind.NOT_OVER, "not over yet", None, future),
+    ]
+    for kind, text, status, windows in found:
+        if windows:
+            yield _of_test(test, kind, text, status, windows=windows)
+
+
+def _of_waiting(test: LiveTest, facts: Facts) -> Iterator[Reason]:
+    """What is due now and has no standing."""
+    own = [check.window for check in facts.checks if check.test.id == test.id]
+    late = subtract(facts.waiting.get(test.id, ()), [*facts.held.get(test.id, ()), *own])
+    if late:
+        yield _of_test(test, Kind.NOT_JUDGED, NOT_JUDGED, Status.UNKNOWN if test.hard else None, windows=late)
+
+
+def _of_spoilt(spoilt: Spoilt, asked: Asked) -> Reason:
+    claimed = spoilt.report_id is not None
+    return Reason(
+        kind=Kind.SPOILT,
+        text=f"report {spoilt.report_id} is confirmed" if claimed else _is_open(spoilt),
+        windows=_clipped(spoilt.windows, asked),
+        status=Status.BAD,
+        category=spoilt.category,
+        hard=spoilt.hard,
+        whole_table=spoilt.whole_table,
+        incident_id=spoilt.incident_id,
+        report_id=spoilt.report_id,
+    )
+
+
+def _is_open(spoilt: Spoilt) -> str:
+    return f"{spoilt.category} incident {spoilt.incident_id} is open"
+
+
+def _of_test(
+    test: LiveTest, kind: Kind, text: str, status: Status | None, *, windows: Intervals, state: State | None = None
+) -> Reason:
+    return Reason(
+        kind=kind,
+        text=text,
+        windows=windows,
+        status=status,
+        category=test.category,
+        test=test.name,
+        hard=test.hard,
+        whole_table=test.whole_table,
+        state=state,
+    )
+
+
+def _reason(kind: Kind, text: str, status: Status, asked: Asked) -> Reason:
+    return Reason(kind=kind, text=text, status=status, windows=(asked.window,) if asked.window else ())
+
+
+def _judged(facts: Facts) -> Intervals:
+    """Where some test has said something of the data: it passes, it broke, or a user has judged its result."""
+    said = [check.window for check in facts.checks if check.outcome or check.waived or check.accepted]
+    return union([*said, *(window for windows in facts.held.values() for window in windows)])
+
+
+def _holding_throughout(facts: Facts, asked: Asked) -> frozenset[str]:
+    if asked.window is None:
+        return frozenset()
+    window = asked.window
+    partition_tests = [test for test in facts.tests if not test.whole_table]
+    return frozenset(t.category for t in partition_tests if not subtract([window], facts.held.get(t.id, ())))
+
+
+def _clipped(windows: Sequence[Window], asked: Asked) -> Intervals:
+    return union(windows) if asked.window is None else clip(windows, asked.window)
+
+
+def _together(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+    """Reasons that differ by their windows alone as one; those that weigh most first."""
+    found: dict[Reason, list[Window]] = {}
+    for reason in reasons:
+        found.setdefault(replace(reason, windows=()), []).extend(reason.windows)
+    merged = [replace(reason, windows=union(windows), count=len(windows)) for reason, windows in found.items()]
+    return tuple(sorted(merged, key=lambda reason: RANK[reason.status] if reason.status else len(RANK)))

@@ -1,0 +1,269 @@
+"""Where data may lie: what a location may say, what the operator allows, and what is Assay's own and never data.
+
+A location is judged when it is written, and again each time when it is read: settings, links and names of hosts change.
+No sentence here holds what ``env:NAME`` stands for.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from assay.catalog.hosts import is_same_machine
+from assay.catalog.storages import check_options
+from assay.config import LOCATION_PREFIX, Config
+
+PREFIX = "env:"
+PUSHED = "push"  # the source of what a request told, who is not the operator
+SCHEMES = frozenset(["file", "s3", "s3a", "s3n", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss"])
+MYSQL = frozenset({"mysql", "mariadb"})
+MYSQL_DRIVERS = frozenset({"mysqldb", "pymysql", "mysqlconnector"})  # those that can be told to send no files
+_NEVER_IN_A_QUERY = re.compile(r"(allow_)?local_infile|read_default_(file|group)|init_command|plugin_dir", re.I)
+_S3 = {"s3a": "s3", "s3n": "s3"}
+_NAME_OF_TABLE = re.compile(r"(\w[\w-]*|`[^`/\\:]+`)(\.(\w[\w-]*|`[^`/\\:]+`)){0,3}")
+_SPACE = re.compile(r"[\x00-\x1f\x7f\\]")
+
+
+class UnableToUseLocation(ValueError):
+    """Data may not be read there; the sentence says why, and how to mend it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What the operator allows, and what is Assay's own. Without roots, catalog files may name any place."""
+
+    roots: tuple[str, ...] = ()
+    variables: frozenset[str] = frozenset()
+    own_paths: tuple[str, ...] = ()  # real paths
+    own_database: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A location as told, and who told it: a catalog file of the operator's, or a request (not ``is_trusted``)."""
+
+    storage: str
+    location: str
+    options: Mapping[str, str]
+    is_trusted: bool
+
+    @property
+    def variable(self) -> str | None:
+        """The environment variable that it names."""
+        return self.location.removeprefix(PREFIX) if self.location.startswith(PREFIX) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """Where to read, and the real folders to which links among the files may lead."""
+
+    location: str
+    within: tuple[str, ...] = ()
+
+
+def rules_of(config: Config) -> Rules:
+    """The rules that the settings make."""
+    return Rules(
+        roots=tuple(config.allowed_roots),
+        variables=frozenset(config.location_variables),
+        own_paths=tuple(os.path.realpath(path) for path in config.own_paths),
+        own_database=config.database,
+    )
+
+
+def check(place: Place, rules: Rules) -> None:
+    """Raise UnableToUseLocation if this may not be written; what a variable stands for is seen when it is read."""
+    try:
+        check_options(place.storage, place.options)
+    except ValueError as error:
+        raise UnableToUseLocation(str(error)) from None
+    if place.variable is not None:
+        _check_variable(place, rules)
+    else:
+        _find(place, place.location, rules)
+
+
+def find(place: Place, rules: Rules, environ: Mapping[str, str]) -> Found:
+    """Where to read, ``env:NAME`` replaced; raises UnableToUseLocation."""
+    check(place, rules)
+    if place.variable is None:
+        return _find(place, place.location, rules)
+    if place.variable not in environ:
+        raise UnableToUseLocation(
+            f"the catalog says {place.location!r}, but {place.variable} is not set: set it where the worker runs"
+        )
+    return _find(place, environ[place.variable], rules)
+
+
+def _check_variable(place: Place, rules: Rules) -> None:
+    name = place.variable or ""
+    is_named_so = place.is_trusted and name.startswith(LOCATION_PREFIX) and name != f"{LOCATION_PREFIX}VARIABLES"
+    if name not in rules.variables and not is_named_so:
+        other = f"or name it {LOCATION_PREFIX}… " if place.is_trusted else ""
+        raise UnableToUseLocation(
+            f"{place.location} names a variable that the operator does not allow: list it in ASSAY_LOCATION_VARIABLES "
+            f"{other}where the web app and the workers run"
+        )
+
+
+def _find(place: Place, location: str, rules: Rules) -> Found:
+    if _SPACE.search(location):
+        raise UnableToUseLocation("a location may hold no control characters and no backslashes")
+    if place.storage == "table":
+        if not _NAME_OF_TABLE.fullmatch(location):
+            raise UnableToUseLocation(f"{place.location!r} is no name of a table: write database.table")
+        return Found(location=location)
+    if place.storage == "sql":
+        return _database(place, location, rules)
+    return _folder(place, location, rules)
+
+
+def _folder(place: Place, location: str, rules: Rules) -> Found:
+    scheme, rest = location.split("://", 1) if "://" in location else ("file", location)
+    if scheme not in SCHEMES:
+        raise UnableToUseLocation(f"no file system is called {scheme}://; there are {', '.join(sorted(SCHEMES))}")
+    if "://" in location and re.search(r"[?#]|^[^/]*:[^/]*@", rest):
+        raise UnableToUseLocation(
+            "the URL of a folder may hold no password and nothing after ? or #: "
+            "set what the store needs, as AWS_ENDPOINT_URL, where the workers run"
+        )
+    path = unquote(rest) if "://" in location else rest
+    if ".." in path.split("/"):
+        raise UnableToUseLocation(f"{place.location} holds '..': write where the folder lies")
+    if scheme != "file":
+        if _are_roots_binding(place, rules) and not any(_is_below(location, root) for root in rules.roots):
+            raise _outside(place)
+        return Found(location=location)
+    return Found(location=path, within=_local(place, path, rules))
+
+
+def _local(place: Place, path: str, rules: Rules) -> tuple[str, ...]:
+    """The real folders of a local path; UnableToUseLocation where it is ours, or outside the roots."""
+    if not os.path.isabs(path):
+        raise UnableToUseLocation(f"{place.location} must be absolute: begin with / or a scheme such as s3://")
+    real = os.path.realpath(path)
+    if is_own(real, rules.own_paths) or any(_shows(real, own) for own in rules.own_paths):
+        raise UnableToUseLocation(f"{place.location} is or holds what is Assay's own, and no data: name another")
+    roots = tuple(os.path.realpath(root) for root in rules.roots if root.startswith("/"))
+    if _are_roots_binding(place, rules) and not any(_is_inside(real, root) for root in roots):
+        raise _outside(place)
+    return (real, *roots)
+
+
+def is_own(real: str, own_paths: tuple[str, ...]) -> bool:
+    """Whether a real path is one of Assay's own, or lies in one."""
+    return any(_is_inside(real, own) for own in own_paths)
+
+
+def _shows(folder: str, own: str) -> bool:
+    """Whether reading all of a folder would come upon what is ours; names with a dot are not read."""
+    inside = own[len(folder) :].split("/") if _is_inside(own, folder) else ["."]
+    return not any(name.startswith((".", "_")) for name in inside)
+
+
+def _database(place: Place, location: str, rules: Rules) -> Found:
+    try:
+        url = make_url(location)
+    except (ArgumentError, ValueError):
+        raise UnableToUseLocation(
+            f"{place.location if place.variable else 'a sql location'} is no database URL: "
+            "write dialect://user@host/name, or env:NAME"
+        ) from None
+    _check_query(place, url)
+    backend, driver = url.get_backend_name(), url.drivername.partition("+")[2]
+    if backend in MYSQL and driver not in MYSQL_DRIVERS | {""}:
+        raise UnableToUseLocation(f"mysql+{driver} is not known to send no files: write mysql+mysqldb")
+    if backend == "sqlite":
+        path = os.path.abspath(url.database or "")
+        if ".." in (url.database or "").split("/"):
+            raise UnableToUseLocation(f"{place.location} holds '..': write where the file lies")
+        _local(place, path, rules)
+        if any(_is_same_file(path, own) for own in rules.own_paths):
+            raise UnableToUseLocation(f"{place.location} is Assay's own database: name another")
+        return Found(location=location)
+    if _are_roots_binding(place, rules) and not any(_is_server(url, root) for root in rules.roots):
+        raise _outside(place)
+    if _is_own_database(url, place.options.get("schema", ""), rules.own_database):
+        raise UnableToUseLocation(f"{place.location} is Assay's own database: name another")
+    return Found(location=location)
+
+
+def _check_query(place: Place, url: URL) -> None:
+    """Drivers take files to read and commands to run from what stands after the question mark."""
+    wrong = sorted(key for key in url.query if place.variable is None or _NEVER_IN_A_QUERY.fullmatch(key))
+    if wrong:
+        raise UnableToUseLocation(f"a database URL may not hold {', '.join(wrong)} after the question mark")
+    if url.password and place.variable is None:
+        raise UnableToUseLocation("the location holds a password: put the URL in a variable and write env:NAME")
+
+
+def _are_roots_binding(place: Place, rules: Rules) -> bool:
+    """A variable is the operator's own word; a catalog file is bound only where there are roots at all."""
+    return place.variable is None and (bool(rules.roots) or not place.is_trusted)
+
+
+def _outside(place: Place) -> UnableToUseLocation:
+    return UnableToUseLocation(
+        f"{place.location} lies outside what the operator allows: add its folder or URL to ASSAY_ALLOWED_ROOTS, "
+        "where the web app and the workers run"
+    )
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _is_below(location: str, root: str) -> bool:
+    """Whether a URL lies below the URL of a root; the three names of S3 are one."""
+    one, other = urlsplit(location), urlsplit(root)
+    if _S3.get(one.scheme, one.scheme) != _S3.get(other.scheme, other.scheme) or one.netloc != other.netloc:
+        return False
+    return _is_inside(unquote(one.path).rstrip("/"), unquote(other.path).rstrip("/"))
+
+
+def _is_server(url: URL, root: str) -> bool:
+    """Whether a database is the root's: what the root leaves open may be anything."""
+    if "://" not in root:
+        return False
+    allowed = make_url(root)
+    return (
+        _family(url) == _family(allowed)
+        and (url.host or "").casefold() == (allowed.host or "").casefold()
+        and allowed.port in (None, url.port)
+        and (not allowed.database or allowed.database == url.database)
+    )
+
+
+def _is_own_database(url: URL, schema: str, own: str) -> bool:
+    """By names first, so that hosts are looked up only where the answer hangs on them."""
+    ours = make_url(own)
+    names = {name.casefold() for name in (url.database, schema) if name}
+    if ours.get_backend_name() == "sqlite" or _family(url) != _family(ours):
+        return False
+    if (ours.database or "").casefold() not in names:
+        return False
+    is_by_socket = (url.host or "localhost") == "localhost" or (ours.host or "localhost") == "localhost"
+    same_port = is_by_socket or _port(url) == _port(ours)
+    return same_port and is_same_machine(url.host or "localhost", ours.host or "localhost")
+
+
+def _port(url: URL) -> int | None:
+    return url.port or {"mysql": 3306, "postgresql": 5432}.get(_family(url))
+
+
+def _family(url: URL) -> str:
+    backend = url.get_backend_name()
+    return "mysql" if backend in MYSQL else backend
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    """Two names of one file are the same, by a hard link too."""
+    try:
+        return Path(one).samefile(other)
+    except OSError:
+        return False

@@ -1,0 +1,14 @@
+"""Have a catalog read by itself, where the settings name one: whatever runs for long says so when it starts."""
+
+from datetime import datetime
+
+from assay.config import config
+from assay.models import Pull
+
+
+def begin_pulling(now: datetime) -> None:
+    """Make the row that the stage *pull* claims, unless it is there; take it away where there is nothing to read."""
+    if config().catalog_path is None:
+        Pull.objects.all().delete()
+    else:
+        Pull.objects.get_or_create(pk=1, defaults={"due_at": now})

@@ -1,0 +1,1 @@
+"""The tests. A package of its own, as others of this name may be installed."""

@@ -1,0 +1,144 @@
+"""Every address that can be asked with GET: of the resolver, with rows of the models and filters of the schema."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from django.db.models import Max, Min
+from django.urls import URLPattern, URLResolver, get_resolver
+from drf_spectacular.generators import SchemaGenerator
+
+from alerting.models import Standing
+from assay.models import DataChange, Dataset
+from incident_manager.models import Incident
+from web.pages.forms import WantedForm
+from web.pages.scores import SPANS
+
+PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
+POST_ONLY = {
+    "api/v1/pipelines/<str:name>/completed",
+    "datasets/<path:name>/report",
+    "silences/<int:pk>/end",
+    "silences/new",
+    "logout",
+}
+# What fills the parameters of addresses, where no set of views of the API gives it away: by the address before them.
+ROWS = {
+    "datasets/": (Dataset, "full_name"),
+    "incidents/": (Incident, "pk"),
+    "api/v1/datasets/": (Dataset, "full_name"),
+    "api/v1/pipelines/": (DataChange, "pipeline"),
+}
+# What the forms of pages may send; a page that is not named has no filters.
+PAGE_FILTERS = {
+    "": [
+        {"q": "table"},
+        {"q": "<i>"},
+        {"page": "2"},
+        {"page": "-1"},
+        *({"tier": str(tier)} for tier in (0, 2, 9)),
+        *({"status": str(value)} for value, _ in WantedForm.base_fields["status"].choices),  # type: ignore[attr-defined]
+    ],
+    "scores": [{"days": str(days)} for days in (*SPANS, 3)],
+    "datasets/<path:name>": [{"test": "0"}, {"test": "x"}],
+}
+PAGING = ({"limit": "1"}, {"limit": "1", "offset": "1"}, {"offset": "100000"})
+
+
+def addresses(*, newest: int | None = None) -> Iterator[str]:
+    """Each address with each row that there is, or with so many of the API's, then with each filter."""
+    demanding = {route for route, parameters in _queries().items() if any(each.get("required") for each in parameters)}
+    for route, pattern in _patterns(get_resolver().url_patterns, ""):
+        if route in POST_ONLY or not _takes_get(pattern) or f"/{route}" in demanding:
+            continue
+        filled = list(_filled(route, pattern))
+        for address in filled[-newest:] if newest and route.startswith("api/") else filled:
+            yield f"/{address}"
+            for given in PAGE_FILTERS.get(route, ()):
+                yield f"/{address}?{urlencode(given)}"
+    yield from _filtered()
+
+
+def _patterns(found: Any, before: str) -> Iterator[tuple[str, URLPattern]]:
+    for each in found:
+        route = before + str(each.pattern)
+        if isinstance(each, URLResolver):
+            yield from _patterns(each.url_patterns, route)
+        else:
+            yield route.replace("^", "").replace("$", "").replace(r"\Z", ""), each
+
+
+def _takes_get(pattern: URLPattern) -> bool:
+    view: Any = pattern.callback
+    if actions := getattr(view, "actions", None):
+        return "get" in actions
+    shown = getattr(view, "cls", None)
+    return shown is None or hasattr(shown, "get")
+
+
+def _filled(route: str, pattern: URLPattern) -> Iterator[str]:
+    """The address with every row in place of its parameter."""
+    found = PARAMETER.search(route)
+    if found is None:
+        yield route
+        return
+    if "action" in route[found.end() :]:
+        return  # what the pages' forms are sent to
+    view: Any = getattr(pattern.callback, "cls", None)
+    if (queryset := getattr(view, "queryset", None)) is None or route[: found.start()] in ROWS:
+        model, column = ROWS[route[: found.start()]]
+        rows = model._default_manager.all()
+    else:
+        rows, column = queryset.all(), view.lookup_field
+    for value in sorted(set(rows.order_by().values_list(column, flat=True)), key=str):
+        yield f"{route[: found.start()]}{quote(str(value))}{route[found.end() :]}"
+
+
+def _filtered() -> Iterator[str]:
+    """Each GET of the API with each of its parameters, by its own schema: one at a time, beside what it demands."""
+    for route, parameters in _queries().items():
+        needed = [_values(each)[:1] for each in parameters if each.get("required")]
+        for base in product(*needed):
+            given = dict(base)
+            for extra in [{}, *({name: value} for each in parameters for name, value in _values(each))]:
+                yield f"{route}?{urlencode({**given, **extra})}"
+            if any(each["name"] == "limit" for each in parameters):
+                yield from (f"{route}?{urlencode({**given, **paging})}" for paging in PAGING)
+
+
+@cache
+def _queries() -> dict[str, list[dict[str, Any]]]:
+    schema = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    gets = {route: path["get"].get("parameters", []) for route, path in schema["paths"].items() if "get" in path}
+    return {
+        route: [each for each in parameters if each["in"] == "query"]
+        for route, parameters in gets.items()
+        if "{" not in route
+    }
+
+
+def _values(parameter: dict[str, Any]) -> list[tuple[str, str]]:
+    """What a parameter may say: each of its choices, each dataset, or one value of its type."""
+    name, shape = parameter["name"], parameter["schema"]
+    if "enum" in shape:
+        return [(name, str(value)) for value in shape["enum"]]
+    if name == "dataset":
+        return [(name, value) for value in Dataset.objects.order_by("pk").values_list("full_name", flat=True)]
+    if shape.get("format") == "date-time":
+        return [(name, _instant(name))]
+    return [
+        (name, {"boolean": "true", "integer": "1", "number": "1"}.get(shape.get("type", ""), EXAMPLES.get(name, "x")))
+    ]
+
+
+EXAMPLES = {"window": "2026-03-09T00:00:00Z/2026-03-10T00:00:00Z", "datacenter": "sea"}
+
+
+def _instant(name: str) -> str:
+    """The begin, or the end, of what standings are about."""
+    ends = Standing.objects.aggregate(start=Min("window_start"), end=Max("window_end"))
+    instant = ends["end" if name == "to" else "start"]
+    return instant.isoformat() if instant else {"to": "2026-03-10T00:00:00Z"}.get(name, "2026-03-09T00:00:00Z")

@@ -1,0 +1,73 @@
+"""Look-up, query, gate and pages must say the same of a dataset."""
+
+import re
+from collections.abc import Iterator
+
+from django.db.models import Max, Min
+from django.test import Client
+
+from alerting.models import Standing
+from assay.models import Dataset
+from incident_manager.models import Report, SpoiltWindow
+
+WORST_FIRST = ("bad", "unknown", "reported", "untested", "good")
+HEADLINE = re.compile(r"<h1>[^<]*<span class=\"pill [^>]*>(?:<svg.*?</svg>)?([^<]+)</span>", re.DOTALL)
+
+
+def disagreements(client: Client) -> Iterator[str]:
+    """Where two of them differ about a dataset."""
+    for dataset in Dataset.objects.order_by("pk"):
+        if window := _span(dataset):
+            yield from _of(client, dataset, *window)
+
+
+def _span(dataset: Dataset) -> tuple[str, str] | None:
+    """From the first to the last window that anything is known of."""
+    rows = (
+        Standing.objects.filter(data_test__dataset=dataset),
+        SpoiltWindow.objects.filter(dataset=dataset),
+        Report.objects.filter(dataset=dataset),
+    )
+    found = [each.aggregate(start=Min("window_start"), end=Max("window_end")) for each in rows]
+    starts, ends = [each["start"] for each in found if each["start"]], [each["end"] for each in found if each["end"]]
+    return (min(starts).isoformat(), max(ends).isoformat()) if starts and ends else None
+
+
+def _of(client: Client, dataset: Dataset, start: str, end: str) -> Iterator[str]:
+    name = dataset.full_name
+    asked = {"dataset": name, "from": start, "to": end}
+    look_up = client.get("/api/v1/quality", asked).json()
+    queried = client.post(
+        "/api/v1/quality/query",
+        {"sql": f"select 1 from `{dataset.namespace}`.`{dataset.name}`", "from": start, "to": end},
+        content_type="application/json",
+    ).json()
+    gate = client.post(
+        "/api/v1/gate", {"datasets": [name], "window": f"{start}/{end}"}, content_type="application/json"
+    ).json()
+    if queried["status"] != look_up["status"]:
+        yield f"{name}: the query says {queried['status']}, the look-up {look_up['status']}"
+    if gate["decision"] == "block" and look_up["status"] in ("good", "untested"):
+        yield f"{name}: the gate blocks, and the look-up says {look_up['status']}: {gate['reasons'][:2]}"
+    if gate["decision"] == "allow" and look_up["status"] == "bad" and dataset.gate_on != "incident":
+        yield f"{name}: the gate allows, and the look-up says bad: {look_up['reasons'][:2]}"
+    shown = _headline(client.get(f"/datasets/{name}").content.decode())
+    if shown not in WORST_FIRST:
+        return  # the page itself is wrong, which is told by whoever asks for it
+    if shown == "good" and gate["decision"] == "block":
+        yield f"{name}: its page says good, and the gate blocks: {gate['reasons'][:2]}"
+    if WORST_FIRST.index(shown) > WORST_FIRST.index(look_up["status"]) and look_up["status"] in ("bad", "unknown"):
+        yield f"{name}: its page says {shown}, and the look-up {look_up['status']}: {look_up['reasons'][:2]}"
+    listed = [status for status in WORST_FIRST if f">{name}<" in _matrix(client, status)]
+    if listed != [shown]:
+        yield f"{name}: its page says {shown}, and the catalogue lists it under {listed}"
+
+
+def _matrix(client: Client, status: str) -> str:
+    return client.get("/", {"status": status}, headers={"HX-Request": "true"}).content.decode()
+
+
+def _headline(page: str) -> str:
+    """The status beside the name of the dataset."""
+    found = HEADLINE.search(page)
+    return found[1].lower() if found else "none"

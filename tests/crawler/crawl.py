@@ -1,0 +1,163 @@
+"""Ask everything that can be asked, as everybody, and say what is wrong with what comes back."""
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urldefrag, urljoin
+
+from django.contrib.auth.models import User
+from django.contrib.staticfiles import finders
+from django.core.cache import cache
+from django.http import HttpResponseBase
+from django.test import Client
+from django.urls import Resolver404, resolve
+
+from assay.access import Role
+from assay.models import Member
+from tests.crawler.addresses import addresses
+from tests.crawler.answers import disagreements
+from tests.crawler.pages import Form, read_page
+
+ANONYMOUS = "anonymous"
+FINE = {ANONYMOUS: {200, 302, 401, 403}, **{role.value: {200, 403} for role in Role}, Role.ADMIN.value: {200}}
+NOT_FOUND_BY_NATURE = ("/api/",)  # says what lies elsewhere
+THE_SAME_FOR_ALL = "/api/schema"  # and made anew each time, which takes long: it is asked for once
+ASKED: Counter[str] = Counter()
+
+
+class _Errors(logging.Handler):
+    """Keeps what is logged as an error."""
+
+    def __init__(self) -> None:
+        super().__init__(level=logging.ERROR)
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep it."""
+        self.said.append(record.getMessage()[:300])
+
+
+@contextmanager
+def logged_errors() -> Iterator[list[str]]:
+    """What is logged as an error meanwhile."""
+    handler, root = _Errors(), logging.getLogger()
+    root.addHandler(handler)
+    try:
+        yield handler.said
+    finally:
+        root.removeHandler(handler)
+
+
+def crawl() -> list[str]:
+    """Everything that is wrong: every page is asked for by everybody, of the API's rows some; by the admin all of it.
+
+    Nothing is changed by it but look-ups that are kept, and runs that a gate asks for.
+    """
+    clients = {ANONYMOUS: Client(raise_request_exception=False), **{role.value: _client(role) for role in Role}}
+    asked = list(dict.fromkeys(addresses()))
+    some = [
+        address for address in dict.fromkeys(addresses(newest=3)) if "?" not in address and address != THE_SAME_FOR_ALL
+    ]
+    if ASKED[THE_SAME_FOR_ALL]:
+        asked.remove(THE_SAME_FOR_ALL)
+    ASKED[THE_SAME_FOR_ALL] += 1
+    with logged_errors() as errors:
+        found = [
+            wrong
+            for who, client in clients.items()
+            for wrong in Crawl(who, client).ask_all(asked if who == Role.ADMIN else some)
+        ]
+        found += disagreements(clients[Role.ADMIN.value])
+    ASKED["rows"] += len(asked)
+    return [*found, *(f"logged: {said}" for said in dict.fromkeys(errors))]
+
+
+class Crawl:
+    """What one of them is shown."""
+
+    def __init__(self, who: str, client: Client) -> None:
+        self.who, self.client = who, client
+        self.seen: dict[str, int] = {}
+
+    def ask_all(self, asked: list[str]) -> Iterator[str]:
+        """Everything that is wrong with these addresses, and with what they lead to."""
+        left = list(reversed(asked))
+        while left:
+            address = left.pop()
+            if address in self.seen:
+                continue
+            answer = self._get(address)
+            if answer.status_code not in FINE[self.who] and address not in NOT_FOUND_BY_NATURE:
+                yield f"GET {address} as {self.who}: {answer.status_code}"
+            if answer.status_code == 200:
+                wrong, more = self._look_at(address, answer)
+                yield from wrong
+                left += [each for each in more if each not in self.seen]
+
+    def _get(self, address: str) -> HttpResponseBase:
+        if len(self.seen) % 50 == 0:
+            cache.clear()  # nobody is told to wait
+        answer = self.client.get(address)
+        self.seen[address] = answer.status_code
+        ASKED[self.who] += 1
+        return answer
+
+    def _look_at(self, address: str, answer: HttpResponseBase) -> tuple[list[str], list[str]]:
+        kind = answer.headers.get("Content-Type", "")
+        if kind.startswith("application/json"):
+            return self._look_at_json(address, answer)
+        if kind.startswith("text/html"):
+            return self._look_at_page(address, answer)
+        return [], []
+
+    def _look_at_json(self, address: str, answer: HttpResponseBase) -> tuple[list[str], list[str]]:
+        try:
+            body = json.loads(answer.content, parse_constant=_refuse)  # type: ignore[attr-defined]
+        except ValueError as error:
+            return [f"GET {address} as {self.who}: no JSON, {error}"], []
+        further = body.get("next") if isinstance(body, dict) else None
+        return [], [further.partition("testserver")[2]] if further and "limit=1&" in further + "&" else []
+
+    def _look_at_page(self, address: str, answer: HttpResponseBase) -> tuple[list[str], list[str]]:
+        page = read_page(answer.content.decode())  # type: ignore[attr-defined]
+        wrong = [f"GET {address} as {self.who}: {mistake}" for mistake in page.mistakes]
+        links = [link for link in page.links if not link.startswith(("http:", "https:", "mailto:", "data:"))]
+        wrong += [
+            f"GET {address} as {self.who}: nothing has the id of {link}"
+            for link in links
+            if link.startswith("#") and link[1:] not in page.ids
+        ]
+        wrong += [
+            f"GET {address} as {self.who}: {form.method} {form.action} leads nowhere"
+            for form in page.forms
+            if not _leads_somewhere(address, form)
+        ]
+        targets = [urldefrag(urljoin(address, link)).url for link in links if not link.startswith("#")]
+        wrong += [
+            f"GET {address} as {self.who}: there is no file {target}"
+            for target in targets
+            if target.startswith("/static/") and finders.find(target.removeprefix("/static/")) is None
+        ]
+        return wrong, [target for target in targets if not target.startswith(("/static/", "/logout"))]
+
+
+def _leads_somewhere(address: str, form: Form) -> bool:
+    try:
+        resolve(urljoin(address, form.action).partition("?")[0])
+    except Resolver404:
+        return False
+    return form.method in ("get", "post")
+
+
+def _client(role: Role) -> Client:
+    user, _ = User.objects.get_or_create(username=f"crawler-{role.value}")
+    Member.objects.get_or_create(user=user, defaults={"role": role})
+    client = Client(raise_request_exception=False)
+    client.force_login(user)
+    return client
+
+
+def _refuse(name: str) -> object:
+    raise ValueError(f"{name} is no JSON value")

@@ -1,0 +1,283 @@
+"""Sources of catalogs: whose a dataset is, what leaves a source, and what a plan says of it."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alerting.tasks import judge
+from assay import clock
+from assay.cli import run as run_command
+from assay.exit_codes import ExitCode
+from assay.models import Dataset, DataTest, LineageEdge
+from incident_manager.models import Incident
+from incident_manager.tasks import rejudge
+from test_generator.tasks import reconcile
+from tests.factories import IncidentFactory, SpoiltWindowFactory, StandingFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)  # a command closes its connection
+
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+@pytest.fixture(autouse=True)
+def _noon() -> None:
+    clock.simulate(NOW)
+
+
+def dataset(name: str, tier: int = 1) -> str:
+    return f"""
+  - name: {name}
+    owner: rita@example.com
+    tier: {tier}
+    columns: {{id: bigint, fare: double}}
+    primary_key: [id]
+    partition: {{column: datestr, granularity: day}}
+    replicas: [{{datacenter: sea, storage: parquet, location: /sea/{name}}}]"""
+
+
+def write(path: Path, *names: str, tier: int = 1, more: str = "", source: str = "") -> Path:
+    path.parent.mkdir(exist_ok=True)
+    head = f"source: {source}\n" if source else ""
+    datasets = "datasets:" + "".join(dataset(name, tier) for name in names) if names else ""
+    path.write_text(f"{head}{datasets}\n{more}\n")
+    return path
+
+
+def fares(assertion: str = "mean(fare) >= 5", name: str = "fares") -> str:
+    return f"tests:\n  - {{dataset: raw.trips, name: {name}, assertion: {assertion}, severity: soft}}"
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
+    capsys.readouterr()
+    code = run_command([str(argument) for argument in arguments])
+    told = capsys.readouterr()
+    return code, told.out + told.err
+
+
+def missing() -> set[str]:
+    return set(Dataset.objects.filter(missing_since__isnull=False).values_list("full_name", flat=True))
+
+
+def test_a_second_file_of_the_same_name_is_refused_and_takes_nothing_from_the_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours, theirs = write(tmp_path / "a" / "catalog.yaml", "raw.a"), write(tmp_path / "b" / "catalog.yaml", "raw.b")
+    assert said(capsys, "sync", ours)[0] == ExitCode.HELD
+    code, told = said(capsys, "sync", theirs)
+    assert code == ExitCode.UNABLE
+    assert str(ours) in told
+    assert str(theirs) in told
+    assert missing() == set()
+
+
+def test_files_that_name_their_sources_live_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for team in ("a", "b"):
+        path = write(tmp_path / team / "catalog.yaml", f"raw.{team}", source=f"team-{team}")
+        assert said(capsys, "sync", path)[0] == ExitCode.HELD
+    assert Dataset.objects.filter(missing_since__isnull=True).count() == 2
+
+
+def test_a_name_that_two_files_were_given_by_mistake_does_not_replace_one_by_the_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "sync", write(tmp_path / "a" / "a.yaml", "raw.a", source="trips"))
+    code, told = said(capsys, "sync", write(tmp_path / "b" / "b.yaml", "raw.b", source="trips"))
+    assert (code, missing()) == (ExitCode.UNABLE, set())
+    assert "take another name" in told
+
+
+def test_a_named_source_may_be_read_from_another_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for build in ("build-1", "build-2"):
+        path = write(tmp_path / build / "catalog.yaml", "raw.a", source="team-a")
+        assert said(capsys, "sync", path)[0] == ExitCode.HELD
+
+
+def test_a_folder_is_one_source_in_which_files_may_be_renamed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "catalog"
+    trips, cities = write(folder / "trips.yaml", "raw.trips"), write(folder / "cities.yml", "raw.cities")
+    write(folder / "lineage.yaml", more="lineage: [{upstream: raw.cities, downstream: raw.trips}]")
+    assert said(capsys, "sync", folder)[0] == ExitCode.HELD
+    trips.rename(folder / "rides.yaml")
+    told = said(capsys, "sync", folder)[1]
+    assert (missing(), LineageEdge.objects.count()) == (set(), 1)
+    assert "changed: none" in told
+    cities.unlink()
+    (folder / "lineage.yaml").unlink()
+    said(capsys, "sync", folder)
+    assert missing() == {"raw.cities"}
+
+
+def test_all_mistakes_of_all_files_of_a_folder_are_told_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "catalog"
+    first, second = write(folder / "a.yaml", "raw.a", "raw.b"), write(folder / "b.yaml", "raw.A", tier=9)
+    third = write(folder / "c.yaml", "RAW.B", more="lineage: [{upstream: raw.x, downstream: raw.a}]")
+    code, told = said(capsys, "sync", folder)
+    assert code == ExitCode.UNABLE
+    assert f"{second}:4: datasets[0].tier: found 9" in told
+    assert f"{third}:2: datasets[0].name: found 'RAW.B' beside 'raw.b'" in told
+    assert f"first at {first}:9" in told
+    assert f"{third}:9: lineage[0].upstream: found 'raw.x'" in told
+
+
+def test_an_empty_folder_is_no_catalog(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = said(capsys, "sync", tmp_path)
+    assert code == ExitCode.UNABLE
+    assert "without a *.yaml file" in told
+
+
+def test_a_dataset_of_another_source_is_refused_until_that_lets_go_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours, theirs = write(tmp_path / "ours.yaml", "raw.trips"), write(tmp_path / "theirs.yaml", "RAW.Trips")
+    said(capsys, "sync", ours)
+    code, told = said(capsys, "sync", theirs)
+    assert code == ExitCode.UNABLE
+    assert f"{theirs}:2: raw.trips belongs to the source 'ours' ({ours})" in told
+    assert said(capsys, "sync", "--remove-source", "ours")[0] == ExitCode.HELD
+    assert said(capsys, "sync", theirs)[0] == ExitCode.HELD
+    assert Dataset.objects.get().source == "theirs"
+    assert missing() == set()
+
+
+def test_lineage_and_tests_may_name_the_datasets_of_other_sources(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "sync", write(tmp_path / "raw.yaml", "raw.trips"))
+    more = f"lineage: [{{upstream: raw.trips, downstream: mart.trips}}]\n{fares()}"
+    assert said(capsys, "sync", write(tmp_path / "mart.yaml", "mart.trips", more=more))[0] == ExitCode.HELD
+    assert LineageEdge.objects.get().upstream.full_name == "raw.trips"
+    assert DataTest.objects.get(name="fares").source == "mart"
+
+
+def test_more_than_a_tenth_and_more_than_five_go_only_where_that_is_meant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"raw.t{number}" for number in range(12)]
+    path = write(tmp_path / "catalog.yaml", *names)
+    said(capsys, "sync", path)
+    write(path, *names[:6])
+    for command in ("plan", "sync"):
+        code, told = said(capsys, command, path)
+        assert code == (ExitCode.FAILED if command == "plan" else ExitCode.UNABLE)
+        assert "6 of its 12 datasets would leave the source at once: raw.t10, raw.t11, raw.t6" in told
+        assert "--allow-removal" in told
+    assert missing() == set()
+    assert said(capsys, "sync", path, "--allow-removal")[0] == ExitCode.HELD
+    assert missing() == set(names[6:])
+
+
+def test_a_test_that_left_its_file_is_retired_after_the_grace_and_its_incident_withdrawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "catalog.yaml", "raw.trips", more=fares())
+    said(capsys, "sync", path)
+    test = DataTest.objects.get(name="fares")
+    StandingFactory.create(data_test=test, revision=test.revision, state="FAIL", last_outcome="broken")
+    SpoiltWindowFactory.create(incident=IncidentFactory.create(dataset=test.dataset), data_test=test, datacenter="sea")
+    write(path, "raw.trips")
+    said(capsys, "sync", path)
+    assert live() == {"fares"}
+    clock.simulate(NOW + DAY)
+    _settle()
+    assert live() == set()
+    assert Incident.objects.get().resolution == "withdrawn"
+
+
+def test_a_test_that_comes_back_into_its_file_lives_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "catalog.yaml", "raw.trips", more=fares())
+    said(capsys, "sync", path)
+    write(path, "raw.trips")
+    said(capsys, "sync", path)
+    clock.simulate(NOW + DAY)
+    _settle()
+    assert live() == set()
+    write(path, "raw.trips", more=fares())
+    said(capsys, "sync", path)
+    assert live() == {"fares"}
+    assert DataTest.objects.get(name="fares").next_due_at is not None
+
+
+def test_tests_of_pages_and_the_api_belong_to_no_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from test_generator.services import write_data_test
+
+    path = write(tmp_path / "catalog.yaml", "raw.trips")
+    said(capsys, "sync", path)
+    write_data_test(dataset=Dataset.objects.get(), name="ours", assertion="mean(fare) > 1", author="ada", now=NOW)
+    said(capsys, "sync", path)
+    clock.simulate(NOW + DAY)
+    _settle()
+    assert live() == {"ours"}
+    code, told = said(capsys, "sync", write(path, "raw.trips", more=fares(name="ours")))
+    assert code == ExitCode.UNABLE
+    assert "written by page or API" in told
+
+
+def test_a_plan_is_a_diff_of_datasets_lineage_and_tests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    more = "lineage: [{upstream: raw.cities, downstream: raw.trips, one_to_one: true}]\n" + fares()
+    path = write(tmp_path / "catalog.yaml", "raw.trips", "raw.cities", more=more)
+    said(capsys, "sync", path)
+    write(path, "raw.trips", "raw.rides", tier=2, more=fares("mean(fare) >= 6", name="higher"))
+    code, told = said(capsys, "plan", path)
+    lines = [" ".join(line.split()) for line in told.splitlines()]
+    assert code == ExitCode.HELD
+    for line in (
+        "- dataset raw.cities",
+        "+ dataset raw.rides",
+        "~ dataset raw.trips",
+        "tier: 1 → 2",
+        "- lineage raw.cities → raw.trips",
+        "- test raw.trips: fares",
+        "+ test raw.trips: higher",
+        "mean(fare) >= 6",
+        "- test raw.cities: freshness",
+        "- test raw.trips: completeness:raw.cities",
+        "~ test raw.trips: freshness",
+    ):
+        assert line in lines
+    assert missing() == set()
+
+
+def test_a_plan_as_json_holds_every_field_before_and_after(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "catalog.yaml", "raw.trips", more=fares())
+    said(capsys, "sync", path)
+    write(path, "raw.trips", more=fares("mean(fare) >= 6"))
+    planned: Any = json.loads(said(capsys, "plan", path, "--json")[1])
+    assert [(change["sign"], change["name"]) for change in planned["changes"]] == [("~", "raw.trips: fares")]
+    assert planned["changes"][0]["fields"] == {"assertion": ["mean(fare) >= 5", "mean(fare) >= 6"]}
+
+
+@pytest.mark.parametrize("command", ["plan", "sync"])
+def test_every_mistake_of_an_assertion_is_told_with_file_line_test_and_caret(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    more = fares("mean(fair) >= 5")
+    for name, assertion in (("kind", "freshness() < 3"), ("words", "row_count( >= 1"), ("right", "row_count() > 0")):
+        more += f"\n  - dataset: raw.trips\n    name: {name}\n    assertion: {assertion}"
+    path = write(
+        tmp_path / "catalog.yaml", "raw.trips", more=f"lineage: [{{upstream: raw.x, downstream: raw.trips}}]\n{more}"
+    )
+    code, told = said(capsys, command, path)
+    assert code == ExitCode.UNABLE
+    assert f"{path}:9: lineage[0].upstream: found 'raw.x'" in told
+    for line, name in ((11, "fares"), (14, "kind"), (17, "words")):
+        assert f"{path}:{line}: raw.trips, test '{name}': Cannot " in told
+    assert told.count("^") >= 3
+    assert "right" not in told
+    assert not Dataset.objects.exists()
+
+
+def live() -> set[str]:
+    return set(DataTest.objects.filter(origin="user", retired_at__isnull=True).values_list("name", flat=True))
+
+
+def _settle() -> None:
+    while reconcile() + rejudge() + judge():
+        pass

@@ -1,0 +1,40 @@
+"""What an upgrade does to a home that exists."""
+
+from importlib import import_module
+
+import pytest
+from django.apps import apps
+
+from assay.models import Dataset, Revision
+from execution_engine.language.parse import parse
+from execution_engine.language.serialise import to_json
+from test_generator.services.generate import reconcile_dataset
+from tests.factories import NOW, DatasetFactory, DataTestFactory
+
+pytestmark = pytest.mark.django_db
+ASSERTION = "max(id) = 9223372036854775806"
+
+
+def test_numbers_that_trees_kept_as_floats_have_all_their_digits_again() -> None:
+    old = to_json(parse(ASSERTION))
+    old["children"][1]["parameters"]["value"] = float(9223372036854775806)
+    DataTestFactory.create(assertion=ASSERTION)
+    Revision.objects.update(tree=old)
+    import_module("execution_engine.migrations.0010_numbers_with_every_digit").read_again(apps, None)
+    assert Revision.objects.get().tree == to_json(parse(ASSERTION))
+
+
+def test_the_test_of_duplicates_gets_a_new_revision() -> None:
+    dataset = DatasetFactory.create(primary_key=["id"])
+    reconcile_dataset(dataset, NOW)
+    revisions = Revision.objects.filter(data_test__dataset=dataset, data_test__name="duplicates")
+    revisions.update(assertion="1 - distinct_count(id) / row_count() <= 0")
+    Dataset.objects.update(reconcile_at=None)
+    import_module("test_generator.migrations.0002_keys_without_nulls").reconcile_again(apps, None)
+    dataset.refresh_from_db()
+    assert dataset.reconcile_at is not None
+    reconcile_dataset(dataset, NOW)
+    assert [(each.number, each.assertion.split("(")[0]) for each in revisions.order_by("number")] == [
+        (1, "1 - distinct_count"),
+        (2, "1 - count_distinct"),
+    ]

@@ -1,0 +1,81 @@
+"""Folders of Delta, Iceberg and Hudi: their files alone are not their rows, so they are refused by name."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assay.cli import run as run_command
+from assay.exit_codes import ExitCode
+from assay.models import Dataset
+from execution_engine import storage
+from execution_engine.engines.spark.engine import SparkEngine
+
+LOGS = {
+    "a Delta": "_delta_log/00000000000000000000.json",
+    "an Iceberg": "metadata/v1.metadata.json",
+    "a Hudi": ".hoodie/hoodie.properties",
+}
+CHECKS = "checks:\n  - row_count() > 0\n"
+CATALOG = """
+datasets:
+  - name: shop.orders
+    owner: rita@example.com
+    tier: 1
+    replicas: [{datacenter: sea, storage: parquet, location: orders}]
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(spark_engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """An empty folder of work."""
+    monkeypatch.chdir(tmp_path)
+    Path("checks.yaml").write_text(CHECKS)
+    Path("catalog.yaml").write_text(CATALOG)
+    with storage.using(spark_engine):
+        yield tmp_path
+
+
+def write_files(folder: str, log: str) -> None:
+    Path(folder).mkdir(parents=True)
+    pq.write_table(pa.table({"id": [1, 2, 3]}), f"{folder}/part-0.parquet")
+    path = Path("orders") / log
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+
+
+def verify(capsys: pytest.CaptureFixture[str], table: str) -> tuple[int, str]:
+    capsys.readouterr()
+    code = run_command(["verify", table, "--checks", "checks.yaml", "--json"])
+    return code, json.loads(capsys.readouterr().out)["constraints"][0]["message"]
+
+
+@pytest.mark.parametrize("table", ["orders", "orders/data", "orders/part-0.parquet"])
+@pytest.mark.parametrize("format_", LOGS)
+def test_a_table_of_another_format_is_not_read_as_files_and_named(
+    capsys: pytest.CaptureFixture[str], format_: str, table: str
+) -> None:
+    write_files("orders/data" if table == "orders/data" else "orders", LOGS[format_])
+    code, message = verify(capsys, table)
+    assert (code, f"is {format_} table" in message, "storage: table" in message) == (ExitCode.UNABLE, True, True)
+
+
+def test_a_folder_called_metadata_makes_no_table_of_another_format(capsys: pytest.CaptureFixture[str]) -> None:
+    write_files("orders", "metadata/_readme.txt")
+    assert verify(capsys, "orders")[0] == ExitCode.HELD
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("command", ["plan", "sync"])
+def test_a_catalog_that_gives_one_as_a_folder_of_files_is_refused(
+    capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    write_files("orders", LOGS["a Delta"])
+    capsys.readouterr()
+    assert run_command([command, "catalog.yaml"]) == ExitCode.UNABLE
+    assert "shop.orders in sea: " in (said := capsys.readouterr().err)
+    assert "is a Delta table" in said
+    assert not Dataset.objects.exists()

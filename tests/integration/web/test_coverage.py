@@ -1,0 +1,85 @@
+"""Coverage of tests and of owners, as the API, the page and the weekly message tell it."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from rest_framework.test import APIClient
+
+from alerting.models import Notice, Waiver
+from assay.config import config
+from assay.models import Category, Dataset, DataTest
+from test_generator.models import Gap
+from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory, day
+from tests.integration.story import advance
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def mail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has an address of email can be told."""
+    monkeypatch.setattr(config(), "email_url", "smtp://127.0.0.1:9")
+
+
+def standard_test(dataset: Dataset, **more: Any) -> DataTest:
+    """A live test that Assay has written."""
+    return DataTestFactory.create(dataset=dataset, origin="generated", **more)
+
+
+def tier(api: APIClient, level: int, **query: str) -> Any:
+    """One tier of the API's answer."""
+    answer = api.get("/api/v1/coverage", query)
+    assert answer.status_code == 200
+    return answer.json()["tiers"][level]
+
+
+def test_a_tier_is_covered_by_tests_that_are_live_and_owners_who_can_be_told(api: APIClient, mail: None) -> None:
+    good, bad = (DatasetFactory.create(name=name, tier=0, owner=f"{name}@example.org") for name in ("good", "bad"))
+    standard_test(good), standard_test(bad), standard_test(bad, retired_at=NOW)
+    DataTestFactory.create(dataset=bad)  # a user's own test covers no standard test
+    Gap.objects.create(dataset=bad, category=Category.DUPLICATES, reason="no primary key", since=NOW)
+    Gap.objects.create(dataset=bad, category=Category.CONSISTENCY, reason="one replica", since=NOW, mendable=False)
+    found = tier(api, 0)
+    assert (found["live"], found["wanted"], found["gaps"]) == (2, 2, 1)
+    assert (found["uncovered"], found["reachable_share"], found["is_met"]) == (["raw.bad"], 1.0, False)
+    assert tier(api, 0, owner="good@example.org")["is_met"] is True
+
+
+def test_the_log_reaches_nobody(api: APIClient, client: Client, user: User) -> None:
+    standard_test(DatasetFactory.create(tier=1, owner="ada"))
+    found = tier(api, 1)
+    assert (found["share"], found["reachable_share"], found["unreachable"], found["is_met"]) == (
+        1.0,
+        0.0,
+        ["ada"],
+        False,
+    )
+    client.force_login(user)
+    page = client.get("/coverage").content.decode()
+    assert "A channel that reaches: ada" in page
+
+
+def test_a_waived_test_and_a_dataset_without_tests_are_not_covered(api: APIClient, mail: None) -> None:
+    DatasetFactory.create(name="new", tier=2)
+    test = standard_test(DatasetFactory.create(name="waived", tier=2))
+    assert test.revision is not None
+    monday = day("2026-03-09")
+    Waiver.objects.create(
+        data_test=test, revision=test.revision, kind="forced", window_start=monday.start, window_end=monday.end,
+        reason="twins", author="ada", starts_at=NOW, ends_at=NOW + DAY,
+    )  # fmt: skip
+    assert (tier(api, 2)["uncovered"], tier(api, 2)["share"]) == (["raw.new", "raw.waived"], 0.0)
+    Waiver.objects.update(ended_at=NOW)
+    assert (tier(api, 2)["uncovered"], tier(api, 2)["share"]) == (["raw.new"], 0.5)
+
+
+def test_the_weekly_message_tells_owners_how_much_of_their_data_is_tested(user: User) -> None:
+    dataset = DatasetFactory.create(name="trips", tier=0, owner="ada")
+    standard_test(dataset)
+    Gap.objects.create(dataset=dataset, category="duplicates", reason="no primary key", since=NOW, next_report_at=NOW)
+    advance(NOW)
+    body = Notice.objects.get(event="gaps", recipient="ada").body
+    assert "tier 0: 1 of 2 tests are live, 50% of what should be, wanted 100%" in body
+    assert "No channel but the log reaches ada" in body

@@ -1,0 +1,99 @@
+"""Requests that would make us write without end are refused with what may be asked for."""
+
+from datetime import date, timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from rest_framework.test import APIClient
+
+from assay.models import DataChange, LineageEdge
+from incident_manager.models import LookUp
+from tests.factories import DatasetFactory
+
+FIFTY_YEARS = "1980-01-01T00:00:00Z/2030-01-01T00:00:00Z"
+
+
+def event(inputs: int, outputs: int, **run: object) -> dict[str, object]:
+    """A job that reads and writes so many tables."""
+    return {
+        "eventType": "COMPLETE",
+        "eventTime": "2026-03-10T00:00:00Z",
+        "job": {"namespace": "jobs", "name": "nightly"},
+        "run": run,
+        "inputs": [{"namespace": "raw", "name": f"table_{n}"} for n in range(inputs)],
+        "outputs": [{"namespace": "lake", "name": f"table_{n}"} for n in range(outputs)],
+    }
+
+
+def test_a_completion_of_more_partitions_than_can_be_followed_is_refused(api: APIClient) -> None:
+    DatasetFactory.create(name="trips")
+    body = {"outputs": [{"dataset": "raw.trips", "window": FIFTY_YEARS}]}
+    answer = api.post("/api/v1/pipelines/nightly/completed", body, format="json")
+    assert (answer.status_code, answer.json().get("where")) == (400, "outputs")
+    assert "complete it in parts" in answer.json()["error"]
+    assert not DataChange.objects.exists()
+
+
+def test_an_event_that_completes_more_partitions_than_can_be_followed_is_refused(api: APIClient) -> None:
+    DatasetFactory.create(namespace="lake", name="table_0")
+    start, end = FIFTY_YEARS.split("/")
+    nominal = {"nominalTime": {"nominalStartTime": start, "nominalEndTime": end}}
+    answer = api.post("/api/v1/lineage", event(1, 1, facets=nominal), format="json")
+    assert answer.status_code == 400
+    assert "complete it in parts" in answer.json()["error"]
+
+
+@pytest.mark.parametrize(("inputs", "outputs"), [(200, 200), (2000, 1), (1, 2000)])
+def test_an_event_of_too_many_tables_is_refused(api: APIClient, inputs: int, outputs: int) -> None:
+    answer = api.post("/api/v1/lineage", event(inputs, outputs), format="json")
+    assert answer.status_code == 400
+    assert f"{inputs} inputs and {outputs} outputs" in answer.json()["error"]
+
+
+def test_the_edges_of_an_event_are_written_together(api: APIClient) -> None:
+    for number in range(30):
+        DatasetFactory.create(namespace="raw", name=f"table_{number}")
+        DatasetFactory.create(namespace="lake", name=f"table_{number}")
+    with CaptureQueriesContext(connection) as asked:
+        answer = api.post("/api/v1/lineage", event(30, 30), format="json")
+    assert (answer.status_code, LineageEdge.objects.count()) == (201, 900)
+    assert len(asked) < 100
+
+
+def test_a_completion_of_too_many_outputs_is_refused(api: APIClient) -> None:
+    DatasetFactory.create(name="trips")
+    outputs = [{"dataset": "raw.trips", "window": "2026-03-09"}] * 51
+    answer = api.post("/api/v1/pipelines/nightly/completed", {"outputs": outputs}, format="json")
+    assert answer.status_code == 400
+
+
+def test_a_query_over_thousands_of_single_days_is_answered_over_all_between_them(api: APIClient) -> None:
+    DatasetFactory.create(name="trips", first_partition="2000-01-01")
+    first = date(2010, 1, 1)
+    days = ", ".join(f"'{first + timedelta(days=2 * number)}'" for number in range(2000))
+    answer = api.post(
+        "/api/v1/quality/query", {"sql": f"select 1 from raw.trips where datestr in ({days})"}, format="json"
+    )
+    assert (answer.status_code, LookUp.objects.count()) == (200, 1)
+    (table,) = answer.json()["tables"]
+    assert (table["from"], table["to"]) == ("2010-01-01T00:00:00Z", "2020-12-13T00:00:00Z")
+    assert answer.json()["widened"]
+
+
+def test_a_query_over_too_many_tables_is_refused(api: APIClient) -> None:
+    for number in range(26):
+        DatasetFactory.create(name=f"trips_{number}")
+    sql = " union all ".join(f"select 1 from raw.trips_{number}" for number in range(26))
+    answer = api.post("/api/v1/quality/query", {"sql": sql}, format="json")
+    assert (answer.status_code, answer.json().get("where"), LookUp.objects.count()) == (400, "sql", 0)
+
+
+def test_thousands_of_days_that_follow_each_other_are_one_range(api: APIClient) -> None:
+    DatasetFactory.create(name="trips", first_partition="2000-01-01")
+    first = date(2010, 1, 1)
+    days = ", ".join(f"'{first + timedelta(days=number)}'" for number in range(2000))
+    answer = api.post(
+        "/api/v1/quality/query", {"sql": f"select 1 from raw.trips where datestr in ({days})"}, format="json"
+    )
+    assert (answer.status_code, LookUp.objects.count()) == (200, 1)

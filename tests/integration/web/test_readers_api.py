@@ -1,0 +1,168 @@
+"""What of a dataset with readers is shown to others: nothing, by API or page, and no test of theirs reads it."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from rest_framework.test import APIClient
+
+from alerting.models import Silence
+from assay import clock
+from assay.access import Role
+from assay.catalog.services import record_completion
+from assay.cli import run as run_command
+from assay.models import AccessToken, Dataset, DataTest, Member
+from assay.windows import Window
+from execution_engine.models import Run
+from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, ReportFactory, RunFactory
+
+CATALOG = """
+datasets:
+  - name: hr.pay
+    owner: hanna
+    tier: 2
+    readers: [team:hr, user:auditor]
+    columns: {id: bigint, salary: {type: bigint, sensitive: true}}
+    replicas: [{datacenter: sea, storage: parquet, location: /lake/pay}]
+  - name: raw.trips
+    owner: rita
+    team: rides
+    tier: 2
+    columns: {id: bigint, fare: double}
+    replicas: [{datacenter: sea, storage: parquet, location: /lake/trips}]
+"""
+
+
+def client(name: str, role: Role, *teams: str) -> APIClient:
+    """Somebody's client."""
+    user = User.objects.create_user(name, password="hopper")
+    Member.objects.create(user=user, role=role, teams=list(teams))
+    made = APIClient(raise_request_exception=False)
+    made.credentials(HTTP_AUTHORIZATION=f"Token {AccessToken.objects.create(user)[1]}")
+    return made
+
+
+@pytest.fixture
+def pay(user: User) -> Dataset:
+    """Pay, with a test, a run, an incident and a report."""
+    dataset: Dataset = DatasetFactory.create(namespace="hr", name="pay", owner="hanna", team="hr", readers="team:hr")
+    test = DataTestFactory.create(dataset=dataset, assertion="row_count() > 0")
+    RunFactory.create(data_test=test, sentence="max(salary) is 987654")
+    incident = IncidentFactory.create(dataset=dataset)
+    ReportFactory.create(dataset=dataset, incident=incident)
+    return dataset
+
+
+LISTS = ("datasets", "data-tests", "runs", "incidents", "reports")
+QUESTIONS = (
+    "/api/v1/quality?dataset=hr.pay&from=2026-03-09T00:00Z&to=2026-03-10T00:00Z",
+    "/api/v1/runs?dataset=hr.pay",
+    "/api/v1/measurements?dataset=hr.pay",
+    "/api/v1/lineage?dataset=hr.pay",
+)
+
+
+def count(api: APIClient, name: str) -> int:
+    """How many rows a list has."""
+    return int(api.get(f"/api/v1/{name}").json()["count"])
+
+
+def test_who_is_no_reader_is_shown_no_row_of_a_dataset(pay: Dataset) -> None:
+    vera, hugo = client("vera", Role.VIEWER), client("hugo", Role.VIEWER, "hr")
+    assert {name: count(vera, name) for name in LISTS} == dict.fromkeys(LISTS, 0)
+    assert {name: count(hugo, name) for name in LISTS} == dict.fromkeys(LISTS, 1)
+    run = Run.objects.get()
+    assert (vera.get(f"/api/v1/runs/{run.pk}").status_code, hugo.get(f"/api/v1/runs/{run.pk}").status_code) == (
+        404,
+        200,
+    )
+    for question in QUESTIONS:
+        refused, told = vera.get(question), hugo.get(question)
+        assert (refused.status_code, told.status_code) == (403, 200), question
+        assert "987654" not in refused.content.decode()
+
+
+def test_who_is_no_reader_asks_no_gate_and_no_query(pay: Dataset) -> None:
+    vera = client("vera", Role.VIEWER)
+    gate = vera.post("/api/v1/gate", {"datasets": ["hr.pay"], "window": "2026-03-09"}, format="json")
+    query = vera.post("/api/v1/quality/query", {"sql": "select 1 from HR.Pay"}, format="json")
+    report = {"dataset": "hr.pay", "window": "2026-03-09T00:00Z/2026-03-10T00:00Z", "description": "x"}
+    told = vera.post("/api/v1/reports", report, format="json")
+    assert (gate.status_code, query.status_code, told.status_code) == (403, 403, 403)
+
+
+def test_who_is_no_reader_sees_no_page(pay: Dataset) -> None:
+    browser = Client()
+    browser.force_login(User.objects.create_user("vera"))
+    incident = pay.incidents.get().pk
+    answers = [browser.get(address) for address in ("/datasets/hr.pay", f"/incidents/{incident}")]
+    assert [answer.status_code for answer in answers] == [403, 403]
+    assert f"/incidents/{incident}" not in browser.get("/incidents").content.decode()
+    assert "987654" not in browser.get("/").content.decode()
+
+
+def test_who_is_no_reader_sees_no_silence_and_no_output_of_a_pipeline(pay: Dataset) -> None:
+    Silence.objects.create(
+        dataset=pay, starts_at=NOW, ends_at=NOW + timedelta(days=1), author="hanna", reason="bonuses are late"
+    )
+    window = Window(start=NOW - timedelta(days=1), end=NOW)
+    record_completion(dataset=pay, datacenter="sea", window=window, pipeline="payroll", now=NOW)
+    shown = {}
+    for name, teams in (("vera", ()), ("hugo", ("hr",))):
+        api, browser = client(name, Role.VIEWER, *teams), Client()
+        browser.login(username=name, password="hopper")
+        outputs = api.get("/api/v1/pipelines/payroll/quality").json()["outputs"]
+        shown[name] = (len(outputs), "bonuses are late" in browser.get("/silences").content.decode())
+    assert shown == {"vera": (0, False), "hugo": (1, True)}
+
+
+def test_a_producer_pushes_what_it_may_not_see_and_opens_nothing(pay: Dataset) -> None:
+    pia = client("pia", Role.PRODUCER)
+    replica = {"datacenter": "sea", "storage": "parquet", "location": "/lake/pay"}
+    told = {"owner": "hanna", "tier": 2, "replicas": [replica], "columns": {"salary": "bigint"}, "readers": []}
+    told |= {"partition": {"column": "datestr", "granularity": "day"}, "owner": "pia"}
+    pay.source, pay.columns = "push", [{"name": "Salary", "type": "bigint", "sensitive": True}]
+    pay.save()
+    assert pia.put("/api/v1/datasets/hr.pay", told, format="json").status_code == 200
+    pay.refresh_from_db()
+    assert (pay.readers, pay.owner) == ("team:hr", "hanna")
+    assert pay.columns == [{"name": "salary", "type": "bigint", "sensitive": True}]
+    done = {"outputs": [{"dataset": "hr.pay", "window": "2026-03-09"}]}
+    assert pia.post("/api/v1/pipelines/pay/completed", done, format="json").status_code < 300
+    assert pia.get("/api/v1/datasets/hr.pay").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "assertion",
+    [
+        'query("select cast(max(salary) as int) from hr.pay") > 0',
+        "max(salary, dataset='hr.pay') > 0",
+        "row_count(dataset='hr.pay') > 0",
+        "min(id, dataset='hr.pay') > 0",
+    ],
+)
+def test_a_test_reads_no_dataset_whose_readers_are_others(pay: Dataset, assertion: str) -> None:
+    pay.columns = [{"name": "id", "type": "bigint"}, {"name": "salary", "type": "bigint"}]
+    pay.save()
+    DatasetFactory.create(name="trips", owner="rita", team="rides")
+    rita = client("rita", Role.OWNER, "rides")
+    body = {"dataset": "raw.trips", "name": "spy", "assertion": assertion}
+    answer = rita.post("/api/v1/data-tests", body, format="json")
+    assert (answer.status_code, DataTest.objects.filter(name="spy").exists()) == (400, False)
+    assert "readers" in answer.json()["error"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_catalog_file_limits_readers_and_marks_columns(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    clock.simulate(NOW)
+    (tmp_path / "catalog.yaml").write_text(CATALOG)
+    assert run_command(["sync", str(tmp_path / "catalog.yaml")]) == 0, capsys.readouterr().err
+    pay = Dataset.objects.get(full_name="hr.pay")
+    assert pay.readers.splitlines() == ["team:hr", "user:auditor"]
+    assert [column.get("sensitive", False) for column in pay.columns] == [False, True]
+    wrong = CATALOG + '\ntests:\n  - {dataset: hr.pay, name: most, assertion: "max(salary) < 10"}\n'
+    (tmp_path / "catalog.yaml").write_text(wrong)
+    assert run_command(["sync", str(tmp_path / "catalog.yaml")]) == 3
+    assert "sensitive" in capsys.readouterr().err

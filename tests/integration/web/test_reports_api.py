@@ -1,0 +1,195 @@
+"""Users who report the same fault, and what each of them is told."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from rest_framework.test import APIClient
+
+from alerting.models import Notice
+from assay.access import Role
+from assay.models import AccessToken, Dataset, Member
+from assay.windows import Window
+from incident_manager.models import Incident
+from tests.factories import DAY, DatasetFactory, IncidentFactory, SpoiltWindowFactory, day
+
+pytestmark = pytest.mark.django_db
+
+NOTHING_MORE: Mapping[str, str] = {}
+SUNDAY, MONDAY, TUESDAY = day("2026-03-08"), day("2026-03-09"), day("2026-03-10")
+WEEKEND_ON = Window(start=SUNDAY.start, end=MONDAY.end)
+LATER = Window(start=MONDAY.start, end=TUESDAY.end)
+
+
+@pytest.fixture
+def trips() -> Dataset:
+    """``raw.trips``, of ada's."""
+    return DatasetFactory.create(name="trips", datacenters=("sea", "phx"))
+
+
+@pytest.fixture
+def eve(user: User) -> APIClient:
+    """A second user."""
+    other = User.objects.create_user("eve")
+    Member.objects.create(user=other, role=Role.VIEWER)
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Token {AccessToken.objects.create(other)[1]}")
+    return client
+
+
+def claim(client: APIClient, window: Window = MONDAY, more: Mapping[str, str] = NOTHING_MORE) -> Any:
+    """The answer to a report of ``raw.trips``."""
+    body = {"dataset": "raw.trips", "window": window.text, "description": "Half of it is missing.", **more}
+    answer = client.post("/api/v1/reports", body, format="json")
+    assert answer.status_code == 201, answer.content
+    return answer.json()
+
+
+def reported() -> list[Incident]:
+    """The incidents that users reported."""
+    return list(Incident.objects.filter(kind="reported").order_by("pk"))
+
+
+def heard(recipient: str) -> int:
+    """How many messages somebody was sent."""
+    return Notice.objects.filter(recipient=recipient, event="reported", channel="log").count()
+
+
+def test_two_users_who_report_one_fault_are_one_incident_whose_owner_hears_once(
+    api: APIClient, eve: APIClient, trips: Dataset
+) -> None:
+    first, second = claim(api), claim(eve)
+    assert len(reported()) == 1
+    assert heard("ada") == 1
+    (incident,) = reported()
+    assert (second["state"], second["incident"], second["joined"]) == ("joined", None, [incident.pk])
+    assert first["message"] == f"ada hears of it now: it is incident {incident.pk}."
+    assert second["message"] == (
+        f"This is known already as incident {incident.pk}, which grace reported and ada has heard of; "
+        "your report joined it."
+    )
+
+
+def test_both_reports_of_one_fault_are_shown(api: APIClient, eve: APIClient, trips: Dataset, client: Client) -> None:
+    claim(api), claim(eve, more={"description": "I miss a third."})
+    client.force_login(User.objects.get(username="grace"))
+    page = client.get(f"/incidents/{reported()[0].pk}").content.decode()
+    assert "Half of it is missing." in page
+    assert "I miss a third." in page
+    answer = api.get(f"/api/v1/incidents/{reported()[0].pk}").json()
+    assert [report["reporter"] for report in answer["reports"]] == ["grace", "eve"]
+
+
+def test_the_second_reporter_is_told_on_the_page_too(api: APIClient, trips: Dataset, client: Client) -> None:
+    claim(api)
+    client.force_login(User.objects.create_user("eve"))
+    form = {"start": "2026-03-09T00:00", "end": "2026-03-10T00:00", "description": "Bad.", "datacenter": "", "saw": ""}
+    page = client.post("/datasets/raw.trips/report", form, follow=True).content.decode()
+    assert "which grace reported and ada has heard of" in page
+    assert len(reported()) == 1
+
+
+def test_the_second_reporter_hears_what_the_owner_decides(api: APIClient, eve: APIClient, trips: Dataset) -> None:
+    first, _ = claim(api), claim(eve)
+    assert api.post(f"/api/v1/reports/{first['id']}/confirm", {}, format="json").status_code == 200
+    assert (heard("grace"), heard("eve")) == (1, 1)
+
+
+def test_an_open_claim_grows_by_what_the_second_adds(api: APIClient, eve: APIClient, trips: Dataset) -> None:
+    first, second = claim(api), claim(eve, LATER)
+    assert [second["joined"], second["incident"]] == [[first["incident"]], None]
+    (incident,) = reported()
+    assert [spoilt.window for spoilt in incident.spoilt_windows.order_by("window_start")] == [MONDAY, TUESDAY]
+    asked = {"dataset": "raw.trips", "from": TUESDAY.start.isoformat(), "to": TUESDAY.end.isoformat()}
+    assert api.get("/api/v1/quality", asked).json()["status"] == "reported"
+    api.post(f"/api/v1/reports/{first['id']}/confirm", {}, format="json")
+    assert api.get("/api/v1/quality", asked).json()["status"] == "bad"
+
+
+def test_a_confirmed_claim_does_not_grow_and_the_owner_hears_of_the_rest(
+    api: APIClient, eve: APIClient, trips: Dataset
+) -> None:
+    first = claim(api)
+    api.post(f"/api/v1/reports/{first['id']}/confirm", {}, format="json")
+    second = claim(eve, LATER)
+    assert (second["state"], second["joined"]) == ("open", [first["incident"]])
+    assert [row.window for row in reported()[1].spoilt_windows.all()] == [TUESDAY]
+    assert second["message"].startswith(f"A part of this is known already as incident {first['incident']}, which grace")
+    assert heard("ada") == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "incidents"),
+    [
+        ({"saw": "late"}, {"saw": "late"}, 1),
+        ({"saw": "values wrong"}, {"saw": "something else"}, 1),  # both are custom
+        ({"saw": "late"}, {"saw": "rows missing"}, 2),
+        ({"datacenter": "phx"}, {"datacenter": "phx"}, 1),
+        ({}, {"datacenter": "phx"}, 1),  # the first one speaks of every copy
+        ({"datacenter": "phx"}, {}, 2),
+        ({"datacenter": "phx"}, {"datacenter": "sea"}, 2),
+    ],
+)
+def test_one_fault_is_of_one_category_and_one_datacenter(
+    api: APIClient, eve: APIClient, trips: Dataset, first: dict[str, str], second: dict[str, str], incidents: int
+) -> None:
+    claim(api, more=first), claim(eve, more=second)
+    assert len(reported()) == incidents
+
+
+def test_another_window_is_another_fault(api: APIClient, eve: APIClient, trips: Dataset) -> None:
+    claim(api, MONDAY), claim(eve, TUESDAY)
+    assert len(reported()) == 2
+
+
+@pytest.mark.parametrize("decision", ["reject", "fix"])
+def test_a_settled_report_does_not_swallow_a_new_one(
+    api: APIClient, eve: APIClient, trips: Dataset, decision: str
+) -> None:
+    first = claim(api)
+    assert api.post(f"/api/v1/reports/{first['id']}/{decision}", {}, format="json").status_code == 200
+    second = claim(eve)
+    assert (second["state"], second["joined"]) == ("open", [])
+    assert second["incident"] != first["incident"]
+
+
+def spoil(dataset: Dataset, **more: Any) -> Incident:
+    """An incident that a test found on Monday."""
+    incident = IncidentFactory.create(dataset=dataset)
+    SpoiltWindowFactory.create(incident=incident, window=MONDAY, **more)
+    return incident
+
+
+def test_a_healed_window_does_not_swallow_a_report(api: APIClient, trips: Dataset) -> None:
+    spoil(trips, healed_at=MONDAY.end + DAY)
+    assert (claim(api)["state"], len(reported())) == ("open", 1)
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "claimed", "state"),
+    [
+        ("", "", "joined"),
+        ("", "phx", "joined"),
+        ("phx", "phx", "joined"),
+        ("phx", "sea", "open"),
+        ("phx", "", "open"),  # a report of every copy is not explained by what one of them lacks
+    ],
+)
+def test_what_another_datacenter_lacks_does_not_swallow_a_report(
+    api: APIClient, trips: Dataset, spoilt: str, claimed: str, state: str
+) -> None:
+    incident = spoil(trips, datacenter=spoilt)
+    answer = claim(api, more={"datacenter": claimed} if claimed else {})
+    assert (answer["state"], answer["joined"]) == (state, [incident.pk] if state == "joined" else [])
+
+
+def test_a_second_report_of_the_rest_of_a_known_fault_joins_the_first(
+    api: APIClient, eve: APIClient, trips: Dataset
+) -> None:
+    incident = spoil(trips)
+    first, second = claim(api, WEEKEND_ON), claim(eve, WEEKEND_ON)
+    assert first["joined"] == [incident.pk]
+    assert (second["state"], sorted(second["joined"])) == ("joined", [incident.pk, first["incident"]])
+    assert [row.window for row in reported()[0].spoilt_windows.all()] == [SUNDAY]

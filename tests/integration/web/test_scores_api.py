@@ -1,0 +1,184 @@
+"""How good data and tests were: the same figure from the API, every page and the command."""
+
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+from rest_framework.test import APIClient
+
+from assay import clock
+from assay.models import Dataset
+from incident_manager.models import Incident
+from tests.factories import (
+    DAY,
+    HOUR,
+    NOW,
+    DatasetFactory,
+    DataTestFactory,
+    IncidentFactory,
+    SpoiltWindowFactory,
+    StandingFactory,
+    day,
+)
+
+pytestmark = pytest.mark.django_db
+
+MONDAY = day("2026-03-09")
+LONG_AGO = NOW - 60 * DAY
+
+
+@pytest.fixture
+def pages(client: Client, user: User) -> Client:
+    """The user's browser."""
+    client.force_login(user)
+    return client
+
+
+def judged(*categories: str, since: datetime = LONG_AGO, **more: Any) -> Dataset:
+    """A dataset with a judged test in each category."""
+    dataset = DatasetFactory.create(**more)
+    for category in categories:
+        test = DataTestFactory.create(dataset=dataset, category=category, created_at=since)
+        StandingFactory.create(data_test=test)
+    return dataset
+
+
+def bad(dataset: Dataset, category: str, start: datetime, end: datetime) -> Incident:
+    """An incident that tests found, and that resolved by itself."""
+    incident = IncidentFactory.create(
+        dataset=dataset, category=category, detected_at=start, resolved_at=end, resolution="auto", open_key=None
+    )
+    SpoiltWindowFactory.create(incident=incident, window=MONDAY, healed_at=end, how="auto")
+    return incident
+
+
+def scores(api: APIClient, start: datetime, end: datetime, **more: str) -> Any:
+    """The API's answer."""
+    clock.simulate(end)
+    return api.get("/api/v1/scores", {"from": start.isoformat(), "to": end.isoformat(), **more}).json()
+
+
+def test_twelve_bad_hours_of_a_day_are_half_a_day_in_however_many_categories(api: APIClient) -> None:
+    dataset = judged("freshness", "completeness", "custom")
+    for category in ("freshness", "completeness"):
+        bad(dataset, category, NOW - DAY, NOW - DAY / 2)
+    total = scores(api, NOW - DAY, NOW)["total"]
+    assert (total["data_quality"], total["bad"]) == (0.5, 12 * 3600)
+    judged("duplicates")  # another dataset, which was good
+    assert scores(api, NOW - DAY, NOW)["total"]["data_quality"] == 0.75
+
+
+def test_pages_api_and_command_say_one_figure(
+    api: APIClient, pages: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock.simulate(NOW)
+    dataset = judged("freshness", "completeness", "custom", name="trips")
+    for category in ("freshness", "completeness"):
+        bad(dataset, category, NOW - 7 * DAY, NOW)
+    assert scores(api, NOW - 28 * DAY, NOW, dataset="raw.trips")["total"]["data_quality"] == 0.75
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        call_command("report", "--json")
+    assert json.loads(capsys.readouterr().out)["total"]["data_quality"] == 0.75
+    for address in ("/", "/datasets/raw.trips", "/scores"):
+        assert "75.0 %" in pages.get(address).content.decode(), address
+
+
+def test_time_before_the_first_test_is_neither_good_nor_bad(api: APIClient) -> None:
+    dataset = judged("custom", since=NOW - 12 * HOUR)
+    bad(dataset, "custom", NOW - 6 * HOUR, NOW)
+    assert scores(api, NOW - DAY, NOW)["total"]["data_quality"] == 0.5
+
+
+def test_a_test_that_was_retired_and_written_again_counts_from_the_first(api: APIClient) -> None:
+    dataset = judged("custom", since=NOW - HOUR)
+    DataTestFactory.create(dataset=dataset, created_at=NOW - 20 * HOUR, retired_at=NOW - 10 * HOUR)
+    bad(dataset, "custom", NOW - 5 * HOUR, NOW)
+    assert scores(api, NOW - DAY, NOW)["total"]["data_quality"] == 0.75
+
+
+def test_a_dataset_whose_tests_have_judged_nothing_yet_has_no_quality(api: APIClient, pages: Client) -> None:
+    dataset = DatasetFactory.create(name="new")
+    StandingFactory.create(data_test=DataTestFactory.create(dataset=dataset), state="UNKNOWN", last_outcome="")
+    DatasetFactory.create(name="without_tests")
+    answer = scores(api, NOW - DAY, NOW)
+    assert [(row["dataset"], row["data_quality"]) for row in answer["datasets"]] == [("raw.new", None)]
+    assert answer["total"]["data_quality"] is None
+    for address in ("/", "/datasets/raw.new", "/datasets/raw.without_tests", "/scores"):
+        page = pages.get(address).content.decode()
+        assert "not tested" in page, address
+        assert "100 %" not in page, address
+
+
+def reported(api: APIClient, dataset: Dataset, at: datetime, **more: str) -> int:
+    """The id of a report that its owner confirms at once."""
+    clock.simulate(at)
+    body = {"dataset": dataset.full_name, "window": MONDAY.text, "description": "Half of it is missing.", **more}
+    answer = api.post("/api/v1/reports", body, format="json")
+    assert answer.status_code == 201, answer.content
+    assert api.post(f"/api/v1/reports/{answer.json()['id']}/confirm", {}, format="json").status_code == 200
+    return int(answer.json()["id"])
+
+
+def fixed(api: APIClient, report: int, at: datetime) -> None:
+    """The owner says that a report's data is repaired."""
+    clock.simulate(at)
+    assert api.post(f"/api/v1/reports/{report}/fix", {}, format="json").status_code == 200
+
+
+def test_a_report_an_hour_before_a_test_found_it_is_missed_for_that_hour_alone(api: APIClient) -> None:
+    dataset = judged("completeness", "custom")
+    report = reported(api, dataset, NOW)
+    bad(dataset, "completeness", NOW + HOUR, NOW + 12 * HOUR)
+    fixed(api, report, NOW + 12 * HOUR)
+    total = scores(api, NOW, NOW + DAY)["total"]
+    assert total["recall"] == pytest.approx(11 / 12)
+    assert total["data_quality"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("saw", "category"),
+    [
+        ("late", "freshness"),
+        ("rows missing", "completeness"),
+        ("rows twice", "duplicates"),
+        ("copies differ", "consistency"),
+        ("values wrong", "custom"),
+        ("something else", "custom"),
+    ],
+)
+def test_a_report_scores_in_the_category_of_what_was_seen(api: APIClient, saw: str, category: str) -> None:
+    dataset = judged(category)
+    report = reported(api, dataset, NOW, saw=saw)
+    bad(dataset, category, NOW + HOUR, NOW + 12 * HOUR)
+    fixed(api, report, NOW + 12 * HOUR)
+    ((row,),) = (row["categories"] for row in scores(api, NOW, NOW + DAY)["datasets"])
+    assert (row["category"], row["recall"]) == (category, pytest.approx(11 / 12))
+    assert api.get(f"/api/v1/reports/{report}").json()["saw"] == saw
+
+
+def test_an_incident_of_another_team_shortens_a_miss_all_the_same(api: APIClient) -> None:
+    dataset = judged("completeness")
+    early = bad(dataset, "completeness", NOW + HOUR, NOW + 12 * HOUR)
+    Incident.objects.filter(pk=early.pk).update(owner="bob")
+    report = reported(api, dataset, NOW, saw="rows missing")
+    fixed(api, report, NOW + 12 * HOUR)
+    ours = scores(api, NOW, NOW + DAY, owner="ada")["total"]
+    assert (ours["true_positive"], ours["false_negative"]) == (0, 3600)
+
+
+def test_a_query_over_three_tables_is_one_and_fails_by_any_of_them(api: APIClient) -> None:
+    clock.simulate(NOW)
+    tables = [judged("custom", name=f"t{n}") for n in range(3)]
+    spoilt = IncidentFactory.create(dataset=tables[1])
+    SpoiltWindowFactory.create(incident=spoilt, window=MONDAY)
+    sql = "select * from raw.t0 join raw.t1 using (id) join raw.t2 using (id)"
+    assert api.post("/api/v1/quality/query", {"sql": sql}, format="json").json()["status"] == "bad"
+    asked = scores(api, NOW - HOUR, NOW + timedelta(minutes=1))["look_ups"]
+    assert (asked["total"], asked["failed"], asked["quality"]) == (1, 1, 0.0)
+    Incident.objects.update(resolved_at=NOW, resolution="forced")
+    assert scores(api, NOW - HOUR, NOW + timedelta(minutes=1))["look_ups"]["quality_without_forced"] == 1.0

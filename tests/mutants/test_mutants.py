@@ -1,0 +1,67 @@
+"""Small faults put into the code are noticed: the machine that asks, and a slice of what it asks."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.mutation import Mutant, mutants
+from tests.mutants.targets import ROOT, Target, targets
+from tests.mutants.trial import Fate, covering, judge, record
+
+pytestmark = pytest.mark.timeout(600)
+
+BACKOFF = Target(path=ROOT / "alerting" / "backoff.py", is_pure=True)
+TESTS = ("tests/unit/alerting/test_backoff.py",)
+MODULE = '''"""About it."""
+
+LIMIT = 3
+
+
+def is_late(age: int, grace: int | None = None) -> bool:
+    """Whether it is late."""
+    return age > LIMIT and not grace
+
+
+def say() -> str:
+    return "it is late"
+'''
+
+
+def changes(tmp_path: Path) -> dict[str, Mutant]:
+    path = tmp_path / "late.py"
+    path.write_text(MODULE)
+    return {mutant.change: mutant for mutant in mutants(path)}
+
+
+def test_each_node_is_changed_alone_and_sentences_and_annotations_are_left(tmp_path: Path) -> None:
+    assert set(changes(tmp_path)) == {
+        "LIMIT = 3 → LIMIT = None",
+        "3 → 4",
+        "age > LIMIT and not grace → age > LIMIT or not grace",
+        "> LIMIT → >= LIMIT",
+        "not grace → grace",
+    }
+
+
+def test_a_mutant_is_its_module_with_one_node_changed(tmp_path: Path) -> None:
+    changed = changes(tmp_path)["> LIMIT → >= LIMIT"]
+    assert (changed.line, changed.source) == (8, MODULE.replace("age > LIMIT", "age >= LIMIT"))
+
+
+def test_every_pure_module_and_every_service_is_a_target_with_tests() -> None:
+    known = {target.name: target for target in targets()}
+    assert known["alerting.standing"].is_pure
+    assert not known["incident_manager.services.gates"].is_pure
+    assert [name for name, target in known.items() if not target.tests] == []
+
+
+def test_a_slice_of_the_mutants_of_the_back_off_is_noticed(tmp_path: Path) -> None:
+    record(TESTS, ["alerting"], tmp_path / "coverage")
+    lines = covering(BACKOFF, tmp_path / "coverage")
+    chosen = [mutant for mutant in mutants(BACKOFF.path) if mutant.source][::6]
+    with ThreadPoolExecutor(2) as pool:
+        fates = list(pool.map(lambda mutant: judge(BACKOFF, mutant, lines), chosen))
+    seen = {mutant.change: fate for mutant, fate in zip(chosen, fates, strict=True)}
+    assert len(seen) > 10
+    assert [change for change, fate in seen.items() if fate in (Fate.SURVIVED, Fate.UNREACHED)] == []

@@ -1,0 +1,87 @@
+"""Which tests run a line, and whether any of them notices a mutant of it."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from pathlib import Path
+
+from coverage import CoverageData
+
+from tests.mutants.mutation import Mutant
+from tests.mutants.targets import ROOT, Target
+
+PYTEST = (
+    sys.executable,
+    "-m",
+    "pytest",
+    "-q",
+    "-p",
+    "no:cacheprovider",
+    "--no-header",
+    "--deselect=tests/unit/test_house.py",
+)
+EQUIVALENT = Path(__file__).with_name("equivalent.txt")
+NEVER = ("--ignore-glob=*spark*", "--ignore-glob=*races*", "--ignore-glob=*broker_lost*", "--ignore-glob=*at_size*")
+PATIENCE = 120  # seconds: a mutant that loops for ever is noticed too
+
+Covering = Mapping[int, frozenset[str]]
+
+
+class Fate(StrEnum):
+    """What became of a mutant."""
+
+    NOTICED = "noticed"
+    SURVIVED = "survived"
+    UNREACHED = "run by no test of its package"
+    EQUIVALENT = "changes nothing that can be seen"
+
+
+def record(folders: Iterable[str], packages: Iterable[str], data: Path) -> None:
+    """Run tests, and keep which test runs which line; raises CalledProcessError where they do not pass."""
+    sources = [f"--cov={package}" for package in packages]
+    command = [*PYTEST, *NEVER, *sources, "--cov-context=test", "--cov-report=", *folders]
+    subprocess.run(command, cwd=ROOT, env=_environment(COVERAGE_FILE=str(data)), check=True)
+
+
+def covering(target: Target, data: Path) -> Covering:
+    """The tests that run each line of a module, by line; those of a module's own lines run when it is imported."""
+    known = CoverageData(basename=str(data))
+    known.read()
+    found: dict[int, frozenset[str]] = defaultdict(frozenset)
+    for line, contexts in known.contexts_by_lineno(str(target.path)).items():
+        tests = {context.partition("|")[0] for context in contexts if context}
+        found[line] = frozenset(test for test in tests if test.startswith(target.tests))
+    return found
+
+
+def is_equivalent(target: Target, mutant: Mutant) -> bool:
+    """Whether somebody has looked at it and found that it changes nothing that can be seen."""
+    listed = (line.split(" | ") for line in EQUIVALENT.read_text().splitlines() if not line.startswith("#"))
+    return (target.name, mutant.change) in {(module, change) for module, change, _ in listed}
+
+
+def judge(target: Target, mutant: Mutant, lines: Covering) -> Fate:
+    """What its package's tests make of a mutant: those that run its line, or, for a line of the module, any of it."""
+    if is_equivalent(target, mutant):
+        return Fate.EQUIVALENT
+    tests = lines.get(mutant.line) or frozenset().union(*lines.values())
+    if not tests:
+        return Fate.UNREACHED
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as source:
+        source.write(mutant.source)
+        source.flush()
+        given = _environment(ASSAY_MUTANT=f"{target.name}={target.path}", ASSAY_MUTANT_SOURCE=source.name)
+        command = [*PYTEST, "-x", "-p", "tests.mutants.swap", "--timeout=60", *sorted(tests)]
+        try:
+            done = subprocess.run(command, cwd=ROOT, env=given, capture_output=True, timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            return Fate.NOTICED
+    return Fate.SURVIVED if done.returncode == 0 else Fate.NOTICED
+
+
+def _environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": f"{ROOT / 'platform'}:{ROOT}", **more}

@@ -1,0 +1,135 @@
+"""Late or lost: whether the rows that a window lacks may still come."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from alerting.causes import MISSING, Spot, Trouble, can_cause, narrowed, twin
+from alerting.inhibition import Action, EffectTerms, decide
+from alerting.lateness import Lack, lost_at, stillness
+from assay.windows import Window
+
+MONDAY = datetime(2026, 3, 9, tzinfo=UTC)
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+WINDOW = Window(start=MONDAY, end=MONDAY + DAY)
+TERMS = EffectTerms(sustain=4 * HOUR, grace=HOUR, measured_at=MONDAY + DAY)
+
+
+def at(hours: float) -> datetime:
+    return WINDOW.end + hours * HOUR
+
+
+@pytest.mark.parametrize(
+    ("known", "lost"),
+    [
+        ({}, None),  # nothing says when files changed, and nobody has told of a completion
+        ({"completed_at": at(3)}, at(3)),
+        ({"completed_at": at(6)}, at(6)),  # told at the instant of the count
+        ({"completed_at": at(7)}, None),  # the rows were counted before that: they may be there by now
+        ({"changed_at": at(3)}, at(7)),
+        ({"changed_at": at(7)}, None),
+        ({"changed_at": at(3), "completed_at": at(5)}, at(5)),
+        ({"changed_at": at(3), "completed_at": at(5), "stillness": HOUR}, at(4)),
+        ({"changed_at": at(3), "completed_at": at(7)}, at(7)),
+        ({"completed_at": at(3), "changed_at": at(3), "has_file": False}, None),
+        ({"completed_at": at(3), "changed_at": at(3), "is_judged": False}, None),
+    ],
+)
+def test_when_rows_are_lost(known: dict[str, object], lost: datetime | None) -> None:
+    lack = Lack(has_file=True, is_judged=True, counted_at=at(6), stillness=4 * HOUR)
+    assert lost_at(replace(lack, **known)) == lost  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("sustain", "gaps", "hours"),
+    [
+        (0, [], 1),
+        (4, [], 4),
+        (0, [2, 3], 1),  # two gaps are too few to say what is usual
+        (0, [2, 3, 9], 3),
+        (4, [2, 3, 9], 4),
+        (4, [6, 6, 6, 100], 6),
+    ],
+)
+def test_how_long_files_must_stand_still(sustain: int, gaps: list[int], hours: int) -> None:
+    assert stillness(sustain=sustain * HOUR, gaps=[gap * HOUR for gap in gaps]) == hours * HOUR
+
+
+def trouble(category: str, *spots: Spot, id: int = 0, dataset: str = "trips", failed: float | None = 10) -> Trouble:
+    number = id or {"freshness": 1, "completeness": 2, "consistency": 3}[category]
+    failed_at = None if failed is None else at(failed)
+    return Trouble(id=number, dataset=dataset, category=category, spots=spots, since=at(6), failed_at=failed_at)
+
+
+def spot(place: str | None = None, *, lost: bool = False, lost_at: datetime | None = None) -> Spot:
+    return Spot(window=WINDOW, datacenter=place, lost=lost, lost_at=lost_at)
+
+
+@pytest.mark.parametrize("category", sorted(MISSING))
+@pytest.mark.parametrize("lost", [False, True])
+def test_freshness_causes_what_is_missing_while_late_and_is_caused_by_it_once_lost(category: str, lost: bool) -> None:
+    fresh, missing = trouble("freshness", spot(lost=lost)), trouble(category, spot())
+    assert can_cause(fresh, missing, {}) is not lost
+    assert can_cause(missing, fresh, {}) is lost
+
+
+@pytest.mark.parametrize(
+    ("fresh", "effect", "silent"),
+    [
+        ([spot()], trouble("completeness", spot()), True),
+        ([spot(lost=True)], trouble("completeness", spot()), False),
+        ([spot()], trouble("consistency", spot("phx")), True),  # home is late, and the copy says nothing of its own
+        ([spot(), spot("phx")], trouble("consistency", spot("phx")), True),
+        ([spot(), spot("phx", lost=True)], trouble("consistency", spot("phx")), False),  # its own loss
+        ([spot(lost=True), spot("phx")], trouble("consistency", spot("phx")), True),  # its own lateness
+        ([spot(), spot("phx", lost=True)], trouble("completeness", spot()), True),  # another's loss is not home's
+        ([spot("phx")], trouble("completeness", spot()), False),
+    ],
+)
+def test_who_is_silent_for_lateness(fresh: list[Spot], effect: Trouble, silent: bool) -> None:
+    decision = decide(effect, [trouble("freshness", *fresh), effect], {}, TERMS, now=at(11))
+    assert (decision.action is Action.INHIBIT) is silent
+
+
+def test_a_loss_upstream_is_told_instead_of_all_the_lateness_behind_it() -> None:
+    lineage = {"daily": frozenset({"trips"})}
+    lost, missing = trouble("freshness", spot(lost=True)), trouble("completeness", spot())
+    effect = trouble("freshness", spot(), id=9, dataset="daily")
+    decision = decide(effect, [lost, missing, effect], lineage, TERMS, now=at(11))
+    assert (decision.action, decision.cause_id) == (Action.INHIBIT, missing.id)
+
+
+def test_what_is_silent_for_lateness_is_decided_about_again_when_the_rows_will_be_lost() -> None:
+    late, missing = trouble("freshness", spot(lost_at=at(13))), trouble("completeness", spot())
+    assert decide(missing, [late, missing], {}, TERMS, now=at(11)).until == at(13)
+
+
+def test_rows_that_were_told_as_late_are_the_twin_of_those_that_are_missing() -> None:
+    missing = trouble("completeness", spot())
+    lost, late = trouble("freshness", spot(lost=True)), trouble("freshness", spot())
+    assert twin(missing, missing.spots[0], [lost, missing]) == lost
+    assert twin(missing, missing.spots[0], [late, missing]) is None
+    assert twin(late, late.spots[0], [late, missing]) == missing
+
+
+def test_the_loss_of_a_copy_is_no_twin_of_the_lateness_of_home() -> None:
+    copy = trouble("consistency", spot("phx"))
+    fresh = trouble("freshness", spot(), spot("phx", lost=True))
+    assert twin(copy, copy.spots[0], [fresh, copy]) is None
+    assert twin(copy, copy.spots[0], [replace(fresh, spots=fresh.spots[1:]), copy]) is not None
+
+
+def test_troubles_of_another_table_or_window_are_no_twins() -> None:
+    missing, tomorrow = trouble("completeness", spot()), Window(start=WINDOW.end, end=WINDOW.end + DAY)
+    elsewhere = trouble("freshness", spot(lost=True), dataset="stops")
+    later = trouble("freshness", replace(spot(lost=True), window=tomorrow))
+    assert twin(missing, missing.spots[0], [elsewhere, later, missing]) is None
+
+
+def test_a_copy_speaks_for_itself_before_home_speaks_for_it() -> None:
+    fresh = trouble("freshness", spot(), spot("phx", lost=True))
+    own = narrowed(fresh, spot("phx"))
+    assert own is not None
+    assert [one.datacenter for one in own.spots] == ["phx"]
+    assert narrowed(fresh, replace(spot(), window=Window(start=WINDOW.end, end=WINDOW.end + DAY))) is None

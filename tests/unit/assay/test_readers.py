@@ -1,0 +1,47 @@
+"""Who may see what tests found of a dataset."""
+
+import pytest
+
+from assay.access import Owned, Person, Role
+from assay.readers import may_read, may_show, wrong_readers
+
+
+def dataset(*readers: str, owner: str = "hanna", team: str = "hr") -> Owned:
+    """A dataset shown to these."""
+    return Owned(name="hr.pay", owner=owner, team=team, readers=readers)
+
+
+@pytest.mark.parametrize(
+    ("person", "may"),
+    [
+        (Person(name="vera"), False),
+        (Person(name="olaf", role=Role.OPERATOR), False),
+        (Person(name="pia", role=Role.PRODUCER), False),
+        (Person(name="hanna", role=Role.PRODUCER), False),
+        (Person(name="ann", role=Role.ADMIN), True),
+        (Person(name="hanna", role=Role.OWNER), True),
+        (Person(name="hugo", role=Role.OWNER, teams=frozenset({"hr"})), True),
+        (Person(name="finn", teams=frozenset({"finance"})), True),
+        (Person(name="bob"), True),
+    ],
+)
+def test_a_dataset_with_readers_is_shown_to_them_its_owners_and_admins(person: Person, may: bool) -> None:
+    assert may_read(person, dataset("team:finance", "user:bob")) is may
+    assert may_read(person, dataset())
+
+
+def test_a_role_may_read() -> None:
+    assert may_read(Person(name="olaf", role=Role.OPERATOR), dataset("role:operator"))
+
+
+def test_one_dataset_may_show_another_only_to_whom_both_are_shown() -> None:
+    pay = dataset("team:finance")
+    assert not may_show(pay, to=dataset())
+    assert not may_show(pay, to=dataset("team:finance", owner="rita", team="rides"))
+    assert may_show(pay, to=dataset("team:finance"))
+    assert may_show(dataset(), to=dataset("user:bob"))
+
+
+def test_a_reader_is_a_role_a_team_or_a_user() -> None:
+    assert not wrong_readers(["role:viewer", "team:hr", "user:ada@example.com"])
+    assert wrong_readers(["ada", "role:king", "user:", "group:x"]) == ["ada", "role:king", "user:", "group:x"]

