@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, make_url, text
 
 from deploy.local.programs import free_port
 from execution_engine.engines.protocol import WHOLE, Part, Table, Wanted
@@ -52,16 +52,20 @@ def sqlite_table(tmp_path: Path) -> Table:
 
 @pytest.fixture
 def mariadb_table(mariadb_server: MariaDB) -> Iterator[Table]:
-    url = mariadb_server.url
+    url = make_url(mariadb_server.url).set(database="lake")  # others keep Assay's own tables in the server's first
+    server = create_engine(mariadb_server.url)
+    with server.begin() as connection:
+        connection.execute(text("create database lake"))
     database = create_engine(url)
     with database.begin() as connection:
         connection.execute(text(DDL[0]))
         for day, rows in ROWS.items():
             connection.execute(text(DDL[1]), [{**dict(zip(COLUMNS, row, strict=True)), "day": day} for row in rows])
-    yield sql_table(url)
-    with database.begin() as connection:
-        connection.execute(text("drop table trips"))
+    yield sql_table(str(url))
     database.dispose()
+    with server.begin() as connection:
+        connection.execute(text("drop database lake"))
+    server.dispose()
 
 
 @pytest.fixture(params=["sqlite_table", "mariadb_table"])
