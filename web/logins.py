@@ -7,14 +7,16 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
 from django.core.cache import cache
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from rest_framework.exceptions import Throttled
 
 from assay.rates import parse_rate
 from web.client import address_of
+from web.pages.typed import keep_after_login
 from web.throttles import too_many
 
 
@@ -41,7 +43,7 @@ class CountingBackend(ModelBackend):
 
 
 class LoginPage(LoginView):
-    """The login page, which says when there were too many guesses."""
+    """The login page, which says when there were too many guesses, and hands on what was typed before a logout."""
 
     template_name = "web/login.html"
 
@@ -51,6 +53,16 @@ class LoginPage(LoginView):
             return super().dispatch(request, *args, **kwargs)
         except Throttled as throttled:
             return too_many(getattr(throttled, "wait", None) or 0)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """The page after a wrong guess still holds what was typed."""
+        return super().get_context_data(**kwargs) | {"typed": self.request.POST.get("typed", "")}
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """Log in, and show what was typed in its form."""
+        answer = super().form_valid(form)
+        keep_after_login(self.request, self.request.POST.get("typed", ""))
+        return answer
 
 
 def _counters(request: HttpRequest, name: str) -> Iterator[tuple[str, int, int]]:

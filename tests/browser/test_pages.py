@@ -68,6 +68,21 @@ def test_force_resolve_through_the_form_ends_the_incident(scene: Scene, page: Pa
     assert complaints == []
 
 
+def test_what_is_typed_when_a_session_ends_is_there_after_the_login(scene: Scene, page: Page) -> None:
+    page.goto(f"/incidents/{scene.incident.pk}")
+    page.get_by_label("Root cause").fill("The feed of Tuesday was cut off.")
+    page.context.clear_cookies(name="sessionid")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_label("Name").fill("grace")
+    page.get_by_label("Password").fill("hopper")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("status")).to_contain_text("nothing was done")
+    expect(page.get_by_label("Root cause")).to_have_value("The feed of Tuesday was cut off.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("status")).to_contain_text("Saved.")
+    assert Incident.objects.get(pk=scene.incident.pk).root_cause == "The feed of Tuesday was cut off."
+
+
 def test_the_scores_page_counts_the_open_incidents(
     scene: Scene, page: Page, complaints: list[str], shots: Path
 ) -> None:

@@ -9,7 +9,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.views.decorators.http import require_POST
+from django.urls import reverse
 
 from assay import clock
 from assay.access import Action
@@ -22,7 +22,8 @@ from web.api.incidents import Incidents
 from web.api.reports import Reports
 from web.changes import Change, audited
 from web.pages.forms import AnnotateForm, ForceForm, ReasonForm, ReportForm
-from web.pages.policy import demand, page
+from web.pages.policy import demand, form_of
+from web.pages.typed import keep, typed_in
 from web.throttles import costs
 
 Given = Mapping[str, Any]
@@ -67,8 +68,7 @@ ACTIONS: dict[str, tuple[type[forms.Form], Act]] = {
 NAMES = {"annotate": "annotations"}  # as the API calls it: the audit knows one name for one thing
 
 
-@page
-@require_POST
+@form_of("incident", "pk")
 @costs("run")
 def act(request: HttpRequest, pk: int, action: str) -> HttpResponse:
     """Do one thing to an incident and return to its page."""
@@ -77,14 +77,14 @@ def act(request: HttpRequest, pk: int, action: str) -> HttpResponse:
     form_class, carry_out = ACTIONS[action]
     form = form_class(request.POST)
     if not form.is_valid():
-        complain(request, form)
-        return redirect("incident", pk)
+        return complain(request, form, reverse("incident", args=[pk]))
     try:
         with _incident_changing(request, action, pk, form.cleaned_data):
             said = carry_out(incident, form.cleaned_data, request.user.get_username(), clock.now())
         messages.success(request, said)
     except services.UnableToResolve as unable:
         messages.error(request, str(unable))
+        keep(request, typed_in(request, reverse("incident", args=[pk])))
     return redirect("incident", pk)
 
 
@@ -93,8 +93,7 @@ def _incident_changing(request: HttpRequest, action: str, pk: int, given: Given)
     return audited(request, f"incident.{name}", kind=Incidents.kind, key=pk, look=Incidents.picture, given=given)
 
 
-@page
-@require_POST
+@form_of("dataset", "name")
 @costs("report")
 def report(request: HttpRequest, name: str) -> HttpResponse:
     """Take a user's claim on a dataset and return to its page."""
@@ -102,8 +101,7 @@ def report(request: HttpRequest, name: str) -> HttpResponse:
     demand(request, Action.REPORT, dataset)
     form = ReportForm(request.POST)
     if not form.is_valid():
-        complain(request, form)
-        return redirect("dataset", name)
+        return complain(request, form, reverse("dataset", args=[name]))
     given = form.cleaned_data
     with audited(request, "report.create", kind=Reports.kind, look=Reports.picture, given=given) as change:
         row = services.report(
@@ -120,8 +118,10 @@ def report(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("dataset", name)
 
 
-def complain(request: HttpRequest, form: forms.Form) -> None:
-    """Say what is wrong with each field."""
+def complain(request: HttpRequest, form: forms.Form, home: str) -> HttpResponse:
+    """Return to the form's page, say what is wrong with each field, and show what was typed."""
     for field, errors in form.errors.items():
         place = "" if field == "__all__" else f"{field.replace('_', ' ').capitalize()}: "
         messages.error(request, place + " ".join(str(error) for error in errors))
+    keep(request, typed_in(request, home))
+    return redirect(home)

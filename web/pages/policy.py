@@ -1,12 +1,18 @@
-"""What every page has in common: it needs a login, and its forms the right to use them."""
+"""What every page has in common: it needs a login, its forms the right to use them, and a form belongs to a page."""
 
 from collections.abc import Callable
+from functools import wraps
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST
 
 from assay.access import Action
+from web.pages.typed import ask_to_log_in
+from web.throttles import SAFE
 from web.who import refused
 
 View = Callable[..., HttpResponseBase]
@@ -15,6 +21,29 @@ View = Callable[..., HttpResponseBase]
 def page(view: View) -> View:
     """The view as a page: for known users."""
     return login_required(view)
+
+
+def form_of(name: str, *parts: str) -> Callable[[View], View]:
+    """The view as what a form does on the page ``name``, whose address has these ``parts`` of the form's own.
+
+    Whoever opens its address is sent to that page. Whoever sends it without a session logs in, and finds what they
+    typed there.
+    """
+
+    def of_page(view: View) -> View:
+        @wraps(view)
+        def answered(request: HttpRequest, **given: object) -> HttpResponseBase:
+            home = reverse(name, kwargs={part: given[part] for part in parts})
+            if request.method in SAFE:
+                return redirect(home)
+            if not request.user.is_authenticated:
+                return ask_to_log_in(request, home)
+            return sent(request, **given)
+
+        sent = require_POST(view)
+        return answered
+
+    return of_page
 
 
 def demand(request: HttpRequest, action: Action, row: object) -> None:

@@ -6,7 +6,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_POST
+from django.urls import reverse
 
 from alerting.models import Silence
 from alerting.services import UnableToSilence, end_silence, silence
@@ -18,7 +18,8 @@ from web.api.silences import Silences
 from web.changes import audited
 from web.pages.actions import complain
 from web.pages.forms import UtcField
-from web.pages.policy import demand, page
+from web.pages.policy import demand, form_of, page
+from web.pages.typed import keep, typed_before, typed_in
 from web.who import may, readable
 
 SHOWN_FOR = timedelta(days=7)  # after their end
@@ -49,18 +50,16 @@ def silences_page(request: HttpRequest) -> HttpResponse:
     rows = Silence.objects.select_related("dataset").filter(ends_at__gt=now - SHOWN_FOR).order_by("-ends_at", "-pk")
     shown = [(row, row.ends_at > now and may(request, Action.SILENCE, row)) for row in readable(request, rows)]
     context = {"here": "silences", "now": now, "rows": shown, "categories": Category.values}
-    context["may_silence"] = may(request, Action.SILENCE)
+    context |= {"may_silence": may(request, Action.SILENCE), "typed": typed_before(request).get("new")}
     return render(request, "web/silences.html", context)
 
 
-@page
-@require_POST
+@form_of("silences")
 def new_silence(request: HttpRequest) -> HttpResponse:
     """Write a silence and return to the page."""
     form = SilenceForm(request.POST)
     if not form.is_valid():
-        complain(request, form)
-        return redirect("silences")
+        return complain(request, form, reverse("silences"))
     given = form.cleaned_data
     demand(request, Action.SILENCE, Silence(dataset=given["dataset"], owner=given["owner"]))
     try:
@@ -70,11 +69,11 @@ def new_silence(request: HttpRequest) -> HttpResponse:
         messages.success(request, f"Silent until {row.ends_at:%Y-%m-%d %H:%M} UTC.")
     except UnableToSilence as unable:
         messages.error(request, str(unable))
+        keep(request, typed_in(request, reverse("silences")))
     return redirect("silences")
 
 
-@page
-@require_POST
+@form_of("silences")
 def end(request: HttpRequest, pk: int) -> HttpResponse:
     """End a silence and return to the page."""
     row = get_object_or_404(Silence.objects.select_related("dataset"), pk=pk)

@@ -1,8 +1,8 @@
 """The pages, server-rendered: read with the selectors, render."""
 
 from django.contrib.auth import views as auth
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
 
 from alerting.services import silences_of
 from assay import clock
@@ -21,15 +21,22 @@ from web.pages.selectors.catalogue import FILTERS, catalogue, failing_pull, open
 from web.pages.selectors.dataset import incidents_of, live_tests, progress, promises
 from web.pages.selectors.day_grid import day_grid
 from web.pages.selectors.history import history
-from web.pages.selectors.incident import incident_by_id, newest_incidents, notices_of, spoilt_windows
+from web.pages.selectors.incident import annotation, incident_by_id, newest_incidents, notices_of, spoilt_windows
 from web.pages.selectors.lineage import lineage
 from web.pages.status import MEANINGS, WORDS, Status
+from web.pages.typed import typed_before
+from web.throttles import SAFE
 from web.who import may, readable
 
 MOST_INCIDENTS = 200
 
 login = LoginPage.as_view()
-logout = auth.LogoutView.as_view(next_page="login")
+log_out = auth.LogoutView.as_view(next_page="login")
+
+
+def logout(request: HttpRequest) -> HttpResponseBase:
+    """Log out, by the button alone: whoever opens the address is sent to the catalogue."""
+    return redirect("catalogue") if request.method in SAFE else log_out(request)
 
 
 @page
@@ -63,6 +70,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
     known = facts_now({dataset.pk: dataset.full_name}, now=now)[dataset.pk]
     answer, replicas = judge(known, Asked()), dataset.replicas.all()
     wanted = request.GET.get("test", "")
+    typed = typed_before(request).get("report", {})
     chosen = next((live.test for live in tests if str(live.test.pk) == wanted), tests[0].test if tests else None)
     context = {
         "dataset": dataset,
@@ -80,6 +88,8 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "gaps": dataset.gaps.filter(closed_at=None),
         "chosen": chosen,
         "saw": Saw.values,
+        "seen": typed.get("saw") or Saw.SOMETHING_ELSE,
+        "typed": typed,
         "may_report": may(request, Action.REPORT, dataset),
         "history": history(chosen) if chosen else None,
         "graph": lineage(dataset, now=now),
@@ -101,7 +111,7 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
     if incident is None:
         raise Http404(f"There is no incident {pk}.")
     demand(request, Action.READ, incident)
-    windows = spoilt_windows(incident)
+    windows, typed = spoilt_windows(incident), typed_before(request)
     unhealed = [spoilt for spoilt in windows if spoilt.row.healed_at is None]
     sentences = [spoilt.standing.sentence for spoilt in (unhealed or windows) if spoilt.standing]
     context = {
@@ -111,6 +121,8 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         "windows": windows,
         "unhealed": len(unhealed),
         "may_act": may(request, Action.ACT, incident),
+        "typed": typed,
+        "annotation": typed.get("annotate") or annotation(incident),
         "headline": sentences[0] if sentences else "",
         "effects": incident.alert.effects.all() if incident.alert else [],
         "reports": incident.all_reports(),

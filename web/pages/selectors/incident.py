@@ -43,6 +43,12 @@ def incident_by_id(pk: int) -> Incident | None:
     return found.prefetch_related("timeline", "episodes", effects).filter(pk=pk).first()
 
 
+def annotation(incident: Incident) -> dict[str, str]:
+    """What is known of it, as the fields of its form."""
+    eta = f"{incident.eta:%Y-%m-%dT%H:%M}" if incident.eta else ""
+    return {"root_cause": incident.root_cause, "eta": eta, "backfill": incident.backfill, "text": ""}
+
+
 def spoilt_windows(incident: Incident) -> list[Spoilt]:
     """The newest 200 spoilt windows, the unhealed first, in two statements."""
     rows = list(

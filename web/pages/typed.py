@@ -1,0 +1,77 @@
+"""What somebody typed into a form that could not be taken: kept over a login, and shown once more in the same form."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Any
+from urllib.parse import unquote
+
+from django.contrib import messages
+from django.contrib.auth.forms import AuthenticationForm
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+IN_SESSION = "typed"
+LASTS = timedelta(hours=8)  # from sending a form to logging in again
+MOST = 100_000  # characters: more than all fields of any form may hold
+SECRETS = ("csrf", "password", "token", "secret")  # parts of names of fields that are never kept
+
+
+@dataclass(frozen=True, kw_only=True)
+class Typed:
+    """The fields of one form: ``home`` is the page that shows it, ``form`` the last part of its address."""
+
+    home: str
+    form: str
+    fields: Mapping[str, str]
+
+
+def typed_in(request: HttpRequest, home: str) -> Typed:
+    """What this request sends; no fields where they are too long to be kept."""
+    fields = {name: str(value) for name, value in request.POST.items() if not any(part in name for part in SECRETS)}
+    is_long = sum(len(name) + len(value) for name, value in fields.items()) > MOST
+    return Typed(home=home, form=request.path.rsplit("/", 1)[-1], fields={} if is_long else fields)
+
+
+def seal(typed: Typed) -> str:
+    """It as text that nobody can change, to lie in the form of the login."""
+    return signing.dumps(asdict(typed), salt=__name__, compress=True)
+
+
+def unseal(text: str) -> Typed | None:
+    """What was sealed; None for what is too old, or was not sealed by us."""
+    try:
+        return Typed(**signing.loads(text, salt=__name__, max_age=LASTS))
+    except signing.BadSignature:
+        return None
+
+
+def ask_to_log_in(request: HttpRequest, home: str) -> HttpResponse:
+    """The login page, for a form that came without a session: whoever logs in there finds what they typed."""
+    context = {"form": AuthenticationForm(request), "next": home, "typed": seal(typed_in(request, home))}
+    return render(request, "web/login.html", context, status=401)
+
+
+def keep(request: HttpRequest, typed: Typed) -> None:
+    """Show it in its form when its page is opened next."""
+    request.session[IN_SESSION] = asdict(typed)
+
+
+def keep_after_login(request: HttpRequest, text: str) -> None:
+    """Show what lay sealed in the form of the login, and say that nothing was saved yet."""
+    typed = unseal(text)
+    if typed is None:
+        return
+    keep(request, typed)
+    wanted = "look at what you typed, and send it again" if typed.fields else "press the button again"
+    messages.warning(request, f"You had been logged out, so nothing was done: {wanted}.")
+
+
+def typed_before(request: HttpRequest) -> dict[str, dict[str, str]]:
+    """What was typed into a form of this page and could not be taken, by form; it is shown once only."""
+    kept: dict[str, Any] = request.session.get(IN_SESSION) or {}
+    if unquote(kept.get("home", "")) != request.path:
+        return {}
+    del request.session[IN_SESSION]
+    return {kept["form"].replace("-", "_"): kept["fields"]}
