@@ -11,15 +11,16 @@ from django.db.models import OuterRef, Q, Subquery
 from alerting.models import Standing
 from alerting.selectors import place_of
 from alerting.standing import State
-from assay.models import DataTest, Replica, Scope, Severity
+from assay.models import Dataset, DataTest, Replica, Scope, Severity
 from assay.windows import Window
 from execution_engine.models import Run, RunReason
 from execution_engine.schedules import PARTITION
 from incident_manager.intervals import Intervals, union
 from incident_manager.models import SpoiltWindow
-from incident_manager.quality.facts import Check, Facts, LiveTest
+from incident_manager.quality.facts import Calendar, Check, Facts, LiveTest
+from incident_manager.quality.overdue import overdue
 from incident_manager.quality.rules import Answer, Asked, judge
-from incident_manager.quality.selectors import SAID, WAIVED, check_of, claim, split_claims, spoilt_fact
+from incident_manager.quality.selectors import SAID, WAIVED, calendar_of, check_of, claim, split_claims, spoilt_fact
 
 RECENT = timedelta(days=35)  # for so long what a user has accepted or waived is said of a dataset as a whole
 TROUBLE = (State.FAIL, State.WARN, State.UNKNOWN)
@@ -33,13 +34,17 @@ def answers_now(datasets: Mapping[int, str], *, now: datetime) -> dict[int, Answ
 
 
 def facts_now(datasets: Mapping[int, str], *, now: datetime) -> Found:
-    """What is known of these datasets now, in five statements: what passed last, and whatever is wrong or missing."""
+    """What is known of these datasets now: what passed last, and whatever is wrong or missing.
+
+    In five statements, and one more where nothing asks for the runs of a test.
+    """
     ids = list(datasets)
     tests, held, due = _tests(ids, now)
     by_id = {test.id: test for found in tests.values() for test in found}
     checks = _checks(by_id, ids, now)
     spoilt, claims = _known_wrong(ids)
     waiting = _waiting(by_id, due)
+    calendars = _calendars({id_ for id_, found in tests.items() if any(map(_is_adrift, found))}, now)
     return {
         id_: Facts(
             dataset=name,
@@ -49,6 +54,7 @@ def facts_now(datasets: Mapping[int, str], *, now: datetime) -> Found:
             spoilt=[spoilt_fact(row) for row in spoilt[id_]],
             claims=[claim(row) for row in claims[id_]],
             waiting={test.id: waiting[test.id] for test in tests[id_] if test.id in waiting},
+            calendar=calendars.get(id_),
         )
         for id_, name in datasets.items()
     }
@@ -83,15 +89,30 @@ def _tests(
     more = ("revision__schedule", "created_at", "next_due_at", "next_window_start", "next_window_end")
     tests: dict[int, list[LiveTest]] = defaultdict(list)
     held: dict[int, Intervals] = {}
-    overdue: dict[int, list[Window]] = defaultdict(list)
+    late: dict[int, list[Window]] = defaultdict(list)
     for row in rows.order_by("name").values(*columns, *more, "passing_start", "passing_end"):
         test = _live_test(row, homes.get(row["dataset_id"], ""))
         tests[row["dataset_id"]].append(test)
         if row["passing_start"]:
             held[test.id] = (Window(start=row["passing_start"], end=row["passing_end"]),)
-        if row["next_due_at"] and row["next_due_at"] <= now:
-            overdue[test.id].append(Window(start=row["next_window_start"], end=row["next_window_end"]))
-    return tests, held, overdue
+        late[test.id] += overdue(next_due_at=row["next_due_at"], next_window=_next(row), due_to=None, now=now)
+    return tests, held, late
+
+
+def _next(row: Mapping[str, Any]) -> Window | None:
+    """The window that the test's schedule comes to next."""
+    start, end = row["next_window_start"], row["next_window_end"]
+    return Window(start=start, end=end) if start and end else None
+
+
+def _is_adrift(test: LiveTest) -> bool:
+    """Whether nothing asks for the runs of a test that each partition should have."""
+    return test.judges_from is not None and test.scheduled_to is None
+
+
+def _calendars(ids: Collection[int], now: datetime) -> Mapping[int, Calendar | None]:
+    """What is due by the calendar, of the few datasets for which a schedule does not say it."""
+    return {row.pk: calendar_of(row, now) for row in Dataset.objects.filter(pk__in=ids)} if ids else {}
 
 
 def _live_test(row: Mapping[str, Any], home: str) -> LiveTest:
@@ -104,6 +125,7 @@ def _live_test(row: Mapping[str, Any], home: str) -> LiveTest:
         datacenter=place_of(row["datacenter"], row["spoils"], home) or None,
         whole_table=row["scope"] == Scope.TABLE,
         judges_from=row["created_at"] if is_of_each else None,
+        scheduled_to=row["next_window_start"],
     )
 
 
@@ -136,9 +158,9 @@ def _by_dataset(rows: Iterable[SpoiltWindow]) -> Mapping[int, list[SpoiltWindow]
     return found
 
 
-def _waiting(tests: Mapping[int, LiveTest], overdue: Mapping[int, list[Window]]) -> dict[int, Intervals]:
+def _waiting(tests: Mapping[int, LiveTest], late: Mapping[int, list[Window]]) -> dict[int, Intervals]:
     """By test of each partition what is due and was not judged: requested, or overdue even for that."""
-    found = {test: list(windows) for test, windows in overdue.items()}
+    found = {test: list(windows) for test, windows in late.items()}
     rows = Run.objects.filter(judged_at__isnull=True, reason=RunReason.SCHEDULE)
     for test, start, end in rows.values_list("data_test_id", "window_start", "window_end"):
         if test in tests:

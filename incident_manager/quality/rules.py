@@ -205,11 +205,11 @@ def _of_gaps(test: LiveTest, facts: Facts, asked: Window) -> Iterator[Reason]:
         past = before(before(silent, calendar.due_to), test.scheduled_to)
         skipped = subtract(past, facts.waiting.get(test.id, ()))
         silent = subtract(silent, skipped)
-    due = before(silent, calendar.due_to)
+    due = _due(test, facts, silent)
     found: list[tuple[Kind, str, Status | None, Intervals]] = [
         (Kind.UNTESTED, UNTESTED, None, union([*before(gaps, begins), *skipped])),
         (Kind.NOT_JUDGED, NOT_JUDGED, Status.UNKNOWN if test.hard else None, due),
-        (Kind.NOT_JUDGED, NOT_JUDGED, None, since(silent, calendar.due_to)),
+        (Kind.NOT_JUDGED, NOT_JUDGED, None, subtract(silent, due)),
         (Kind.NOT_THERE_YET, "not there yet", None, union(incomplete)),
         (Kind.NOT_OVER, "not over yet", None, future),
     ]
@@ -219,11 +219,23 @@ def _of_gaps(test: LiveTest, facts: Facts, asked: Window) -> Iterator[Reason]:
 
 
 def _of_waiting(test: LiveTest, facts: Facts) -> Iterator[Reason]:
-    """What is due now and has no standing."""
+    """What is due now and has no standing; of what nothing asks runs of, all since the newest that passes."""
     own = [check.window for check in facts.checks if check.test.id == test.id]
-    late = subtract(facts.waiting.get(test.id, ()), [*facts.held.get(test.id, ()), *own])
+    held = facts.held.get(test.id, ())
+    wanted = facts.waiting.get(test.id, ())
+    if test.scheduled_to is None and test.judges_from is not None and facts.calendar is not None:
+        begins = max([test.judges_from, facts.calendar.kept_from or test.judges_from, *(each.end for each in held)])
+        wanted = (Window(start=begins, end=facts.calendar.ended_to),) if begins < facts.calendar.ended_to else ()
+    late = _due(test, facts, subtract(wanted, [*held, *own]))
     if late:
         yield _of_test(test, Kind.NOT_JUDGED, NOT_JUDGED, Status.UNKNOWN if test.hard else None, windows=late)
+
+
+def _due(test: LiveTest, facts: Facts, silent: Intervals) -> Intervals:
+    """What is due of windows that nobody has judged: by the test's schedule, or by the calendar where it has none."""
+    if test.scheduled_to is not None or facts.calendar is None:
+        return tuple(window for each in facts.waiting.get(test.id, ()) for window in clip(silent, each))
+    return before(silent, facts.calendar.due_to)
 
 
 def _of_spoilt(spoilt: Spoilt, asked: Asked) -> Reason:

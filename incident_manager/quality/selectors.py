@@ -25,6 +25,7 @@ from incident_manager.intervals import Intervals, subtract, union
 from incident_manager.models import Report, ReportState, SpoiltWindow
 from incident_manager.pruning.rules import terms
 from incident_manager.quality.facts import Calendar, Check, Claim, Facts, LiveTest, Spoilt
+from incident_manager.quality.overdue import overdue
 
 SAID = ("data_test_id", "window_start", "window_end", "state", "last_outcome", "error_reason", "due_at")
 WAIVED = ("waiver__kind", "waiver__reason")
@@ -42,10 +43,12 @@ class Known:
 def known_of(dataset: Dataset, window: Window, *, home: str, now: datetime) -> Known:
     """What is known of a range, of all copies of it."""
     calendar = calendar_of(dataset, now)
-    rows = DataTest.objects.filter(dataset=dataset, retired_at__isnull=True, revision__isnull=False)
-    tests = [live_test(row, dataset, home) for row in rows.select_related("revision").order_by("name")]
+    live = DataTest.objects.filter(dataset=dataset, retired_at__isnull=True, revision__isnull=False)
+    rows = list(live.select_related("revision").order_by("name"))
+    tests = [live_test(row, dataset, home) for row in rows]
     checks, held = _standings(tests, window, now) if tests else ([], {})
     spoilt, claims = _known_wrong(dataset, window)
+    late = {row.pk: _overdue(row, calendar, now) for row in rows}
     waiting, incomplete = _pending(tests, window, checks, held)
     facts = Facts(
         dataset=dataset.full_name,
@@ -54,11 +57,18 @@ def known_of(dataset: Dataset, window: Window, *, home: str, now: datetime) -> K
         held=held,
         spoilt=[spoilt_fact(row) for row in spoilt],
         claims=[claim(row) for row in claims],
-        waiting=waiting,
+        waiting={id_: union([*windows, *waiting.get(id_, ())]) for id_, windows in late.items()},
         incomplete=incomplete,
         calendar=calendar,
     )
     return Known(facts=facts, spoilt=tuple(spoilt), claims=tuple(claims))
+
+
+def _overdue(row: DataTest, calendar: Calendar | None, now: datetime) -> Intervals:
+    starts, ends = row.next_window_start, row.next_window_end
+    window = Window(start=starts, end=ends) if starts and ends else None
+    due_to = calendar.due_to if calendar else None
+    return overdue(next_due_at=row.next_due_at, next_window=window, due_to=due_to, now=now)
 
 
 def calendar_of(dataset: Dataset, now: datetime) -> Calendar | None:

@@ -46,7 +46,7 @@ def test_datasets_with_open_incidents_come_first_then_the_critical(db: None) -> 
 def test_filter_counter_and_row_say_the_same_of_each_dataset(db: None, status: str, names: list[str]) -> None:
     _broken("failing"), _broken("warning", "WARN"), _broken("good", "PASS"), _broken("unread", "UNKNOWN")
     DatasetFactory.create(name="empty", tier=5)
-    DataTestFactory.create(dataset=DatasetFactory.create(name="new", tier=5))
+    DataTestFactory.create(dataset=DatasetFactory.create(name="new", tier=5), created_at=NOW)
     for name in ("claimed", "doubted"):
         claim = report(dataset=_broken(name, "PASS"), window=LAST, reporter="eve", description="doubled", now=NOW)
         if name == "claimed":

@@ -122,9 +122,23 @@ def test_a_hole_of_one_day_is_found_in_two_hundred_years() -> None:
 
 def test_what_an_outage_skipped_is_untested_and_what_is_pending_is_not_judged_yet() -> None:
     moved = replace(TEST, scheduled_to=days(2, 2).start)
-    found = asked(days(0, 2), tests=(moved,), held={}, waiting={1: (days(1, 1),)})
+    found = asked(days(0, 2), tests=(moved,), held={}, waiting={1: (days(1, 2),)})
     by_kind = {reason.kind: reason.windows for reason in found.reasons}
     assert by_kind == {Kind.NOT_JUDGED: (days(1, 2),), Kind.UNTESTED: (days(0, 0),)}
+
+
+@pytest.mark.parametrize("test", [TEST, replace(TEST, scheduled_to=days(2, 2).start)], ids=["adrift", "scheduled"])
+@pytest.mark.parametrize("overdue", [True, False])
+def test_a_page_and_a_look_up_say_the_same_of_a_window_that_nobody_asked_a_run_of(
+    test: LiveTest, overdue: bool
+) -> None:
+    waiting = {1: (days(2, 2),)} if overdue else {}
+    held: Mapping[int, Intervals] = {1: (days(-7, 1),)}
+    of_day = asked(days(2, 2), tests=(test,), held=held, waiting=waiting)
+    on_page = asked(None, place=None, tests=(test,), held=held, waiting=waiting)
+    is_unknown = Status.UNKNOWN in (of_day.status, on_page.status)
+    assert (of_day.status is Status.UNKNOWN, on_page.status is Status.UNKNOWN) == (is_unknown, is_unknown)
+    assert is_unknown is (overdue or test is TEST)
 
 
 def test_what_is_kept_no_more_is_untested() -> None:
@@ -145,8 +159,9 @@ def test_a_test_of_the_whole_table_is_bad_only_where_it_names_what_is_bad() -> N
 
 def test_without_a_range_the_answer_is_how_things_stand() -> None:
     assert asked(None).status is Status.GOOD
-    assert asked(None, held={}).status is Status.UNTESTED
-    assert asked(None, held={}, claims=(CLAIM,)).status is Status.REPORTED
+    young = (replace(TEST, scheduled_to=TODAY.start),)
+    assert asked(None, held={}, tests=young).status is Status.UNTESTED
+    assert asked(None, held={}, tests=young, claims=(CLAIM,)).status is Status.REPORTED
     assert asked(None, checks=(replace(BROKEN, window=days(-400, -400)),), held=HELD).status is Status.BAD
 
 
