@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo up test unit lint format lock service bench-engine bench-bloom bench-service bench-latency bench-days fuzz mutants zoo faults run-ready dev-ready test-ready clean
+.PHONY: help demo up test unit lint format lock service bench-engine bench-bloom bench-service bench-latency bench-days fuzz mutants zoo faults guards run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ zoo: dev-ready ## Ask all metrics of 2,000 tables that strangers made, into docs
 
 faults: test-ready ## Stage every fault on real processes and write what held into docs/reliability.md (hours; SCALE=0.1)
 	@PYTHONPATH=platform:. $(BIN)/python -m tests.faults --docs --scale $(or $(SCALE),1)
+
+guards: test-ready ## Take out what each fault experiment guards: does it fail? Into docs/reliability.md (an hour)
+	@PYTHONPATH=platform:. $(BIN)/python -m tests.faults.guards --docs
 
 lint: dev-ready ## Check style, types and layers
 	$(BIN)/ruff check .

@@ -171,11 +171,20 @@ def _work_part(
     prefetch_related_objects(part, *prefetch)
     if len(part) > 1 and _attempt_together(name, part, now, handle):
         return
-    again = part if len(part) == 1 else list(type(part[0])._default_manager.filter(pk__in=[row.pk for row in part]))
+    again = part if len(part) == 1 else _still_held(name, part)
     prefetch_related_objects(again, *prefetch)
     for row in sorted(again, key=part.index):
         # a copy for each try: what a try that was rolled back has changed in memory is not true
         attempt(name, row, now, lambda row, now: handle([copy(row)], now))
+
+
+def _still_held(name: str, part: Sequence[Any]) -> list[Any]:
+    """The rows read anew, but for those that were claimed again since: under the new epoch they are another's."""
+    now = {row.pk: row for row in type(part[0])._default_manager.filter(pk__in=[row.pk for row in part])}
+    held = [now[row.pk] for row in part if row.pk in now and now[row.pk].epoch == row.epoch]
+    if lost := sorted({row.pk for row in part} - {row.pk for row in held}):
+        log.warning("lease lost", stage=name, rows=lost)
+    return held
 
 
 def _attempt_together(name: str, rows: list[Any], now: datetime, handle: Callable[[list[Any], datetime], None]) -> bool:

@@ -35,7 +35,7 @@ def run(scene: Scene, scale: Scale) -> Finding:
     ]
     finding = judge(scene, figures)
     too_late = [f"{each} late" for each in late if each > STEP + MINUTE]
-    return Finding(violations={**finding.violations, "not early": early, "not late": too_late}, figures=finding.figures)
+    return finding.also({"not early": early, "not late": too_late})
 
 
 def _kill(scene: Scene) -> None:

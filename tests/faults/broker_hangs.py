@@ -29,7 +29,7 @@ def run(scene: Scene, scale: Scale) -> Finding:
     ]
     finding = judge(scene, figures)
     slow = [f"an answer took {each:.1f} s" for each in took if each > SLOWEST]
-    return Finding(violations={**finding.violations, "API answers": slow}, figures=finding.figures)
+    return finding.also({"API answers": slow})
 
 
 def _hang(scene: Scene, seconds: int) -> list[float]:

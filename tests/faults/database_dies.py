@@ -38,7 +38,7 @@ def run(scene: Scene, scale: Scale) -> Finding:
     ]
     finding = judge(scene, figures)
     gone = [f"the answered commit of row {row} is lost" for row in sorted(lost)]
-    return Finding(violations={**finding.violations, "no commit lost": gone}, figures=finding.figures)
+    return finding.also({"no commit lost": gone})
 
 
 def _kill(scene: Scene) -> float:

@@ -5,7 +5,7 @@ notices, after it, after the receiver's answer, after the commit. One is armed b
 Asserted: I1 to I8; what comes again comes alike, under the same key, and once for each kill at most.
 """
 
-from tests.faults.experiment import Experiment, Finding, Scale
+from tests.faults.experiment import STAGED, Experiment, Finding, Scale
 from tests.faults.failpoints import POINTS, arm
 from tests.faults.judging import judge
 from tests.faults.scene import Scene
@@ -24,7 +24,7 @@ def run(scene: Scene, scale: Scale) -> Finding:
             died[point] += 1
             scene.kills += 1
     finding = judge(scene, [("deaths", ", ".join(f"{count} {point}" for point, count in died.items()))])
-    return Finding(violations={**finding.violations, "staged": missed}, figures=finding.figures)
+    return finding.also({STAGED: missed})
 
 
 EXPERIMENT = Experiment(number=12, title="the notifier dies at four points", run=run, minutes=60, is_quick=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks.service.stub import StubEngine
 from execution_engine.engines.protocol import Part, ScanReport, Table, Wanted
+from tests.faults.failpoints import come_by, in_work
 
 VALUES = {"row_count": 100_000.0, "completeness": 1.0, "mean": 12.5}
 SPOILT = {"mean": 500.0}
@@ -23,6 +24,7 @@ class WatchedEngine(StubEngine):
     def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
         """What the table has at this moment."""
         self._note([item.key for item in wanted])
+        come_by(self.home, in_work("scan"))
         time.sleep(self.pace)
         is_spoilt = (self.home / "spoilt" / table.name).exists()
         return StubEngine(defaults=VALUES | SPOILT if is_spoilt else VALUES).scan(table, part, wanted)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 Violations = Mapping[str, list[str]]  # by invariant; an empty list says that it was looked at, and held
 Figure = tuple[str, str]
+STAGED = "staged"  # beside the invariants: whether the fault came at all, and came where it was to
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +40,10 @@ class Finding:
     def has_held(self) -> bool:
         """Whether no invariant was violated."""
         return not any(self.violations.values())
+
+    def also(self, violations: Violations) -> "Finding":
+        """This finding, and what else was looked at."""
+        return Finding(violations={**self.violations, **violations}, figures=self.figures)
 
 
 @dataclass(frozen=True, kw_only=True)

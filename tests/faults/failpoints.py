@@ -1,10 +1,16 @@
-"""Points in the sending of notices where a worker is killed: those whose file is there, once for each file."""
+"""Points in a worker's work at which a fault comes over it, where its file is there, once for each file.
+
+The files are in the home of the experiment; each holds which fault it is.
+"""
 
 import os
+import threading
+import time
 from collections.abc import Callable, Iterator
+from enum import StrEnum
 from functools import wraps
 from pathlib import Path
-from signal import SIGKILL
+from signal import SIGKILL, SIGSTOP
 from typing import Any
 
 BEFORE_CLAIM, AFTER_CLAIM = "before the claim", "after the claim"
@@ -12,36 +18,103 @@ AFTER_ANSWER, AFTER_COMMIT = "after the answer", "after the commit"
 POINTS = (BEFORE_CLAIM, AFTER_CLAIM, AFTER_ANSWER, AFTER_COMMIT)
 
 
-def arm(home: Path, point: str) -> Path:
-    """The next worker that comes to the point dies there; the file is gone then."""
+class Fault(StrEnum):
+    """What comes over the worker."""
+
+    DIES = "dies"  # the process that works, alone
+    ALL_DIE = "all die"  # with its parent and all other processes of the worker
+    STANDS_STILL = "stands still"  # with all others, until SIGCONT
+
+
+def in_work(stage: str) -> str:
+    """The point at which a worker has claimed rows of a stage and begins on them."""
+    return f"in the work of {stage}"
+
+
+def arm(home: Path, point: str, fault: Fault = Fault.DIES) -> Path:
+    """The next worker that comes to the point has the fault; the file is gone then."""
     path = _file(home, point)
     path.parent.mkdir(exist_ok=True)
-    path.touch()
+    path.write_text(fault.value)
     return path
 
 
+def come_by(home: Path, point: str) -> None:
+    """A worker is at a point."""
+    path = _file(home, point)
+    try:
+        fault = Fault(path.read_text())
+        path.unlink()
+    except FileNotFoundError:
+        return
+    match fault:
+        case Fault.DIES:
+            os.kill(os.getpid(), SIGKILL)
+        case Fault.ALL_DIE:
+            os.killpg(os.getpgrp(), SIGKILL)
+        case Fault.STANDS_STILL:
+            os.killpg(os.getpgrp(), SIGSTOP)
+
+
 def install(home: Path) -> None:
-    """Put the points into this process' copy of the notifier."""
+    """Put the points into this process' copies of the queue and of the notifier."""
+    _into_the_queue(home)
+    _into_the_notifier(home)
+
+
+def holding(home: Path, worker: str) -> Path:
+    """While this file is there, the worker keeps each message that it gets and does not begin on it."""
+    return home / "holding" / worker
+
+
+def hands_full(home: Path, worker: str) -> int:
+    """How many messages the worker has kept, since it was last told to."""
+    return len(list((home / "holding").glob(f"{worker}.hand.*")))
+
+
+def hold(home: Path, worker: str) -> None:
+    """A worker that has just got a message keeps it as long as it is told to."""
+    path = holding(home, worker)
+    hand = path.with_name(f"{path.name}.hand.{os.getpid()}.{threading.get_ident()}")
+    while path.exists():
+        hand.touch()
+        time.sleep(0.02)
+    hand.unlink(missing_ok=True)
+
+
+def _into_the_queue(home: Path) -> None:
+    from assay import queue
+
+    def before(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def wrapped(name: str, *args: Any, **kwargs: Any) -> Any:
+            come_by(home, in_work(name))
+            return function(name, *args, **kwargs)
+
+        return wrapped
+
+    queue._attempt_together = before(queue._attempt_together)
+    queue.attempt = before(queue.attempt)
+
+
+def _into_the_notifier(home: Path) -> None:
     from alerting.services import send
 
-    die, claims = _dier(home), vars(send)["claims"]
+    claims = vars(send)["claims"]
 
     def dying(*args: Any, **kwargs: Any) -> Iterator[Any]:
-        die(BEFORE_CLAIM)
+        come_by(home, BEFORE_CLAIM)
         for rows in claims(*args, **kwargs):
-            die(AFTER_CLAIM)
+            come_by(home, AFTER_CLAIM)
             yield rows
 
+    def answered(error: object, message: Any, _: object) -> None:
+        if error is None and message.channel == "webhook":  # the receiver has answered with a success
+            come_by(home, AFTER_ANSWER)
+
     send.claims = dying  # type: ignore[attr-defined]
-    send.deliver = _around(
-        send.deliver, after=lambda error, message, _: _is_taken(error, message) and die(AFTER_ANSWER)
-    )
-    send._send = _around(send._send, after=lambda *_: die(AFTER_COMMIT))
-
-
-def _is_taken(error: object, message: Any) -> bool:
-    """Whether the receiver has answered with a success."""
-    return error is None and message.channel == "webhook"
+    send.deliver = _around(send.deliver, after=answered)
+    send._send = _around(send._send, after=lambda *_: come_by(home, AFTER_COMMIT))
 
 
 def _around(function: Callable[..., Any], *, after: Callable[..., Any]) -> Callable[..., Any]:
@@ -54,17 +127,6 @@ def _around(function: Callable[..., Any], *, after: Callable[..., Any]) -> Calla
         return result
 
     return wrapped
-
-
-def _dier(home: Path) -> Callable[[str], None]:
-    def die(point: str) -> None:
-        try:
-            _file(home, point).unlink()
-        except FileNotFoundError:
-            return
-        os.kill(os.getpid(), SIGKILL)
-
-    return die
 
 
 def _file(home: Path, point: str) -> Path:

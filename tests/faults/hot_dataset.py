@@ -25,7 +25,7 @@ def run(scene: Scene, scale: Scale) -> Finding:
         ("lock waits ms, mean; worst", f"{waits[1]}; {waits[3]}"),
     ]
     finding = judge(scene, figures)
-    return Finding(violations={**finding.violations, "one notice": wrong}, figures=finding.figures)
+    return finding.also({"one notice": wrong})
 
 
 def _openings() -> int:

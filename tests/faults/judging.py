@@ -7,7 +7,7 @@ from statistics import median
 from tests.faults.experiment import Figure, Finding
 from tests.faults.facts import Facts
 from tests.faults.invariants import all_of
-from tests.faults.scene import Scene, UnableToSettle, settle
+from tests.faults.scene import Overdue, Scene, settle
 
 NONE_OVERDUE_AFTER = 120.0  # seconds after the service is whole again
 
@@ -27,7 +27,7 @@ def _overdue() -> list[str]:
     """What is not done in time now that all faults are over."""
     try:
         settle(NONE_OVERDUE_AFTER)
-    except UnableToSettle as late:
+    except Overdue as late:
         return [str(late)]
     return []
 

@@ -1,7 +1,8 @@
 """1: workers are killed, process group and all, at random moments of their work.
 
 Staged: a thread for each worker waits until it takes work, and sends SIGKILL to its whole group within the next 0.8 s,
-again and again, while the company lives hour after hour. Asserted: I1 to I8; no healthy test is quarantined.
+again and again, while the company lives hour after hour; the first of each kind dies in the middle of its work.
+Asserted: I1 to I8; no healthy test is quarantined.
 """
 
 from collections.abc import Iterator
@@ -12,7 +13,8 @@ from random import Random
 from threading import Event
 
 from execution_engine.models import Run, Suspect
-from tests.faults.experiment import Experiment, Finding, Scale
+from tests.faults.experiment import STAGED, Experiment, Finding, Scale
+from tests.faults.failpoints import Fault, arm, in_work
 from tests.faults.judging import judge
 from tests.faults.scene import WORKERS, Scene
 
@@ -35,13 +37,16 @@ class Storm:
 def run(scene: Scene, scale: Scale) -> Finding:
     """Kill so many while so many runs are worked."""
     kills, runs = scale.of(300, quick=4), scale.of(20_000, quick=100)
+    points = [arm(scene.home, in_work(stage), Fault.ALL_DIE) for stage in ("evaluate", "scan")]
+    scene.kills += len(points)
     with storm(scene, kills) as blowing:
         while not blowing.is_over or Run.objects.count() < runs:
             scene.hour(spoilt=2)
     scene.until_ready()
-    finding = judge(scene, [("workers killed", str(blowing.kills)), ("seed", str(scene.seed))])
+    finding = judge(scene, [("workers killed", str(blowing.kills + len(points))), ("seed", str(scene.seed))])
     quarantined = [f"{suspect}" for suspect in Suspect.objects.filter(quarantined_at__isnull=False)]
-    return Finding(violations={**finding.violations, "none quarantined": quarantined}, figures=finding.figures)
+    missed = [f"nobody died at {point.name}" for point in points if point.exists()]
+    return finding.also({"none quarantined": quarantined, STAGED: missed})
 
 
 @contextmanager

@@ -35,7 +35,7 @@ def run(scene: Scene, scale: Scale) -> Finding:
     ]
     finding = judge(scene, figures)
     late = [] if scale.is_quick or fresh < rest else [f"the newest after {fresh:.0f} s, the others {rest:.0f} s later"]
-    return Finding(violations={**finding.violations, "newest first": late}, figures=finding.figures)
+    return finding.also({"newest first": late})
 
 
 def _return(scene: Scene, newest: datetime) -> tuple[float, float]:

@@ -61,16 +61,22 @@ def as_json(results: Sequence[Result]) -> str:
 def write_docs(results: Sequence[Result]) -> Path:
     """Put the rows of these experiments in place of their earlier ones."""
     text = DOCS.read_text()
-    rows = {int(row[1]): row[0] for row in re.finditer(r"^\| (\d+) \|.*$", text, re.MULTILINE)}
+    rows = {int(row[1]): row[0] for row in re.finditer(r"^\| (\d+) \|.*$", inside(text, "faults"), re.MULTILINE)}
     for result in results:
-        rows[result.experiment.number] = _line([*_cells(result, "<br>"), _machine()])
+        rows[result.experiment.number] = line([*_cells(result, "<br>"), _machine()])
     heading = ("", "experiment", "scale", "invariants", "figures", "on")
-    lines = [_line(heading), _line(["---"] * len(heading)), *[rows[number] for number in sorted(rows)]]
+    lines = [line(heading), line(["---"] * len(heading)), *[rows[number] for number in sorted(rows)]]
     DOCS.write_text(between_markers(text, "faults", "\n".join(lines)))
     return DOCS
 
 
-def _line(cells: Sequence[str]) -> str:
+def inside(text: str, name: str) -> str:
+    """What stands between the markers of a table now."""
+    return text.partition(f"<!-- {name} -->")[2].partition(f"<!-- /{name} -->")[0]
+
+
+def line(cells: Sequence[str]) -> str:
+    """One row of a table in Markdown."""
     return f"| {' | '.join(cells)} |"
 
 

@@ -12,10 +12,10 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from tests.faults.experiment import Alone, Experiment, Finding, Scale
+from tests.faults.experiment import STAGED, Alone, Experiment, Finding, Scale
 from tests.faults.registry import EXPERIMENTS
 from tests.faults.report import Result, as_json, show, write_docs
-from tests.faults.scene import Scene, scene
+from tests.faults.scene import LIMIT, PATIENCE_QUICK, Overdue, Scene, scene
 
 TABLES_QUICK = 10  # and 3 tests of each
 PACE = 0.02  # seconds of a scan
@@ -67,8 +67,11 @@ def _one(each: Experiment | Alone, scale: Scale, scenes: "Scenes") -> Result:
     begun = time.monotonic()
     try:
         finding = each.run(scenes.next(each), scale) if isinstance(each, Experiment) else each.run(scale)
+    except Overdue as late:
+        finding = Finding(violations={"I8": [str(late)]})
+        scenes.end()
     except Exception:
-        finding = Finding(violations={"staged": [traceback.format_exc()[-3000:]]})
+        finding = Finding(violations={STAGED: [traceback.format_exc()[-3000:]]})
         scenes.end()
     return Result(experiment=each, scale=scale, finding=finding, seconds=time.monotonic() - begun)
 
@@ -99,7 +102,14 @@ class Scenes:
     def _scene(self, each: Experiment) -> AbstractContextManager[Scene]:
         scale = self._asked.scale
         tables, tests = scale.of(each.tables, quick=min(each.tables, TABLES_QUICK)), scale.of(each.tests, quick=3)
-        return scene(self._home / f"{self._count}", tables=tables, tests=tests, seed=self._asked.seed, pace=PACE)
+        return scene(
+            self._home / f"{self._count}",
+            tables=tables,
+            tests=tests,
+            seed=self._asked.seed,
+            pace=PACE,
+            patience=PATIENCE_QUICK if scale.is_quick else LIMIT,
+        )
 
 
 @contextmanager

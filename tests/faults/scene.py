@@ -27,10 +27,11 @@ from tests.faults.ledger import Receiver, receiver
 from tests.faults.rows import facts
 
 FIRST = datetime(2026, 3, 9, tzinfo=UTC)  # a Monday
-HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
+HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
 TOLD_AFTER, CHECKED_AFTER = 7 * MINUTE, 11 * MINUTE  # of the hour: once the grace is over, after the first check
 LEASE = 5.0  # seconds
 LIMIT = 300.0  # seconds until nothing is pending; longer, and the experiment is given up
+PATIENCE_QUICK = 120.0  # of the short subset
 LOOK_EVERY = 0.1
 WORKERS = ("worker", f"worker-{DATACENTER}")
 
@@ -39,6 +40,10 @@ T = TypeVar("T")
 
 class UnableToSettle(Exception):
     """Something stays pending, or a process does not come up."""
+
+
+class Overdue(UnableToSettle):
+    """Something stays pending although no fault is staged any more."""
 
 
 @dataclass(kw_only=True)
@@ -51,6 +56,7 @@ class Scene:
     tables: int
     tests: int  # of each table, with its freshness
     seed: int
+    patience: float = LIMIT  # seconds until nothing is pending
     hours: int = 0  # lived through
     kills: int = 0  # after which a message may have come again
     recoveries: list[float] = field(default_factory=list)  # seconds from the end of a fault until nothing was pending
@@ -82,12 +88,15 @@ class Scene:
             (place / table_name((self.hours * tables + number) % self.tables)).touch()
 
     def go(self, instant: datetime, meanwhile: Callable[[], object] | None = None) -> float:
-        """Set the company's time, and return once nothing is pending; the seconds that took, without ``meanwhile``."""
+        """Set the company's time, and return once nothing is pending; the seconds that took, without ``meanwhile``.
+
+        Raises Overdue.
+        """
         patiently(lambda: clock.simulate(instant))
         if meanwhile:
             meanwhile()
         begun = time.monotonic()
-        settle()
+        settle(self.patience)
         if meanwhile:
             self.recoveries.append(time.monotonic() - begun)
         return time.monotonic() - begun
@@ -138,11 +147,11 @@ def start_at_once(fleet: Fleet, name: str) -> None:
 
 
 def settle(limit: float = LIMIT) -> None:
-    """Return once nothing is pending; raises UnableToSettle."""
+    """Return once nothing is pending; raises Overdue."""
     until = time.monotonic() + limit
     while busy := patiently(lambda: stages_with_work(clock.now())):
         if time.monotonic() > until:
-            raise UnableToSettle(f"after {limit:.0f} s these still have work: {[stage.name for stage in busy]}")
+            raise Overdue(f"after {limit:.0f} s these still have work: {[stage.name for stage in busy]}")
         time.sleep(LOOK_EVERY)
 
 
@@ -178,6 +187,7 @@ def scene(
     environment: Mapping[str, str] | None = None,
     pace: float = 0.0,
     tests: int = 3,
+    patience: float = LIMIT,
 ) -> Iterator[Scene]:
     """A fresh service whose tests are written; Django here uses its database meanwhile."""
     shutil.rmtree(home, ignore_errors=True)
@@ -192,6 +202,7 @@ def scene(
             fleet.start_processes()
             with default_database(fleet.database_url):
                 made = Scene(fleet=fleet, receiver=outside, home=home, tables=tables, tests=tests + 1, seed=seed)
+                made.patience = patience
                 made.chance.seed(seed)
                 _found(made)
                 yield made

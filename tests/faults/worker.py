@@ -1,11 +1,11 @@
-"""``celery -A tests.faults.worker``: the service's own workers, but for the engine, and with points where they die."""
+"""``celery -A tests.faults.worker``: the service's own workers, but for the engine, and with points of faults."""
 
 import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from celery.signals import worker_init, worker_ready
+from celery.signals import task_prerun, worker_init, worker_ready
 
 from assay.celery import app
 
@@ -17,7 +17,7 @@ installed = ExitStack()  # kept, as the engine is in force only as long as this 
 
 @worker_init.connect
 def install(**_: Any) -> None:
-    """From now on this worker reads with the engine of the experiments, and dies where it is told to."""
+    """From now on this worker reads with the engine of the experiments, and has the faults that it is told to."""
     from execution_engine.storage import using
     from tests.faults import failpoints
     from tests.faults.engine import WatchedEngine
@@ -25,6 +25,14 @@ def install(**_: Any) -> None:
     pace = float(os.environ.get("FAULTS_SCAN_SECONDS", "0"))
     installed.enter_context(using(WatchedEngine(home=HOME, pace=pace)))
     failpoints.install(HOME)
+
+
+@task_prerun.connect
+def hold(task: Any, **_: Any) -> None:
+    """Its messages are held where it is told to hold them."""
+    from tests.faults import failpoints
+
+    failpoints.hold(HOME, str(task.request.hostname).partition("@")[0])
 
 
 @worker_ready.connect

@@ -1,16 +1,19 @@
 """The rows as queues: many workers, one claim each, and nothing finished under a lease that was lost."""
 
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from typing import Any
 
 import pytest
 from django.db import OperationalError, connections
+from django.db.models import F
 
-from assay import clock
+from assay import clock, queue
 from assay.flow import stage
 from assay.models import Dataset
-from assay.queue import UnableToFinish, claim, extend, finish, finish_all, work, work_together
+from assay.queue import UnableToFinish, claim, claims, extend, finish, finish_all, work, work_together
 from tests.factories import NOW, DatasetFactory
 
 RECONCILE = stage("reconcile")
@@ -116,6 +119,31 @@ def test_nothing_is_finished_together_under_a_lease_that_was_lost() -> None:
         row.reconcile_at = None
     with pytest.raises(UnableToFinish, match="1 of 2"):
         finish_all(rows, "reconcile_at")
+
+
+@pytest.mark.django_db
+def test_rows_that_another_has_claimed_since_are_not_worked_one_by_one_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock.simulate(NOW)
+    lost, *kept = DatasetFactory.create_batch(3, reconcile_at=NOW)
+    seen: list[list[int]] = []
+
+    def outlived(*args: Any, **kwargs: Any) -> Iterator[list[Dataset]]:
+        for rows in claims(*args, **kwargs):  # the lease of one runs out, and another worker claims it
+            Dataset.objects.filter(pk=lost.pk).update(epoch=F("epoch") + 1)
+            yield rows
+
+    def handle(rows: list[Dataset], now: datetime) -> None:
+        seen.append([row.pk for row in rows])
+        for row in rows:
+            row.reconcile_at, row.description = None, "the late one was here"
+        finish_all(rows, "reconcile_at", "description")
+
+    monkeypatch.setattr(queue, "claims", outlived)
+    assert work_together("reconcile", handle) == 3
+    assert seen[1:] == [[row.pk] for row in kept]
+    lost.refresh_from_db()
+    assert (lost.reconcile_at, lost.description) == (NOW, "")
+    assert not Dataset.objects.exclude(pk=lost.pk).filter(reconcile_at__isnull=False).exists()
 
 
 @pytest.mark.django_db
