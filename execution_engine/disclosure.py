@@ -1,6 +1,6 @@
 """What a test may tell of data: values of sensitive columns never, another dataset only to its own readers (pure)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from assay.names import name_key
 from assay.readers import may_show
 from execution_engine.guard.dialect import Plain
 from execution_engine.guard.tables import name_of, places_of
+from execution_engine.metrics.columns import path_of, written
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.signature import ArgumentType
 from execution_engine.metrics.spec import MetricSpec
@@ -68,10 +69,10 @@ def others_of(spec: MetricSpec, dataset: str | None) -> tuple[str, ...]:
 
 def told(spec: MetricSpec, sensitive: frozenset[str], detail: Mapping[str, Any]) -> dict[str, Any]:
     """The detail of a measurement without what may quote a sensitive column: its numbers stay."""
-    if not sensitive or not detail or (spec.by and not {*spec.columns, *spec.by} & sensitive and not spec.where):
+    columns = (*spec.columns, *spec.by)
+    if not sensitive or not detail or (spec.by and not _hidden(columns, sensitive) and not spec.where):
         return dict(detail)
-    touched = {column.casefold() for column in (*spec.columns, *spec.by)}
-    if touched and not touched & sensitive and spec.name not in SAMPLES:
+    if columns and not _hidden(columns, sensitive) and spec.name not in SAMPLES:
         return dict(detail)
     return {name: value for name, value in detail.items() if isinstance(value, bool | int | float)}
 
@@ -94,17 +95,26 @@ def _may_ask(own: Privacy, other: Privacy, spec: MetricSpec) -> bool:
 
 def _objection_to_values(spec: MetricSpec, read: list[Privacy]) -> str | None:
     sensitive = frozenset().union(*(one.sensitive for one in read))
-    columns = {column.casefold(): column for column in (*spec.columns, *spec.by)}
+    columns = [*spec.columns, *spec.by]
     if spec.name in SAMPLES:
-        columns |= {key.casefold(): key for one in read for key in one.primary_key}
-    hidden = [columns[name] for name in sorted(columns.keys() & sensitive)]
-    by = {column.casefold() for column in spec.by} & sensitive
-    if not hidden or not (METRICS[spec.name].tells_values or by):
+        columns += [written(key) for one in read for key in one.primary_key]
+    hidden = _hidden(columns, sensitive)
+    if not hidden or not (METRICS[spec.name].tells_values or _hidden(spec.by, sensitive)):
         return None
     return (
         f"{spec.text:.200} would show values of {', '.join(hidden)}, which is sensitive: ask how many rows meet a "
         'condition, such as compliance("…"), instead'
     )
+
+
+def _hidden(columns: Sequence[str], sensitive: frozenset[str]) -> list[str]:
+    """Those that are sensitive, or a field of such a column."""
+    return sorted({column for column in columns if _paths(column) & sensitive})
+
+
+def _paths(column: str) -> set[str]:
+    path = [name.casefold() for name in path_of(column)]
+    return {".".join(path[:length]) for length in range(1, len(path) + 1)}
 
 
 def _objection_to_query(spec: MetricSpec, read: list[Privacy]) -> str | None:

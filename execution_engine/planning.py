@@ -12,6 +12,7 @@ from assay.keys import zone
 from assay.windows import Granularity, Partitioning, Step, UnableToAlign, UnableToStep, Window, shift
 from execution_engine.language.templates import UnableToRender, render
 from execution_engine.language.tree import History, Metric, Operand
+from execution_engine.metrics.columns import written
 from execution_engine.metrics.registry import METRICS, SIGNATURES
 from execution_engine.metrics.signature import ArgumentType
 from execution_engine.metrics.spec import Literal, MetricSpec
@@ -140,7 +141,7 @@ class Planner:
     def _sample(self, upstream: str, place: Place) -> Want:
         """The sample of an upstream; checks probe the one that the first run took."""
         source = self._source(upstream)
-        columns = self.home.primary_key or source.primary_key
+        columns = tuple(map(written, self.home.primary_key or source.primary_key))
         if not columns:
             raise UnableToPlan(
                 Reason.INVALID, f"{self.home.name} has no primary key to sample {upstream} by: add one to its metadata."

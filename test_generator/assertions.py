@@ -1,20 +1,25 @@
 """The texts of the standard assertions, in the assertion language."""
 
-import re
 from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
 
 from assay.durations import format_duration
+from execution_engine.language.parse import has_hidden
+from execution_engine.metrics.columns import written
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
+_LONGEST_KEY = 1500  # bytes: it stands in one assertion twice
 _DECIMALS = 15  # no share is known better, and the language reads numbers of at most 40 characters
 _COMPLETE_AT_MOST = 0.999  # a dataset that promises all of its rows is there, for its consumers, a little sooner
 
 
-def is_writable(column: str) -> bool:
-    """Whether an assertion can name this column."""
-    return _NAME.fullmatch(column) is not None
+def key_problem(primary_key: Sequence[str]) -> str | None:
+    """Why no assertion can name this key, if none can."""
+    hidden = [column for column in primary_key if has_hidden(column)]
+    if hidden:
+        return f"has a hidden character in {', '.join(map(repr, hidden))}: rename the column."
+    size = len(columns(primary_key).encode())
+    return f"takes {size} bytes to name, and an assertion has room for {_LONGEST_KEY}." if size > _LONGEST_KEY else None
 
 
 def freshness(sla: timedelta, completeness: float) -> str:
@@ -35,7 +40,7 @@ def sampled_completeness(upstream: str, sla: float) -> str:
 
 def duplicates(primary_key: Sequence[str], sla: float) -> str:
     """The share of rows whose primary key is another row's too, or is null in a part: such a row has no key."""
-    return f"1 - count_distinct({', '.join(primary_key)}) / row_count() <= {number(sla)}"
+    return f"1 - count_distinct({columns(primary_key)}) / row_count() <= {number(sla)}"
 
 
 def consistent_count(other: str, sla: float) -> str:
@@ -45,8 +50,13 @@ def consistent_count(other: str, sla: float) -> str:
 
 def consistent_keys(primary_key: Sequence[str], other: str, sla: float) -> str:
     """The other datacenter has the same keys, by a Bloom filter of them."""
-    keys = ", ".join(primary_key)
+    keys = columns(primary_key)
     return f"keys_found({keys}, datacenter={text(other)}) / distinct_count({keys}) >= {number(sla)}"
+
+
+def columns(names: Sequence[str]) -> str:
+    """Columns as an assertion names them, those of other names than letters, digits and _ in backticks."""
+    return ", ".join(map(written, names))
 
 
 def number(value: float) -> str:

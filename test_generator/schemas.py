@@ -3,6 +3,7 @@
 from assay.catalog.profile import DatasetProfile
 from execution_engine.engines.nested import with_fields
 from execution_engine.language.schema import DatasetSchema
+from execution_engine.metrics.columns import written
 from execution_engine.metrics.signature import ColumnKind, column_kind
 
 
@@ -11,7 +12,7 @@ def schema(profile: DatasetProfile) -> DatasetSchema:
     declared = with_fields({column.name: column.type.strip() for column in profile.columns})
     columns = {name: column_kind(type_) for name, type_ in declared.items()}
     if columns and profile.partition:
-        columns.setdefault(profile.partition.column, ColumnKind.ANY)
+        columns.setdefault(written(profile.partition.column), ColumnKind.ANY)
     return DatasetSchema(
         name=profile.full_name,
         columns=columns or None,

@@ -131,8 +131,8 @@ def _key_obstacle(dataset: DatasetProfile) -> str | None:
     lost = [column for column in dataset.primary_key if dataset.columns and column not in dataset.column_names]
     if lost:
         return f"its primary key {', '.join(lost)} is no column of it."
-    odd = [column for column in dataset.primary_key if not assertions.is_writable(column)]
-    return f"its primary key {', '.join(odd)} is not made of letters, digits and underscores." if odd else None
+    problem = assertions.key_problem(dataset.primary_key)
+    return None if problem is None else f"its primary key {problem}"
 
 
 def _consistency(dataset: DatasetProfile) -> Generation:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from execution_engine.metrics.columns import written
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.signature import ArgumentType, ColumnKind
 from execution_engine.metrics.spec import MetricSpec
@@ -63,7 +64,7 @@ def _check_conditions(spec: MetricSpec, columns: tuple[str, ...], table: str) ->
     conditions = [str(value) for kind, value in arguments if kind is ArgumentType.SQL and spec.name != "query"]
     try:
         texts = [*conditions, *([spec.where] if spec.where else [])]
-        named = [name for text in texts for name in columns_of(read_condition(text))]
+        named = [written(name) for text in texts for name in columns_of(read_condition(text))]
     except UnableToReadCondition as error:
         return error.failure
     return check_columns(named, columns, table)

@@ -72,7 +72,7 @@ class Listing:
     def folder_columns(self) -> tuple[str, ...]:
         """The columns that the folders' names hold: ``datestr`` of ``datestr=2013-01-01/``."""
         inside = self.files[0].path[len(self.root.path) :].split("/")[:-1] if self.files else []
-        return tuple(name.split("=", 1)[0] for name in inside if "=" in name)
+        return tuple(unquote(name.split("=", 1)[0]) for name in inside if "=" in name)
 
     @property
     def fingerprint(self) -> str:
@@ -191,7 +191,7 @@ def read_written_at(table: Table, part: Part) -> datetime | None:
 def list_partitions(table: Table) -> tuple[str, ...] | None:
     """The keys in the names of the folders; None where the first level of folders names no partition."""
     root = root_of(table)
-    start = f"{table.partition_column}="
+    start = _start(table.partition_column or "")
     try:
         names = [] if table_format(root.filesystem, root.path) else _names(root)
     except OSError:
@@ -205,7 +205,7 @@ def partition_prints(table: Table, part: Part) -> dict[str, str] | None:
     if table.storage not in FILES or table.partition_column is None:
         return None
     listing = list_part(table, part)
-    start, files = f"{table.partition_column}=", defaultdict(list)
+    start, files = _start(table.partition_column), defaultdict(list)
     for file in listing.files:
         folder, _, inside = file.path[len(listing.root.path) + 1 :].partition("/")
         if listing.filtered or not inside or not folder.startswith(start) or folder == start + HIVE_NULL:
@@ -230,7 +230,7 @@ def _list_keys(root: Root, table: Table, keys: Sequence[str]) -> Listing:
         raise UnableToListFiles(
             Failure(reason=Reason.NO_PARTITION_COLUMN, detail=f"{table.name} has no partition key; add one to it")
         )
-    folders = [f"{root.path}/{column}={escape_key(key)}" for key in dict.fromkeys(keys)]
+    folders = [f"{root.path}/{_start(column)}{escape_key(key)}" for key in dict.fromkeys(keys)]
     present = [info.path for info in root.filesystem.get_file_info(folders) if info.type is FileType.Directory]
     if present:
         return Listing(root=root, files=tuple(file for path in sorted(present) for file in _files_below(root, path)))
@@ -240,17 +240,22 @@ def _list_keys(root: Root, table: Table, keys: Sequence[str]) -> Listing:
 def _list_without_folder(root: Root, column: str, keys: Sequence[str]) -> Listing:
     """No folder of its own at the first level: the partition is missing, lies deeper, or is a column in the files."""
     names = _names(root)
-    if any(name.startswith(f"{column}=") for name in names):
+    if any(name.startswith(_start(column)) for name in names):
         return Listing(root=root, files=())
     files = _files_below(root, root.path)
-    if not any(f"/{column}=" in file.path[len(root.path) :] for file in files):
+    if not any(f"/{_start(column)}" in file.path[len(root.path) :] for file in files):
         return Listing(root=root, files=files, filtered=bool(files))
-    wanted = {f"{column}={escape_key(key)}" for key in keys}
+    wanted = {f"{_start(column)}{escape_key(key)}" for key in keys}
     return Listing(root=root, files=tuple(file for file in files if wanted & set(file.path.split("/"))))
 
 
+def _start(column: str) -> str:
+    """What the names of the folders of a partition column begin with."""
+    return f"{escape_key(column)}="
+
+
 def escape_key(key: str) -> str:
-    """The key as Hive and Spark write it into a folder's name."""
+    """The key, or the column's name, as Hive and Spark write it into a folder's name."""
     return "".join(f"%{ord(char):02X}" if char in _ESCAPED else char for char in key)
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.fs import FileInfo
 
+from execution_engine.metrics.columns import written
 from execution_engine.metrics.statistics import ROWS, Gather, Statistic, Value
 
 from .files import Root
@@ -70,7 +71,7 @@ def _of_file(root: Root, file: FileInfo) -> FooterStatistics:
             groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
             flat = [at for at in range(metadata.num_columns) if "." not in parquet.schema.column(at).path]
             found = {
-                parquet.schema.column(at).path.lower(): bounds
+                written(parquet.schema.column(at).path).lower(): bounds
                 for at in flat
                 if (bounds := _bounds([group.column(at) for group in groups])) is not None
             }

@@ -1,19 +1,24 @@
-"""The fields of structs as columns of their own: ``address struct<city:string>`` has the column ``address.city``."""
+"""The fields of structs as columns of their own: ``address struct<city:string>`` has the column ``address.city``.
+
+A column of the very name ``address.city`` is written in backticks (execution_engine.metrics.columns).
+"""
 
 from collections.abc import Iterator, Mapping
 
-_START, _OPEN, _CLOSE = "struct<", "<(", ">)"
+from execution_engine.metrics.columns import parts_of, written
+
+_START = "struct<"
 
 
 def with_fields(columns: Mapping[str, str]) -> dict[str, str]:
-    """The columns (name → Spark's type), each struct followed by its fields at any depth."""
+    """The columns (name → Spark's type) as assertions write them, each struct followed by its fields at any depth."""
     found: dict[str, str] = {}
-    waiting = list(list(columns.items())[::-1])
+    waiting = [(written(name), type_) for name, type_ in reversed(list(columns.items()))]
     while waiting:
         name, type_ = waiting.pop()
         found[name] = type_
         if type_.startswith(_START):
-            fields = [(f"{name}.{field}", kind) for field, kind in fields_of(type_[len(_START) : -1])]
+            fields = [(f"{name}.{written(field)}", kind) for field, kind in fields_of(type_[len(_START) : -1])]
             waiting.extend(reversed(fields))
     return found
 
@@ -30,16 +35,3 @@ def _named(part: str) -> tuple[str, str, str]:
         return part.partition(":")
     end = part.index("`:", 1)
     return part[1:end].replace("``", "`"), ":", part[end + 2 :]
-
-
-def parts_of(text: str) -> Iterator[str]:
-    """Cut at the commas outside brackets and backticks."""
-    depth, start, quoted = 0, 0, False
-    for at, char in enumerate(text):
-        quoted ^= char == "`"
-        depth += 0 if quoted else (char in _OPEN) - (char in _CLOSE)
-        if char == "," and depth == 0 and not quoted:
-            yield text[start:at]
-            start = at + 1
-    if text[start:]:
-        yield text[start:]

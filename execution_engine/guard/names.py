@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Set
+from unicodedata import category
 
 from sqlglot import exp
 
@@ -36,7 +37,8 @@ def _first(refusals: Iterable[Refusal | None]) -> Refusal | None:
 
 
 def _check_printable(node: exp.Identifier) -> Refusal | None:
-    return None if 0 < len(node.name) <= MAX_NAME and node.name.isprintable() else _no_name(node)
+    printable = all(char.isprintable() or category(char) == "Zs" for char in node.name)
+    return None if 0 < len(node.name) <= MAX_NAME and printable else _no_name(node)
 
 
 def _check_identifier(node: exp.Identifier, known: set[str]) -> Refusal | None:

@@ -6,7 +6,7 @@ from typing import Any
 from lark import Token, Tree
 
 from execution_engine.language.calls import Column, Keyword, Step, by, operand
-from execution_engine.language.literals import read_duration, read_number, read_text
+from execution_engine.language.literals import read_column, read_duration, read_number, read_text
 from execution_engine.language.problem import Span
 from execution_engine.language.tree import (
     And,
@@ -44,7 +44,7 @@ RULES: dict[str, Rule] = {
     "negative_literal": lambda parts, at: Negative(value=parts[1], place=at),
     "call": lambda parts, at: Call(function=Function(parts[0].lower()), arguments=tuple(parts[1:]), place=at),
     "operand": lambda parts, at: operand(parts[0].lower(), parts[1:], at),
-    "column": lambda parts, at: Column(name=".".join(parts), place=at),
+    "column": lambda parts, at: Column(name=read_column(parts), place=at),
     "keyword": lambda parts, at: Keyword(name=parts[0].lower(), value=parts[1], place=at),
     "step": lambda parts, at: Step(text=str(parts[0]), place=at),
     "number": lambda parts, at: Number(value=read_number(parts[0], at), place=at),

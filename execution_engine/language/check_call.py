@@ -9,6 +9,7 @@ from execution_engine.language.problem import Problem
 from execution_engine.language.schema import DatasetSchema
 from execution_engine.language.steps import misfit
 from execution_engine.language.tree import Metric
+from execution_engine.metrics.columns import named, written
 from execution_engine.metrics.signature import ArgumentType, ColumnKind, Signature
 from execution_engine.metrics.spec import Literal
 
@@ -58,7 +59,17 @@ def _count_of_columns(call: CheckedCall) -> Iterator[Problem]:
         yield call.problem(f"{call.signature.name} takes no columns: leave them out{hint}", "column 0")
     elif found < least or (most is not None and found > most):
         wanted = f"{least} or more columns" if most is None else _counted(least, most)
-        yield call.problem(f"{call.signature.name} takes {wanted}, not {found}")
+        yield call.problem(f"{call.signature.name} takes {wanted}, not {found}{_without_quotes(call)}")
+
+
+def _without_quotes(call: CheckedCall) -> str:
+    """What to write for a text that stands where a column is wanted."""
+    texts = [value for value in call.metric.spec.arguments if isinstance(value, str)]
+    if len(texts) <= len(call.signature.arguments) or len(call.metric.spec.columns) >= call.signature.min_columns:
+        return ""
+    known = (call.schema and call.schema.columns) or ()
+    column = written(texts[0]) if written(texts[0]) in known else named(texts[0])
+    return f": a column stands without quotes, {column}"
 
 
 def _counted(least: int, most: int) -> str:
@@ -82,8 +93,8 @@ def _columns(call: CheckedCall) -> Iterator[Problem]:
 
 def _arguments(call: CheckedCall) -> Iterator[Problem]:
     wanted, found = call.signature.arguments, call.metric.spec.arguments
-    if call.signature.max_columns == 0 and call.metric.spec.columns:
-        return  # told already: a text without its quotes
+    if (call.signature.max_columns == 0 and call.metric.spec.columns) or _without_quotes(call):
+        return  # told already: a text without its quotes, or a column with them
     if len(wanted) != len(found):
         kinds = f"({', '.join(wanted)}) " if wanted else "no argument "
         yield call.problem(f"{call.signature.name} takes {kinds}after its columns, not {len(found)} arguments")

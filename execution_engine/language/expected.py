@@ -12,7 +12,10 @@ _UNSAID = frozenset({"PERCENT", "_NOT", "_BY"})
 _PHRASES = (
     (_OPERAND - {"_NOT"}, "a metric such as row_count(), a number, a duration or '('"),
     (frozenset({"COMPARATOR", "_BETWEEN"}), "a comparison (< <= > >= = != between)"),
-    (frozenset({"NAME", "NUMBER", "STRING", "LENGTH", "MINUS"}), "a column, a number, a text in quotes or name=value"),
+    (
+        frozenset({"NAME", "QUOTED", "NUMBER", "STRING", "LENGTH", "MINUS"}),
+        "a column, a number, a text in quotes or name=value",
+    ),
     (frozenset({"NUMBER", "STRING", "LENGTH", "MINUS"}), "a number, a text in quotes or a step such as 7d"),
     (frozenset({"PLUS", "MINUS", "STAR", "SLASH"}), "an operator (+ - * /)"),
     (frozenset({"PLUS", "MINUS"}), "an operator (+ - * /)"),
@@ -26,7 +29,7 @@ _PHRASES = (
     (frozenset({"_OF"}), "'of groups'"),
     (frozenset({"_GROUPS"}), "'groups'"),
     (frozenset({"PERCENT"}), "'%'"),
-    (frozenset({"NAME"}), "a column"),
+    (frozenset({"NAME", "QUOTED"}), "a column"),
     (frozenset({"EQUAL"}), "'='"),
     (frozenset({"LPAR"}), "'('"),
     (frozenset({"RPAR"}), "')'"),
@@ -44,10 +47,14 @@ _MENDINGS = (
     (r".(in|is|like|rlike)\b", """write a condition on rows as compliance("status in ('a', 'b')") >= 0.99"""),
     (r".(null|nan|true|false)\b", "there is no such literal: coalesce(…, 0) replaces a NULL"),
     (r".[smhdwy]o?\b", "write a duration without a space, such as 4h"),
+    (r".`[^`]", "a column's name ends with the backtick it began with; a backtick inside is doubled"),
+    (r".``", "a column has a name: write it between the backticks"),
     (r".['\"]", "a text ends with the quote it began with; a quote inside is doubled"),
     (r".\[", "there is no index"),
     (r".\.", "there are no attributes: a dataset's full name goes in quotes, dataset='raw.trips'"),
 )
+
+_NAME_IN_PIECES = re.compile(r"[(,]\s*[A-Za-z_]\w*\s*$")
 
 
 def describe(expected: Iterable[str]) -> str:
@@ -67,12 +74,14 @@ def mending(source: str, position: int, expected: Iterable[str]) -> str | None:
     if terminals == {"LPAR"}:
         before = source[:position].rstrip()[-MAX_NAME:]  # a longer search for its last word would be quadratic
         return _mending_of_a_name(re.split(r"\W", before)[-1])
-    if terminals == {"NAME"}:
-        return "name columns without quotes, such as by city, status"
+    if terminals == {"NAME", "QUOTED"}:
+        return "name columns without quotes, such as by city, `order id`"
     if "_FOR" in terminals:
         return "'by city' stands at the end, after every condition"
     if position >= len(source.rstrip()):
         return "an assertion compares, such as row_count() > 0" if "COMPARATOR" in terminals else None
+    if {"COMMA", "RPAR"} <= terminals and _NAME_IN_PIECES.search(source[:position][-MAX_NAME:]):
+        return "a column of another name than letters, digits and _ stands between backticks, such as `order id`"
     found = f"{source[position - 1] if position else ' '}{source[position:]}"
     return next((mend for pattern, mend in _MENDINGS if re.match(pattern, found, re.IGNORECASE | re.DOTALL)), None)
 

@@ -1,11 +1,13 @@
 """Reading the literals of the language: numbers, percentages, lengths of time and texts."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from math import isfinite
 
 from execution_engine import exact
 from execution_engine.language.problem import Refusal, Span
 from execution_engine.language.tree import Negative, Number, Percentage, Text
+from execution_engine.metrics.columns import written
 from execution_engine.metrics.spec import Literal
 
 MAX_NUMBER = 40  # characters
@@ -34,6 +36,11 @@ def read_text(token: str) -> str:
     """What stands between the quotes, doubled quotes made single."""
     quote = token[0]
     return token[1:-1].replace(quote * 2, quote)
+
+
+def read_column(tokens: Sequence[str]) -> str:
+    """The column that names say, with or without backticks, in its one writing."""
+    return written(*(read_text(token) if token.startswith("`") else token for token in tokens))
 
 
 def argument_value(node: object, place: Span) -> Literal:

@@ -90,9 +90,14 @@ def _check_text(text: str) -> None:
     if not text.strip():
         raise Refusal("it is empty: write a comparison such as row_count() > 0")
     for position, character in enumerate(text):
-        if character not in "\t\r\n" and category(character) in _HIDDEN:
+        if has_hidden(character):
             place = Span(start=position, end=position + 1)
             raise Refusal(f"a hidden character U+{ord(character):04X} stands here: delete it", place)
+
+
+def has_hidden(text: str) -> bool:
+    """Whether the text holds a character that readers do not see, and that no assertion may hold."""
+    return any(character not in "\t\r\n" and category(character) in _HIDDEN for character in text)
 
 
 def _check_size(tree: Assertion) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.windows import Granularity
+from execution_engine.metrics.columns import path_of, resolved, written
 from execution_engine.metrics.signature import ColumnKind
 
 
@@ -11,7 +12,7 @@ from execution_engine.metrics.signature import ColumnKind
 class DatasetSchema:
     """A dataset's columns (None: not known, any will do), the datacenters that hold it, and whether it has partitions.
 
-    A column of kind ANY is one whose type is not known; every metric takes it.
+    Columns are as ``metrics.columns`` writes them. One of kind ANY has a type that is not known; every metric takes it.
     """
 
     name: str
@@ -24,8 +25,9 @@ class DatasetSchema:
     def kind_of(self, column: str) -> ColumnKind | None:
         """The kind of a column, or of a field of one whose fields are not known; None where there is no such column."""
         known = self.columns or {}
-        top, dot, _ = column.partition(".")
-        has_fields = any(name.startswith(f"{top}.") for name in known)
-        if dot and column not in known and not has_fields and known.get(top) is ColumnKind.ANY:
+        column = resolved(column, known)
+        top, *below = path_of(column)
+        has_fields = any(name.startswith(f"{written(top)}.") for name in known)
+        if below and column not in known and not has_fields and known.get(written(top)) is ColumnKind.ANY:
             return ColumnKind.ANY
         return known.get(column)

@@ -4,6 +4,7 @@ The other dataset is named by a text behind the columns, and read as a whole: ``
 metric is taken.
 """
 
+from .columns import listed
 from .definition import Kind, MetricDefinition
 from .signature import ArgumentType, Signature
 from .spec import MetricSpec
@@ -11,8 +12,7 @@ from .spec import MetricSpec
 
 def names_in(spec: MetricSpec, option: str) -> tuple[str, ...]:
     """The columns that an option names, apart by commas; none where it is not given."""
-    said = str(spec.option(option, ""))
-    return tuple(name.strip() for name in said.split(",") if name.strip())
+    return listed(str(spec.option(option, "")))
 
 
 def there(spec: MetricSpec) -> tuple[str, ...]:

@@ -4,11 +4,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from .columns import named, parts_of, path_of
 from .definition import Kind, MetricDefinition
 from .signature import ArgumentType, Signature
 from .spec import MetricSpec
 
 _SPACE = re.compile(r"\s+")
+_PLAIN_FIELD = re.compile(r"`([a-z_][a-z0-9_]*)`(?=:)")
+_NAMED = re.compile(r"((?:`(?:[^`]|``)+`|[^\s`])+)\s+(.*)", re.DOTALL)
 _ALIASES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint", "real": "float"}
 
 
@@ -16,12 +19,12 @@ def _problem(spec: MetricSpec) -> str | None:
     said = wanted_columns(str(spec.arguments[0]))
     if said and all(name and type_ for name, type_ in said):
         return None
-    return "a schema is written as 'name type, name type', such as 'trip_id bigint, city string'"
+    return "a schema is written as 'name type, name type', such as 'trip_id bigint, `order id` string'"
 
 
 def wanted_columns(text: str) -> list[tuple[str, str]]:
     """The columns and types of a text like ``a bigint, b decimal(10, 2)``, in its order."""
-    return [_column(part) for part in _cut(text)]
+    return [_column(part.strip()) for part in parts_of(f"{text},")] if text.strip() else []
 
 
 def compare(wanted: list[tuple[str, str]], found: Mapping[str, str]) -> dict[str, Any]:
@@ -35,31 +38,19 @@ def compare(wanted: list[tuple[str, str]], found: Mapping[str, str]) -> dict[str
             for name, type_ in wanted
             if name.lower() in types and types[name.lower()] != canonical(type_)
         },
-        "extra": [name for name in found if name.lower() not in names and "." not in name],
+        "extra": [name for name in found if name.lower() not in names and len(path_of(name)) == 1],
     }
 
 
 def canonical(type_: str) -> str:
     """The type as Spark writes it."""
-    text = _SPACE.sub("", type_.lower())
+    text = _PLAIN_FIELD.sub(r"\1", _SPACE.sub("", type_.lower()))
     return _ALIASES.get(text, text)
 
 
 def _column(part: str) -> tuple[str, str]:
-    name, _, type_ = part.strip().partition(" ")
-    return name, type_.strip()
-
-
-def _cut(text: str) -> list[str]:
-    """At the commas outside brackets."""
-    parts, depth = [""], 0
-    for char in text:
-        depth += (char in "(<") - (char in ")>")
-        if char == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += char
-    return parts if text.strip() else []
+    found = _NAMED.fullmatch(part)
+    return (named(found[1]), found[2].strip()) if found else (part, "")
 
 
 SCHEMA_MATCH = MetricDefinition(

@@ -21,6 +21,8 @@ def _written(value: Literal) -> str:
 class MetricSpec:
     """One metric call: ``quantile(fare, 0.99, where="city = 'x'")`` is columns, arguments and a filter.
 
+    Columns are as ``metrics.columns`` writes them: ```order id``` in its backticks, ``address.city`` a field.
+
     With ``by`` it is measured once for each group of rows that are alike in those columns.
     """
 

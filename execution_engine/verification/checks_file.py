@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.catalog.yaml_text import UnableToParseYaml, YamlText, parse_yaml
+from execution_engine.metrics.columns import named
 
 from .assertion import AssertionConstraint, UnableToAssert, assertion_constraint
 from .check import Check
@@ -137,7 +138,7 @@ def _written(said: str | Mapping[str, Any]) -> Sequence[str | Rule]:
         return expand(key, said[key])
     columns = said.get("for_each_column")
     text = str(said["assertion"])
-    return [text.replace("{column}", column) for column in columns] if columns else [text]
+    return [text.replace("{column}", named(column)) for column in columns] if columns else [text]
 
 
 def _options(said: str | Mapping[str, Any]) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self, TypedDict
 
+from execution_engine.metrics.columns import named
 from execution_engine.metrics.spec import Literal, MetricSpec, quoted
 
 from .bounds import Expected, bound_of, equal_to
@@ -59,8 +60,8 @@ class Constrained:
 
 
 def metric(name: str, *columns: str, arguments: Sequence[Literal] = ()) -> MetricSpec:
-    """One metric call."""
-    return MetricSpec(name=name, columns=columns, arguments=tuple(arguments))
+    """One metric call; a name that is none in the language, such as ``order id``, is a column all the same."""
+    return MetricSpec(name=name, columns=tuple(map(named, columns)), arguments=tuple(arguments))
 
 
 def call(name: str, *arguments: object) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self, Unpack, get_args
 
+from execution_engine.metrics.columns import named
+
 from .assertion import assertion_constraint
 from .bounds import Expected
 from .constrained import ALL, Constrained, Said, call, columns_of, metric
@@ -52,8 +54,9 @@ class OfKeys(Constrained):
 
     def is_primary_key(self, *columns: str, hint: str = "", where: str | None = None) -> Self:
         """Every row has a key, and no two have the same."""
-        there = [f"coalesce(completeness({column}), 1) = 1" for column in columns]  # of no row nothing is missing
-        text = " and ".join([*there, f"coalesce(uniqueness({', '.join(columns)}), 1) = 1"])
+        key = [named(column) for column in columns]
+        there = [f"coalesce(completeness({column}), 1) = 1" for column in key]  # of no row nothing is missing
+        text = " and ".join([*there, f"coalesce(uniqueness({', '.join(key)}), 1) = 1"])
         name = call("is_primary_key", *columns)
         return self.adding(assertion_constraint(text, name=name, hint=hint, where=both(self.where, where)))
 
@@ -68,7 +71,7 @@ class OfKeys(Constrained):
     ) -> Self:
         """The share of the keys, nulls left out, that ``dataset`` has in its columns ``to`` (default: the same)."""
         own, other = columns_of(columns), columns_of(to or columns)
-        options = () if own == other else (("to", ",".join(other)),)
+        options = () if own == other else (("to", ",".join(map(named, other))),)
         spec = replace(metric("referential_integrity", *own, arguments=(dataset,)), options=options)
         return self.bounded(call("refers_to", *own, dataset), spec, expected, of_rows=True, **said)
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from execution_engine.language.parse import UnableToParse, parse
+from execution_engine.metrics.columns import listed
 from execution_engine.metrics.registry import METRICS
 
 from .check import Check
@@ -36,8 +38,18 @@ def expand(key: str, said: Any) -> list[str | Rule]:
     if key not in METRICS:
         raise UnableToExpand(f"{key!r} is neither a metric nor a rule: the rules are {', '.join(RULES)}")
     if isinstance(said, Mapping):
-        return [f"{key}({columns}) {_bound(bound)}" for columns, bound in said.items()]
+        return [_assertion(key, str(columns), _bound(bound)) for columns, bound in said.items()]
     return [f"{key}() {_bound(said)}"]
+
+
+def _assertion(metric: str, columns: str, bound: str) -> str:
+    """Columns as the language has them, or by their bare names, such as ``order id``."""
+    text = f"{metric}({columns}) {bound}"
+    try:
+        parse(text)
+    except UnableToParse:
+        return f"{metric}({', '.join(listed(columns))}) {bound}"
+    return text
 
 
 def _bound(said: Any) -> str:

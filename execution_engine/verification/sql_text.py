@@ -5,8 +5,10 @@ from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
 
-from execution_engine.engines.spark.sql import literal, quote
+from execution_engine.engines.spark.sql import column as column_sql
+from execution_engine.engines.spark.sql import literal
 from execution_engine.guard import UnableToAllow, read_condition
+from execution_engine.metrics.columns import named, path_of
 
 Scalar = str | bool | int | float | Decimal | date | datetime
 
@@ -21,12 +23,13 @@ def both(first: str | None, second: str | None) -> str | None:
 @lru_cache(maxsize=1024)
 def identifier(column: str) -> str:
     """The column as SQL names it, in backticks where it must be; ``a.b`` is the field b of a struct."""
-    return column if _is_plain(column) else ".".join(quote(part) for part in column.split("."))
+    name = named(column)
+    return name if _is_plain(name) else column_sql(name)
 
 
-def _is_plain(column: str) -> bool:
+def _is_plain(name: str) -> bool:
     try:
-        return read_condition(f"{column} is null").columns == (column.split(".")[0],)
+        return read_condition(f"{name} is null").columns == path_of(name)[:1]
     except UnableToAllow:
         return False
 

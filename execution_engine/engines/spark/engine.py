@@ -8,6 +8,7 @@ from time import monotonic
 from pyspark.sql import SparkSession
 
 from assay.catalog.storages import FILES
+from execution_engine.metrics.columns import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
@@ -118,7 +119,7 @@ class SparkEngine:
 
     def _distinct_keys(self, table: Table, column: str) -> tuple[str, ...] | None:
         source = open_source(self.session, table, WHOLE)
-        if column.lower() not in {name.lower() for name in source.columns}:
+        if written(column).lower() not in {name.lower() for name in source.columns}:
             return None
         rows = source.frame.selectExpr(f"cast({quote(column)} as string) as k").distinct().collect()
         return tuple(sorted(row["k"] for row in rows if row["k"] is not None))

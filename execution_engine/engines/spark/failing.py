@@ -1,6 +1,7 @@
 """Samples of the rows that break metrics: those that a row-wise metric counts out, and those whose key is repeated."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from execution_engine.metrics.frequencies import Frequencies
 from execution_engine.metrics.registry import METRICS
@@ -10,6 +11,7 @@ from execution_engine.outcome import Failure, Reason
 from ..checks import check_spec
 from ..gathering import Keyed
 from ..protocol import FailingRow, FailingRows
+from ..settled import settled
 from .failures import OF_ALL, SPARK_ERRORS, failure_of
 from .frequencies import pulled
 from .jobs import action
@@ -29,8 +31,19 @@ def failing_rows(source: Source, specs: Sequence[MetricSpec], limit: int) -> Fai
 
     Keys that are repeated are found first, all of them by one job more.
     """
+    meant = {settled(spec, source.columns): spec.text for spec in specs}
+    return _renamed(_failing(source, list(meant), limit), {spec.text: text for spec, text in meant.items()})
+
+
+def _renamed(found: FailingRows, texts: Mapping[str, str]) -> FailingRows:
+    """Under the texts of the metrics as they were asked for."""
+    rows = tuple(replace(row, breaks=tuple(texts[text] for text in row.breaks)) for row in found.rows)
+    return replace(found, rows=rows, failures={texts[text]: each for text, each in found.failures.items()})
+
+
+def _failing(source: Source, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
     wrong = {spec.text: failure for spec in specs if (failure := _refused(source, spec)) is not None}
-    sound = [spec for spec in dict.fromkeys(specs) if spec.text not in wrong]
+    sound = [spec for spec in specs if spec.text not in wrong]
     if source.rows == 0:
         return FailingRows(columns=_top(source), failures=wrong)
     found = _repeated(source, [spec for spec in sound if spec.name in KEYED])

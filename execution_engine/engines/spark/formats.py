@@ -8,7 +8,7 @@ from execution_engine.outcome import Failure, Reason
 
 from ..files import Listing, UnableToListFiles
 from ..protocol import Table
-from .types import spark_type
+from .types import spark_type, types_in
 
 _CORRUPT = "_corrupt_record"
 _DEFAULTS = {
@@ -57,7 +57,7 @@ def _found(session: SparkSession, table: Table, listing: Listing) -> dict[str, s
         options["mode"] = "PERMISSIVE"  # only to learn the columns: the reason of a failure is told below
     if table.storage == "csv" and infers:
         options["inferSchema"] = "true"
-    return dict(read_as(session.read.options(**options), table.storage, urls).dtypes)
+    return types_in(read_as(session.read.options(**options), table.storage, urls))
 
 
 def read_as(reader: DataFrameReader, storage: str, urls: Sequence[str]) -> DataFrame:

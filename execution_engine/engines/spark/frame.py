@@ -7,11 +7,12 @@ from pyspark.sql import DataFrame
 from ..nested import with_fields
 from ..protocol import Table
 from .source import Source
+from .types import types_in
 
 
 def frame_source(frame: DataFrame, name: str) -> Source:
     """The rows of the frame; how many they are, and from which files, is not known."""
-    columns = with_fields(dict(frame.dtypes))
+    columns = with_fields(types_in(frame))
     return Source(name=name, open=lambda: frame, columns=columns, small=False, fingerprint=None)
 
 
@@ -19,7 +20,7 @@ def frame_table(frame: DataFrame, name: str) -> Table:
     """The frame as a table of its session's catalog, for metrics that read it beside another; drop it afterwards."""
     view = f"assay_frame_{uuid4().hex}"
     frame.createTempView(view)
-    return Table(name=name, storage="table", location=view, columns=dict(frame.dtypes))
+    return Table(name=name, storage="table", location=view, columns=types_in(frame))
 
 
 def drop_table(frame: DataFrame, table: Table) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from execution_engine.metrics.columns import written
 from execution_engine.metrics.predictability import Example, UnableToLearn, measure
 from execution_engine.outcome import Reason
 
@@ -38,7 +39,7 @@ def examples(source: Source, item: Wanted) -> tuple[list[Example], list[Example]
     observed = rows_of(source, where).where(f"not ({any_null(source, (target,))})")
     rows = source.rows if source.rows is not None else action(observed.count, rows=None)
     kept = BUCKETS if rows <= MOST_ROWS else max(1, BUCKETS * MOST_ROWS // rows)
-    top = [name for name in source.columns if name in source.frame.columns]
+    top = [written(name) for name in source.frame.columns]
     bucket = f"pmod({source.write.hash_of(top)}, {BUCKETS * HELD_OUT})"
     known = observed.selectExpr(
         f"cast({source.write.column(target)} as string) as target",

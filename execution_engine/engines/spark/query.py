@@ -7,20 +7,24 @@ from uuid import uuid4
 from pyspark.sql import DataFrame, SparkSession
 
 from execution_engine.guard import UnableToAllow, read_query
+from execution_engine.metrics.columns import path_of
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from execution_engine.outcome import Reason
 
+from ..nested import with_fields
 from ..protocol import Measured, Table, Wanted, failed
 from ..values import measured_number
 from .keys.functions import filters_in
+from .types import types_in
 
 
 def measure_query(session: SparkSession, item: Wanted, open_table: Callable[[Table], DataFrame]) -> Measured:
     """The number in the one row of the query; NULL where it gives no row."""
     what = f"{item.spec.text:.200}"
-    columns = {name for table in item.tables.values() for name in table.columns}
+    text = str(item.spec.arguments[0])
+    columns = {name for table in item.tables.values() for name in _names_in(table, text, open_table)}
     try:
-        query = read_query(str(item.spec.arguments[0]), item.tables, columns)
+        query = read_query(text, item.tables, columns)
     except UnableToAllow as error:
         return failed(Reason.INVALID, f"{what}: {error}")
     try:
@@ -37,6 +41,15 @@ def measure_query(session: SparkSession, item: Wanted, open_table: Callable[[Tab
     if len(rows) > 1:
         return failed(Reason.QUERY_FAILED, f"{what} gives more than one row; aggregate it to one")
     return measured_number(rows[0][0] if rows else None, what)
+
+
+def _names_in(table: Table, text: str, open_table: Callable[[Table], DataFrame]) -> Iterator[str]:
+    """The table's columns and the fields of its structs; looked up, where a text quotes and the catalog tells none."""
+    types = table.columns if table.columns or "`" not in text else types_in(open_table(table))
+    for column in with_fields(types):
+        yield from path_of(column)
+    if table.partition_column:
+        yield table.partition_column
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """One scan in Spark: check each measurement, gather what all of them need at once, then compute them one by one."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -12,6 +13,7 @@ from ..checks import check_spec
 from ..derived import measure_derived
 from ..files import UnableToListFiles
 from ..protocol import WHOLE, Measured, Table, Wanted
+from ..settled import settled
 from .accuracy import compare_records
 from .failures import SPARK_ERRORS, failure_of
 from .frequencies import frequencies, is_full, listed
@@ -44,6 +46,7 @@ SHARED = (Kind.AGGREGATE, Kind.SKETCH, Kind.GROUPING)
 
 def measure(session: SparkSession, source: Source, wanted: Sequence[Wanted]) -> dict[str, Measured]:
     """Every measurement wanted, by key."""
+    wanted = [replace(item, spec=settled(item.spec, source.columns)) for item in wanted]
     wrong = {item.key: check_spec(item.spec, source.kinds, source.name, engine="spark") for item in wanted}
     refused = {key: Measured(failure=failure) for key, failure in wrong.items() if failure is not None}
     sound = [item for item in wanted if item.key not in refused]

@@ -17,7 +17,7 @@ from ..nested import with_fields
 from ..protocol import Part, Table
 from .formats import columns_in, read_as, reading_options
 from .sql import expressions, is_in, quote
-from .types import spark_type
+from .types import spark_type, types_in
 
 SMALL_BYTES = 32 * 1024 * 1024  # read by one task: two stages cost more than they save
 
@@ -58,7 +58,7 @@ class Source:
 
     name: str
     open: Callable[[], DataFrame]
-    columns: Mapping[str, str]  # name → Spark's type, fields of structs as a.b
+    columns: Mapping[str, str]  # as assertions write them → Spark's type, fields of structs as a.b
     small: bool
     fingerprint: str | None
     footers: FooterStatistics | None = None
@@ -95,7 +95,7 @@ def open_source(session: SparkSession, table: Table, part: Part) -> Source:
 
 def _open_catalog_table(session: SparkSession, table: Table, part: Part) -> Source:
     frame = session.table(table.location)
-    columns = dict(frame.dtypes)
+    columns = types_in(frame)
     if part.keys is not None:
         frame = frame.where(_part_condition(table, columns, part.keys))
     return Source(name=table.name, open=lambda: frame, columns=with_fields(columns), small=False, fingerprint=None)

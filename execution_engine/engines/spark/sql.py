@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from execution_engine.metrics.columns import path_of
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.keys.text import NULL
 
@@ -11,6 +12,11 @@ from ..conditions import read_condition
 def quote(name: str) -> str:
     """The name as an identifier."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def column(name: str) -> str:
+    """The column, or the field of a struct, that an assertion names."""
+    return ".".join(map(quote, path_of(name)))
 
 
 def literal(text: str) -> str:
@@ -24,15 +30,9 @@ def is_in(expression: str, values: Sequence[str]) -> str:
 
 
 def expressions(columns: Mapping[str, str]) -> Expressions:
-    """Writes SQL over a row with these columns (name → Spark's type)."""
+    """Writes SQL over a row with these columns, as assertions write them (name → Spark's type)."""
     types = {name.lower(): type_ for name, type_ in columns.items()}
-
-    def quote_known(name: str) -> str:
-        return ".".join(map(quote, name.split("."))) if name.lower() not in types or "." in name else quote(name)
-
-    return Expressions(
-        quote=quote_known, translate=_checked, text=literal, type_of=lambda name: types.get(name.lower())
-    )
+    return Expressions(quote=column, translate=_checked, text=literal, type_of=lambda name: types.get(name.lower()))
 
 
 def _checked(condition: str) -> str:
@@ -42,7 +42,7 @@ def _checked(condition: str) -> str:
 
 def key(columns: Sequence[str]) -> str:
     """The columns as one text that ``keys.decode`` reads: each value behind its length."""
-    return length_prefixed([f"cast({quote(column)} as string)" for column in columns])
+    return length_prefixed([f"cast({column(name)} as string)" for name in columns])
 
 
 def length_prefixed(texts: Sequence[str]) -> str:

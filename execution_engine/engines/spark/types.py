@@ -4,6 +4,8 @@ from functools import cache
 
 from lark import Lark, Token, Transformer
 from lark.exceptions import LarkError
+from pyspark.sql import DataFrame
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from .sql import quote
 
@@ -83,6 +85,22 @@ def spark_type(text: str) -> str | None:
         return _Write().transform(_parser().parse(text))
     except (LarkError, RecursionError):
         return None
+
+
+def types_in(frame: DataFrame) -> dict[str, str]:
+    """The columns and their types, as ``DataFrame.dtypes`` but for names of fields, which stand in backticks."""
+    return {field.name: _text(field.dataType) for field in frame.schema.fields}
+
+
+def _text(type_: DataType) -> str:
+    match type_:
+        case StructType():
+            return f"struct<{','.join(f'{quote(each.name)}:{_text(each.dataType)}' for each in type_.fields)}>"
+        case ArrayType():
+            return f"array<{_text(type_.elementType)}>"
+        case MapType():
+            return f"map<{_text(type_.keyType)},{_text(type_.valueType)}>"
+    return type_.simpleString()
 
 
 @cache

@@ -10,6 +10,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine import Engine as Database
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+from execution_engine.metrics.columns import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
@@ -136,7 +137,7 @@ def _refuse_our_own(connection: Connection, table: Table) -> None:
 
 def _missing_partition_column(source: SqlSource, table: Table, part: Part) -> Failure | None:
     known = {name.lower() for name in source.columns}
-    if part.keys is None or (table.partition_column or "").lower() in known:
+    if part.keys is None or written(table.partition_column or "").lower() in known:
         return None
     detail = f"{table.name} has no column {table.partition_column}; set its partition key to one of {sorted(known)}"
     return Failure(reason=Reason.NO_PARTITION_COLUMN, detail=detail)

@@ -1,6 +1,7 @@
 """The metrics in portable SQL: aggregates in one select, distinct counts and samples in one each."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from sqlalchemy import func, literal_column, select
 from sqlalchemy.exc import SQLAlchemyError
@@ -18,6 +19,7 @@ from ..checks import check_spec
 from ..derived import measure_derived
 from ..gathering import Asked
 from ..protocol import Measured, Wanted
+from ..settled import settled
 from .failures import failure_of
 from .source import SqlSource
 
@@ -26,6 +28,7 @@ ROWS_AT_A_TIME = 10_000
 
 def measure(source: SqlSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
     """Every measurement wanted, by key."""
+    wanted = [replace(item, spec=settled(item.spec, source.columns)) for item in wanted]
     wrong = {item.key: check_spec(item.spec, source.columns, source.name, engine="sql") for item in wanted}
     refused = {key: Measured(failure=failure) for key, failure in wrong.items() if failure is not None}
     sound = [item for item in wanted if item.key not in refused]

@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Select, column, inspect, liter
 from sqlalchemy import literal as sql_literal
 from sqlalchemy.types import TypeEngine
 
+from execution_engine.metrics.columns import path_of, written
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.keys.text import as_text
 from execution_engine.metrics.signature import ColumnKind
@@ -27,12 +28,17 @@ class SqlSource:
     connection: Connection
     table: Table
     keys: tuple[str, ...] | None
-    columns: Mapping[str, ColumnKind | None]
+    columns: Mapping[str, ColumnKind | None]  # as assertions write them
 
     @property
     def quote(self) -> Callable[[str], str]:
-        """Writes a name as an identifier of the dialect."""
-        return self.connection.dialect.identifier_preparer.quote_identifier
+        """Writes a column that an assertion names as an identifier of the dialect; fields of structs are not known."""
+        return lambda column: ".".join(map(self._identifier, path_of(column)))
+
+    def _identifier(self, name: str) -> str:
+        """Without the dialect's own doubling of percent signs, which the compiler does."""
+        to = self.connection.dialect.identifier_preparer
+        return f"{to.initial_quote}{name.replace(to.escape_quote, to.escape_to_quote)}{to.final_quote}"
 
     @property
     def write(self) -> Expressions:
@@ -60,15 +66,16 @@ class SqlSource:
 def open_source(connection: Connection, table: Table, part: Part) -> SqlSource:
     """The part; SQLAlchemy's error if the table is not there."""
     found = inspect(connection).get_columns(table.options["table"], schema=table.options.get("schema"))
-    columns = {str(one["name"]): _kind(one["type"]) for one in found}
+    columns = {written(str(one["name"])): _kind(one["type"]) for one in found}
     return SqlSource(name=table.name, connection=connection, table=table, keys=part.keys, columns=columns)
 
 
 def partition_keys(source: SqlSource, name: str) -> tuple[str, ...] | None:
     """The distinct values of the column, sorted; None where the table has no such column."""
-    if name.lower() not in {known.lower() for known in source.columns}:
+    key = written(name)
+    if key.lower() not in {known.lower() for known in source.columns}:
         return None
-    rows = source.connection.execute(source.select([source.quote(name)]).distinct())
+    rows = source.connection.execute(source.select([source.quote(key)]).distinct())
     return tuple(sorted(text for text in (as_text(row[0]) for row in rows) if text is not None))
 
 

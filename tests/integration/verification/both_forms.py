@@ -10,8 +10,13 @@ import pyarrow as pa
 
 from execution_engine.verification import Check, above, at_least, between
 
+ITEM = pa.struct([("one", pa.int64()), ("unit price", pa.float64())])
 SCHEMA = pa.schema(
-    [("i", pa.int64()), ("n", pa.float64()), ("m", pa.float64()), ("t", pa.string()), ("e", pa.string())]
+    [
+        *(("i", pa.int64()), ("n", pa.float64()), ("m", pa.float64()), ("t", pa.string()), ("e", pa.string())),
+        *(("item", ITEM), ("item.one", pa.int64()), ("order.id", pa.int64()), ("order id", pa.string())),
+        *(("it's `odd`", pa.float64()), ("by", pa.string())),
+    ]
 )
 TABLES: dict[str, dict[str, list[Any]]] = {
     "normal": {
@@ -20,6 +25,12 @@ TABLES: dict[str, dict[str, list[Any]]] = {
         "m": [0.0, 1.0, 2.0, 3.0],
         "t": ["a", "bb", "7", None],
         "e": ["x@y.org", "see z@y.org", "no", None],
+        "item": [{"one": each, "unit price": each / 2} for each in (5, 6, 7, 8)],
+        "item.one": [1, 2, 2, None],
+        "order.id": [1, 2, 2, None],
+        "order id": ["a", "bb", "7", None],
+        "it's `odd`": [0.0, 1.0, 2.0, 3.0],
+        "by": ["a", "bb", "7", None],
     },
     "empty": {name: [] for name in SCHEMA.names},
     "nulls": {name: [None] * 3 for name in SCHEMA.names},
@@ -29,6 +40,12 @@ TABLES: dict[str, dict[str, list[Any]]] = {
         "m": [nan, 2.0, 3.0],
         "t": ["a", "b", "c"],
         "e": ["x@y.org", "mail x@y.org", "<x@y.org>"],
+        "item": [{"one": each, "unit price": each / 2} for each in (1, 2, 2)],
+        "item.one": [1, 2, 3],
+        "order.id": [1, 2, 3],
+        "order id": ["a", "b", "c"],
+        "it's `odd`": [nan, 2.0, 3.0],
+        "by": ["a", "b", "c"],
     },
 }
 KEEP = {"columns": ["i", "t"], "nulls": "keep"}
@@ -97,4 +114,42 @@ METRICS: list[Case] = [
     (Check().has_min_length("i", 1), {"min_length": {"i": 1}}, "eeee"),
     (Check().has_max_length("t", 2), {"max_length": {"t": 2}}, "seef"),
     (Check().holds("row_count() > 0"), {"assertion": "row_count() > 0"}, "sfss"),
+]
+# A field of a struct, a column of the very name, one with a dot and no such struct, and others that need backticks.
+NAMED: list[Case] = [
+    (Check().is_complete("item.one"), {"is_complete": "item.one"}, "ssfs"),
+    (Check().is_complete("`item.one`"), {"is_complete": "`item.one`"}, "fsfs"),
+    (Check().is_complete("order.id"), {"is_complete": "order.id"}, "fsfs"),
+    (Check().is_complete("order id"), {"is_complete": ["order id"]}, "fsfs"),
+    (Check().are_complete("order.id", "it's `odd`"), {"are_complete": ["order.id", "it's `odd`"]}, "fsfs"),
+    (Check().is_unique("item.one"), {"is_unique": "item.one"}, "sssf"),
+    (Check().is_unique("`item.one`"), {"is_unique": ["`item.one`"]}, "fsss"),
+    (Check().is_unique("order.id", "order id"), {"is_unique": ["order.id", "order id"]}, "ssss"),
+    (Check().is_primary_key("it's `odd`"), {"is_primary_key": "it's `odd`"}, "ssfs"),
+    (Check().is_primary_key("order id"), {"is_primary_key": ["order id"]}, "fsfs"),
+    (Check().is_non_negative("it's `odd`"), {"is_non_negative": "it's `odd`"}, "sssf"),
+    (Check().is_less_than("item.unit price", "item.one"), {"is_less_than": ["item.unit price", "item.one"]}, "ssss"),
+    (
+        Check().is_contained_in("order id", ["a", "bb", "7"]),
+        {"is_contained_in": {"order id": ["a", "bb", "7"]}},
+        "sssf",
+    ),
+    (Check().is_in_range("order.id", (1, 2)), {"is_in_range": {"order.id": [1, 2]}}, "sssf"),
+    (Check().has_pattern("order id", "^[a-z]+$"), {"has_pattern": {"order id": "^[a-z]+$"}}, "fsss"),
+    (Check().has_data_type("by", "text"), {"has_data_type": {"by": "text"}}, "fsss"),
+    (
+        Check().satisfies("`order.id` > 0 or `order.id` is null"),
+        {"satisfies": "order.id > 0 or order.id is null"},
+        "ssss",
+    ),
+    (Check(where="`item.one` = 2").has_size(2), {"row_count": 2, "where": "`item.one` = 2"}, "sfff"),
+    (Check(where="item.one = 6").has_size(1), {"row_count": 1, "where": "item.one = 6"}, "sfff"),
+    (Check().has_completeness("order id", at_least(0.75)), {"completeness": {"order id": ">= 0.75"}}, "sefs"),
+    (Check().has_max("item.one", 8), {"max(item.one)": 8}, "seef"),
+    (Check().has_max("`item.one`", 2), {"max(`item.one`)": 2}, "seef"),
+    (Check().has_sum("it's `odd`", 6), {"sum(`it's ``odd```)": 6}, "seee"),
+    (Check().has_quantile("order.id", 0.5, 2), {"quantile(`order.id`, 0.5)": 2}, "sees"),
+    (Check().has_entropy("by", between(1.09, 1.1)), {"entropy(by)": "between 1.09 and 1.1"}, "sees"),
+    (Check().has_count_distinct("order id", 3), {"count_distinct(`order id`)": 3}, "sffs"),
+    (Check().has_correlation("item.one", "it's `odd`", 1), {"correlation(item.one, `it's ``odd```)": 1}, "seee"),
 ]

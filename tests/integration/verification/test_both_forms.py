@@ -14,9 +14,9 @@ from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.verification import VerificationSuite
 from execution_engine.verification.shorthand import RULES as RULES_OF_FILES
-from tests.integration.verification.both_forms import METRICS, RULES, SCHEMA, TABLES
+from tests.integration.verification.both_forms import METRICS, NAMED, RULES, SCHEMA, TABLES
 
-CASES = [*RULES, *METRICS]
+CASES = [*RULES, *METRICS, *NAMED]
 STATUSES = {"s": "success", "f": "failure", "e": "error"}
 
 

@@ -161,11 +161,19 @@ def test_a_dataset_without_primary_key_has_gaps_and_only_its_rows_counted() -> N
     assert not [name for name in names(generation) if "bloom" in name or "duplicates" in name]
 
 
+def test_a_key_of_any_name_is_written_between_backticks_where_it_must_be() -> None:
+    generation = generate(dataset(columns=(), primary_key=("trip_id", "order id", "item.one", "it`s")))
+    assert gaps(generation, "duplicates") == []
+    assert "count_distinct(trip_id, `order id`, `item.one`, `it``s`)" in named(generation, "duplicates").assertion
+
+
 def test_a_key_that_an_assertion_cannot_name_is_a_gap() -> None:
-    generation = generate(dataset(columns=(), primary_key=("trip_id", "order id")))
-    assert gaps(generation, "duplicates") == [
-        "its primary key order id is not made of letters, digits and underscores."
+    hidden = generate(dataset(columns=(), primary_key=("trip_id", "\ufefforder")))
+    assert gaps(hidden, "duplicates") == [
+        "its primary key has a hidden character in '\\ufefforder': rename the column."
     ]
+    long = generate(dataset(columns=(), primary_key=("trip_id", "order " * 300)))
+    assert gaps(long, "duplicates") == ["its primary key takes 1811 bytes to name, and an assertion has room for 1500."]
 
 
 def test_a_key_that_the_columns_no_longer_have_is_a_gap() -> None:

@@ -12,7 +12,7 @@ from execution_engine.metrics.keys.shape import Shape
 from execution_engine.metrics.keys.text import NULL
 
 from ..source import Source
-from ..sql import length_prefixed, quote
+from ..sql import column, length_prefixed
 
 HASH, TEXT, DIGEST = "h", "k", "d"
 EXACT_DOUBLES = 2**53  # below it every whole number is a double
@@ -72,7 +72,7 @@ def digest_of(shape: Shape, expressions: Sequence[str]) -> str:
 
 def quoted(columns: Sequence[str]) -> list[str]:
     """The columns as expressions."""
-    return [quote(column) for column in columns]
+    return [column(name) for name in columns]
 
 
 def digest_bytes(shape: Shape) -> int:

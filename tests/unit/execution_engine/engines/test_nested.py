@@ -10,7 +10,7 @@ from execution_engine.engines.spark.sql import expressions
         ("int", {}),
         ("struct<b:int,c:string>", {"a.b": "int", "a.c": "string"}),
         ("struct<b:struct<c:decimal(10,2)>>", {"a.b": "struct<c:decimal(10,2)>", "a.b.c": "decimal(10,2)"}),
-        ("struct<`b c`:int,`d``e`:int>", {"a.b c": "int", "a.d`e": "int"}),
+        ("struct<`b c`:int,`d``e`:int>", {"a.`b c`": "int", "a.`d``e`": "int"}),
         ("array<struct<b:int>>", {}),
         ("struct<b:map<string,int>,c:int>", {"a.b": "map<string,int>", "a.c": "int"}),
         ("struct<>", {}),

@@ -21,6 +21,9 @@ TRIPS = DatasetSchema(
         "blob": ColumnKind.ANY,
         "address": ColumnKind.ANY,
         "address.city": ColumnKind.TEXT,
+        "`item.one`": ColumnKind.NUMERIC,
+        "`address.zip`": ColumnKind.TEXT,
+        "`order id`": ColumnKind.TEXT,
     },
     datacenters=("sea", "phx"),
     granularity=Granularity.DAY,
@@ -30,6 +33,7 @@ CITIES = DatasetSchema(name="dw.cities", columns={"city": ColumnKind.TEXT}, data
 KNOWN = {schema.name: schema for schema in (TRIPS, RAW, CITIES)}
 
 ACCEPTED = [
+    "mean(`item.one`) > 0 and mean(item.one) > 0 and completeness(address.city) > 0 by `order id`, `address.zip`",
     "freshness(complete=0.999) < 4h",
     "freshness() / 1h < 4",
     "freshness() + 30m < 2 * 4h and freshness() / 4h < 50 %",
@@ -54,6 +58,12 @@ ACCEPTED = [
 ]
 
 REFUSED = [
+    ("mean(`item.on`) > 0", "`item.on`", "dw.trips has no column `item.on`: did you mean `item.one`?"),
+    ("mean(address.zip) > 0", "address.zip", "dw.trips has no column address.zip: did you mean `address.zip`?"),
+    ("row_count() > 0 by order_id", "order_id", "dw.trips has no column order_id: did you mean `order id`?"),
+    ("max_length(`item.one`) > 0", "`item.one`", "max_length needs a text column, and `item.one` is numeric"),
+    ("mean('item.one') > 0", "mean('item.one')", "mean takes 1 column, not 0: a column stands without quotes, `item"),
+    ("completeness('city') > 0", "completeness('city')", "completeness takes 1 column, not 0: a column stands without"),
     ("max_length(address.citi) > 0", "address.citi", "dw.trips has no column address.citi: did you mean address.city?"),
     ("mean(address.city) > 0", "address.city", "mean needs a numeric column, and address.city is text: take another"),
     ("row_count() > 0 by email.host", "email.host", "dw.trips has no column email.host"),

@@ -27,9 +27,16 @@ from execution_engine.language.tree import (
     Percentage,
     Text,
 )
+from execution_engine.metrics.columns import written
 from execution_engine.metrics.spec import MetricSpec
 
-names = st.sampled_from(["a", "b_2", "Fare", "and", "abs", "between"])
+shown = st.characters(exclude_categories=["Cc", "Cf", "Cs"])  # what an assertion may hold
+odd_names = st.text(shown, min_size=1, max_size=12) | st.text("a.` '\"\n#,=()é🚕", min_size=1, max_size=6)
+plain_names = st.sampled_from(
+    ["a", "b_2", "Fare", "and", "abs", "between", "by", "for", "least", "7d", "where", "last"]
+)
+paths = st.lists(plain_names | odd_names, min_size=1, max_size=3)
+names = paths.map(lambda path: written(*path))
 texts = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), max_size=12)
 positive = st.floats(0, 1e300, allow_nan=False) | st.integers(0, 10**6).map(float)
 whole = st.integers(-(10**6), 10**6)
