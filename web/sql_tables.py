@@ -3,14 +3,18 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from assay.windows import Partitioning, UnableToPartition, Window
-from execution_engine.guard.reading import statements
+from execution_engine.guard.reading import UnableToTakeText, statements
 from execution_engine.guard.tables import name_of, places_of
 from incident_manager.intervals import Intervals, clip, union
+
+MOST_WORDS = 20_000  # of a query, names, signs and literals alike: more takes seconds to read
+MOST_PLACES = 500  # where a query names a table or begins a select: what each may see grows with their square
 
 FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.GT: exp.LT,
@@ -49,7 +53,8 @@ def table_uses(sql: str) -> tuple[TableUse, ...]:
     whatever is not understood makes the range wider, never narrower.
     """
     try:
-        trees = statements(sql)
+        trees = statements(sql, most_words=MOST_WORDS)
+        _demand_few(trees)
         found = dict.fromkeys(use for scope in _scopes(trees) for use in _uses(scope))
         names = {use.name for use in found}
         return tuple(found) + tuple(use for use in _named(trees) if use.name not in names)
@@ -57,8 +62,18 @@ def table_uses(sql: str) -> tuple[TableUse, ...]:
         raise UnableToReadQuery("Cannot read the query: it is nested too deep.") from None
     except UnableToReadQuery:
         raise
+    except UnableToTakeText as unable:
+        raise UnableToReadQuery(f"The query has {unable}: ask in several queries.") from None
     except Exception as error:  # sqlglot has faults of its own with texts that nobody means: IndexError, KeyError …
         raise UnableToReadQuery(f"Cannot read the query: {error}.") from None
+
+
+def _demand_few(trees: Sequence[exp.Expr]) -> None:
+    places = (node for tree in trees for node in tree.walk() if isinstance(node, exp.Table | exp.Select))
+    if next(islice(places, MOST_PLACES, None), None) is not None:
+        raise UnableToReadQuery(
+            f"The query names tables and begins selects at more than {MOST_PLACES} places: ask in several queries."
+        )
 
 
 def _scopes(trees: Sequence[exp.Expr]) -> list[Scope]:

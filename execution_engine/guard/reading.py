@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError
 
 from .characters import check_characters, shown
@@ -31,10 +32,23 @@ def parse_one(text: str, limit: int, *, before: str = "", after: str = "") -> ex
     return trees[0] if len(trees) == 1 else None
 
 
-def statements(text: str) -> list[exp.Expr]:
-    """Every statement of a text in Spark's SQL that is looked at and never run; UnableToAllow where it is no SQL."""
+class UnableToTakeText(ValueError):
+    """A text of more words than somebody wants to have read."""
+
+
+def statements(text: str, *, most_words: int | None = None) -> list[exp.Expr]:
+    """Every statement of a text in Spark's SQL that is looked at and never run.
+
+    UnableToAllow where it is no SQL, UnableToTakeText where it has too many words.
+    """
+    spark = Dialect.get_or_raise("spark")
     try:
-        return [tree for tree in sqlglot.parse(text, dialect="spark") if tree is not None]
+        words = spark.tokenize(text)
+        if most_words is not None and len(words) > most_words:
+            raise UnableToTakeText(f"{len(words)} words, names and signs, and at most {most_words} are read")
+        return [tree for tree in spark.parser().parse(words, text) if tree is not None]
+    except UnableToTakeText:
+        raise
     except Exception as error:  # as above
         raise UnableToAllow(_unreadable(error, text), text) from None
 

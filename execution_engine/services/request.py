@@ -48,9 +48,12 @@ def request_run(
 
 def request_runs(
     wanted: Iterable[tuple[DataTest, Window, datetime]], *, reason: RunReason, occasion: str, now: datetime
-) -> None:
-    """Many runs of live tests as ``request_run`` asks for one, each with its due time, in one statement."""
-    Run.objects.bulk_create(
+) -> list[Run]:
+    """Many runs of live tests as ``request_run`` asks for one, each with its due time, in one statement.
+
+    They come back without their ids, those that were there already as if they were new.
+    """
+    return Run.objects.bulk_create(
         (
             _new_run(data_test, window, reason, occasion, now, due_at)
             for data_test, window, due_at in wanted

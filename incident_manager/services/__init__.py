@@ -2,7 +2,7 @@
 
 from incident_manager.services.checks import check_standing
 from incident_manager.services.follow import follow_change
-from incident_manager.services.gates import gate
+from incident_manager.services.gates import ToRead, gate, gate_of
 from incident_manager.services.handle import handle_flip
 from incident_manager.services.incidents import UnableToResolve
 from incident_manager.services.look_ups import LookUpAnswer, look_up
@@ -21,6 +21,7 @@ from incident_manager.services.users import accept, acknowledge, annotate, force
 
 __all__ = [
     "LookUpAnswer",
+    "ToRead",
     "UnableToDecide",
     "UnableToResolve",
     "accept",
@@ -32,6 +33,7 @@ __all__ = [
     "follow_change",
     "force_resolve",
     "gate",
+    "gate_of",
     "handle_flip",
     "look_up",
     "offer",

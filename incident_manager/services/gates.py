@@ -1,11 +1,11 @@
 """The gate: say what a pipeline may read, and have measured what nobody has judged."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
 import structlog
-from django.db import transaction
 
 from alerting.standing import State
 from assay.catalog.selectors import home, slas
@@ -31,24 +31,47 @@ LARGER = (
 )
 
 
-@transaction.atomic
+@dataclass(frozen=True, kw_only=True)
+class ToRead:
+    """A window of a dataset that a pipeline is about to read in a datacenter; at home, if none is named."""
+
+    dataset: Dataset
+    window: Window
+    datacenter: str = ""
+
+
 def gate(
     *, datasets: Iterable[Dataset], window: Window, datacenter: str = "", pipeline: str = "", now: datetime
 ) -> GateAnswer:
-    """May ``pipeline`` read the window of these datasets now? What has ended and was never judged is tested at once."""
+    """May ``pipeline`` read the window of these datasets now?"""
+    to_read = [ToRead(dataset=dataset, window=window, datacenter=datacenter) for dataset in datasets]
+    return gate_of(to_read, pipeline=pipeline, now=now)
+
+
+def gate_of(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> GateAnswer:
+    """May ``pipeline`` read all of it now? What has ended and was never judged is tested at once.
+
+    Nothing is locked while the answer is worked out; what is to be tested is written at its end, in one statement.
+    """
     reasons: list[Because] = []
-    left = MOST_MEASURED
-    for dataset in datasets:
-        answer = _known(dataset, window, datacenter, now)
-        reasons += decide([(answer, policy_of(dataset))]).reasons
-        wanted = list(islice(_unjudged(dataset, answer), left + 1))
-        if len(wanted) > left:
-            reasons.append(Because(decision=Decision.ALLOW, dataset=dataset.full_name, windows=(window,), text=LARGER))
-        _have_measured(wanted[:left], now)
-        left -= len(wanted[:left])
-    found = gathered(reasons)
-    log.info("gate", pipeline=pipeline, window=window.text, decision=found.decision.value)
-    return found
+    wanted: list[tuple[DataTest, Window]] = []
+    for each in to_read:
+        answer = _known(each.dataset, each.window, each.datacenter, now)
+        reasons += decide([(answer, policy_of(each.dataset))]).reasons
+        left = MOST_MEASURED - len(wanted)
+        found = list(islice(_unjudged(each.dataset, answer), left + 1))
+        wanted += found[:left]
+        if len(found) > left:
+            name = each.dataset.full_name
+            reasons.append(Because(decision=Decision.ALLOW, dataset=name, windows=(each.window,), text=LARGER))
+    _have_measured(wanted, now)
+    answer_of_all = gathered(reasons)
+    log.info("gate", pipeline=pipeline, asked=[_told(each) for each in to_read], decision=answer_of_all.decision.value)
+    return answer_of_all
+
+
+def _told(each: ToRead) -> str:
+    return f"{each.dataset.full_name} {each.window.text}"
 
 
 def policy_of(dataset: Dataset) -> Policy:

@@ -1,5 +1,6 @@
 """Spoilt windows: spoilt by a FAIL, healed when their own test holds, or as a user or a new revision says."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
@@ -14,11 +15,14 @@ from assay.models import Category, DataTest, Revision, Scope
 from assay.windows import Window
 from execution_engine.freshness import share_asked
 from execution_engine.language.serialise import from_json
-from execution_engine.services import exclude_window, include_window
+from execution_engine.services import exclude_window, include_windows
 from incident_manager.lifecycle import healing
 from incident_manager.models import Incident, Resolution, SpoiltWindow
 from incident_manager.services.incidents import incident_for, resolve_healed
 from incident_manager.services.timeline import note
+
+AT_ONCE = 400  # windows that one statement writes
+MOST_NOTED = 50  # windows that are healed together, with a line each in the timeline
 
 
 def spoilt_of(test: DataTest, window: Window | None) -> QuerySet[SpoiltWindow]:
@@ -96,15 +100,33 @@ def _is_repaired(said: Verdict, by: Revision, standing: Standing) -> bool:
 
 def heal(windows: Iterable[SpoiltWindow], how: Resolution, *, now: datetime, actor: str = "assay") -> None:
     """Write that windows are healed, and resolve the incidents that have none left."""
-    incidents: dict[int, Incident] = {}
-    for window in windows:
-        SpoiltWindow.objects.filter(pk=window.pk, healed_at__isnull=True).update(healed_at=now, how=how)
-        incidents[window.incident_id] = window.incident
-        note(window.incident, "healed", now=now, actor=actor, text=f"{window.window.text}: {how.label.lower()}")
-        if not window.whole_table:
-            include_window(**_place(window))
-    for incident in incidents.values():
+    found = list(windows)
+    for some in (found[start : start + AT_ONCE] for start in range(0, len(found), AT_ONCE)):
+        keys = [window.pk for window in some]
+        SpoiltWindow.objects.filter(pk__in=keys, healed_at__isnull=True).update(healed_at=now, how=how)
+        for dataset in {window.dataset for window in some}:
+            include_windows(dataset=dataset, holders=[_holder(window) for window in some if window.dataset == dataset])
+    for incident, own in _by_incident(found):
+        _note_healed(incident, own, how, now=now, actor=actor)
         resolve_healed(incident, now, actor=actor)
+
+
+def _by_incident(windows: Iterable[SpoiltWindow]) -> Iterable[tuple[Incident, list[SpoiltWindow]]]:
+    found: dict[int, list[SpoiltWindow]] = defaultdict(list)
+    for window in windows:
+        found[window.incident_id].append(window)
+    return [(own[0].incident, own) for own in found.values()]
+
+
+def _note_healed(
+    incident: Incident, windows: list[SpoiltWindow], how: Resolution, *, now: datetime, actor: str
+) -> None:
+    """A line for each window; of many for the first ones, and one that counts the others."""
+    said = how.label.lower()
+    for window in windows[:MOST_NOTED]:
+        note(incident, "healed", now=now, actor=actor, text=f"{window.window.text}: {said}")
+    if (more := len(windows) - MOST_NOTED) > 0:
+        note(incident, "healed", now=now, actor=actor, text=f"{more} more windows: {said}")
 
 
 def _place(window: SpoiltWindow) -> dict[str, Any]:
@@ -113,5 +135,9 @@ def _place(window: SpoiltWindow) -> dict[str, Any]:
         "dataset": window.dataset,
         "datacenter": window.datacenter,
         "window": window.window,
-        "holder": f"spoilt:{window.pk}",
+        "holder": _holder(window),
     }
+
+
+def _holder(window: SpoiltWindow) -> str:
+    return f"spoilt:{window.pk}"

@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Q
 
 from alerting.models import Standing, Waiver, WaiverKind
 from alerting.services import update_alert, waive
@@ -11,11 +12,13 @@ from assay.models import DataTest
 from assay.models import Scope as Reach
 from assay.windows import Window
 from execution_engine.models import Run, RunReason
-from execution_engine.services import request_run
+from execution_engine.services import request_runs
 from incident_manager.models import Incident, Kind, Resolution, SpoiltWindow
 from incident_manager.services.incidents import UnableToResolve, demand_open
 from incident_manager.services.spoilt import heal
 from incident_manager.services.timeline import note
+
+MOST_RERUN = 400  # windows of one request, in one statement
 
 
 @transaction.atomic
@@ -54,20 +57,16 @@ def acknowledge(incident: Incident, *, author: str, now: datetime) -> Incident:
 
 @transaction.atomic
 def rerun(incident: Incident, *, author: str, now: datetime) -> list[Run]:
-    """Fresh runs of every window that is still spoilt."""
-    runs = [
-        request_run(
-            data_test=window.data_test,
-            window=window.window,
-            reason=RunReason.MANUAL,
-            occasion=f"{author}:{now.isoformat()}",
-            now=now,
-        )
-        for window in _unhealed(incident)
-        if window.data_test is not None
-    ]
-    note(incident, "rerun", now=now, actor=author, text=f"{len(runs)} windows")
-    return [run for run in runs if run is not None]
+    """Fresh runs, without their ids, of the windows that are still spoilt: of the newest 400, where there are more."""
+    live = Q(data_test__retired_at=None, data_test__revision__isnull=False)
+    rows = SpoiltWindow.objects.filter(live, incident=incident, healed_at__isnull=True, data_test__isnull=False)
+    total = rows.count()
+    newest = rows.select_related("data_test__dataset", "data_test__revision").order_by("-window_start", "-pk")
+    wanted = [(row.data_test, row.window, now) for row in newest[:MOST_RERUN] if row.data_test is not None]
+    runs = request_runs(wanted, reason=RunReason.MANUAL, occasion=f"{author}:{now.isoformat()}", now=now)
+    of_all = f", the newest of {total}: run it again for more" if total > len(wanted) else ""
+    note(incident, "rerun", now=now, actor=author, text=f"{len(runs)} windows{of_all}")
+    return runs
 
 
 @transaction.atomic

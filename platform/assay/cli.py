@@ -30,20 +30,35 @@ USAGE = """usage: assay COMMAND [options]
 """
 
 
+NOT_READ = "assay: whoever reads the answer stopped before its end: this exit code tells nothing of the data"
+
+
 def main() -> None:
-    """Run one command and exit with its code."""
-    arguments = sys.argv[1:]
+    """Run one command and exit with its code; ``UNABLE`` where nobody reads what it prints."""
+    code: int = ExitCode.UNABLE
+    try:
+        code = answered(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        print(NOT_READ, file=sys.stderr)
+        code = ExitCode.UNABLE
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # as Python flushes once more when it ends
+    sys.exit(code)
+
+
+def answered(arguments: list[str]) -> int:
+    """Answer one command line; its exit code."""
     if not arguments or arguments[0] in {"-h", "--help", "help"}:
         print(USAGE, end="")
-        sys.exit(ExitCode.HELD if arguments else ExitCode.UNABLE)
+        return ExitCode.HELD if arguments else ExitCode.UNABLE
     if arguments[0] == "--version":
         print(f"assay {version('assay')}")
-        sys.exit(ExitCode.HELD)
+        return ExitCode.HELD
     if {"-h", "--help"} & set(arguments):
         with TemporaryDirectory() as home:  # settings make a folder and a key: who only asks for help, keeps neither
             os.environ |= {"ASSAY_HOME": home, "ASSAY_DATABASE_URL": ""}
-            sys.exit(run(arguments))
-    sys.exit(run(arguments))
+            return run(arguments)
+    return run(arguments)
 
 
 def run(arguments: list[str]) -> int:
@@ -55,7 +70,14 @@ def run(arguments: list[str]) -> int:
     from django.core.management import ManagementUtility, get_commands, load_command_class
     from django.db import DatabaseError
 
-    django.setup()
+    from assay.config import UnableToKeepKey
+
+    try:
+        django.setup()
+    except (OSError, UnableToKeepKey) as error:
+        print(f"assay: {error}", file=sys.stderr)
+        return ExitCode.UNABLE
+    from assay.storage_errors import of_storage
     from assay.tables import UnableToMigrate, bring_up_to_date
 
     if (package := get_commands().get(arguments[0])) is None:
@@ -65,7 +87,12 @@ def run(arguments: list[str]) -> int:
         if load_command_class(package, arguments[0]).requires_migrations_checks:  # Django's own, as changepassword
             bring_up_to_date()
         ManagementUtility(["assay", *arguments]).execute()
-    except (DatabaseError, UnableToMigrate) as error:
+    except BrokenPipeError:
+        raise
+    except (DatabaseError, OSError) as error:
+        print(f"assay: {of_storage(error)}", file=sys.stderr)
+        return ExitCode.UNABLE
+    except UnableToMigrate as error:
         print(f"assay: {error}", file=sys.stderr)
         return ExitCode.UNABLE
     except SystemExit as leaving:

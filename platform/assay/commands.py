@@ -9,6 +9,7 @@ from django.db import DatabaseError
 from rich.console import Console
 
 from assay.exit_codes import ExitCode
+from assay.storage_errors import of_storage
 from assay.tables import UnableToMigrate, bring_up_to_date
 
 WIDTH = 120  # of tables that go to a file or a pipe
@@ -27,6 +28,14 @@ DJANGO_DEFAULTS = {
 
 class UnableToRun(Exception):
     """A command could not do what it was asked; the message says what, where and how to mend it."""
+
+
+class Printer(Console):
+    """A console that leaves it to ``assay.cli`` to say that nobody reads on: rich would exit with 1, as failed."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Called by rich while it handles the error, which goes on from here."""
+        raise
 
 
 class Parser(CommandParser):
@@ -56,14 +65,19 @@ class Command(BaseCommand):
         try:
             self.prepare()
             code, result = self.answer(**options)
-        except (CommandError, DatabaseError, UnableToMigrate, UnableToRun) as error:
-            self.stderr.write(f"assay: {error}")
-            sys.exit(ExitCode.UNABLE)
+        except (CommandError, UnableToMigrate, UnableToRun) as error:
+            self._refuse(str(error))
+        except (DatabaseError, OSError) as error:
+            self._refuse(of_storage(error))
         if options["json"]:
             self.stdout.write(json.dumps(result, indent=2, default=str))
         else:
-            self.show(Console(width=None if sys.stdout.isatty() else WIDTH), result)
+            self.show(Printer(width=None if sys.stdout.isatty() else WIDTH), result)
         sys.exit(code)
+
+    def _refuse(self, sentence: str) -> NoReturn:
+        self.stderr.write(f"assay: {sentence}")
+        sys.exit(ExitCode.UNABLE)
 
     def prepare(self) -> None:
         """See to it that the database has its tables."""

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,10 @@ from assay.cadence import next_time
 from assay.rates import merged
 
 LOCATION_PREFIX = "ASSAY_LOCATION_"  # variables of this name hold locations, and nothing else of ours
+
+
+class UnableToKeepKey(Exception):
+    """The home folder takes no secret key; the message says why and how to mend it."""
 
 
 class Config(BaseSettings):
@@ -159,11 +164,33 @@ class Config(BaseSettings):
         if given := self.secret_key.get_secret_value():
             return given
         kept = self.home / "secret_key"
-        if not kept.exists():
-            self.home.mkdir(parents=True, exist_ok=True)
-            kept.touch(mode=0o600)
-            kept.write_text(secrets.token_urlsafe(50))
-        return kept.read_text()
+        try:
+            return _kept_key(kept) or _new_key(kept)
+        except OSError as error:
+            raise UnableToKeepKey(
+                f"cannot keep a secret key in {kept}: {error.strerror}. Make room there, or set ASSAY_HOME to a folder "
+                "that this user may write."
+            ) from None
+
+
+def _kept_key(kept: Path) -> str:
+    return kept.read_text().strip() if kept.exists() else ""
+
+
+def _new_key(kept: Path) -> str:
+    """Made whole beside its place, so that a full disk leaves no empty key behind; of two at once the first is kept."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    made = kept.with_name(f"secret_key.{os.getpid()}")
+    try:
+        made.touch(mode=0o600)
+        made.write_text(secrets.token_urlsafe(50))
+        if kept.exists():
+            kept.unlink()  # it is empty, as a full disk of an earlier version left it
+        with suppress(FileExistsError):
+            kept.hardlink_to(made)
+    finally:
+        made.unlink(missing_ok=True)
+    return kept.read_text()
 
 
 @cache

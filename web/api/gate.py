@@ -1,6 +1,5 @@
 """The gate: may a pipeline read this now?"""
 
-from collections.abc import Iterable
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -12,8 +11,8 @@ from assay import clock
 from assay.catalog.asked import asked_window
 from assay.models import Dataset
 from assay.windows import UnableToReadWindow, Window
-from incident_manager.gate import GateAnswer, gathered
-from incident_manager.services import gate
+from incident_manager.gate import GateAnswer
+from incident_manager.services import ToRead, gate_of
 from web.api.base import Api
 from web.api.errors import Wrong
 from web.api.fields import DatasetField, Shape
@@ -38,16 +37,15 @@ class Gate(Api):
         windows = [read_window(dataset, given["window"], where="window") for dataset in given["datasets"]]
         for dataset in given["datasets"]:
             demand_replica(dataset, given["datacenter"])
-        answers = [
-            gate(datasets=[dataset], window=window, datacenter=given["datacenter"], pipeline=given["pipeline"], now=now)
+        to_read = [
+            ToRead(dataset=dataset, window=window, datacenter=given["datacenter"])
             for dataset, window in zip(given["datasets"], windows, strict=True)
         ]
-        return Response(written(answers))
+        return Response(written(gate_of(to_read, pipeline=given["pipeline"], now=now)))
 
 
-def written(answers: Iterable[GateAnswer]) -> dict[str, Any]:
-    """Several answers as one: the strictest decision, and all reasons."""
-    answer = gathered(reason for answer in answers for reason in answer.reasons)
+def written(answer: GateAnswer) -> dict[str, Any]:
+    """The decision and all reasons for JSON."""
     return {
         "decision": answer.decision.value,
         "reasons": [

@@ -17,7 +17,7 @@ from assay.catalog.selectors import home
 from assay.catalog.services import UnableToComplete, record_completion
 from assay.models import ChangeKind, DataChange, WriteMode
 from execution_engine.models import Run, RunReason
-from incident_manager.services import gate, look_up
+from incident_manager.services import ToRead, gate_of, look_up
 from web.api import gate as gates
 from web.api import quality
 from web.api.base import Api
@@ -79,10 +79,8 @@ class Completed(Api):
         except UnableToComplete as unable:
             raise Wrong(str(unable), where="outputs") from None
         is_judged = wait_until_judged(changes, seconds=given["wait"]) if given["wait"] else False
-        answers = [
-            gate(datasets=[c.dataset], window=c.window, datacenter=c.datacenter, now=clock.now()) for c in changes
-        ]
-        return Response({"judged": is_judged, **gates.written(answers)}, status=201)
+        to_read = [ToRead(dataset=each.dataset, window=each.window, datacenter=each.datacenter) for each in changes]
+        return Response({"judged": is_judged, **gates.written(gate_of(to_read, now=clock.now()))}, status=201)
 
 
 def _record(output: Mapping[str, Any], *, pipeline: str, run: str, now: datetime) -> DataChange:

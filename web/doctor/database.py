@@ -7,6 +7,7 @@ from django.db import DatabaseError, connection
 from django.db.backends.utils import CursorWrapper
 
 from assay.clock import database_now
+from assay.storage_errors import DAMAGED, of_database
 from assay.tables import missing_migrations
 from web.doctor.finding import Finding, ill, well
 
@@ -20,8 +21,29 @@ def database() -> Finding:
     try:
         connection.ensure_connection()
     except DatabaseError as error:
-        return ill("database", f"{connection.vendor} cannot be reached: {error}", "set ASSAY_DATABASE_URL")
+        return unreachable(error)
     return well("database", f"{connection.vendor} {connection.settings_dict['NAME']}")
+
+
+def unreachable(error: DatabaseError) -> Finding:
+    """It does not answer: of SQLite's file how to mend it, of a server where to set its address."""
+    if connection.vendor == "sqlite":
+        found, _, mend = of_database(error).partition(": ")
+        return ill("database", found, mend or "set ASSAY_DATABASE_URL")
+    return ill("database", f"{connection.vendor} cannot be reached: {error}", "set ASSAY_DATABASE_URL")
+
+
+def intact() -> Finding:
+    """Whether every page of SQLite's file can be read; servers look after theirs."""
+    if connection.vendor != "sqlite":
+        return well("pages", f"{connection.vendor} looks after them")
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA quick_check(1)")
+        (found,) = cursor.fetchone()
+    if found == "ok":
+        return well("pages", "all can be read")
+    file = connection.settings_dict["NAME"]
+    return ill("pages", f"{file} is damaged ({found})", DAMAGED.format(file=file, error=found).partition(": ")[2])
 
 
 def migrations() -> Finding:

@@ -1,9 +1,12 @@
 """Every check, in the order in which its finding helps."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from django.db import DatabaseError
 
 from web.doctor.catalog import catalog, names, pulled, replicas
-from web.doctor.database import clock_skew, database, migrations, server
+from web.doctor.database import clock_skew, database, intact, migrations, server, unreachable
 from web.doctor.finding import Finding
 from web.doctor.flow import engines, failing, leases, notices, quarantined, scheduling, waiting
 from web.doctor.machine import disk, home, java, states
@@ -14,7 +17,7 @@ Check = Callable[[], Finding]
 
 MACHINE_CHECKS: tuple[Check, ...] = (java, broker, redis, home, states, disk, reach, heartbeat)
 # what needs a database that answers, and what needs one that is up to date
-SERVER_CHECKS: tuple[Check, ...] = (server, clock_skew)
+SERVER_CHECKS: tuple[Check, ...] = (intact, server, clock_skew)
 TABLE_CHECKS: tuple[Check, ...] = (
     catalog,
     names,
@@ -34,9 +37,17 @@ def examine() -> Iterator[Finding]:
     """Every check's finding, the first things first; what rests on something that is ill is not looked at."""
     yield (answers := database())
     if answers.is_well:
-        yield (tables := migrations())
+        yield (tables := _found(migrations))
     yield from (check() for check in MACHINE_CHECKS)
     if answers.is_well:
-        yield from (check() for check in SERVER_CHECKS)
+        yield from (_found(check) for check in SERVER_CHECKS)
     if answers.is_well and tables.is_well:
-        yield from (check() for check in TABLE_CHECKS)
+        yield from (_found(check) for check in TABLE_CHECKS)
+
+
+def _found(check: Check) -> Finding:
+    """What a check finds; a database that fails under it is the finding, and the other checks go on."""
+    try:
+        return check()
+    except DatabaseError as error:
+        return replace(unreachable(error), check=check.__name__)

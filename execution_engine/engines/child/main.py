@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from importlib import import_module
 from threading import Lock, Thread
 from typing import Any, BinaryIO
@@ -62,13 +63,14 @@ class Host:
 
     def send(self, frame: Frame) -> None:
         """One frame to the parent, whole."""
-        with self._writing:
+        with self._writing, suppress(BrokenPipeError):  # whoever asked has ended: so will this process, by its pipe
             write_frame(self._replies, frame)
 
     def _end(self, frame: Frame) -> None:
         """The last frame: nobody else's may be cut in two behind it."""
         self._writing.acquire()
-        write_frame(self._replies, frame)
+        with suppress(OSError):  # the parent may be gone as well, and nobody is left to be told
+            write_frame(self._replies, frame)
         os._exit(JAVA_ENDED)
 
     def _serve(self, frame: Frame) -> None:

@@ -15,8 +15,8 @@ from assay.drain import drain
 from assay.exit_codes import ExitCode, FailOn
 from assay.models import Dataset
 from assay.windows import UnableToReadWindow, Window
-from incident_manager.gate import Decision, GateAnswer, gathered
-from incident_manager.services.gates import gate
+from incident_manager.gate import Decision, GateAnswer
+from incident_manager.services import ToRead, gate_of
 
 CODES = {Decision.ALLOW: ExitCode.HELD, Decision.WARN: ExitCode.WARNED, Decision.BLOCK: ExitCode.FAILED}
 
@@ -80,10 +80,6 @@ def _window(dataset: Dataset, text: str | None) -> Window:
 
 
 def _ask(asked: list[tuple[Dataset, Window]], datacenter: str, pipeline: str) -> GateAnswer:
-    """One answer for all: a key names another window in each dataset's own zone, so each is asked by itself."""
-    now = clock.now()
-    answers = [
-        gate(datasets=[dataset], window=window, datacenter=datacenter, pipeline=pipeline, now=now)
-        for dataset, window in asked
-    ]
-    return gathered(reason for answer in answers for reason in answer.reasons)
+    """One answer for all: a key names another window in each dataset's own zone."""
+    to_read = [ToRead(dataset=dataset, window=window, datacenter=datacenter) for dataset, window in asked]
+    return gate_of(to_read, pipeline=pipeline, now=clock.now())

@@ -26,10 +26,21 @@ class UnableToParseYaml(ValueError):
         self.sentence, self.line, self.column = sentence, line, column
 
 
+LONGEST_INTEGER = 100  # characters: far above any count, far below what takes long to read or cannot be printed
+
+
 class _Loader(yaml.SafeLoader):
     """The safe loader, save that dates stay text: a partition key such as 2013-01-01 needs no quotes."""
 
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        """A whole number, of a length that people write."""
+        if len(node.value) > LONGEST_INTEGER:
+            problem = f"a whole number of {len(node.value)} characters: write at most {LONGEST_INTEGER}, or quote it"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        return int(super().construct_yaml_int(node))
 
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
