@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.protocol import Measured, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.outcome import Reason
 from tests.integration.engines.trips import DAY, measure_one, metric, write_trips
@@ -85,6 +85,21 @@ def test_an_error_tells_no_value_of_a_row(spark_engine: SparkEngine, tmp_path: P
     failure = ask(spark_engine, tmp_path, text).failure
     assert failure is not None
     assert not any(city in failure.detail for city in ("rome", "oslo", "paris", "lima", "Rome", "Oslo"))
+
+
+def test_a_declared_type_brings_no_columns_of_its_own(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    table = Table(
+        name="raw.empty",
+        storage="parquet",
+        location=str(tmp_path / "empty"),
+        partition_column="datestr",
+        columns={"trip_id": "int) as smuggled, cast(null as int", "fare": "double"},
+    )
+    query = metric("query", arguments=("select count(smuggled) from raw.empty",))
+    failure = measure_one(spark_engine, table, Wanted(key="q", spec=query, tables={"raw.empty": table})).failure
+    assert failure is not None
+    assert failure.reason is Reason.UNKNOWN_COLUMN
 
 
 def test_no_view_is_left_behind(spark_engine: SparkEngine, tmp_path: Path) -> None:
