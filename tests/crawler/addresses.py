@@ -12,7 +12,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from drf_spectacular.generators import SchemaGenerator
 
 from alerting.models import Standing
-from assay.models import DataChange, Dataset
+from assay.models import DataChange, Dataset, Replica
 from incident_manager.models import Incident
 from web.pages.forms import WantedForm
 from web.pages.scores import SPANS
@@ -93,8 +93,9 @@ def _filled(route: str, pattern: URLPattern) -> Iterator[str]:
         rows = model._default_manager.all()
     else:
         rows, column = queryset.all(), view.lookup_field
-    for value in sorted(set(rows.order_by().values_list(column, flat=True)), key=str):
-        yield f"{route[: found.start()]}{quote(str(value))}{route[found.end() :]}"
+    values = {str(value) for value in rows.order_by().values_list(column, flat=True)} - {""}  # files that came alone
+    for value in sorted(values):
+        yield f"{route[: found.start()]}{quote(value)}{route[found.end() :]}"
 
 
 def _filtered() -> Iterator[str]:
@@ -127,6 +128,9 @@ def _values(parameter: dict[str, Any]) -> list[tuple[str, str]]:
         return [(name, str(value)) for value in shape["enum"]]
     if name == "dataset":
         return [(name, value) for value in Dataset.objects.order_by("pk").values_list("full_name", flat=True)]
+    if name == "datacenter":  # one that the first dataset has
+        replicas = Replica.objects.order_by("dataset", "position").values_list("datacenter", flat=True)
+        return [(name, replicas.first() or "sea")]
     if shape.get("format") == "date-time":
         return [(name, _instant(name))]
     return [
@@ -134,7 +138,7 @@ def _values(parameter: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-EXAMPLES = {"window": "2026-03-09T00:00:00Z/2026-03-10T00:00:00Z", "datacenter": "sea"}
+EXAMPLES = {"window": "2026-03-09T00:00:00Z/2026-03-10T00:00:00Z"}
 
 
 def _instant(name: str) -> str:

@@ -65,7 +65,7 @@ def crawl() -> list[str]:
             for who in (ANONYMOUS, *(role.value for role in Role))
             for wrong in Crawl(who, _client(who)).ask_all(asked if who == Role.ADMIN.value else _some())
         ]
-        found += disagreements(_client(Role.ADMIN.value))
+        found += disagreements(admin())
     ASKED["rows"] += len(asked)
     return [*found, *(f"logged: {said}" for said in dict.fromkeys(errors))]
 
@@ -73,13 +73,30 @@ def crawl() -> list[str]:
 def crawl_as(who: str) -> list[str]:
     """Everything that is wrong with what one of them is shown, with few of the API's rows and without filters."""
     with logged_errors() as errors:
-        found = [*Crawl(who, _client(who)).ask_all(_some()), *disagreements(_client(Role.ADMIN.value))]
+        found = [*Crawl(who, _client(who)).ask_all(_some()), *disagreements(admin())]
     return [*found, *(f"logged: {said}" for said in dict.fromkeys(errors))]
+
+
+def glance() -> list[str]:
+    """What is wrong with the pages of datasets and incidents, and where answers differ: in a second or two."""
+    asked = [each for each in dict.fromkeys(addresses()) if each == "/" or each.startswith(("/datasets/", "/incidents"))]
+    by_admin = Crawl(Role.ADMIN.value, admin())
+    with logged_errors() as errors:
+        found = [wrong for each in asked if "?" not in each for wrong in by_admin.ask(each)[0]]
+        found += disagreements(admin())
+    return [*found, *(f"logged: {said}" for said in dict.fromkeys(errors))]
+
+
+def admin() -> Client:
+    """The client of somebody who may see everything."""
+    return _client(Role.ADMIN.value)
 
 
 def _some() -> list[str]:
     asked = dict.fromkeys(addresses(newest=3))
     return [address for address in asked if "?" not in address and address != THE_SAME_FOR_ALL]
+
+
 
 
 class Crawl:
@@ -94,15 +111,18 @@ class Crawl:
         left = list(reversed(asked))
         while left:
             address = left.pop()
-            if address in self.seen:
-                continue
-            answer = self._get(address)
-            if answer.status_code not in FINE[self.who] and address not in NOT_FOUND_BY_NATURE:
-                yield f"GET {address} as {self.who}: {answer.status_code}"
-            if answer.status_code == 200:
-                wrong, more = self._look_at(address, answer)
+            if address not in self.seen:
+                wrong, more = self.ask(address)
                 yield from wrong
                 left += [each for each in more if each not in self.seen]
+
+    def ask(self, address: str) -> tuple[list[str], list[str]]:
+        """What is wrong with one address, and where its page leads."""
+        answer = self._get(address)
+        if answer.status_code == 200:
+            return self._look_at(address, answer)
+        is_wrong = answer.status_code not in FINE[self.who] and address not in NOT_FOUND_BY_NATURE
+        return ([f"GET {address} as {self.who}: {answer.status_code}"] if is_wrong else []), []
 
     def _get(self, address: str) -> HttpResponseBase:
         if len(self.seen) % 50 == 0:

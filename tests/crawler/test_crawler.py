@@ -22,7 +22,7 @@ from tests.factories import (
 
 @pytest.fixture
 def company(db: None) -> Dataset:
-    """Tables of all kinds: judged, broken, never run, reported, without tests, with a name that HTML must escape."""
+    """Tables of all kinds: judged, broken, in doubt, never run, reported, without tests, with a name to be escaped."""
     clock.simulate(NOW)
     trips = DatasetFactory.create(name="trips", datacenters=("sea", "phx"))
     fares = DatasetFactory.create(name="eu/fares:2@x-y")
@@ -42,6 +42,19 @@ def company(db: None) -> Dataset:
     claimed = IncidentFactory.create(dataset=trips, kind="reported", open_key="report-1")
     SpoiltWindowFactory.create(incident=claimed)
     ReportFactory.create(dataset=trips, incident=claimed)
+    suspected = DatasetFactory.create(name="suspected")
+    hiccup = DataTestFactory.create(dataset=suspected)
+    StandingFactory.create(
+        data_test=hiccup,
+        state="WARN",
+        last_outcome="broken",
+        last_run=RunFactory.create(data_test=hiccup, outcome="broken"),
+    )
+    complained = DatasetFactory.create(name="complained")
+    StandingFactory.create(data_test=DataTestFactory.create(dataset=complained))
+    confirmed = IncidentFactory.create(dataset=complained, kind="reported", open_key="report-2")
+    SpoiltWindowFactory.create(incident=confirmed)
+    ReportFactory.create(dataset=complained, incident=confirmed, state="confirmed")
     DataChange.objects.create(
         dataset=trips,
         datacenter="sea",
