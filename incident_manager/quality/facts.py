@@ -22,9 +22,7 @@ class LiveTest:
     datacenter: str | None = None
     whole_table: bool = False
     judges_from: datetime | None = None  # each partition from here on is judged; None: its windows follow no rule
-    scheduled_to: datetime | None = (
-        None  # no run was requested yet of windows from here on; None: nothing asks for runs
-    )
+    scheduled_to: datetime | None = None  # no run was requested from here on; None: nothing asks for runs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +92,6 @@ class Facts:
     held: Mapping[int, Intervals] = field(default_factory=dict)  # where each test passes, by its id
     spoilt: Sequence[Spoilt] = ()
     claims: Sequence[Claim] = ()
-    waiting: Mapping[int, Intervals] = field(
-        default_factory=dict
-    )  # requested as due and not judged, or overdue even for that
+    waiting: Mapping[int, Intervals] = field(default_factory=dict)  # due and not judged, be a run requested or not
     incomplete: Mapping[int, Intervals] = field(default_factory=dict)  # found incomplete before they were due
     calendar: Calendar | None = None

@@ -79,7 +79,9 @@ def crawl_as(who: str) -> list[str]:
 
 def glance() -> list[str]:
     """What is wrong with the pages of datasets and incidents, and where answers differ: in a second or two."""
-    asked = [each for each in dict.fromkeys(addresses()) if each == "/" or each.startswith(("/datasets/", "/incidents"))]
+    asked = [
+        each for each in dict.fromkeys(addresses()) if each == "/" or each.startswith(("/datasets/", "/incidents"))
+    ]
     by_admin = Crawl(Role.ADMIN.value, admin())
     with logged_errors() as errors:
         found = [wrong for each in asked if "?" not in each for wrong in by_admin.ask(each)[0]]
@@ -95,8 +97,6 @@ def admin() -> Client:
 def _some() -> list[str]:
     asked = dict.fromkeys(addresses(newest=3))
     return [address for address in asked if "?" not in address and address != THE_SAME_FOR_ALL]
-
-
 
 
 class Crawl:
