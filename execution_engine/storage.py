@@ -81,6 +81,7 @@ def table_of(dataset: Dataset, replica: Replica) -> Table:
         never=rules.own_paths,
         options=replica.options,
         partition_column=dataset.partition_column or None,
+        stored_times=dataset.stored_times,
         columns={column["name"]: column["type"] for column in dataset.columns},
     )
 
@@ -90,6 +91,8 @@ def part_of(dataset: Dataset, window: Window, engine: Engine, table: Table) -> P
     partitioning = dataset.partitioning
     if partitioning is None:
         return WHOLE
+    if table.stored_times is not None:
+        return Part(range=window)
     if window.duration < MANY_PARTITIONS * partitioning.at(window.start).duration:
         return Part(keys=_keys(partitioning, window))
     present = engine.partitions(table)

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
+from assay.stored_times import StoredTimes
 from assay.windows import Partitioning, UnableToPartition, Window
 from execution_engine.guard.reading import UnableToTakeText, statements
 from execution_engine.guard.tables import name_of, places_of
@@ -15,7 +16,7 @@ from incident_manager.intervals import Intervals, clip, union
 
 MOST_WORDS = 20_000  # of a query, names, signs and literals alike: more takes seconds to read
 MOST_PLACES = 500  # where a query names a table or begins a select: what each may see grows with their square
-
+INSTANT = timedelta(microseconds=1)
 FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.GT: exp.LT,
     exp.GTE: exp.LTE,
@@ -84,12 +85,17 @@ def _scopes(trees: Sequence[exp.Expr]) -> list[Scope]:
     return scopes
 
 
-def ranges(use: TableUse, column: str, partitioning: Partitioning, whole: Window) -> Intervals:
-    """The parts of ``whole`` that a use reads; all of it where the partition column is not compared with keys."""
+def ranges(
+    use: TableUse, column: str, partitioning: Partitioning, whole: Window, times: StoredTimes | None = None
+) -> Intervals:
+    """The parts of ``whole`` that a use reads; all of it where the partition column is not compared with keys.
+
+    Where the column holds ``times``, it is compared with these, in the zone in which they are stored.
+    """
     found: Intervals = (whole,)
     for comparison in use.comparisons:
         if comparison.column == column.lower():
-            allowed = _allowed(comparison, partitioning, whole)
+            allowed = _allowed(comparison, partitioning, whole) if times is None else _at(comparison, times, whole)
             found = found if allowed is None else union(part for each in allowed for part in clip(found, each))
     return found
 
@@ -164,6 +170,20 @@ def _allowed(comparison: Comparison, partitioning: Partitioning, whole: Window) 
     else:
         end = min(end, window.start if comparison.operator is exp.LT else window.end)
     return _between(start, end)
+
+
+def _at(comparison: Comparison, times: StoredTimes, whole: Window) -> Intervals | None:
+    """The same of literals that are times; one that the clocks showed twice leaves the more."""
+    found = [ends for ends in map(times.instants, comparison.literals) if ends is not None]
+    if len(found) < len(comparison.literals):
+        return None
+    if comparison.operator is exp.EQ:
+        return union(times.partitioning.at(instant) for ends in found for instant in ends)
+    ((first, last),) = found
+    if comparison.operator in (exp.GT, exp.GTE):
+        return _between(max(whole.start, first), whole.end)
+    until = last if comparison.operator is exp.LT else last + INSTANT
+    return _between(whole.start, min(whole.end, until))
 
 
 def _between(start: datetime, end: datetime) -> Intervals:

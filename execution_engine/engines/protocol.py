@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol
 
+from assay.stored_times import StoredTimes
+from assay.windows import Window
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
@@ -24,6 +26,7 @@ class Table:
     location: str
     options: Mapping[str, str] = field(default_factory=dict)
     partition_column: str | None = None
+    stored_times: StoredTimes | None = None  # where the partition column holds times, and a part is a range of them
     columns: Mapping[str, str] = field(default_factory=dict)
     shown: str = ""
     within: tuple[str, ...] = ()
@@ -41,9 +44,14 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """The partitions of a table that a window covers; ``keys=None`` is the whole table."""
+    """What a window covers of a table: the partitions with these keys, or the rows whose time lies in ``range``.
+
+    The range is half-open, in UTC; a database is asked for one where the table's ``stored_times`` say how. With neither
+    keys nor a range the part is the whole table.
+    """
 
     keys: tuple[str, ...] | None = None
+    range: Window | None = None
 
 
 WHOLE = Part()

@@ -166,7 +166,9 @@ def _parts(dataset: Dataset, use: TableUse, given: dict[str, Any], now: datetime
     if start >= end:
         raise Wrong("The range ends before it starts.", where="to")
     whole = Window(start=start, end=end)
-    return ranges(use, dataset.partition_column, partitioning, whole) if partitioning else (whole,)
+    if partitioning is None:
+        return (whole,)
+    return ranges(use, dataset.partition_column, partitioning, whole, dataset.stored_times)
 
 
 def _begin(dataset: Dataset) -> datetime:

@@ -4,20 +4,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
 from time import monotonic
+from typing import Any
 
-from sqlalchemy import Connection, create_engine, inspect
+from sqlalchemy import Connection, create_engine, event, inspect
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine import Engine as Database
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from execution_engine.metrics.columns import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
-from ..protocol import WHOLE, FailingRows, Measured, Part, ScanReport, Table, Unit, Wanted, none_failing
+from ..protocol import FailingRows, Measured, Part, ScanReport, Table, Unit, Wanted, none_failing
 from .failures import failure_of
 from .measure import measure
-from .source import SqlSource, open_source, partition_keys
+from .parts import keys_present
+from .source import open_source, types_of
+from .time_column import MYSQL, UnableToCut
 
 CONNECT_SECONDS = 5
 OUR_TABLES = ("assay_auditentry", "django_migrations")
@@ -50,7 +52,7 @@ class SqlEngine:
         started = monotonic()
         try:
             measured = self._measure(table, part, wanted)
-        except UnableToOpenDatabase as error:
+        except (UnableToOpenDatabase, UnableToCut) as error:
             measured = {item.key: Measured(failure=error.failure) for item in wanted}
         except SQLAlchemyError as error:
             failure = failure_of(error, table)
@@ -71,14 +73,17 @@ class SqlEngine:
         return None
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
-        """The distinct values of the partition column, sorted; None where there is none or it cannot be read."""
+        """The keys present, sorted: values of the partition column, or of the partitions that its times fall into.
+
+        None where there is none or it cannot be read.
+        """
         if table.partition_column is None:
             return None
         try:
             with self._database(table).connect() as connection:
                 _refuse_our_own(connection, table)
-                return partition_keys(open_source(connection, table, WHOLE), table.partition_column)
-        except (UnableToOpenDatabase, SQLAlchemyError):
+                return keys_present(connection, table, types_of(connection, table))
+        except (UnableToOpenDatabase, UnableToCut, SQLAlchemyError, ValueError, OverflowError):
             return None
 
     def close(self) -> None:
@@ -91,11 +96,7 @@ class SqlEngine:
     def _measure(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> dict[str, Measured]:
         with self._database(table).connect() as connection:
             _refuse_our_own(connection, table)
-            source = open_source(connection, table, part)
-            missing = _missing_partition_column(source, table, part)
-            if missing is not None:
-                return {item.key: Measured(failure=missing) for item in wanted}
-            return measure(source, wanted)
+            return measure(open_source(connection, table, part), wanted)
 
     def _database(self, table: Table) -> Database:
         with self._opening:
@@ -123,9 +124,19 @@ def _server(table: Table, url: URL) -> Database:
     try:
         driver = url.get_dialect().driver
         arguments = {"connect_timeout": CONNECT_SECONDS} | SEND_NO_FILES.get(driver, {})
-        return create_engine(url, pool_pre_ping=True, connect_args=arguments)
+        database = create_engine(url, pool_pre_ping=True, connect_args=arguments)
     except (ArgumentError, ImportError, ValueError) as error:
         raise _unopened(f"{table.name}: no driver opens {url.drivername}://: {type(error).__name__}") from None
+    if url.get_backend_name() in MYSQL:
+        event.listen(database, "connect", _in_utc)
+    return database
+
+
+def _in_utc(connection: Any, _: object) -> None:
+    """A TIMESTAMP is shown, compared and sampled as UTC, whatever zone the server is in."""
+    cursor = connection.cursor()
+    cursor.execute("set time_zone = '+00:00'")
+    cursor.close()
 
 
 def _refuse_our_own(connection: Connection, table: Table) -> None:
@@ -133,14 +144,6 @@ def _refuse_our_own(connection: Connection, table: Table) -> None:
     schemas = {None, table.options.get("schema")}
     if any(all(inspect(connection).has_table(one, schema=schema) for one in OUR_TABLES) for schema in schemas):
         raise _unopened(f"{table.name}: its location leads to a database of Assay's own: name another")
-
-
-def _missing_partition_column(source: SqlSource, table: Table, part: Part) -> Failure | None:
-    known = {name.lower() for name in source.columns}
-    if part.keys is None or written(table.partition_column or "").lower() in known:
-        return None
-    detail = f"{table.name} has no column {table.partition_column}; set its partition key to one of {sorted(known)}"
-    return Failure(reason=Reason.NO_PARTITION_COLUMN, detail=detail)
 
 
 def _unopened(detail: str) -> UnableToOpenDatabase:

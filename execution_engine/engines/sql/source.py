@@ -5,17 +5,18 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, column, inspect, literal_column, select, table
+from sqlalchemy import ColumnElement, Connection, Select, inspect, literal_column, select
 from sqlalchemy import literal as sql_literal
 from sqlalchemy.types import TypeEngine
 
 from execution_engine.metrics.columns import path_of, written
 from execution_engine.metrics.expressions import Expressions
-from execution_engine.metrics.keys.text import as_text
 from execution_engine.metrics.signature import ColumnKind
 
 from ..conditions import read_condition
 from ..protocol import Part, Table
+from .parts import condition_of, rows_of
+from .time_column import Condition
 
 _SQLGLOT = {"mariadb": "mysql", "postgresql": "postgres", "mssql": "tsql"}  # others have the same name
 
@@ -27,7 +28,7 @@ class SqlSource:
     name: str
     connection: Connection
     table: Table
-    keys: tuple[str, ...] | None
+    part: Condition | None  # of its rows; None: all
     columns: Mapping[str, ColumnKind | None]  # as assertions write them
 
     @property
@@ -57,26 +58,24 @@ class SqlSource:
     def select(self, expressions: Sequence[str], where: str | None = None) -> Select[Any]:
         """The expressions m0, m1 … over the rows of the part that meet ``where``; values are bound, never pasted."""
         asked: list[ColumnElement[Any]] = [literal_column(sql).label(f"m{at}") for at, sql in enumerate(expressions)]
-        rows = select(*asked).select_from(table(self.table.options["table"], schema=self.table.options.get("schema")))
-        if self.keys is not None and self.table.partition_column is not None:
-            rows = rows.where(column(self.table.partition_column).in_(self.keys))
+        rows = select(*asked).select_from(rows_of(self.table))
+        if self.part is not None:
+            rows = rows.where(self.part)
         return rows if where is None else rows.where(literal_column(self.write.condition(where)))
 
 
 def open_source(connection: Connection, table: Table, part: Part) -> SqlSource:
-    """The part; SQLAlchemy's error if the table is not there."""
+    """The part; SQLAlchemy's error if the table is not there, UnableToCut if its column is not as told."""
+    types = types_of(connection, table)
+    condition = condition_of(connection, table, part, types)
+    columns = {written(name): _kind(type_) for name, type_ in types.items()}
+    return SqlSource(name=table.name, connection=connection, table=table, part=condition, columns=columns)
+
+
+def types_of(connection: Connection, table: Table) -> dict[str, TypeEngine[Any]]:
+    """The type of each column; SQLAlchemy's error if the table is not there."""
     found = inspect(connection).get_columns(table.options["table"], schema=table.options.get("schema"))
-    columns = {written(str(one["name"])): _kind(one["type"]) for one in found}
-    return SqlSource(name=table.name, connection=connection, table=table, keys=part.keys, columns=columns)
-
-
-def partition_keys(source: SqlSource, name: str) -> tuple[str, ...] | None:
-    """The distinct values of the column, sorted; None where the table has no such column."""
-    key = written(name)
-    if key.lower() not in {known.lower() for known in source.columns}:
-        return None
-    rows = source.connection.execute(source.select([source.quote(key)]).distinct())
-    return tuple(sorted(text for text in (as_text(row[0]) for row in rows) if text is not None))
+    return {str(one["name"]): one["type"] for one in found}
 
 
 def _kind(type_: TypeEngine[Any]) -> ColumnKind | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal, TypeVar
 
+from assay.stored_times import Holds
 from assay.tiers import TIERS, CatchUp, Severity
 from assay.windows import Granularity, Partitioning
 
@@ -30,6 +31,8 @@ class PartitionProfile:
 
     column: str
     granularity: Granularity
+    holds: Holds = Holds.KEY
+    stored_time_zone: str = "UTC"  # of the times that the column holds
     time_zone: str = "UTC"
     key_format: str = ""  # empty: that of the granularity
     first: str | None = None

@@ -18,6 +18,7 @@ from assay.catalog.profile import (
 )
 from assay.models import Dataset, LineageEdge, Replica
 from assay.names import name_key, name_keys
+from assay.stored_times import Holds
 from assay.tiers import CatchUp, Severity
 from assay.windows import Granularity
 
@@ -79,6 +80,8 @@ def _partition_of(dataset: Dataset) -> PartitionProfile | None:
     return PartitionProfile(
         column=dataset.partition_column,
         granularity=Granularity(dataset.granularity),
+        holds=Holds(dataset.partition_holds),
+        stored_time_zone=dataset.stored_time_zone,
         time_zone=dataset.time_zone,
         key_format=dataset.key_format,
         first=dataset.first_partition or None,

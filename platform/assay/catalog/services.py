@@ -13,6 +13,7 @@ from assay.config import config
 from assay.models import ChangeKind, DataChange, Dataset, LineageEdge, Replica, Source
 from assay.names import name_key, name_keys
 from assay.reach import MOST, is_too_wide
+from assay.stored_times import Holds
 from assay.windows import Window
 
 UNOWNED = ("openlineage", "push")  # whose edges a catalog may take over
@@ -139,6 +140,8 @@ def _columns_of(told: DatasetProfile) -> dict[str, Any]:
         "primary_key": list(told.primary_key),
         "partition_column": part.column if part else "",
         "granularity": part.granularity.value if part else "",
+        "partition_holds": (part.holds if part else Holds.KEY).value,
+        "stored_time_zone": part.stored_time_zone if part else "UTC",
         "time_zone": part.time_zone if part else "UTC",
         "key_format": part.key_format if part else "",
         "first_partition": (part.first or "") if part else "",

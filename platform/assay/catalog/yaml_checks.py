@@ -7,6 +7,7 @@ from functools import cached_property
 
 from assay.catalog.yaml_schema import CustomPart, DatasetPart, LineagePart
 from assay.catalog.yaml_text import Path
+from assay.stored_times import Holds
 
 Finding = tuple[Path, str]
 
@@ -71,12 +72,27 @@ def _dataset(dataset: DatasetPart) -> Iterator[Finding]:
             sentence = f"found a second replica in {replica.datacenter!r}: a datacenter holds one replica."
             yield ("replicas", index, "datacenter"), sentence
         seen.add(replica.datacenter)
+    yield from _ranges(dataset)
     if not dataset.columns:
         return
     key = dataset.partition.column if dataset.partition else None  # may be a folder's name, and no declared column
     for index, column in enumerate(dataset.primary_key):
         if column not in dataset.columns and column != key:
             yield ("primary_key", index), _unknown("column", column, list(dataset.columns), "columns")
+
+
+def _ranges(dataset: DatasetPart) -> Iterator[Finding]:
+    """Only databases are asked for ranges of time; the lake has partitions with keys."""
+    if dataset.partition is None or dataset.partition.holds is Holds.KEY:
+        return
+    for replica in dataset.replicas:
+        if replica.storage != "sql":
+            yield (
+                ("partition", "holds"),
+                f"found {dataset.partition.holds.value!r}, but the replica in {replica.datacenter!r} is stored as "
+                f"{replica.storage}, and only a sql table is cut by ranges of time: name the column, or Hive folder, "
+                "that holds the partition's key, or tell of the copy as a dataset of its own.",
+            )
 
 
 def _lineage(parts: Parts) -> Iterator[Finding]:

@@ -12,7 +12,9 @@ from assay.catalog.locations import PREFIX
 from assay.catalog.profile import GateOn, Storage, UnknownPolicy
 from assay.catalog.storages import check_options
 from assay.durations import parse_duration
+from assay.keys import zone
 from assay.readers import wrong_readers
+from assay.stored_times import Holds
 from assay.tiers import CatchUp, Severity
 from assay.windows import Granularity, Partitioning
 
@@ -63,6 +65,8 @@ class PartitionPart(Part):
 
     column: Word
     granularity: Annotated[Granularity, Field(strict=False)]
+    holds: Annotated[Holds, Field(strict=False)] = Holds.KEY
+    stored_time_zone: str = "UTC"
     time_zone: str = "UTC"
     key_format: str = ""
     first: str | None = None
@@ -72,6 +76,9 @@ class PartitionPart(Part):
         partitioning = Partitioning(granularity=self.granularity, time_zone=self.time_zone, key_format=self.key_format)
         if self.first is not None:
             partitioning.window(self.first).taken()
+        zone(self.stored_time_zone)
+        if self.stored_time_zone != "UTC" and self.holds is not Holds.TIME:
+            raise ValueError("stored_time_zone is the zone of times: write holds: time beside it, or leave it out")
         return self
 
 

@@ -4,6 +4,7 @@ from django.db import models
 
 from assay.models.claimable import Claimable
 from assay.names import name_key
+from assay.stored_times import Holds, StoredTimes
 from assay.windows import Granularity, Partitioning, Window
 
 
@@ -22,6 +23,8 @@ class Dataset(Claimable):
     primary_key = models.JSONField(default=list)  # column names
     partition_column = models.CharField(max_length=128, blank=True)
     granularity = models.CharField(max_length=10, blank=True, choices=[(g.value, g.value) for g in Granularity])
+    partition_holds = models.CharField(max_length=20, default=Holds.KEY, choices=[(h.value, h.value) for h in Holds])
+    stored_time_zone = models.CharField(max_length=64, default="UTC")  # of the times in the partition column
     time_zone = models.CharField(max_length=64, default="UTC")
     key_format = models.CharField(max_length=64, blank=True)
     first_partition = models.CharField(max_length=64, blank=True)  # key of the first partition ever kept
@@ -61,6 +64,14 @@ class Dataset(Claimable):
         return Partitioning(
             granularity=Granularity(self.granularity), time_zone=self.time_zone, key_format=self.key_format
         )
+
+    @property
+    def stored_times(self) -> StoredTimes | None:
+        """What the partition column holds, where that is times; ``None`` where it is keys, or there is none."""
+        partitioning, holds = self.partitioning, Holds(self.partition_holds)
+        if partitioning is None or holds is Holds.KEY:
+            return None
+        return StoredTimes(partitioning=partitioning, holds=holds, time_zone=self.stored_time_zone)
 
 
 class Replica(models.Model):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from assay.catalog.profile import Column, LineageProfile
 from assay.catalog.yaml_provider import UnableToReadCatalog, load
+from assay.stored_times import Holds
 from assay.windows import Granularity
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "catalog.yaml"
@@ -237,3 +238,49 @@ def test_whatever_is_written_is_read_or_refused_by_line(
 def test_the_partition_key_may_be_part_of_the_primary_key_without_being_declared(tmp_path: Path) -> None:
     text = trips(primary_key="[trip_id, day]", partition="{column: day, granularity: day}")
     assert load(write(tmp_path, text)).datasets[0].primary_key == ("trip_id", "day")
+
+
+ORDERS = """
+datasets:
+  - name: app.orders
+    owner: ola
+    tier: 2
+    partition: {{column: created_at, granularity: day, {partition}}}
+    replicas: [{{datacenter: sea, {storage}, location: "env:ASSAY_LOCATION_ORDERS"}}]
+"""
+SQL = "storage: sql, options: {table: orders}"
+
+
+def orders(partition: str, storage: str = SQL) -> str:
+    return ORDERS.format(partition=partition, storage=storage)
+
+
+def test_a_partition_column_may_hold_times(tmp_path: Path) -> None:
+    text = orders("holds: time, stored_time_zone: Europe/Berlin, time_zone: Europe/Berlin")
+    partition = load(write(tmp_path, text)).datasets[0].partition
+    assert partition is not None
+    assert (partition.holds, partition.stored_time_zone) == (Holds.TIME, "Europe/Berlin")
+
+
+def test_a_partition_column_holds_keys_unless_something_else_is_said(tmp_path: Path) -> None:
+    partition = load(write(tmp_path, orders("time_zone: UTC"))).datasets[0].partition
+    assert partition is not None
+    assert partition.holds is Holds.KEY
+
+
+@pytest.mark.parametrize(
+    ("partition", "storage", "said"),
+    [
+        ("holds: times", SQL, "datasets[0].partition.holds: found 'times': input should be 'key', 'time', 'epoch_sec"),
+        ("holds: time, stored_time_zone: Berlin", SQL, "There is no time zone 'Berlin'"),
+        ("holds: epoch_seconds, stored_time_zone: Europe/Berlin", SQL, "write holds: time beside it, or leave it out"),
+        ("stored_time_zone: Europe/Berlin", SQL, "write holds: time beside it, or leave it out"),
+        (
+            "holds: time",
+            "storage: parquet",
+            "the replica in 'sea' is stored as parquet, and only a sql table is cut by",
+        ),
+    ],
+)
+def test_times_that_cut_nothing_are_refused(tmp_path: Path, partition: str, storage: str, said: str) -> None:
+    assert said in problems(tmp_path, orders(partition, storage))

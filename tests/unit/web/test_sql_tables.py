@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from assay.stored_times import Holds, StoredTimes
 from assay.windows import Granularity, Partitioning, Window
 from web.sql_tables import UnableToReadQuery, ranges, table_uses
 
@@ -44,6 +45,38 @@ CONDITIONS = [
 @pytest.mark.parametrize(("condition", "days"), CONDITIONS)
 def test_a_condition_on_the_partition_column_narrows_the_range(condition: str, days: list[str]) -> None:
     assert _days(f"select * from raw.trips t where {condition}") == days
+
+
+TIMES = StoredTimes(
+    partitioning=Partitioning(granularity=Granularity.DAY, time_zone="Europe/Berlin"),
+    holds=Holds.TIME,
+    time_zone="Europe/Berlin",
+)
+OCTOBER = Window(start=datetime(2026, 9, 30, 22, tzinfo=UTC), end=datetime(2026, 10, 31, 23, tzinfo=UTC))
+OF_TIMES = [
+    ("created_at >= '2026-10-25' and created_at < '2026-10-26'", "24T22:00 25T23:00"),
+    ("created_at > '2026-10-25' and created_at <= '2026-10-25 12:00'", "24T22:00 25T11:00"),
+    ("created_at >= timestamp '2026-10-25 02:30:00' and created_at < '2026-10-25 03:00'", "25T00:30 25T02:00"),
+    ("created_at < '2026-10-25 02:30' and created_at >= '2026-10-25'", "24T22:00 25T01:30"),
+    ("created_at = '2026-10-25 12:00:00'", "24T22:00 25T23:00"),
+    ("created_at >= '2026-10-31 20:00+00:00'", "31T20:00 31T23:00"),
+    ("date(created_at) = '2026-10-25'", "30T22:00 31T23:00"),
+    ("created_at >= 'yesterday'", "30T22:00 31T23:00"),
+]
+
+
+@pytest.mark.parametrize(("condition", "stretch"), OF_TIMES)
+def test_a_condition_on_a_column_of_times_narrows_the_range_to_these(condition: str, stretch: str) -> None:
+    (use,) = table_uses(f"select * from app.orders where {condition}")
+    (part,) = ranges(use, "created_at", TIMES.partitioning, OCTOBER, TIMES)
+    assert f"{part.start:%dT%H:%M} {part.end:%dT%H:%M}" == stretch
+
+
+def test_a_condition_on_a_column_of_seconds_narrows_the_range_to_these() -> None:
+    times = StoredTimes(partitioning=DAYS, holds=Holds.EPOCH_SECONDS)
+    (use,) = table_uses("select * from app.orders where made >= 1773014400 and made < 1773018000")
+    (part,) = ranges(use, "made", DAYS, MARCH, times)
+    assert part.text == "2026-03-09T00:00:00Z/2026-03-09T01:00:00Z"
 
 
 SHAPES = [
