@@ -59,13 +59,18 @@ def bottom_keys(keys: Iterable[Key], size: int) -> tuple[Key, ...]:
     lowest: dict[bytes, Key] = {}
     limit = b"\xff" * 9
     for key in keys:
-        rank = blake2b(encode(key).encode(), digest_size=8).digest()
+        rank = hash_of(key)
         if rank < limit:
             lowest[rank] = key
         if len(lowest) > 2 * size:
             lowest = {rank: lowest[rank] for rank in nsmallest(size, lowest)}
             limit = max(lowest)
     return tuple(lowest[rank] for rank in nsmallest(size, lowest))
+
+
+def hash_of(key: Key) -> bytes:
+    """The eight bytes by which keys are ordered here."""
+    return blake2b(encode(key).encode(), digest_size=8).digest()
 
 
 SAMPLE = MetricDefinition(

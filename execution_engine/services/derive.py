@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.definition import NOTE, Kind
 from execution_engine.metrics.registry import METRICS
 from execution_engine.models import Measurement
 from execution_engine.outcome import Failure, Reason
@@ -41,7 +41,8 @@ def failure_of(measurement: Measurement) -> Failure | None:
 
 
 def _sample_size(measurement: Measurement, inputs: Sequence[Measurement]) -> Derived:
-    return Derived(value=inputs[0].value)
+    told = inputs[0].detail or {}
+    return Derived(value=inputs[0].value, detail={NOTE: told[NOTE]} if NOTE in told else {})
 
 
 _DERIVED: Mapping[str, Callable[[Measurement, Sequence[Measurement]], Derived]] = {

@@ -18,6 +18,7 @@ from ..protocol import FailingRows, Measured, Part, ScanReport, Table, Unit, Wan
 from .failures import failure_of
 from .measure import measure
 from .parts import keys_present
+from .samples import RANK, rank
 from .source import open_source, types_of
 from .time_column import MYSQL, UnableToCut
 
@@ -116,7 +117,9 @@ def _open_database(table: Table) -> Database:
         return _server(table, url)
     if not url.database or not Path(url.database).is_file():  # SQLite would make an empty one
         raise _unopened(f"{table.name}: there is no file {table.shown or url.database}")
-    return create_engine(url)
+    database = create_engine(url)
+    event.listen(database, "connect", _with_rank)
+    return database
 
 
 def _server(table: Table, url: URL) -> Database:
@@ -130,6 +133,11 @@ def _server(table: Table, url: URL) -> Database:
     if url.get_backend_name() in MYSQL:
         event.listen(database, "connect", _in_utc)
     return database
+
+
+def _with_rank(connection: Any, _: object) -> None:
+    """SQLite has no hash function of its own to draw samples by."""
+    connection.create_function(RANK, -1, rank, deterministic=True)
 
 
 def _in_utc(connection: Any, _: object) -> None:

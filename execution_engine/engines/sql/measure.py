@@ -7,9 +7,7 @@ from sqlalchemy import func, literal_column, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from execution_engine.metrics.definition import Kind
-from execution_engine.metrics.keys.text import as_text
 from execution_engine.metrics.registry import METRICS
-from execution_engine.metrics.sample import DEFAULT_SIZE, MAX_SIZE, Sample, bottom_keys
 from execution_engine.metrics.statistics import Value
 from execution_engine.metrics.uniqueness import KEEP
 from execution_engine.outcome import Failure, Reason
@@ -21,9 +19,8 @@ from ..gathering import Asked
 from ..protocol import Measured, Wanted
 from ..settled import settled
 from .failures import failure_of
+from .samples import take_sample
 from .source import SqlSource
-
-ROWS_AT_A_TIME = 10_000
 
 
 def measure(source: SqlSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
@@ -83,15 +80,6 @@ def _distinct_count(source: SqlSource, item: Wanted) -> Measured:
     return Measured(value=float(value))
 
 
-def _sample(source: SqlSource, item: Wanted) -> Measured:
-    """Hashed here and not there, as databases share no hash function; rows are streamed."""
-    size = min(max(int(item.spec.option("n", DEFAULT_SIZE) or 0), 1), MAX_SIZE)
-    rows = source.select([source.quote(name) for name in item.spec.columns], item.spec.where)
-    streamed = source.connection.execute(rows, execution_options={"yield_per": ROWS_AT_A_TIME})
-    keys = bottom_keys((tuple(as_text(value) for value in row) for row in streamed), size)
-    return Measured(value=float(len(keys)), state=Sample(columns=item.spec.columns, keys=keys).to_bytes())
-
-
 def _derived(source: SqlSource, item: Wanted) -> Measured:
     return measure_derived(item)
 
@@ -99,5 +87,5 @@ def _derived(source: SqlSource, item: Wanted) -> Measured:
 ALONE: Mapping[str, Callable[[SqlSource, Wanted], Measured]] = {
     "distinct_count": _distinct_count,
     "count_distinct": _distinct_count,
-    "sample": _sample,
+    "sample": take_sample,
 }
