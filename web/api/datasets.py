@@ -93,10 +93,10 @@ class DatasetDetail(DatasetRow):
 class DatasetQuery(Shape):
     """Which datasets."""
 
-    q = serializers.CharField(required=False, help_text="part of the name")
+    q = serializers.CharField(required=False, max_length=300, help_text="part of the name")
     tier = serializers.IntegerField(required=False, min_value=0, max_value=5)
-    owner = serializers.CharField(required=False)
-    team = serializers.CharField(required=False)
+    owner = serializers.CharField(required=False, max_length=200)
+    team = serializers.CharField(required=False, max_length=200)
 
 
 class Datasets(Rows):

@@ -19,6 +19,10 @@ from web.needs import need_of
 from web.who import owned, person_of, unreadable
 
 PAGING = ("limit", "offset")
+NEEDED = {
+    "from": "is needed, as no range is asked of without it: from=2026-03-09T00:00:00Z, its first instant",
+    "to": "is needed, as no range is asked of without it: to=2026-03-10T00:00:00Z, the instant at which it ends",
+}
 
 
 class Shape(serializers.Serializer[Any]):
@@ -141,7 +145,7 @@ def with_range(shape: type[Shape]) -> type[Shape]:
 
     class WithRange(shape):  # type: ignore[valid-type,misc]
         def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-            instants = {name: InstantField() for name in ("from", "to")}
+            instants = {name: InstantField(error_messages={"required": NEEDED[name]}) for name in NEEDED}
             return {**super().get_fields(), **instants}
 
         def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from web.api.errors import conflict
 from web.api.fields import DatasetField, InstantField, Row, Shape, WindowField
 from web.api.silences import SilenceRow
 
+MOST_WINDOWS = 200
+
 
 class SpoiltWindowRow(Row):
     """Data that must not be used, until it is healed."""
@@ -72,13 +74,24 @@ class Claim(Row):
 class WholeIncident(IncidentRow):
     """An incident with its windows, its timeline and the users who reported it."""
 
-    spoilt_windows = SpoiltWindowRow(many=True)
+    spoilt_windows = serializers.SerializerMethodField(help_text="the newest 200, those that are not healed first")
+    more_windows = serializers.SerializerMethodField(help_text="how many windows are not listed")
     timeline = EntryRow(many=True)
     reports = Claim(many=True, source="all_reports")
     silences = serializers.SerializerMethodField(help_text="those that keep somebody from being told of it")
 
     class Meta(IncidentRow.Meta):
-        fields = (*IncidentRow.Meta.fields, "spoilt_windows", "timeline", "reports", "silences")  # type: ignore[assignment]
+        fields = (*IncidentRow.Meta.fields, "spoilt_windows", "more_windows", "timeline", "reports", "silences")  # type: ignore[assignment]
+
+    @extend_schema_field(SpoiltWindowRow(many=True))
+    def get_spoilt_windows(self, row: Incident) -> Any:
+        """As many as a reader goes through."""
+        windows = row.spoilt_windows.select_related("data_test").order_by("healed_at", "-window_start")
+        return SpoiltWindowRow(windows[:MOST_WINDOWS], many=True).data
+
+    def get_more_windows(self, row: Incident) -> int:
+        """The others."""
+        return max(0, row.spoilt_windows.count() - MOST_WINDOWS)
 
     @extend_schema_field(SilenceRow(many=True))
     def get_silences(self, row: Incident) -> Any:
@@ -93,7 +106,7 @@ class IncidentQuery(Shape):
     category = serializers.ChoiceField(Category.choices, required=False)
     kind = serializers.ChoiceField(Kind.choices, required=False)
     tier = serializers.IntegerField(required=False, min_value=0, max_value=5)
-    owner = serializers.CharField(required=False)
+    owner = serializers.CharField(required=False, max_length=200)
     open = serializers.BooleanField(required=False, allow_null=True, default=None)
 
 

@@ -24,7 +24,7 @@ from web.sql_tables import TableUse, UnableToReadQuery, ranges, table_uses
 
 MOST_RANGES = 25  # of one query, each a look-up of its own; beyond, each table is answered over all that lies between
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MOST_WINDOWS = 50  # of one reason, that an answer lists
+MOST_WINDOWS = 50  # of one reason or incident, that an answer lists
 
 
 @with_range
@@ -141,7 +141,8 @@ def _incident(answer: LookUpAnswer, pk: int) -> dict[str, Any]:
         "root_cause": incident.root_cause,
         "eta": incident.eta,
         "hard": any(row.severity == "hard" for row in spoilt),
-        "windows": [row.window.text for row in spoilt],
+        "windows": [row.window.text for row in spoilt[:MOST_WINDOWS]],
+        "more_windows": max(0, len(spoilt) - MOST_WINDOWS),
     }
 
 

@@ -112,8 +112,10 @@ class MeasurementQuery(Shape):
     """Which measurements."""
 
     dataset = DatasetField(required=False)
-    datacenter = serializers.CharField(required=False)
-    metric = serializers.CharField(required=False, source="spec_text", help_text="as written, such as row_count()")
+    datacenter = serializers.CharField(required=False, max_length=60)
+    metric = serializers.CharField(
+        required=False, max_length=4096, source="spec_text", help_text="as written, such as row_count()"
+    )
     window = WindowField(required=False)
 
 

@@ -21,8 +21,8 @@ class ScoreQuery(Shape):
     """Of what."""
 
     tier = serializers.IntegerField(required=False, min_value=0, max_value=5)
-    team = serializers.CharField(required=False)
-    owner = serializers.CharField(required=False)
+    team = serializers.CharField(required=False, max_length=200)
+    owner = serializers.CharField(required=False, max_length=200)
     category = serializers.ChoiceField(Category.choices, required=False)
     dataset = DatasetField(required=False)
 

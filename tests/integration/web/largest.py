@@ -1,0 +1,175 @@
+"""The largest request that each endpoint takes, one that is a step larger, and what it may cost."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.access import Scope
+from assay.catalog.openlineage import MOST_DATASETS
+from assay.reach import MOST
+from tests.factories import DAY, HOUR, NOW, day
+from tests.integration.web.estate import Estate, body
+from web.api.gate import GateQuestion
+from web.api.pages import Pages
+from web.api.pipelines import LONGEST_NAME, MOST_OUTPUTS
+from web.api.quality import MOST_RANGES
+from web.sql_tables import MOST_WORDS
+
+ALWAYS = {"from": "1900-01-01T00:00:00Z", "to": "2199-12-31T00:00:00Z"}
+LONG_TEXT, NAME = 10_000, LONGEST_NAME
+MOST_ASKED = GateQuestion().fields["datasets"].max_length  # type: ignore[attr-defined]
+PAGE = {"limit": Pages.max_limit}
+USUAL_STATEMENTS, EACH_DATASET = 40, 25
+WINDOWS = 300  # of the table that is asked for, all of them spoilt
+ENDING: Any = {"written": 4 * WINDOWS, "statements": 8 * WINDOWS}  # each of its windows is judged anew
+
+
+@dataclass(frozen=True, kw_only=True)
+class Largest:
+    """A request with what it may cost, and one that is refused; ``larger`` is None where nothing of it can grow."""
+
+    sent: Any = field(default_factory=dict)
+    larger: Any = None
+    statements: int = USUAL_STATEMENTS
+    written: int = 0  # rows, beside those of runs
+    tables: int = 0  # that it names: ``raw.many_0`` and so on
+
+
+def days(count: int) -> str:
+    """The window of so many days up to today."""
+    end = NOW.replace(hour=0)
+    return f"{(end - count * DAY).isoformat()}/{end.isoformat()}"
+
+
+def text(
+    name: str, length: int = LONG_TEXT, *, written: int = 0, statements: int = USUAL_STATEMENTS, **more: Any
+) -> Largest:
+    """A request whose size is that of one text."""
+    sent, larger = {**more, name: "x" * length}, {**more, name: "x" * (length + 1)}
+    return Largest(sent=sent, larger=larger, written=written, statements=statements)
+
+
+def page(longest: str = "", length: int = NAME, **more: Any) -> Largest:
+    """A list of a thousand rows, whose longest filter is a text; where it has none, a page of no rows is refused."""
+    if longest:
+        return text(longest, length, **PAGE, **more)
+    return Largest(sent={**PAGE, **more}, larger={**more, "limit": 0})
+
+
+def _query(words: int) -> dict[str, str]:
+    return {"sql": f"select a{', a' * ((words - 5) // 2)} from raw.many_0"}
+
+
+def _outputs(count: int, width: int) -> dict[str, Any]:
+    return {"outputs": [{"dataset": f"raw.many_{number}", "window": days(width)} for number in range(count)]}
+
+
+def _event(estate: Estate, datasets: int) -> dict[str, Any]:
+    sent: dict[str, Any] = body("POST", "lineage", estate)
+    inputs = [{"namespace": "raw", "name": f"many_{number}"} for number in range(datasets - 1)]
+    return {**sent, "inputs": inputs}
+
+
+def _profile(estate: Estate, columns: int) -> dict[str, Any]:
+    sent: dict[str, Any] = body("PUT", "datasets/{dataset}", estate)
+    return {**sent, "columns": {"id": "bigint", "datestr": "string"} | {f"c{n}": "string" for n in range(columns)}}
+
+
+def _test(estate: Estate, length: int) -> dict[str, Any]:
+    sent: dict[str, Any] = body("POST", "data-tests", estate)
+    return {**sent, "assertion": _assertion(length)}
+
+
+def _assertion(length: int) -> str:
+    return "row_count() >".ljust(length - 1) + "1"
+
+
+def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
+    """By method and address: every endpoint that the matrix of access knows."""
+    name = estate.dataset.full_name
+    of_dataset = {"dataset": name, **ALWAYS}
+    silence: Any = {"dataset": name, "ends_at": (NOW + HOUR).isoformat()}
+    report: Any = {"dataset": name, "window": f"{ALWAYS['from']}/{ALWAYS['to']}"}
+    token = {"name": "x" * 100, "scopes": [scope.value for scope in Scope], "days": 1}
+    until_now: Any = {**ALWAYS, "to": NOW.isoformat()}
+    many = [f"raw.many_{number}" for number in range(MOST_ASKED)]
+    nothing = Largest()
+    return {
+        ("GET", "audit"): lambda: page("actor", 200, **ALWAYS),
+        ("POST", "auth/logout"): lambda: Largest(written=1),
+        ("GET", "coverage"): lambda: text("owner", NAME),
+        ("GET", "data-tests"): lambda: page(dataset=name),
+        ("POST", "data-tests"): lambda: Largest(sent=_test(estate, 4096), larger=_test(estate, 4097), written=4),
+        ("GET", "data-tests/{test}"): lambda: nothing,
+        ("PATCH", "data-tests/{test}"): lambda: Largest(
+            sent={"assertion": _assertion(4096)}, larger={"assertion": _assertion(4097)}, written=3
+        ),
+        ("DELETE", "data-tests/{test}"): lambda: Largest(written=2, statements=600),
+        ("GET", "datasets"): lambda: page("q", 300),
+        ("GET", "datasets/{dataset}"): lambda: nothing,
+        ("PUT", "datasets/{dataset}"): lambda: Largest(sent=_profile(estate, 10_000), written=3, statements=60),
+        ("POST", "gate"): lambda: Largest(
+            sent={"datasets": many, "window": days(MOST)},
+            larger={"datasets": [*many, name], "window": days(1)},
+            statements=EACH_DATASET * MOST_ASKED,
+            tables=MOST_ASKED,
+        ),
+        ("GET", "incidents"): lambda: page("owner"),
+        ("GET", "incidents/{incident}"): lambda: nothing,
+        ("POST", "incidents/{incident}/accept"): lambda: text("reason", **ENDING),
+        ("POST", "incidents/{incident}/acknowledge"): lambda: Largest(written=2),
+        ("POST", "incidents/{incident}/annotations"): lambda: text(
+            "root_cause", written=2, backfill="x" * 200
+        ),
+        ("POST", "incidents/{incident}/force-resolve"): lambda: text(
+            "reason", **ENDING, scope="test"
+        ),
+        ("POST", "incidents/{incident}/rerun"): lambda: Largest(written=2),
+        ("GET", "lineage"): lambda: Largest(sent={"dataset": name}),
+        ("POST", "lineage"): lambda: Largest(
+            sent=_event(estate, MOST_DATASETS), larger=_event(estate, MOST_DATASETS + 1), written=MOST_DATASETS + 5,
+            statements=EACH_DATASET * MOST_DATASETS, tables=MOST_DATASETS,
+        ),
+        ("GET", "measurements"): lambda: page("metric", 4096),
+        ("GET", "members"): lambda: page(),
+        ("GET", "members/{member}"): lambda: nothing,
+        ("PUT", "members/{member}"): lambda: Largest(
+            sent={"teams": [f"{n:0200}" for n in range(100)]}, larger={"teams": ["x"] * 101}, written=1
+        ),
+        ("POST", "pipelines/load/completed"): lambda: Largest(
+            sent=_outputs(MOST_OUTPUTS, MOST),
+            larger=_outputs(MOST_OUTPUTS + 1, 1),
+            written=MOST_OUTPUTS + 1,
+            statements=2 * EACH_DATASET * MOST_OUTPUTS,
+            tables=MOST_OUTPUTS + 1,
+        ),
+        ("GET", "pipelines/load/quality"): lambda: nothing,
+        ("GET", "quality"): lambda: Largest(
+            sent=of_dataset, larger={**of_dataset, "to": "2200-01-02T00:00:00Z"}, written=1
+        ),
+        ("POST", "quality/query"): lambda: Largest(
+            sent=_query(MOST_WORDS), larger=_query(MOST_WORDS + 2), written=MOST_RANGES, tables=1
+        ),
+        ("GET", "quarantines"): lambda: page(),
+        ("GET", "quarantines/{quarantine}"): lambda: nothing,
+        ("POST", "quarantines/{quarantine}/lift"): lambda: Largest(written=1),
+        ("GET", "reports"): lambda: page(dataset=name),
+        ("POST", "reports"): lambda: text("description", written=10, **report),
+        ("GET", "reports/{report}"): lambda: nothing,
+        ("POST", "reports/{report}/confirm"): lambda: Largest(written=5),
+        ("POST", "reports/{report}/fix"): lambda: Largest(written=10),
+        ("POST", "reports/{report}/reject"): lambda: text("reason", written=10),
+        ("GET", "runs"): lambda: page(dataset=name),
+        ("POST", "runs"): lambda: text(
+            "key", 60, written=2, data_test=estate.names["test"], window=day("2026-03-09").text
+        ),
+        ("GET", "runs/{run}"): lambda: nothing,
+        ("GET", "scores"): lambda: text("owner", NAME, **until_now),
+        ("GET", "silences"): lambda: page(dataset=name),
+        ("POST", "silences"): lambda: text("reason", written=2, **silence),
+        ("GET", "silences/{silence}"): lambda: nothing,
+        ("POST", "silences/{silence}/end"): lambda: Largest(written=1),
+        ("GET", "tokens"): lambda: page("user", 150),
+        ("POST", "tokens"): lambda: Largest(sent=token, larger={**token, "name": "x" * 101}, written=2),
+        ("DELETE", "tokens/{token}"): lambda: Largest(written=1),
+    }  # fmt: skip
