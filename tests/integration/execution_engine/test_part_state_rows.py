@@ -1,0 +1,68 @@
+"""States of partitions are kept by dataset, datacenter, metric and fingerprint: rows of others are never taken."""
+
+import pytest
+
+from assay.models import Dataset, Scope
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.models import PartState
+from execution_engine.services.part_states import MOST_UNIONS, PartStates, keeps_states
+from tests.factories import NOW, DatasetFactory, DataTestFactory
+
+pytestmark = pytest.mark.django_db
+
+KEYS, NULLS = MetricSpec(name="distinct_count", columns=("id",)), MetricSpec(name="completeness", columns=("id",))
+MONDAY, TUESDAY = "2026-03-09", "2026-03-10"
+
+
+@pytest.fixture
+def trips() -> Dataset:
+    dataset: Dataset = DatasetFactory.create(datacenters=("sea", "phx"))
+    return dataset
+
+
+def states(dataset: Dataset, datacenter: str = "sea") -> PartStates:
+    return PartStates(dataset=dataset, datacenter=datacenter)
+
+
+def test_a_state_is_found_for_its_own_table_place_metric_and_data_alone(trips: Dataset) -> None:
+    states(trips).save_parts(KEYS, {MONDAY: "f", TUESDAY: "f"}, {MONDAY: b"monday", TUESDAY: b"tuesday"})
+    assert states(trips).parts(KEYS, {MONDAY: "f"}) == {MONDAY: b"monday"}
+    assert states(trips).parts(KEYS, {MONDAY: "rewritten", TUESDAY: "f"}) == {TUESDAY: b"tuesday"}
+    assert states(trips, "phx").parts(KEYS, {MONDAY: "f"}) == {}
+    assert states(trips).parts(NULLS, {MONDAY: "f"}) == {}
+    assert states(DatasetFactory.create()).parts(KEYS, {MONDAY: "f"}) == {}
+
+
+def test_a_new_state_takes_the_place_of_its_own_older_one_alone(trips: Dataset) -> None:
+    others = (states(trips, "phx"), KEYS), (states(trips), NULLS), (states(DatasetFactory.create()), KEYS)
+    for kept, spec in (*others, (states(trips), KEYS)):
+        kept.save_parts(spec, {MONDAY: "f", TUESDAY: "f"}, {MONDAY: b"old", TUESDAY: b"old"})
+    states(trips).save_parts(KEYS, {MONDAY: "g"}, {MONDAY: b"new"})
+    assert states(trips).parts(KEYS, {MONDAY: "g", TUESDAY: "f"}) == {MONDAY: b"new", TUESDAY: b"old"}
+    assert states(trips).parts(KEYS, {MONDAY: "f"}) == {}
+    for kept, spec in others:
+        assert kept.parts(spec, {MONDAY: "f", TUESDAY: "f"}) == {MONDAY: b"old", TUESDAY: b"old"}
+
+
+def test_only_the_newest_unions_stay_and_those_of_others_with_the_partitions(trips: Dataset) -> None:
+    states(trips, "phx").save_rollup(KEYS, {MONDAY: "f"}, b"of phx")
+    states(trips).save_rollup(NULLS, {MONDAY: "f"}, b"of nulls")
+    states(trips).save_parts(KEYS, {MONDAY: "f"}, {MONDAY: b"monday"})
+    for number in range(MOST_UNIONS + 2):
+        states(trips).save_rollup(KEYS, {MONDAY: f"f{number}"}, f"union {number}".encode())
+    assert [union.load() for union in states(trips).rollups(KEYS)] == [b"union 3", b"union 2"]
+    assert [union.prints for union in states(trips).rollups(KEYS)] == [{MONDAY: "f3"}, {MONDAY: "f2"}]
+    assert [union.load() for union in states(trips, "phx").rollups(KEYS)] == [b"of phx"]
+    assert [union.load() for union in states(trips).rollups(NULLS)] == [b"of nulls"]
+    assert states(trips).parts(KEYS, {MONDAY: "f"}) == {MONDAY: b"monday"}
+
+
+def test_states_are_kept_for_tables_with_a_live_test_of_the_whole_of_them(trips: Dataset) -> None:
+    DataTestFactory.create(scope=Scope.TABLE)  # of another table
+    DataTestFactory.create(dataset=trips)  # of partitions
+    retired = DataTestFactory.create(dataset=trips, scope=Scope.TABLE, retired_at=NOW)
+    assert not keeps_states(trips)
+    retired.retired_at = None
+    retired.save()
+    assert keeps_states(trips)
+    assert not PartState.objects.exists()
