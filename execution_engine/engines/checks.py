@@ -8,7 +8,7 @@ from execution_engine.metrics.signature import ArgumentType, ColumnKind
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
-from .conditions import UnableToReadCondition, check_columns, columns_of, read_condition
+from .conditions import UnableToReadCondition, check_columns, read_condition
 
 Kinds = Mapping[str, ColumnKind | None]  # of each column; ANY: not known; None: of none of them, such as a boolean
 
@@ -64,7 +64,8 @@ def _check_conditions(spec: MetricSpec, columns: tuple[str, ...], table: str) ->
     conditions = [str(value) for kind, value in arguments if kind is ArgumentType.SQL and spec.name != "query"]
     try:
         texts = [*conditions, *([spec.where] if spec.where else [])]
-        named = [written(name) for text in texts for name in columns_of(read_condition(text))]
+        paths = [path for text in texts for path in read_condition(text).paths]
     except UnableToReadCondition as error:
         return error.failure
-    return check_columns(named, columns, table)
+    missing = [path for path in paths if check_columns([written(path[0])], columns, table)]
+    return check_columns([written(*path) for path in missing], columns, table)

@@ -4,13 +4,13 @@ from collections.abc import Collection
 from difflib import get_close_matches
 from functools import lru_cache
 
-from execution_engine.guard import Condition, UnableToAllow, columns_of
+from execution_engine.guard import Condition, UnableToAllow
 from execution_engine.guard import read_condition as read_anew
 from execution_engine.outcome import Failure, Reason
 
 UnableToReadCondition = UnableToAllow
 
-__all__ = ["Condition", "UnableToReadCondition", "check_columns", "columns_of", "read_condition"]
+__all__ = ["Condition", "UnableToReadCondition", "check_columns", "read_condition"]
 
 
 @lru_cache(maxsize=4096)

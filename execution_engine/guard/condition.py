@@ -32,8 +32,13 @@ class Condition:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that it names, in their order; of a field of a struct, the struct."""
+        return tuple(dict.fromkeys(path[0] for path in self.paths))
+
+    @property
+    def paths(self) -> tuple[tuple[str, ...], ...]:
+        """The same with the fields of structs behind them: ``address.city`` is ("address", "city")."""
         found = self.tree.find_all(exp.Column, bfs=False)
-        return tuple(dict.fromkeys(column.parts[0].name for column in found))
+        return tuple(dict.fromkeys(tuple(part.name for part in column.parts) for column in found))
 
     def into(self, dialect: str) -> str:
         """The same for another database, by sqlglot's name of its dialect; UnableToAllow where it has no such thing."""
@@ -67,11 +72,6 @@ def read_condition(text: str, columns: Collection[str] | None = None) -> Conditi
         raise UnableToAllow(Refusal(what="it can be read in two ways", mend="write it more plainly"), text)
     judge(inner, _rules(columns), sql)
     return Condition(tree=tree, sql=sql)
-
-
-def columns_of(condition: Condition) -> tuple[str, ...]:
-    """The columns that the condition names; of a field of a struct, the struct."""
-    return condition.columns
 
 
 def _rules(columns: Collection[str] | None) -> tuple[Rule, ...]:

@@ -72,7 +72,7 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(result, indent=2, default=str))
         else:
-            self.show(Printer(width=None if sys.stdout.isatty() else WIDTH), result)
+            self.show(Printer(width=None if sys.stdout.isatty() else WIDTH, emoji=False), result)
         sys.exit(code)
 
     def _refuse(self, sentence: str) -> NoReturn:

@@ -16,6 +16,7 @@ from sqlalchemy import create_engine
 from assay.cli import run as assay
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.verification import Check, VerificationSuite
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 
@@ -159,3 +160,20 @@ def test_a_table_outside_the_lake_is_tested_and_sampled_by_such_columns(
     assert outside.keys() >= {"duplicates", "own 0", "own 1", "own 2", "own 3"}
     sampled = runs(capsys)["completeness-sample:app.orders"]
     assert (sampled["outcome"], sampled["value"]) == ("broken", 0.99), sampled["sentence"]
+
+
+def test_every_column_of_a_frame_is_checked_by_the_name_that_the_frame_has(spark_engine: SparkEngine) -> None:
+    session = spark_engine.session
+    schema = "`item.one` int, `order id` string, `a``b` double, thing struct<`unit price`: double, `x:y,z`: int>"
+    orders = session.createDataFrame([(1, "o 1", 0.5, (2.0, 3)), (2, None, 0.5, (4.0, 5))], schema)
+    known = session.createDataFrame([("o 1", 1)], "`the id, whole` string, `item.one` int")
+    check = Check().is_complete(*orders.columns).is_complete("thing.unit price").has_max("thing.`x:y,z`", 5)
+    check = check.refers_to("order id", "known", to="`the id, whole`")
+    check = check.holds("accuracy(`order id`, 'known', on='`item.one`') = 0 and schema_match('`order id` string') = 1")
+    verification = VerificationSuite().on(orders, "orders").with_table("known", known).add_check(check)
+    result = verification.run()
+    found = {str(each) for one in result.checks for each in one.constraints if each.status.value != "success"}
+    assert len(found) == 2, found
+    assert any("Failure(is_complete(order id), completeness(`order id`) = 1, 0.5)" in each for each in found), found
+    assert any("has no column `order id`" in each for each in found), found
+    assert [each.breaks for each in verification.failing_rows(result, 5).rows] == [("completeness(`order id`)",)]

@@ -27,8 +27,8 @@ a metric by what pandas, numpy or scikit-learn say of the same rows, with no mor
 states. A fault is a clause that does not hold, a test that could not be evaluated, or a command that ended with a
 trace. `make test` takes sixty of these tables.
 
-*Unnamed* are columns whose names the assertion language cannot write, as they hold a dot, a space or a quote: they are
-in the table, and nothing is asked of them.
+*Quoted* are columns whose names stand between backticks in assertions, as they hold a dot, a space, a quote or a letter
+beyond ASCII.
 """
 
 
@@ -72,7 +72,7 @@ def in_home(first: int, count: int) -> list[dict[str, Any]]:
                     "name": f"tables {first} to {first + count}",
                     "rows": 0,
                     "columns": 0,
-                    "unnamed": 0,
+                    "quoted": 0,
                     "tests": 0,
                     "clauses": 0,
                     "faults": [fault],
@@ -101,9 +101,9 @@ def page(seen: list[dict[str, Any]], seconds: float) -> str:
         for place in (sighting["name"].partition("/")[0], "**all**"):
             kept[place]["tables"] += 1
             kept[place]["faults"] += len(sighting["faults"])
-            for name in ("rows", "columns", "unnamed", "tests", "clauses"):
+            for name in ("rows", "columns", "quoted", "tests", "clauses"):
                 kept[place][name] += sighting[name]
-    heads = ("tables", "rows", "columns", "unnamed", "tests", "clauses", "faults")
+    heads = ("tables", "rows", "columns", "quoted", "tests", "clauses", "faults")
     lines = [f"| package | {' | '.join(heads)} |", "|---|" + "---|" * len(heads)]
     for place, counts in sorted(kept.items(), key=lambda each: each[0].lower()):
         lines.append(f"| {place} | {' | '.join(f'{counts[head]:,}' for head in heads)} |")

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import mutual_info_score
 
+from execution_engine.metrics.columns import written
 from execution_engine.metrics.spec import quoted
 
 RELATIVE = 1e-9  # of the sum of the magnitudes: the last digits of sums of floats
@@ -20,22 +21,15 @@ MOST_PAIRED = 60  # distinct values of a column for which pairs are counted
 INSTANT = "2026-01-01 00:00:00"
 
 
-def can_be_named(column: str) -> bool:
-    """Whether the assertion language can write a column's name; one with a dot, a space or a quote it cannot."""
-    return column.isidentifier() and column.isascii()
-
-
 def of_table(rows: pd.DataFrame, types: dict[str, str]) -> Iterator[str]:
     """Clauses about the table as a whole."""
     yield f"row_count() = {len(rows)}"
-    declared = ", ".join(f"{column} {kind}" for column, kind in types.items() if can_be_named(column))
-    if declared:
-        yield f"schema_match('{declared}') = 1"
+    yield f"schema_match({quoted(', '.join(f'{written(column)} {kind}' for column, kind in types.items()))}) = 1"
 
 
 def of_column(column: str, values: pd.Series, kind: str) -> Iterator[str]:
     """Clauses that each column of a type gets; a metric that would be NULL is not asked."""
-    name, known = column, values.dropna()
+    name, known = written(column), values.dropna()
     yield f"completeness({name}) {near(len(known) / len(values))}"
     yield f"distinct_count({name}) = {known.nunique() + bool(len(known) < len(values))}"
     yield f"count_distinct({name}) = {known.nunique()}"
@@ -61,10 +55,9 @@ def of_column(column: str, values: pd.Series, kind: str) -> Iterator[str]:
 
 def of_pairs(rows: pd.DataFrame, types: dict[str, str]) -> Iterator[str]:
     """Clauses about the first two columns of numbers, and the first two with few values."""
-    types = {column: kind for column, kind in types.items() if can_be_named(column)}
     numbers = [c for c, kind in types.items() if kind in ("bigint", "double") and rows[c].nunique() > 2][:2]
     if len(numbers) == 2:
-        a, b = numbers
+        a, b = map(written, numbers)
         both = rows[numbers].dropna()
         if len(both) > 2 and both.nunique().min() > 1:
             yield f"correlation({a}, {b}) {near(float(np.corrcoef(both.to_numpy(float).T)[0, 1]), 1e-7)}"
@@ -73,7 +66,7 @@ def of_pairs(rows: pd.DataFrame, types: dict[str, str]) -> Iterator[str]:
     few = [c for c in types if 1 < rows[c].nunique() <= MOST_PAIRED and types[c] != "decimal(12,2)"][:2]
     both = rows[few].dropna() if len(few) == 2 else rows.head(0)
     if len(both):
-        a, b = few
+        a, b = map(written, few)
         known = mutual_info_score(both[few[0]].astype(str), both[few[1]].astype(str))
         yield f"mutual_information({a}, {b}) {near(float(known), 1e-9)}"
         yield f"count_distinct({a}, {b}) = {len(both.drop_duplicates())}"

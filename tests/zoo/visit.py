@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import yaml
 
 from assay.cli import run as assay
-from tests.zoo.questions import can_be_named, of_column, of_pairs, of_table
+from execution_engine.metrics.columns import written
+from tests.zoo.questions import of_column, of_pairs, of_table
 from tests.zoo.tables import DAYS, Specimen
 
 ARROW = {
@@ -35,7 +36,7 @@ class Sighting:
     name: str
     rows: int
     columns: int
-    unnamed: int  # columns whose names the language cannot write: they are in the table, and nothing is asked of them
+    quoted: int  # columns whose names stand between backticks, as they hold a dot, a space, a quote or another letter
     tests: int = 0
     clauses: int = 0
     faults: list[str] = field(default_factory=list)
@@ -49,7 +50,7 @@ def visit(specimens: Iterable[Specimen], home: Path, days: Sequence[str] = DAYS[
             name=each.name,
             rows=len(each.frame),
             columns=len(each.types),
-            unnamed=sum(not can_be_named(column) for column in each.types),
+            quoted=sum(written(column) != column for column in each.types),
         )
         for dataset, (each, _) in known.items()
     }
@@ -91,8 +92,7 @@ def _tests(dataset: str, specimen: Specimen, day: str) -> list[dict[str, Any]]:
     rows = specimen.day(day)
     groups = {"table": list(of_table(rows, specimen.types)), "pairs": list(of_pairs(rows, specimen.types))}
     for at, (column, kind) in enumerate(specimen.types.items()):
-        is_asked = can_be_named(column) and len(rows)
-        groups[f"c{at}"] = list(of_column(column, rows[column], kind)) if is_asked else []
+        groups[f"c{at}"] = list(of_column(column, rows[column], kind)) if len(rows) else []
     return [
         {"dataset": dataset, "name": f"{name}.{part}", "assertion": "\nand ".join(clauses[part : part + MOST_CLAUSES])}
         for name, clauses in groups.items()

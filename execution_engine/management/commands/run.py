@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from assay import clock
@@ -56,7 +57,7 @@ class Command(Base):
         """A table of the outcomes."""
         table = Table("test", "outcome", "what was seen", title=f"{result['dataset']} over {result['window']}")
         for row in result["runs"]:
-            table.add_row(row["data_test"], row["outcome"], row["sentence"])
+            table.add_row(escape(row["data_test"]), row["outcome"], escape(row["sentence"]))
         console.print(table)
 
 

@@ -156,7 +156,7 @@ def _counted(result: Any) -> str:
 
 
 def _printed_rows(found: Any) -> Printed:
-    printed = Printed(*found["columns"], "breaks", title=f"{len(found['rows'])} rows that fail")
+    printed = Printed(*map(_text, found["columns"]), "breaks", title=f"{len(found['rows'])} rows that fail")
     for each in found["rows"]:
         values = ["" if value is None else _text(str(value)[:MOST_SHOWN]) for value in each["row"].values()]
         printed.add_row(*values, _text("\n".join(each["breaks"])))

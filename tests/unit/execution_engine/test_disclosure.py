@@ -44,6 +44,25 @@ def test_quantiles_samples_and_groups_are_made_of_values_too() -> None:
     assert asked(PEOPLE, "row_count", by=("email",))
 
 
+ODD = Privacy(
+    owned=Owned(name="raw.odd", owner="rita", team="rides"), sensitive=frozenset({"pay.slip", "home address"})
+)
+
+
+@pytest.mark.parametrize("column", ["`pay.slip`", "pay.slip", "`Home Address`", "`home address`.street"])
+def test_a_sensitive_column_of_any_name_is_hidden_with_the_fields_below_it(column: str) -> None:
+    assert f"would show values of {column}" in (asked(ODD, "max", column) or "")
+    assert asked(ODD, "row_count", by=(column,))
+    assert told(MetricSpec(name="max", columns=(column,)), ODD.sensitive, {"note": "9", "rows": 3}) == {"rows": 3}
+
+
+def test_what_stands_beside_a_sensitive_column_may_be_told() -> None:
+    assert asked(ODD, "max", "pay") is None
+    assert asked(ODD, "max", "address.home") is None
+    assert query(ODD, "select max(`pay.slip`) from raw.odd")
+    assert query(ODD, "select max(`pay slip`) from raw.odd") is None
+
+
 @pytest.mark.parametrize("name", ["completeness", "distinct_count", "uniqueness", "min_length", "key_digest"])
 def test_how_many_there_are_may_be_told(name: str) -> None:
     assert asked(PEOPLE, name, "email") is None

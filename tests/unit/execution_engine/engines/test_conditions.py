@@ -1,7 +1,7 @@
 import pytest
 
 from execution_engine.engines.checks import check_spec
-from execution_engine.engines.conditions import UnableToReadCondition, columns_of, read_condition
+from execution_engine.engines.conditions import UnableToReadCondition, read_condition
 from execution_engine.metrics.signature import ColumnKind
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
@@ -24,7 +24,7 @@ COLUMNS = {"city": ColumnKind.TEXT, "fare": ColumnKind.NUMERIC, "flag": None, "o
     ],
 )
 def test_a_condition_names_its_columns(text: str, columns: tuple[str, ...]) -> None:
-    assert columns_of(read_condition(text)) == columns
+    assert read_condition(text).columns == columns
 
 
 @pytest.mark.parametrize(
