@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
+from assay.instants import EARLIEST, LATEST
 from assay.keys import UnableToPartition, zone
 from assay.local_time import boundary
 from assay.windows import Partitioning
@@ -55,18 +56,23 @@ class StoredTimes:
         return -((_EPOCH - instant) // TICKS[self.holds])
 
     def instants(self, text: str) -> tuple[datetime, datetime] | None:
-        """The first and the last instant that a value, as a query writes it, may be; None for one that is no time."""
+        """The first and the last instant that a value, as a query writes it, may be; None for one that is no time.
+
+        A time far from our years, such as the end of the calendar, is taken for the last one near them.
+        """
         try:
             if self.holds in TICKS:
-                instant = _EPOCH + int(text) * TICKS[self.holds]
-                return instant, instant
-            shown = datetime.fromisoformat(text)
-            if shown.tzinfo is not None:
-                return shown.astimezone(UTC), shown.astimezone(UTC)
-            both = [shown.replace(tzinfo=zone(self.time_zone), fold=fold).astimezone(UTC) for fold in (0, 1)]
+                found = [_EPOCH + int(text) * TICKS[self.holds]]
+            else:
+                shown = datetime.fromisoformat(text)
+                told = (
+                    [shown] if shown.tzinfo else [shown.replace(tzinfo=zone(self.time_zone), fold=at) for at in (0, 1)]
+                )
+                found = [each.astimezone(UTC) for each in told]
         except (ValueError, OverflowError):
             return None
-        return min(both), max(both)
+        near = [min(max(instant, EARLIEST), LATEST) for instant in found]
+        return min(near), max(near)
 
     def instant(self, value: datetime | int) -> datetime:
         """The first instant that a stored value may be."""

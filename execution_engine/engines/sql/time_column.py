@@ -24,7 +24,7 @@ Value = datetime | date | int | str
 class UnableToCut(Exception):
     """The partition column is not what the catalogue says; the failure tells how to mend it."""
 
-    def __init__(self, table: Table, detail: str, reason: Reason = Reason.INVALID) -> None:
+    def __init__(self, table: Table, detail: str, reason: Reason = Reason.UNREADABLE) -> None:
         super().__init__(detail)
         self.failure = Failure(reason=reason, detail=f"{table.name}: {detail}")
 
