@@ -38,6 +38,7 @@ class Waiver:
     excesses: Mapping[Window, float | None]
     scope: Scope = Scope.WINDOW
     ends_at: datetime | None = None
+    of_lateness: bool = False  # what does not come is later at each look, and no worse for it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +73,7 @@ def covers(waiver: Waiver, result: Judged) -> bool:
         return _covers_later(waiver, result)
     if result.held_at is not None and result.held_at > waiver.made_at:
         return False
-    return waiver.kind is Kind.FORCED or _no_worse(result.excess, waiver.excesses[result.window])
+    return waiver.kind is Kind.FORCED or waiver.of_lateness or _no_worse(result.excess, waiver.excesses[result.window])
 
 
 def _covers_later(waiver: Waiver, result: Judged) -> bool:

@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from django.db.models import Q
+
 from alerting.audience import Audience, told_of_unknown
 from alerting.messages import unknown
 from alerting.models import Standing
@@ -19,9 +21,15 @@ TROUBLED = (State.WARN.value, State.FAIL.value, State.UNKNOWN.value)
 BROKEN = (State.WARN.value, State.FAIL.value)
 
 
+def asks_for_looks(standing: Standing) -> bool:
+    """Whether its data is to be looked at often: the window is in trouble and not waived, or its due run has erred."""
+    erred = standing.state == State.PENDING and standing.error_reason != ""
+    return (standing.state in TROUBLED or erred) and standing.waiver_id is None
+
+
 def watch_closely(standing: Standing, test: DataTest, *, was: bool, now: datetime) -> None:
-    """Watch what the test reads closely while its window is in trouble and not waived, and as usual again after."""
-    is_now = standing.state in TROUBLED and standing.waiver_id is None
+    """Watch what the test reads closely while its window asks for that, and as usual again after."""
+    is_now = asks_for_looks(standing)
     if is_now == was:
         return
     read = _read_by(standing, test)
@@ -42,7 +50,7 @@ def _read_by(standing: Standing, test: DataTest) -> set[tuple[int, str, Window]]
 def _troubled_elsewhere(standing: Standing, dataset_id: int, datacenter: str, window: Window) -> bool:
     """Whether another test that is in trouble reads the same data."""
     others = Standing.objects.filter(
-        state__in=TROUBLED,
+        Q(state__in=TROUBLED) | (Q(state=State.PENDING) & ~Q(error_reason="")),
         waiver__isnull=True,
         last_run__asks__measurement__dataset=dataset_id,
         last_run__asks__measurement__datacenter=datacenter,

@@ -8,7 +8,7 @@ from alerting.standing import Verdict
 from alerting.waivers import Judged, Kind, covering
 from alerting.waivers import Scope as Reach
 from alerting.waivers import Waiver as Waived
-from assay.models import DataTest, Scope
+from assay.models import Category, DataTest, Scope
 from execution_engine.outcome import Outcome
 
 
@@ -52,6 +52,7 @@ def _as_said(row: Waiver, test: DataTest, standing: Standing) -> Waived:
         excesses={window: row.excess},
         scope=Reach.TEST if row.ends_at else Reach.WINDOW,
         ends_at=row.ends_at,
+        of_lateness=test.category == Category.FRESHNESS,
     )
 
 

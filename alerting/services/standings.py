@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from alerting.evidence import Evidence, due_at, evidence, runs_of, window_key
 from alerting.models import Flip, Standing, Waiver
 from alerting.selectors import verdict_of
-from alerting.services.attention import note_unknown, watch_closely
+from alerting.services.attention import asks_for_looks, note_unknown, watch_closely
 from alerting.services.checks import check_terms
 from alerting.services.covers import end_held_waivers, waiver_of, waiver_over
 from alerting.services.silent import decide_again
@@ -165,7 +165,7 @@ def write(
     later: Later | None = None,
 ) -> None:
     """Write the standing, and whatever follows from its change."""
-    before = (standing.state, standing.waiver_id is not None)
+    before, looked_at = (standing.state, standing.waiver_id is not None), asks_for_looks(standing)
     told = found.run(verdict.run_id)
     newest = found.newest
     moved = _moved(test, standing, newest)
@@ -197,8 +197,8 @@ def write(
     if changed or (moved and standing.state == State.FAIL):
         flip(standing, before[0], now, later)
     decide_again(standing, test, was=before[0], now=now)
+    watch_closely(standing, test, was=looked_at, now=now)
     if changed:
-        watch_closely(standing, test, was=before[0] in TROUBLED and not before[1], now=now)
         note_unknown(standing, test, was=before[0], now=now)
 
 

@@ -123,7 +123,7 @@ def _look_at(dataset: Dataset, datacenter: str, watches: Sequence[Watch], now: d
         for watch in changed:
             Watch.objects.filter(pk=watch.pk).update(fingerprint=seen[watch.pk], changed_at=now)
         if changed:
-            _tell([watch for watch in changed if watch.fingerprint], now)
+            _tell([watch for watch in changed if watch.fingerprint or watch.seen_at], now)  # else it is the first look
         _set_next_looks(kept, now)
         gone = {watch.pk for watch in watches} - {watch.pk for watch in kept}
         if gone:

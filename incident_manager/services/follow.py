@@ -20,7 +20,7 @@ from execution_engine.services import request_runs
 
 AT_MOST_EVERY = timedelta(minutes=15)
 OCCASION = "change"
-BROKEN = (State.WARN.value, State.FAIL.value)
+UNSETTLED = (State.WARN.value, State.FAIL.value, State.UNKNOWN.value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,12 +100,13 @@ def _trigger(readers: set[Reader], change: DataChange, now: datetime) -> None:
 
 
 def _live(ids: set[int]) -> dict[int, DataTest]:
-    """The live tests among them that follow changes: those of whole tables only while they are broken."""
+    """The live tests among them that follow changes: those of whole tables only while broken or without a verdict."""
     rows = DataTest.objects.filter(pk__in=ids, retired_at=None, revision__isnull=False).select_related(
         "dataset", "revision"
     )
-    broken = Standing.objects.filter(data_test__in=ids, state__in=BROKEN).values("data_test")
-    return {row.pk: row for row in rows.filter(Q(scope=Scope.PARTITION) | Q(pk__in=broken))}
+    erred = Q(state=State.PENDING) & ~Q(error_reason="")
+    unsettled = Standing.objects.filter(Q(state__in=UNSETTLED) | erred, data_test__in=ids).values("data_test")
+    return {row.pk: row for row in rows.filter(Q(scope=Scope.PARTITION) | Q(pk__in=unsettled))}
 
 
 def _earlier(readers: set[Reader], now: datetime) -> tuple[set[Reader], dict[Reader, datetime]]:

@@ -77,7 +77,10 @@ def force_resolve(incident: Incident, *, scope: Scope, reason: str, author: str,
 
 @transaction.atomic
 def accept(incident: Incident, *, reason: str, author: str, now: datetime) -> list[Waiver]:
-    """End an incident that is real and will not be repaired; the waivers of its windows."""
+    """End an incident that is real and will not be repaired; the waivers of its windows.
+
+    Rows that are accepted as lost are not waited for any more: what the incident explains of them ends with it.
+    """
     return _end(incident, WaiverKind.ACCEPTED, Resolution.ACCEPTED, Scope.WINDOW, reason, author, now)
 
 
@@ -96,6 +99,8 @@ def _end(
     if locked.kind == Kind.REPORTED:
         raise UnableToResolve(f"Incident {locked.pk} was reported by a user: reject or fix its report instead.")
     windows = _unhealed(locked)
+    if kind is WaiverKind.ACCEPTED:
+        windows += _of_the_same_rows(locked, windows)
     note(locked, kind.value, now=now, actor=author, text=f"{reason} (scope {scope.value})")
     waivers = waive(_standings(windows), kind=kind, scope=scope, reason=reason, author=author, now=now)
     heal(windows, how, now=now, actor=author)
@@ -106,6 +111,23 @@ def _end(
 def _unhealed(incident: Incident) -> list[SpoiltWindow]:
     rows = SpoiltWindow.objects.filter(incident=incident, healed_at__isnull=True)
     return list(rows.select_related("incident", "dataset", "data_test__dataset", "data_test__revision"))
+
+
+def _of_the_same_rows(incident: Incident, windows: list[SpoiltWindow]) -> list[SpoiltWindow]:
+    """What other incidents of the dataset call bad on these windows, silent as this one explains it."""
+    if incident.alert_id is None:
+        return []
+    silent = Incident.objects.filter(
+        dataset=incident.dataset_id,
+        resolved_at__isnull=True,
+        alert__cause=incident.alert_id,
+        alert__inhibited_at__isnull=False,
+    )
+    return [each for effect in silent for each in _unhealed(effect) if any(_covers(own, each) for own in windows)]
+
+
+def _covers(own: SpoiltWindow, other: SpoiltWindow) -> bool:
+    return own.datacenter in ("", other.datacenter) and own.window.overlaps(other.window)
 
 
 def _standings(windows: list[SpoiltWindow]) -> list[Standing]:

@@ -2,13 +2,18 @@
 
 import pytest
 
-from tests.e2e.cases.people import body, cause_of, open_incident, told, told_at
-from tests.e2e.scenario import Scenario, dataset, flow, state
+from tests.e2e.cases.people import accept, body, cause_of, open_incident, told, told_at
+from tests.e2e.scenario import Scenario, dataset, flow, incidents, state
 
 pytestmark = pytest.mark.django_db
 
 MONDAY = "2026-03-09"
 FRESHNESS, COMPLETENESS = "raw.clean/freshness", "raw.clean/completeness:raw.trips"
+
+
+def resolutions() -> list[str]:
+    """How the incidents ended, the oldest first; empty: not yet."""
+    return [incident.resolution for incident in incidents()]
 
 
 def company(scenario: Scenario, *places: str) -> None:
@@ -91,6 +96,21 @@ def test_a_loss_that_was_told_as_an_update_speaks_for_itself_once_the_lateness_h
     assert told("recovered") == ["clean"]
     assert told("opened") == ["clean", "clean"]
     assert "fails completeness" in body("opened", "clean")
+
+
+def test_rows_that_are_accepted_as_lost_are_not_told_of_as_late(scenario: Scenario) -> None:
+    company(scenario)
+    scenario.land("raw.clean", MONDAY, 95, on="2026-03-10 03:00")
+    scenario.complete("raw.clean", MONDAY)
+    scenario.until("2026-03-10 12:00")
+    accept(open_incident("raw.clean", "completeness"))
+    scenario.until("2026-03-11 05:00")
+    assert told("opened") == ["clean"]
+    assert resolutions() == ["accepted", "accepted"]
+    assert scenario.ask("raw.clean", MONDAY).decision == "warn"
+    scenario.land("raw.clean", MONDAY, 96, on="2026-03-11 06:30")  # a little comes after all: it is later, and no worse
+    scenario.until("2026-03-11 08:30")
+    assert (told("opened"), resolutions()) == (["clean"], ["accepted", "accepted"])
 
 
 def test_a_copy_that_lost_rows_itself_is_told_while_home_is_late(scenario: Scenario) -> None:

@@ -1,7 +1,11 @@
 """What could not be judged: who hears of it, and how it is judged after all."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 
+from alerting.models import Standing
 from execution_engine.outcome import Failure, Reason
 from tests.e2e.cases.people import told
 from tests.e2e.scenario import Scenario, dataset, runs, standing, state
@@ -80,3 +84,47 @@ def test_data_that_vanished_after_it_held_is_unknown_within_a_look_and_its_owner
     del scenario.lake.failures["/sea/raw.trips"]
     scenario.until("2026-03-11 02:10")
     assert (state("raw.trips/duplicates", MONDAY), scenario.ask(TRIPS, MONDAY).decision) == ("PASS", "allow")
+
+
+def test_a_folder_that_is_missing_when_its_run_is_due_is_read_as_soon_as_it_is_there(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario.catalog(dataset(TRIPS))
+    with no_folder(scenario, monkeypatch):
+        scenario.until("2026-03-10 06:02")
+        assert state("raw.trips/duplicates", MONDAY) == "PENDING"
+    scenario.land(TRIPS, MONDAY, 100)
+    scenario.until("2026-03-10 06:10")
+    assert state("raw.trips/duplicates", MONDAY) == "PASS"
+    assert state("raw.trips/freshness", MONDAY) == "PASS"
+    scenario.until("2026-03-10 20:00")
+    assert told("unknown") == []
+
+
+def test_a_whole_table_that_could_not_be_read_is_tested_again_once_it_is_back(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario.catalog(dataset(TRIPS))
+    for day in range(9, 16):
+        scenario.land(TRIPS, f"2026-03-{day:02}", 100, on=f"2026-03-{day + 1:02} 03:00")
+    scenario.until("2026-03-16 05:30")
+    with no_folder(scenario, monkeypatch):
+        scenario.until("2026-03-16 12:00")
+        assert whole_table() == "UNKNOWN"
+    scenario.until("2026-03-16 12:20")
+    assert whole_table() == "WARN"  # a verdict: each day has the same ids
+
+
+@contextmanager
+def no_folder(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Meanwhile the folder of the trips is not there."""
+    with monkeypatch.context() as removed:
+        removed.setattr(scenario.lake, "fingerprint", lambda table, part: None)
+        scenario.lake.failures["/sea/raw.trips"] = Failure(reason=Reason.UNREADABLE, detail="There is no such folder.")
+        yield
+    del scenario.lake.failures["/sea/raw.trips"]
+
+
+def whole_table() -> str:
+    """Where the weekly test of the trips stands."""
+    return Standing.objects.get(data_test__name="duplicates:whole").state

@@ -68,6 +68,17 @@ def test_a_rewrite_after_an_announced_state_was_scanned_is_told(loop: Loop, trip
     assert DataChange.objects.filter(kind=ChangeKind.REWRITTEN).count() == 1
 
 
+def test_what_was_missing_at_the_last_look_and_is_there_now_has_changed(
+    loop: Loop, trips: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as removed:
+        removed.setattr(loop.lake, "fingerprint", lambda table, part: None)
+        loop.run(DataTestFactory.create(dataset=trips), MONDAY)
+    loop.at(NOW + HOUR)
+    tasks.watch()
+    assert [change.window for change in DataChange.objects.all()] == [MONDAY]
+
+
 def test_a_window_in_trouble_is_looked_at_every_five_minutes(loop: Loop, trips: Dataset) -> None:
     loop.run(DataTestFactory.create(dataset=trips), MONDAY)
     services.watch_window(dataset=trips, datacenter="sea", window=MONDAY, closely=True, now=NOW)
