@@ -18,6 +18,7 @@ USAGE = """usage: assay COMMAND [options]
   run DATASET        run the tests of a dataset now
   verify TABLE       check a table against a file of checks: no server, no database
   gate DATASET…      may a pipeline read these datasets over a window?
+  claim DATASET TEXT  say that data is bad: its owner hears of it
   report             precision, recall and quality over a range
   doctor             find what is wrong with this set-up, and how to mend it
   sweep              the scheduler of the service: send hints for whatever is pending
