@@ -12,6 +12,7 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Outcome
 
 LATE_AFTER = timedelta(minutes=15)
+WHOLE_TABLE = "whole_table"  # in the JSON of what is measured: the rows that lie in no partition belong to it
 
 
 def late_at(*, due_at: datetime, requested_at: datetime) -> datetime:
@@ -153,6 +154,11 @@ class Measurement(Windowed):
     def metric(self) -> MetricSpec:
         """What is measured."""
         return MetricSpec.from_json(self.spec)
+
+    @property
+    def is_of_whole_table(self) -> bool:
+        """Whether the rows that lie in no partition belong to it, beside those of its window."""
+        return bool(self.spec.get(WHOLE_TABLE))
 
     @property
     def number(self) -> Number | None:

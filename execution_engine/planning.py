@@ -13,6 +13,7 @@ from assay.windows import Granularity, Partitioning, Step, UnableToAlign, Unable
 from execution_engine.language.templates import UnableToRender, render
 from execution_engine.language.tree import History, Metric, Operand
 from execution_engine.metrics.columns import written
+from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.registry import METRICS, SIGNATURES
 from execution_engine.metrics.signature import ArgumentType
 from execution_engine.metrics.spec import Literal, MetricSpec
@@ -60,6 +61,7 @@ class Place:
     source: Source
     datacenter: str
     window: Window
+    whole_table: bool = False  # with the rows that lie in no partition
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,11 +75,12 @@ class Want:
     inputs: tuple["Want", ...] = ()
     accept_from: datetime | None = None  # older ones do not count; None: any, while the data is the same
     keep_first: bool = False  # once taken, always the same one
+    whole_table: bool = False  # of the partitions of the window, and of the rows that lie in no partition
 
     @cached_property
     def spec_hash(self) -> str:
         """What is measured and what it builds on, in 32 characters."""
-        return hash_of(self.spec, self.inputs)
+        return hash_of(self.spec, self.inputs, whole_table=self.whole_table)
 
     @cached_property
     def key(self) -> tuple[str, str, str, str]:
@@ -94,6 +97,7 @@ class Planner:
     window: Window
     accept_from: datetime | None
     source_of: SourceOf
+    whole_table: bool = False  # the test is of the whole table, and so of the rows that lie in no partition
     # By place, so that lineages that fork and join again stay linear. Where they form a circle, the walk ends at
     # the first dataset it meets again.
     _known: dict[object, Want] = field(default_factory=dict, compare=False, repr=False)
@@ -182,7 +186,9 @@ class Planner:
         source = self.home if operand.dataset is None else self._source(operand.dataset)
         nearest = self.datacenter if operand.dataset is None else _nearest(source, self.datacenter)
         window = self.window if operand.ago is None else stepped_back(self.window, self.home, operand.ago)
-        return _place(source, operand.datacenter or nearest, window)
+        place = _place(source, operand.datacenter or nearest, window)
+        is_whole = self.whole_table or METRICS[operand.spec.name].kind is Kind.LAYOUT
+        return replace(place, whole_table=is_whole and source.partitioning is not None)
 
     def _source(self, name: str) -> Source:
         source = self.source_of(name)
@@ -201,10 +207,11 @@ class Planner:
             raise UnableToPlan(Reason.MISALIGNED, f"{history.text}: {error}") from error
 
 
-def hash_of(spec: MetricSpec, inputs: tuple[Want, ...] = ()) -> str:
+def hash_of(spec: MetricSpec, inputs: tuple[Want, ...] = (), *, whole_table: bool = False) -> str:
     """What is measured and what it builds on, in 32 characters."""
     places = [[want.dataset, want.datacenter, want.window.text, want.spec_hash] for want in inputs]
-    return blake2s(json.dumps([spec.text, places]).encode(), digest_size=16).hexdigest()
+    told = [spec.text, places, *(["whole table"] if whole_table else [])]
+    return blake2s(json.dumps(told).encode(), digest_size=16).hexdigest()
 
 
 def wanted_at(
@@ -218,6 +225,7 @@ def wanted_at(
         spec=spec,
         inputs=inputs,
         accept_from=accept_from,
+        whole_table=place.whole_table,
     )
 
 

@@ -140,7 +140,7 @@ def _partition_slot(schedule: Schedule, window: Window) -> Slot:
 
 def _firings(schedule: Schedule, after: datetime) -> Iterator[Slot]:
     for instant in _firing_instants(schedule, after):
-        window = _window_at(schedule, instant)
+        window = window_at(schedule, instant)
         if window is not None:
             yield Slot(window=window, due_at=instant)
 
@@ -158,7 +158,7 @@ def _is_cron(line: str) -> bool:
     return line not in (PARTITION, WEEKLY)
 
 
-def _window_at(schedule: Schedule, firing: datetime) -> Window | None:
+def window_at(schedule: Schedule, firing: datetime) -> Window | None:
     """What a firing runs over: the last due partition, or all up to it; None where nothing is kept."""
     if schedule.partitioning is None:
         return Window(start=BEGINNING, end=firing)

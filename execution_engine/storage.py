@@ -3,15 +3,16 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2s
 
 from assay.catalog.locations import PUSHED, Place, find, rules_of
 from assay.config import Config, config
 from assay.models import Dataset, Replica
-from assay.windows import Partitioning, Window
+from assay.windows import Partitioning, UnableToPartition, Window
 from execution_engine.engines.limits import Limits
-from execution_engine.engines.protocol import WHOLE, Engine, Part, Table
+from execution_engine.engines.protocol import HIVE_NULL, WHOLE, Engine, Part, Table
 from execution_engine.engines.registry import engine_for
 from execution_engine.engines.spark.options import SparkOptions
 
@@ -86,29 +87,69 @@ def table_of(dataset: Dataset, replica: Replica) -> Table:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Extent:
+    """What the measurements of one window read: its partitions, and for a test of the whole table all that lie in none.
+
+    ``strays`` are the keys of the rows in no partition: ``HIVE_NULL``, and those that the dataset's key format gives to
+    no partition. None where nobody knows the keys, or nobody asked.
+    """
+
+    part: Part
+    strays: tuple[str, ...] | None = None
+
+    @property
+    def whole(self) -> Part:
+        """The part with the rows that lie in no partition."""
+        if self.part == WHOLE or not self.strays:
+            return self.part
+        return replace(self.part, keys=(*(self.part.keys or ()), *self.strays))
+
+
 def part_of(dataset: Dataset, window: Window, engine: Engine, table: Table) -> Part:
     """The part of a table that a window covers."""
+    return extent_of(dataset, window, engine, table).part
+
+
+def extent_of(dataset: Dataset, window: Window, engine: Engine, table: Table, *, with_strays: bool = False) -> Extent:
+    """The part of a table that a window covers, and the keys of the rows in no partition where they are asked for.
+
+    The keys that are there are looked up once at most, as of some tables they cost a Spark job.
+    """
     partitioning = dataset.partitioning
     if partitioning is None:
-        return WHOLE
+        return Extent(part=WHOLE)
     if table.stored_times is not None:
-        return Part(range=window)
-    if window.duration < MANY_PARTITIONS * partitioning.at(window.start).duration:
-        return Part(keys=_keys(partitioning, window))
-    present = engine.partitions(table)
-    if present is None:
-        return WHOLE
-    return Part(keys=tuple(key for key in present if _holds(dataset, window, key)))
+        return Extent(part=Part(range=window), strays=(HIVE_NULL,))  # every other time is one of a partition
+    is_long = window.duration >= MANY_PARTITIONS * partitioning.at(window.start).duration
+    present = engine.partitions(table) if is_long or with_strays else None
+    if not is_long:
+        part = Part(keys=_keys(partitioning, window))
+    elif present is None:
+        part = WHOLE
+    else:
+        part = Part(keys=tuple(key for key in present if _holds(partitioning, window, key)))
+    strays = None if present is None else tuple(key for key in present if _is_stray(partitioning, key))
+    return Extent(part=part, strays=strays)
+
+
+def _holds(partitioning: Partitioning, window: Window, key: str) -> bool:
+    """Whether a folder's key is of this window; folders whose names are no keys belong to none."""
+    return not _is_stray(partitioning, key) and window.contains(partitioning.window(key))
+
+
+@lru_cache(maxsize=100_000)
+def _is_stray(partitioning: Partitioning, key: str) -> bool:
+    """Whether no partition has this key: it is that of null, or not of the key format."""
+    if key == HIVE_NULL:
+        return True
+    try:
+        partitioning.window(key)
+    except UnableToPartition:
+        return True
+    return False
 
 
 @lru_cache(maxsize=10_000)
 def _keys(partitioning: Partitioning, window: Window) -> tuple[str, ...]:
     return partitioning.keys(window)
-
-
-def _holds(dataset: Dataset, window: Window, key: str) -> bool:
-    """Whether a folder's key is of this window; folders whose names are no keys belong to none."""
-    try:
-        return dataset.partitioning is not None and window.contains(dataset.partitioning.window(key))
-    except ValueError:
-        return False

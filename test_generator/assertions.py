@@ -43,6 +43,11 @@ def duplicates(primary_key: Sequence[str], sla: float) -> str:
     return f"1 - count_distinct({columns(primary_key)}) / row_count() <= {number(sla)}"
 
 
+def unpartitioned(sla: float | None) -> str:
+    """No row, or at most a share of all, lies in no partition."""
+    return "unpartitioned_rows() = 0" if not sla else f"unpartitioned_rows() / row_count() <= {number(sla)}"
+
+
 def consistent_count(other: str, sla: float) -> str:
     """The other datacenter has as many rows, or more."""
     return f"least(row_count(), row_count(datacenter={text(other)})) / row_count() >= {number(sla)}"

@@ -1,7 +1,7 @@
 """The standard tests: what metadata and lineage lead to, one small rule for each row of the table in the docs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 from assay.access import Owned
@@ -10,6 +10,8 @@ from assay.readers import may_show
 from test_generator import assertions
 from test_generator.alignment import aligned
 from test_generator.wanted import Gap, Generation, Scope, StandardCategory, WantedTest
+
+UNPARTITIONED = "unpartitioned:whole"  # the name of the test of the rows that lie in no partition
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +28,13 @@ def standard_tests(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Ge
     if not dataset.replicas:
         return _all_missing(dataset)
     others = [each for each in upstreams if each.dataset.full_name != dataset.full_name]
-    rules = (_freshness(dataset), _completeness(dataset, others), _duplicates(dataset), _consistency(dataset))
+    rules = (
+        _freshness(dataset),
+        _completeness(dataset, others),
+        _unpartitioned(dataset),
+        _duplicates(dataset),
+        _consistency(dataset),
+    )
     return sum(rules, start=Generation())
 
 
@@ -65,6 +73,16 @@ def _completeness(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Gen
         return sum(rules, start=Generation())
     reason = "none of its upstreams is one-to-one or sampled" if upstreams else "it has no upstream"
     return _gap(dataset, "completeness", f"{reason}, so there is nothing to compare its rows with.", mendable=False)
+
+
+def _unpartitioned(dataset: DatasetProfile) -> Generation:
+    """No row lies where the test of no partition sees it. Soft: such rows make no partition that is read any worse."""
+    if dataset.partition is None:
+        return Generation()
+    test = _wanted(
+        dataset, "completeness", "unpartitioned", assertions.unpartitioned(dataset.slas.unpartitioned), scope="table"
+    )
+    return Generation(wanted=(replace(test, severity="soft"),))
 
 
 def _rows_of(dataset: DatasetProfile, upstream: DatasetProfile) -> Generation:

@@ -3,13 +3,13 @@
 import os
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from hashlib import blake2s
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from pyarrow import ArrowException
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem
@@ -24,7 +24,6 @@ _KINDS = tuple(
     (kind, re.compile(rf"\.({endings})(\.(gz|bz2|zst|snappy|lz4|deflate))?$"))
     for kind, endings in (("parquet", "parquet|parq"), ("orc", "orc"), ("csv", "csv|tsv"), ("json", "jsonl?|ndjson"))
 )
-HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 NO_FILES = blake2s(digest_size=16).hexdigest()  # the fingerprint of a part that has none
 _ESCAPED = frozenset("\"#%'*/:=?\\{[]^") | {chr(code) for code in (*range(1, 32), 127)}
 
@@ -189,15 +188,17 @@ def read_written_at(table: Table, part: Part) -> datetime | None:
 
 
 def list_partitions(table: Table) -> tuple[str, ...] | None:
-    """The keys in the names of the folders; None where the first level of folders names no partition."""
+    """The keys in the names of the folders, ``HIVE_NULL`` among them; None where no folder names a partition."""
     root = root_of(table)
     start = _start(table.partition_column or "")
     try:
         names = [] if table_format(root.filesystem, root.path) else _names(root)
+        if names and not any(name.startswith(start) for name in names):  # they may lie below folders of another key
+            files = _files_below(root, root.path)
+            names = [part for file in files for part in file.path[len(root.path) :].split("/")[:-1]]
     except OSError:
         return None
-    keys = {unquote(name[len(start) :]) for name in names if name.startswith(start)} - {HIVE_NULL}
-    return tuple(sorted(keys)) or None
+    return tuple(sorted({unquote(name[len(start) :]) for name in names if name.startswith(start)})) or None
 
 
 def partition_prints(table: Table, part: Part) -> dict[str, str] | None:
@@ -208,7 +209,7 @@ def partition_prints(table: Table, part: Part) -> dict[str, str] | None:
     start, files = _start(table.partition_column), defaultdict(list)
     for file in listing.files:
         folder, _, inside = file.path[len(listing.root.path) + 1 :].partition("/")
-        if listing.filtered or not inside or not folder.startswith(start) or folder == start + HIVE_NULL:
+        if listing.filtered or not inside or not folder.startswith(start):
             return None
         files[unquote(folder[len(start) :])].append(file)
     return {key: Listing(root=listing.root, files=tuple(some)).fingerprint for key, some in sorted(files.items())}
@@ -230,11 +231,26 @@ def _list_keys(root: Root, table: Table, keys: Sequence[str]) -> Listing:
         raise UnableToListFiles(
             Failure(reason=Reason.NO_PARTITION_COLUMN, detail=f"{table.name} has no partition key; add one to it")
         )
-    folders = [f"{root.path}/{_start(column)}{escape_key(key)}" for key in dict.fromkeys(keys)]
-    present = [info.path for info in root.filesystem.get_file_info(folders) if info.type is FileType.Directory]
+    present = _folders_of(root, column, dict.fromkeys(keys))
     if present:
         return Listing(root=root, files=tuple(file for path in sorted(present) for file in _files_below(root, path)))
     return _list_without_folder(root, column, keys)
+
+
+def _folders_of(root: Root, column: str, keys: Collection[str]) -> list[str]:
+    """The folders of partitions at the first level, found by their names; those of odd keys by reading all names."""
+    usual = [f"{root.path}/{_start(column)}{escape_key(key)}" for key in keys]
+    present = [info.path for info in root.filesystem.get_file_info(usual) if info.type is FileType.Directory]
+    if len(present) == len(usual) or not any(_is_odd(key) for key in keys):
+        return present
+    start = _start(column)  # writers differ in what they escape: Hive leaves a space as it is, pyarrow does not
+    names = (name for name in _names(root) if name.startswith(start) and unquote(name[len(start) :]) in keys)
+    return list(dict.fromkeys([*present, *(f"{root.path}/{name}" for name in names)]))
+
+
+def _is_odd(key: str) -> bool:
+    """Whether one writer may escape it in another way than Hive does."""
+    return quote(key, safe="") != key
 
 
 def _list_without_folder(root: Root, column: str, keys: Sequence[str]) -> Listing:
@@ -245,8 +261,8 @@ def _list_without_folder(root: Root, column: str, keys: Sequence[str]) -> Listin
     files = _files_below(root, root.path)
     if not any(f"/{_start(column)}" in file.path[len(root.path) :] for file in files):
         return Listing(root=root, files=files, filtered=bool(files))
-    wanted = {f"{_start(column)}{escape_key(key)}" for key in keys}
-    return Listing(root=root, files=tuple(file for file in files if wanted & set(file.path.split("/"))))
+    wanted = {f"{column}={key}" for key in keys}
+    return Listing(root=root, files=tuple(file for file in files if wanted & set(map(unquote, file.path.split("/")))))
 
 
 def _start(column: str) -> str:

@@ -42,12 +42,15 @@ class Table:
         return type(error).__name__ if self.shown else str(error)
 
 
+HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"  # the key of rows whose partition key is null, as Hive and Spark write it
+
+
 @dataclass(frozen=True, kw_only=True)
 class Part:
     """What a window covers of a table: the partitions with these keys, or the rows whose time lies in ``range``.
 
     The range is half-open, in UTC; a database is asked for one where the table's ``stored_times`` say how. With neither
-    keys nor a range the part is the whole table.
+    keys nor a range the part is the whole table, with both it is the rows of either.
     """
 
     keys: tuple[str, ...] | None = None
@@ -137,7 +140,7 @@ class Engine(Protocol):
         ...
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
-        """The keys of the partitions present, sorted; None where the table has none or cannot be read."""
+        """The keys present, sorted, ``HIVE_NULL`` that of null; None where there are none or they cannot be read."""
         ...
 
     def close(self) -> None:

@@ -24,6 +24,7 @@ class Kind(StrEnum):
     GROUPING = "grouping"  # needs to know how often each key occurs
     COMPOUND = "compound"  # has queries of its own, and may leave a state behind
     DERIVED = "derived"  # computed from other measurements, without reading the data
+    LAYOUT = "layout"  # of the keys of the partitions, known to whoever knows the format of the dataset's keys
 
 
 @dataclass(frozen=True, kw_only=True)

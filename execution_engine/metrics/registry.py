@@ -28,6 +28,7 @@ from .schema_match import SCHEMA_MATCH
 from .sign import NON_NEGATIVE, POSITIVE
 from .signature import Signature
 from .uniqueness import COUNT_DISTINCT, DISTINCT_COUNT, DISTINCTNESS, UNIQUE_VALUE_RATIO, UNIQUENESS
+from .unpartitioned_rows import UNPARTITIONED_ROWS
 from .value_range import IN_RANGE
 from .value_share import RATIO_OF
 
@@ -39,6 +40,7 @@ DEFINITIONS = (
     SCHEMA_MATCH,
     QUERY,
     FRESHNESS,
+    UNPARTITIONED_ROWS,
     # of a column
     COMPLETENESS,
     PATTERN_MATCH,

@@ -6,7 +6,7 @@ from execution_engine.services.plan import plan_runs
 from execution_engine.services.quarantine import lift_quarantine
 from execution_engine.services.request import expires_at, is_expired, request_run, request_runs
 from execution_engine.services.scan import run_scan, scan_pending
-from execution_engine.services.schedule import first_cursor, schedule_tests
+from execution_engine.services.schedule import first_cursor, schedule_tests, whole_window
 from execution_engine.services.watch import look, unwatch_window, watch_window
 
 __all__ = [
@@ -27,4 +27,5 @@ __all__ = [
     "schedule_tests",
     "unwatch_window",
     "watch_window",
+    "whole_window",
 ]

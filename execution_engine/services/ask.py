@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db import connection
 
-from execution_engine.models import Measurement, Scan
+from execution_engine.models import WHOLE_TABLE, Measurement, Scan
 from execution_engine.planning import Want
 from execution_engine.services.derive import is_derived, settle_derived
 from execution_engine.services.open_scans import Place, hurry, open_scans, scans_for
@@ -159,7 +159,7 @@ class _Order:
             datacenter=want.datacenter,
             window_start=want.window.start,
             window_end=want.window.end,
-            spec=want.spec.to_json(),
+            spec=want.spec.to_json() | ({WHOLE_TABLE: True} if want.whole_table else {}),
             spec_hash=want.spec_hash,
             spec_text=want.spec.text,
             requested_at=self.now,

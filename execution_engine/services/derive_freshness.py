@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from assay.models import Category, ChangeKind, DataChange, Dataset, DataTest, WriteMode
+from assay.models import Category, ChangeKind, DataChange, Dataset, DataTest, Scope, WriteMode
 from assay.windows import Window
 from execution_engine.completions import Told, rows_told
 from execution_engine.freshness import (
@@ -122,6 +122,7 @@ def _is_settled(measurement: Measurement) -> bool:
         and DataTest.objects.filter(
             dataset=measurement.dataset_id,
             category=Category.COMPLETENESS,
+            scope=Scope.PARTITION,  # one of the whole table answers for no window
             datacenter=measurement.datacenter,
             retired_at__isnull=True,
         ).exists()

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import structlog
 
-from assay.models import Tallied
+from assay.models import Scope, Tallied
 from assay.queue import finish, finish_all
 from assay.tallies import tally
 from assay.windows import Window
@@ -86,6 +86,7 @@ def planner_of(run: Run, accept_from: datetime | None, sources: Sources) -> Plan
         window=run.window,
         accept_from=accept_from,
         source_of=sources,
+        whole_table=run.data_test.scope == Scope.TABLE,
     )
 
 

@@ -15,6 +15,8 @@ from assay.config import config
 from execution_engine.disclosure import told
 from execution_engine.engines.files import read_written_at
 from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Table, Wanted, failed
+from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.registry import METRICS
 from execution_engine.models import Measurement, Scan
 from execution_engine.outcome import ABNORMAL, Reason
 from execution_engine.quarantine import MOST_ENDS_OF_A_SCAN, NOT_TRIED, Group, groups
@@ -23,9 +25,10 @@ from execution_engine.services.parts import scan_by_parts
 from execution_engine.services.query_tables import names_read, tables_read
 from execution_engine.services.settle import input_name, settled_by
 from execution_engine.services.suspects import ends_before
+from execution_engine.services.unpartitioned import count_unpartitioned
 from execution_engine.services.watch import is_news
 from execution_engine.state_store import StoredState, UnableToReadState, load_state
-from execution_engine.storage import engine_of, part_of, table_of
+from execution_engine.storage import engine_of, extent_of, table_of
 
 log = structlog.get_logger(__name__)
 
@@ -53,6 +56,7 @@ class Target:
     engine: Engine
     table: Table
     part: Part
+    strays: tuple[str, ...] | None = None  # the keys of the rows that lie in no partition
     sensitive: frozenset[str] = frozenset()
 
 
@@ -77,22 +81,37 @@ def _read(scan: Scan, measurements: Sequence[Measurement]) -> Reading:
     except UnableToUseLocation as error:
         return _all_failed(measurements, f"{scan.dataset} in {scan.datacenter}: {error}")
     engine = engine_of(replica)
-    part = part_of(scan.dataset, scan.window, engine, table)
-    target = Target(engine=engine, table=table, part=part, sensitive=sensitive_columns(scan.dataset))
+    of_window = [row for row in measurements if not row.is_of_whole_table]
+    of_table = [row for row in measurements if row.is_of_whole_table]
+    extent = extent_of(scan.dataset, scan.window, engine, table, with_strays=bool(of_table))
+    target = Target(engine=engine, table=table, part=extent.part, sensitive=sensitive_columns(scan.dataset))
     reading = Reading(fingerprint=engine.fingerprint(table, target.part) or "")
     if is_news(scan.dataset, scan.datacenter, scan.window, reading.fingerprint):
         reading.written_at = read_written_at(table, target.part)
-    reading.fingerprints = {row.pk: _fingerprint(row, reading.fingerprint) for row in measurements}
-    reading.adopted = _reusable(scan, measurements, reading.fingerprints)
-    _take(scan, [row for row in measurements if row.pk not in reading.adopted], target, reading)
+    _reuse_or_take(scan, of_window, target, reading, reading.fingerprint)
+    whole = replace(target, part=extent.whole, strays=extent.strays)
+    is_more = bool(of_table) and whole.part != target.part
+    print_ = (engine.fingerprint(table, whole.part) or "") if is_more else reading.fingerprint
+    _reuse_or_take(scan, of_table, whole, reading, print_)
     return reading
+
+
+def _reuse_or_take(
+    scan: Scan, measurements: Sequence[Measurement], target: Target, reading: Reading, fingerprint: str
+) -> None:
+    """Those that read one part of the table, which looks like ``fingerprint``."""
+    fingerprints = {row.pk: _fingerprint(row, fingerprint) for row in measurements}
+    adopted = _reusable(scan, measurements, fingerprints)
+    reading.fingerprints |= fingerprints
+    reading.adopted |= adopted
+    _take(scan, [row for row in measurements if row.pk not in adopted], target, reading)
 
 
 def _take(scan: Scan, measurements: Sequence[Measurement], target: Target, reading: Reading) -> None:
     """Read what could not be reused; what once ended a scan abnormally, apart from the rest."""
     wanted: list[Wanted] = []
     for row in measurements:
-        item = _wanted_alone(row, target)
+        item = _layout(row, target, reading) or _wanted_alone(row, target)
         if isinstance(item, Wanted):
             wanted.append(item)
         else:
@@ -120,6 +139,18 @@ def _take_together(scan: Scan, group: Group, target: Target, reading: Reading) -
     if len(results) == 1:
         reading.alone |= results.keys()
     return any(result.failure and result.failure.reason in ABNORMAL for result in results.values())
+
+
+def _layout(row: Measurement, target: Target, reading: Reading) -> Measured | None:
+    """The rows that lie in no partition, which engines do not know of; None for all other metrics."""
+    if METRICS[row.metric.name].kind is not Kind.LAYOUT:
+        return None
+    is_sensitive = (target.table.partition_column or "").casefold() in target.sensitive
+    report = count_unpartitioned(target.engine, target.table, target.strays, is_sensitive=is_sensitive)
+    reading.spark_jobs += report.spark_jobs
+    reading.seconds += report.seconds
+    (measured,) = report.measured.values()
+    return measured
 
 
 def _wanted_alone(row: Measurement, target: Target) -> Wanted | Measured:

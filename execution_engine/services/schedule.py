@@ -16,7 +16,16 @@ from assay.windows import UnableToPartition, Window
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import History
-from execution_engine.schedules import BEGINNING, Schedule, Slot, due_slots, first_slot, jitter_of, moved_slot
+from execution_engine.schedules import (
+    BEGINNING,
+    Schedule,
+    Slot,
+    due_slots,
+    first_slot,
+    jitter_of,
+    moved_slot,
+    window_at,
+)
 from execution_engine.services.request import request_scheduled
 from execution_engine.sources import kept_from
 
@@ -67,6 +76,13 @@ def schedule_of(data_test: DataTest, revision: Revision, now: datetime) -> Sched
         jitter=jitter_of(dataset.full_name, config().jitter),
         kept_from=_kept_by_all(dataset, revision, now) if whole_table else None,
     )
+
+
+def whole_window(data_test: DataTest, now: datetime) -> Window | None:
+    """What a test of the whole table runs over at ``now``: all that is kept and due; None where nothing is."""
+    if data_test.revision is None:
+        return None
+    return window_at(schedule_of(data_test, data_test.revision, now), now)
 
 
 def _cursor(data_test: DataTest) -> Slot:

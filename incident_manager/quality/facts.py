@@ -23,6 +23,7 @@ class LiveTest:
     whole_table: bool = False
     judges_from: datetime | None = None  # each partition from here on is judged; None: its windows follow no rule
     scheduled_to: datetime | None = None  # no run was requested from here on; None: nothing asks for runs
+    judges_rows: bool = True  # of the window that it runs over; False: only those that lie in no partition
 
 
 @dataclass(frozen=True, kw_only=True)

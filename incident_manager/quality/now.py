@@ -20,7 +20,16 @@ from incident_manager.models import SpoiltWindow
 from incident_manager.quality.facts import Calendar, Check, Facts, LiveTest
 from incident_manager.quality.overdue import overdue
 from incident_manager.quality.rules import Answer, Asked, judge
-from incident_manager.quality.selectors import SAID, WAIVED, calendar_of, check_of, claim, split_claims, spoilt_fact
+from incident_manager.quality.selectors import (
+    SAID,
+    WAIVED,
+    calendar_of,
+    check_of,
+    claim,
+    judges_rows,
+    split_claims,
+    spoilt_fact,
+)
 
 RECENT = timedelta(days=35)  # for so long what a user has accepted or waived is said of a dataset as a whole
 TROUBLE = (State.FAIL, State.WARN, State.UNKNOWN)
@@ -85,7 +94,7 @@ def _tests(
         passing_start=Subquery(passing.values("window_start")[:1]),
         passing_end=Subquery(passing.values("window_end")[:1]),
     )
-    columns = ("pk", "dataset_id", "name", "category", "scope", "datacenter", "spoils", "revision__severity")
+    columns = ("pk", "dataset_id", "name", "category", "scope", "origin", "datacenter", "spoils", "revision__severity")
     more = ("revision__schedule", "created_at", "next_due_at", "next_window_start", "next_window_end")
     tests: dict[int, list[LiveTest]] = defaultdict(list)
     held: dict[int, Intervals] = {}
@@ -126,6 +135,7 @@ def _live_test(row: Mapping[str, Any], home: str) -> LiveTest:
         whole_table=row["scope"] == Scope.TABLE,
         judges_from=row["created_at"] if is_of_each else None,
         scheduled_to=row["next_window_start"],
+        judges_rows=judges_rows(row["name"], row["origin"]),
     )
 
 

@@ -278,9 +278,14 @@ def _reason(kind: Kind, text: str, status: Status, asked: Asked) -> Reason:
 
 
 def _judged(facts: Facts) -> Intervals:
-    """Where some test has said something of the data: it passes, it broke, or a user has judged its result."""
-    said = [check.window for check in facts.checks if check.outcome or check.waived or check.accepted]
-    return union([*said, *(window for windows in facts.held.values() for window in windows)])
+    """Where some test has said something of the data: it passes, it broke, or a user has judged its result.
+
+    That no row lies outside the partitions says nothing of those inside.
+    """
+    judging = {test.id for test in facts.tests if test.judges_rows}
+    checks = [check for check in facts.checks if check.test.id in judging]
+    said = [check.window for check in checks if check.outcome or check.waived or check.accepted]
+    return union([*said, *(window for id_ in judging for window in facts.held.get(id_, ()))])
 
 
 def _holding_throughout(facts: Facts, asked: Asked) -> frozenset[str]:

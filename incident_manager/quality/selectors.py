@@ -15,7 +15,7 @@ from alerting.selectors import spoilt_place
 from alerting.standing import State
 from assay.catalog.selectors import slas
 from assay.config import config
-from assay.models import Dataset, DataTest, Scope, Severity
+from assay.models import Dataset, DataTest, Origin, Scope, Severity
 from assay.windows import Window
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome, Reason
@@ -26,6 +26,7 @@ from incident_manager.models import Report, ReportState, SpoiltWindow
 from incident_manager.pruning.rules import terms
 from incident_manager.quality.facts import Calendar, Check, Claim, Facts, LiveTest, Spoilt
 from incident_manager.quality.overdue import overdue
+from test_generator.standard import UNPARTITIONED
 
 SAID = ("data_test_id", "window_start", "window_end", "state", "last_outcome", "error_reason", "due_at")
 WAIVED = ("waiver__kind", "waiver__reason")
@@ -99,7 +100,13 @@ def live_test(row: DataTest, dataset: Dataset, home: str) -> LiveTest:
         whole_table=row.scope == Scope.TABLE,
         judges_from=partitioning.at(row.created_at).start if partitioning and is_of_each else None,
         scheduled_to=row.next_window_start,
+        judges_rows=judges_rows(row.name, row.origin),
     )
+
+
+def judges_rows(name: str, origin: str) -> bool:
+    """Whether a test judges the rows of its windows, and not only those that lie in none."""
+    return origin != Origin.GENERATED or name != UNPARTITIONED
 
 
 def check_of(test: LiveTest, row: tuple[Any, ...], now: datetime) -> Check:

@@ -79,7 +79,7 @@ def wednesday_the_tables_become_known(newcomer: Newcomer) -> None:
     assert newcomer.assay("plan", str(newcomer.catalog)).out == planned.out
     clock.simulate(OPENED)
     synced = newcomer.program("sync", str(newcomer.catalog))
-    assert (synced.code, synced.out.splitlines()[-1]) == (HELD, "10 datasets with 36 live tests"), synced
+    assert (synced.code, synced.out.splitlines()[-1]) == (HELD, "10 datasets with 45 live tests"), synced
     ada = get_user_model().objects.create_superuser("ada", password="of this test alone")
     newcomer.client.force_login(ada)
     newcomer.until(berlin("03-25 09:04"))

@@ -54,9 +54,9 @@ class DatasetRow(Row):
         fields: tuple[str, ...] = (
             "name", "description", "owner", "team", "tier", "columns", "primary_key", "partition_column", "granularity",
             "partition_holds", "stored_time_zone", "time_zone", "key_format", "first_partition", "freshness_sla",
-            "completeness_sla", "duplicates_sla", "consistency_sla", "sustain", "grace", "severity", "catch_up",
-            "allow_empty", "retention", "gate_on", "unknown_policy", "readers", "created_at", "changed_at",
-            "missing_since", "replicas",
+            "completeness_sla", "duplicates_sla", "consistency_sla", "unpartitioned_sla", "sustain", "grace",
+            "severity", "catch_up", "allow_empty", "retention", "gate_on", "unknown_policy", "readers", "created_at",
+            "changed_at", "missing_since", "replicas",
         )  # fmt: skip
 
 

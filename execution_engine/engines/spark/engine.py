@@ -13,8 +13,9 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
 from ..files import UnableToListFiles, list_part, list_partitions
-from ..protocol import WHOLE, FailingRows, Measured, Part, ScanReport, Table, Unit, Wanted, none_failing
+from ..protocol import HIVE_NULL, WHOLE, FailingRows, Measured, Part, ScanReport, Table, Unit, Wanted, none_failing
 from .batch import scan_shared
+from .catalog_partitions import listed_keys
 from .failing import failing_rows
 from .failures import SPARK_ERRORS, failure_of
 from .java import UnableToFindJava, use_java
@@ -82,7 +83,7 @@ class SparkEngine:
             return None
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
-        """The keys present, sorted: from the folders' names, else from the column; None where neither can be read."""
+        """The keys present, sorted: from the folders' names, else from the column; None where neither can."""
         if table.partition_column is None:
             return None
         try:
@@ -118,11 +119,13 @@ class SparkEngine:
         return ScanReport(measured=measured, spark_jobs=jobs, seconds=seconds, fingerprint=fingerprint)
 
     def _distinct_keys(self, table: Table, column: str) -> tuple[str, ...] | None:
+        if table.storage == "table" and (keys := listed_keys(self.session, table.location, column)) is not None:
+            return keys
         source = open_source(self.session, table, WHOLE)
         if written(column).lower() not in {name.lower() for name in source.columns}:
             return None
         rows = source.frame.selectExpr(f"cast({quote(column)} as string) as k").distinct().collect()
-        return tuple(sorted(row["k"] for row in rows if row["k"] is not None))
+        return tuple(sorted({HIVE_NULL if row["k"] is None else row["k"] for row in rows}))
 
 
 def _all_failed(wanted: Sequence[Wanted], failure: Failure) -> dict[str, Measured]:

@@ -100,7 +100,7 @@ def _rows_of(item: Wanted) -> tuple[tuple[str, ...], str | None, tuple[str, ...]
 
 
 def _measure_alone(session: SparkSession, source: Source, item: Wanted) -> Measured:
-    if METRICS[item.spec.name].kind is Kind.DERIVED:
+    if METRICS[item.spec.name].kind in (Kind.DERIVED, Kind.LAYOUT):
         return measure_derived(item)
 
     def open_table(table: Table) -> DataFrame:

@@ -14,7 +14,7 @@ from ..files import Listing, UnableToListFiles, list_part, newest_file
 from ..footer_statistics import FooterStatistics, footer_statistics
 from ..footers import NANOSECONDS, read_columns
 from ..nested import with_fields
-from ..protocol import Part, Table
+from ..protocol import HIVE_NULL, Part, Table
 from .formats import columns_in, read_as, reading_options
 from .sql import expressions, is_in, quote
 from .types import spark_type, types_in
@@ -176,7 +176,8 @@ def _part_condition(table: Table, columns: Mapping[str, str], keys: tuple[str, .
         )
         raise UnableToListFiles(Failure(reason=Reason.NO_PARTITION_COLUMN, detail=detail))
     is_text = columns.get(column) == "string"  # compared as it is, so that the filter is pushed into the files
-    return is_in(quote(column) if is_text else f"cast({quote(column)} as string)", keys)
+    named = is_in(quote(column) if is_text else f"cast({quote(column)} as string)", keys)
+    return f"({named} or {quote(column)} is null)" if HIVE_NULL in keys else named
 
 
 def _shown(stored: Mapping[str, str]) -> dict[str, str]:

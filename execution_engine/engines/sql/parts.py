@@ -1,15 +1,15 @@
 """Which rows of a database table a part is, and which partitions have rows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, column, func, select, table
+from sqlalchemy import ColumnElement, Connection, FromClause, column, func, or_, select, table
 from sqlalchemy.types import DateTime, TypeEngine
 
 from execution_engine.metrics.keys.text import as_text
 from execution_engine.outcome import Reason
 
-from ..protocol import Part, Table
+from ..protocol import HIVE_NULL, Part, Table
 from .time_column import Condition, TimeColumn, UnableToCut
 
 MOST_PRESENT = 100_000  # partitions that are looked for one by one
@@ -27,22 +27,35 @@ def condition_of(connection: Connection, table_: Table, part: Part, types: Types
     if part.keys is None and part.range is None:
         return None
     type_ = _partition_type(table_, types)
+    keys = [key for key in part.keys or () if key != HIVE_NULL]
+    found: list[Condition] = []
     if part.range is not None:
-        return _time_column(connection, table_, type_).within(part.range)
+        found.append(_time_column(connection, table_, type_).within(part.range))
+    if HIVE_NULL in (part.keys or ()):
+        found.append(column(str(table_.partition_column)).is_(None))
+    if keys or not found:
+        found.append(_among(table_, type_, keys))
+    return or_(*found)
+
+
+def _among(table_: Table, type_: TypeEngine[Any], keys: Sequence[str]) -> Condition:
     if isinstance(type_, DateTime):
         detail = f"its partition column {table_.partition_column} is a {type_}, which equals no key of a partition"
         raise UnableToCut(table_, f"{detail}: add holds: time to its partition in the catalogue")
-    return column(str(table_.partition_column)).in_(part.keys or ())
+    return column(str(table_.partition_column)).in_(keys)
 
 
 def keys_present(connection: Connection, table_: Table, types: Types) -> tuple[str, ...]:
-    """The keys of the partitions that have rows, sorted. Raises UnableToCut, and ValueError for a time that is none."""
+    """The keys of the partitions that have rows, sorted, and that of null where the column holds keys.
+
+    Raises UnableToCut, and ValueError for a time that is none.
+    """
     type_ = _partition_type(table_, types)
     if table_.stored_times is not None:
         return _keys_of_times(connection, table_, _time_column(connection, table_, type_))
     named: ColumnElement[Any] = column(str(table_.partition_column))
     values = connection.execute(select(named).select_from(rows_of(table_)).distinct())
-    return tuple(sorted(text for text in (as_text(row[0]) for row in values) if text is not None))
+    return tuple(sorted({HIVE_NULL if text is None else text for text in (as_text(row[0]) for row in values)}))
 
 
 def _keys_of_times(connection: Connection, table_: Table, times: TimeColumn) -> tuple[str, ...]:

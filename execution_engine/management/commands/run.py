@@ -18,11 +18,11 @@ from assay.commands import UnableToRun
 from assay.config import config
 from assay.drain import drain
 from assay.exit_codes import ExitCode, FailOn
-from assay.models import Dataset, Severity
+from assay.models import Dataset, DataTest, Scope, Severity
 from assay.windows import UnableToReadWindow, Window
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome
-from execution_engine.services import request_run
+from execution_engine.services import request_run, whole_window
 
 
 class Command(Base):
@@ -34,7 +34,12 @@ class Command(Base):
         """Which dataset, window and tests."""
         parser.add_argument("dataset", help="full name, such as raw.trips")
         parser.add_argument("--window", help="a partition key, or START/END in ISO 8601 (default: the last one ended)")
-        parser.add_argument("--data-test", action="append", default=[], help="only this test; may be repeated")
+        parser.add_argument(
+            "--data-test",
+            action="append",
+            default=[],
+            help="only this test; may be repeated. One of the whole table runs over all of it",
+        )
         parser.add_argument(
             "--fail-on", choices=FailOn.CHOICES, default="warn", help="from which result on to exit above 0"
         )
@@ -51,7 +56,8 @@ class Command(Base):
         _await(runs, options["timeout"])
         done = list(Run.objects.filter(pk__in=runs).select_related("data_test", "revision").order_by("data_test__name"))
         code = FailOn.apply(_code(done), options["fail_on"])
-        return code, {"dataset": dataset.full_name, "window": window.text, "runs": [_row(run) for run in done]}
+        windows = " and ".join(dict.fromkeys(run.window.text for run in done))
+        return code, {"dataset": dataset.full_name, "window": windows, "runs": [_row(run) for run in done]}
 
     def show(self, console: Console, result: Any) -> None:
         """A table of the outcomes."""
@@ -69,13 +75,16 @@ def _window(dataset: Dataset, text: str | None, now: datetime) -> Window:
 
 
 def _request(dataset: Dataset, window: Window, names: list[str], now: datetime) -> list[int]:
-    tests = dataset.data_tests.filter(retired_at__isnull=True, scope="partition" if dataset.partitioning else "table")
+    tests = dataset.data_tests.filter(retired_at__isnull=True)
     if names:
         tests = tests.filter(name__in=names)
+    elif dataset.partitioning:
+        tests = tests.filter(scope=Scope.PARTITION)
     occasion = uuid.uuid4().hex
     requested = [
-        request_run(data_test=each, window=window, reason=RunReason.MANUAL, occasion=occasion, now=now)
-        for each in tests.select_related("dataset")
+        request_run(data_test=each, window=over, reason=RunReason.MANUAL, occasion=occasion, now=now)
+        for each in tests.select_related("dataset", "revision")
+        if (over := _over(each, window, now))
     ]
     if not (runs := [run.pk for run in requested if run]):
         raise UnableToRun(
@@ -83,6 +92,12 @@ def _request(dataset: Dataset, window: Window, names: list[str], now: datetime) 
             "see `assay plan` for its tests, and its retention for its windows"
         )
     return runs
+
+
+def _over(data_test: DataTest, window: Window, now: datetime) -> Window | None:
+    """The window asked for; of a test of a whole table that has partitions, all of it that is due."""
+    is_whole = data_test.scope == Scope.TABLE and data_test.dataset.partitioning is not None
+    return whole_window(data_test, now) if is_whole else window
 
 
 def _await(runs: list[int], timeout: float) -> None:

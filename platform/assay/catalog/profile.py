@@ -66,6 +66,7 @@ class SlaProfile:
     completeness: float | None = None
     duplicates: float | None = None
     consistency: float | None = None
+    unpartitioned: float | None = None  # the share of rows that may lie in no partition; None: none at all
 
 
 @dataclass(frozen=True, kw_only=True)

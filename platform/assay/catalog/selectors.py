@@ -61,6 +61,7 @@ def _metadata_of(dataset: Dataset) -> DatasetProfile:
             completeness=dataset.completeness_sla,
             duplicates=dataset.duplicates_sla,
             consistency=dataset.consistency_sla,
+            unpartitioned=dataset.unpartitioned_sla,
         ),
         sustain=dataset.sustain,
         grace=dataset.grace,

@@ -149,6 +149,7 @@ def _columns_of(told: DatasetProfile) -> dict[str, Any]:
         "completeness_sla": told.slas.completeness,
         "duplicates_sla": told.slas.duplicates,
         "consistency_sla": told.slas.consistency,
+        "unpartitioned_sla": told.slas.unpartitioned,
         "sustain": told.sustain,
         "grace": told.grace,
         "severity": told.severity or "",

@@ -118,6 +118,7 @@ class SlaPart(Part):
     completeness: Annotated[Share, Field(gt=0)] | None = None
     duplicates: Annotated[Share, Field(lt=1)] | None = None
     consistency: Annotated[Share, Field(gt=0)] | None = None
+    unpartitioned: Share | None = None
 
 
 class ColumnPart(Part):

@@ -32,6 +32,7 @@ class Dataset(Claimable):
     completeness_sla = models.FloatField(null=True, blank=True)
     duplicates_sla = models.FloatField(null=True, blank=True)
     consistency_sla = models.FloatField(null=True, blank=True)
+    unpartitioned_sla = models.FloatField(null=True, blank=True)  # the share of rows that may lie in no partition
     sustain = models.DurationField(null=True, blank=True)
     grace = models.DurationField(null=True, blank=True)
     severity = models.CharField(max_length=4, blank=True)

@@ -111,6 +111,17 @@ def test_a_broken_soft_test_exits_2(catalog: Path, lake: FakeEngine, capsys: pyt
     assert answer(capsys, "run", "raw.trips", "--data-test", "fares")[0] == ExitCode.WARNED
 
 
+def test_a_test_of_the_whole_table_that_is_named_runs_over_all_of_it(
+    catalog: Path, lake: FakeEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(capsys, "sync", str(catalog))
+    lake.write("/sea/raw.trips", "2026-03-09", rows(10))
+    lake.write("/sea/raw.trips", "__HIVE_DEFAULT_PARTITION__", rows(2))
+    code, done = answer(capsys, "run", "raw.trips", "--data-test", "unpartitioned:whole")
+    assert (code, [run["value"] for run in done["runs"]]) == (ExitCode.WARNED, [2])
+    assert done["window"].startswith("1970-01-01T")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -90,7 +90,7 @@ def test_a_secret_stays_a_name() -> None:
         ({"slas": "{freshness: 4}"}, 8, "found 4: write a number and s, m, h, d or w, such as 4h."),
         ({"slas": "{completeness: 1.2}"}, 8, "slas.completeness: found 1.2: input should be less than or equal to 1."),
         ({"slas": "{completeness: .nan}"}, 8, "slas.completeness: found nan"),
-        ({"slas": "{fresh: 4h}"}, 8, "Known here: freshness, completeness, duplicates, consistency."),
+        ({"slas": "{fresh: 4h}"}, 8, "Known here: freshness, completeness, duplicates, consistency, unpartitioned."),
         ({"severity": "loud"}, 8, "severity: found 'loud': input should be 'hard' or 'soft'."),
         ({"allow_empty": "'no'"}, 8, "found 'no': write true or false."),
         ({"partition": "{column: d, granularity: day, time_zone: Mars}"}, 8, "There is no time zone 'Mars'"),

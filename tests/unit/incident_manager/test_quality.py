@@ -26,6 +26,7 @@ TODAY = days(0, 0)
 TEST = LiveTest(id=1, name="freshness", category="freshness", hard=True, judges_from=days(-7, 0).start)
 SOFT = replace(TEST, hard=False)
 WEEKLY = LiveTest(id=2, name="duplicates:whole", category="duplicates", hard=True, whole_table=True)
+OUTSIDE = replace(WEEKLY, id=9, name="unpartitioned:whole", category="completeness", hard=False, judges_rows=False)
 CALENDAR = Calendar(due_to=days(3, 3).start, ended_to=days(4, 4).start)  # Thursday has ended, Wednesday is due
 HELD: Mapping[int, Intervals] = {1: (days(-7, 2),)}
 BROKEN = Check(test=TEST, window=TODAY, state=State.FAIL, outcome=Outcome.BROKEN)
@@ -77,6 +78,12 @@ CASES: list[tuple[str, dict[str, Any], Status]] = [
     ("a weekly test that holds", {"tests": (WEEKLY,), "held": {2: (days(-90, 0),)}}, Status.GOOD),
     ("an unknown dataset", {"is_known": False}, Status.UNKNOWN),
     ("a claim elsewhere", {"claims": (replace(CLAIM, datacenter="phx"),)}, Status.GOOD),
+    (
+        "rows that lie in no partition",
+        {"tests": (OUTSIDE,), "checks": (replace(BROKEN, test=OUTSIDE),)},
+        Status.BAD,
+    ),
+    ("no row in no partition, and no other test", {"tests": (OUTSIDE,), "held": {9: (TODAY,)}}, Status.UNTESTED),
     ("a fault elsewhere", {"spoilt": (replace(SPOILT, datacenter="phx"),)}, Status.GOOD),
     ("a fault of other parts", {"spoilt": (replace(SPOILT, parts=(days(1, 1),)),)}, Status.GOOD),
     ("a fault of yesterday", {"spoilt": (replace(SPOILT, window=days(-1, -1)),)}, Status.GOOD),

@@ -43,6 +43,7 @@ def gaps(generation: Generation, category: str) -> list[str]:
         ("freshness", "freshness(complete=0.999) < 4h"),
         ("completeness:raw.trips", "row_count() / row_count(dataset='raw.trips') between 0.999 and 1.001"),
         ("completeness:raw.trips:whole", "row_count() / row_count(dataset='raw.trips') between 0.999 and 1.001"),
+        ("unpartitioned:whole", "unpartitioned_rows() = 0"),
         ("duplicates", "1 - count_distinct(trip_id) / row_count() <= 0"),
         ("consistency-count:sea>phx", "least(row_count(), row_count(datacenter='phx')) / row_count() >= 0.999"),
         ("consistency-bloom:phx>sea", "keys_found(trip_id, datacenter='sea') / distinct_count(trip_id) >= 0.999"),
@@ -68,6 +69,7 @@ def test_a_dataset_with_everything_has_every_test_and_no_gap() -> None:
         "freshness@phx",
         "completeness:raw.trips",
         "completeness:raw.trips:whole",
+        "unpartitioned:whole",
         "duplicates",
         "duplicates:whole",
         "consistency-count:sea>phx",
@@ -129,7 +131,8 @@ def test_severity_and_sustain_come_from_the_tier_unless_metadata_says_otherwise(
     changes: dict[str, Any], severity: str, sustain: timedelta
 ) -> None:
     wanted = generate(dataset(**changes), one_to_one()).wanted
-    assert {(test.severity, test.sustain) for test in wanted} == {(severity, sustain)}
+    assert {test.sustain for test in wanted} == {sustain}
+    assert {test.severity for test in wanted if test.name != "unpartitioned:whole"} == {severity}
 
 
 @pytest.mark.parametrize(
@@ -200,7 +203,7 @@ def test_the_partition_key_may_be_part_of_the_primary_key_without_being_declared
 def test_partitions_that_do_not_align_are_a_gap(own: Any, upstream: Any) -> None:
     generation = generate(dataset(partition=own), one_to_one(dataset("raw.trips", partition=upstream)))
     assert gaps(generation, "completeness")[0].startswith("partitions do not align: those of raw.trips")
-    assert not [test for test in generation.wanted if test.category == "completeness"]
+    assert [test.name for test in generation.wanted if test.category == "completeness"] == ["unpartitioned:whole"]
 
 
 @pytest.mark.parametrize(
@@ -275,3 +278,18 @@ def test_names_are_unique_within_a_dataset() -> None:
     both = Upstream(dataset=ORDERS, one_to_one=True, sampled=True)
     found = names(generate(dataset(replicas=(*TWO_REPLICAS, replica("iad"))), one_to_one(), both))
     assert len(set(found)) == len(found)
+
+
+def test_rows_in_no_partition_are_told_of_and_block_nobody() -> None:
+    hard = dataset(tier=0, severity="hard")
+    assert named(generate(hard), "duplicates").severity == "hard"
+    assert named(generate(hard), "unpartitioned:whole").severity == "soft"
+
+
+def test_a_share_of_the_rows_may_lie_in_no_partition() -> None:
+    test = named(generate(dataset(slas=SlaProfile(unpartitioned=0.02))), "unpartitioned:whole")
+    assert test.assertion == "unpartitioned_rows() / row_count() <= 0.02"
+
+
+def test_a_table_without_partitions_has_no_row_outside_them() -> None:
+    assert "unpartitioned:whole" not in names(generate(dataset(partition=None)))
