@@ -50,6 +50,7 @@ def test_what_is_near_a_window_in_trouble_stays() -> None:
 def test_a_streak_reaches_twice_its_sustain_where_windows_come_faster() -> None:
     assert streak_reach(sustain=4 * HOUR, period=HOUR) == 10 * HOUR
     assert streak_reach(sustain=4 * HOUR, period=DAY) == timedelta(0)
+    assert streak_reach(sustain=DAY, period=DAY) == timedelta(0)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +61,8 @@ def test_a_streak_reaches_twice_its_sustain_where_windows_come_faster() -> None:
         (Reach(history=28 * DAY), day("2026-01-31"), False),
         (Reach(usual=28 * DAY), day("2026-02-20"), True),  # of today's
         (Reach(usual=28 * DAY), day("2026-02-08"), False),
+        (Reach(history=60 * DAY, usual=7 * DAY), day("2026-01-20"), True),  # whichever reaches further
+        (Reach(history=DAY, usual=60 * DAY), day("2026-01-20"), True),
     ],
 )
 def test_history_is_needed_as_far_as_a_verdict_that_may_come_looks_back(

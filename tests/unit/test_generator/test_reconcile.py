@@ -83,6 +83,13 @@ def test_a_retired_test_that_is_wanted_again_is_revived_with_what_is_wanted_now(
     assert not change.create
 
 
+def test_a_retired_test_that_is_wanted_again_as_it_was_is_revived_too() -> None:
+    retired, live = existing("duplicates", retired_at=NOW), existing("freshness")
+    change = changes([retired, live, users("mine")], [wanted("duplicates"), wanted("freshness")])
+    assert [each.existing for each in change.revive] == [retired]
+    assert (change.keep, change.revise, change.create, change.clash) == ((live,), (), (), ())
+
+
 def test_the_tests_of_a_dataset_gone_from_its_source_retire_after_the_grace() -> None:
     gone = existing("duplicates", missing_since=NOW)
     assert changes([gone], [wanted("duplicates")], NOW + GRACE - timedelta(seconds=1)).keep == (gone,)
