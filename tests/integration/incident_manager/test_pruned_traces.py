@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from alerting.models import Notice
+from alerting.models import Alert, Notice
 from assay.models import DataChange, Dataset, DataTest, Scope
 from assay.windows import Window
 from execution_engine.models import PartState, Scan, Watch
@@ -44,8 +44,7 @@ def change(dataset: Dataset, window: Window = OLD, followed_at: datetime | None 
 
 def test_notices_of_ended_alerts_go_and_those_of_open_ones_and_unsent_ones_stay(custom: DataTest) -> None:
     ended, still = (IncidentFactory.create(dataset=DatasetFactory.create(), detected_at=OLD.end) for _ in range(2))
-    ended.alert.closed_at, ended.alert.open_key = OLD.end, None
-    ended.alert.save()
+    Alert.objects.filter(incident=ended).update(closed_at=OLD.end, open_key=None)
     of_ended, of_open = (NoticeFactory.create(alert=each.alert, settled_at=OLD.end) for each in (ended, still))
     of_none, unsent = NoticeFactory.create(settled_at=OLD.end), NoticeFactory.create(settled_at=None, due_at=OLD.end)
     assert pruned(Notice, of_ended, of_open, of_none, unsent) == [True, False, True, False]
