@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo up test unit lint format lock service bench-engine bench-bloom bench-service bench-latency bench-days fuzz mutants zoo faults guards run-ready dev-ready test-ready clean
+.PHONY: help demo up test unit lint format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days fuzz mutants zoo faults guards run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ bench-service: test-ready ## Measure what all processes of the service do in an 
 
 bench-latency: test-ready ## Measure look-ups and pages with 10 million runs and a million incidents behind them
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.service.latency --docs
+
+bench-largest: test-ready ## Measure the largest legal request of each kind, on SQLite and MariaDB
+	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.service.largest --docs
 
 bench-days: test-ready ## Live through 30 simulated days of 100,000 runs, of which retention keeps seven
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.service.thirty_days --docs
