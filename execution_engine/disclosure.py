@@ -19,6 +19,7 @@ from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.signature import ArgumentType
 from execution_engine.metrics.spec import MetricSpec
 
+OF_COLUMNS = frozenset({"schema_match", "schema_drift"})  # they tell names and types, and no value
 SAMPLES = frozenset({"sample", "sample_size", "sample_found"})  # their state holds keys as they are
 
 
@@ -70,7 +71,9 @@ def others_of(spec: MetricSpec, dataset: str | None) -> tuple[str, ...]:
 def told(spec: MetricSpec, sensitive: frozenset[str], detail: Mapping[str, Any]) -> dict[str, Any]:
     """The detail of a measurement without what may quote a sensitive column: its numbers stay."""
     columns = (*spec.columns, *spec.by)
-    if not sensitive or not detail or (spec.by and not _hidden(columns, sensitive) and not spec.where):
+    if not sensitive or not detail or spec.name in OF_COLUMNS:
+        return dict(detail)
+    if spec.by and not _hidden(columns, sensitive) and not spec.where:
         return dict(detail)
     if columns and not _hidden(columns, sensitive) and spec.name not in SAMPLES:
         return dict(detail)

@@ -8,10 +8,12 @@ from functools import cached_property
 from hashlib import blake2s
 from zoneinfo import ZoneInfo
 
+from assay.catalog.declared import ALL, Declared, in_force
 from assay.keys import zone
 from assay.windows import Granularity, Partitioning, Step, UnableToAlign, UnableToStep, Window, shift
 from execution_engine.language.templates import UnableToRender, render
 from execution_engine.language.tree import History, Metric, Operand
+from execution_engine.metrics import schema_drift
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.registry import METRICS, SIGNATURES
@@ -44,6 +46,7 @@ class Source:
     share: float = 0.999  # of its upstream's rows that makes it complete, where nobody asks for another
     upstreams: tuple[str, ...] = ()  # one-to-one
     kept_from: datetime | None = None  # partitions that start earlier are deleted
+    declared: tuple[Declared, ...] = ()  # its columns
 
     @property
     def zone(self) -> ZoneInfo:
@@ -127,7 +130,7 @@ class Planner:
         if spec.name == "freshness":
             return self._freshness(place, spec, accept_from, frozenset())
         inputs = tuple(self._sample(str(spec.arguments[0]), place) for name in METRICS[spec.name].inputs)
-        return wanted_at(place, rendered(spec, place), inputs=inputs, accept_from=accept_from)
+        return wanted_at(place, held_to(rendered(spec, place), place), inputs=inputs, accept_from=accept_from)
 
     def _want_across(self, operand: Metric) -> Want:
         """Measured where the test runs: a filter of the other side's keys, wanted where the digests of both differ."""
@@ -249,6 +252,24 @@ def rendered(spec: MetricSpec, place: Place) -> MetricSpec:
         )
     except UnableToRender as error:
         raise UnableToPlan(Reason.INVALID, str(error)) from error
+
+
+def held_to(spec: MetricSpec, place: Place) -> MetricSpec:
+    """The drift of a schema with the columns that the place is held to; any other metric as it is."""
+    if spec.name != schema_drift.SCHEMA_DRIFT.name or spec.option(schema_drift.DECLARED) is not None:
+        return spec
+    source, options = place.source, dict(spec.options)
+    of = str(options.pop(schema_drift.OF, ALL))
+    begins = place.window.start if source.partitioning else None
+    columns = in_force(source.declared, of, begins=begins)
+    if not columns:
+        if begins is not None and in_force(source.declared, of):
+            detail = f"{place.window.text} began before the columns of {source.name} were declared as they are"
+            raise UnableToPlan(Reason.NOT_DUE, detail)
+        which = "" if of == ALL else f" of its {of}"
+        raise UnableToPlan(Reason.INVALID, f"{source.name} declares no columns{which}: add them to its metadata.")
+    options[schema_drift.DECLARED] = schema_drift.declared_text((column.name, column.type) for column in columns)
+    return replace(spec, options=tuple(sorted(options.items())))
 
 
 def stepped_back(window: Window, source: Source, ago: str) -> Window:

@@ -24,6 +24,7 @@ MOST_CAUGHT_UP = 31  # slots of a test that are made up for after an outage; old
 MISSED_AFTER = timedelta(minutes=15)  # after which a slot is one that an outage swallowed
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # where the window of a table without partitions starts
 _INSTANT = timedelta(microseconds=1)
+_NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 class UnableToSchedule(ValueError):
@@ -50,6 +51,7 @@ class Schedule:
     catch_up: CatchUp = "all"
     jitter: timedelta = timedelta()  # so much later than its instant is everything due
     kept_from: datetime | None = None  # a whole-table window starts with the first partition from here on
+    judges_from: datetime | None = None  # no partition that begins earlier has a slot
 
     @property
     def is_partition(self) -> bool:
@@ -82,14 +84,14 @@ def first_slot(schedule: Schedule, *, now: datetime) -> Slot:
     """The first slot of a test written at ``now``: windows that ended before stay UNTESTED."""
     if schedule.is_partition:
         assert schedule.partitioning
-        return _partition_slot(schedule, schedule.partitioning.at(now))
+        return _partition_slot(schedule, _judged(schedule, schedule.partitioning.at(now)))
     return next(_firings(schedule, now - _INSTANT))
 
 
 def moved_slot(schedule: Schedule, window: Window, *, now: datetime) -> Slot:
     """The slot that follows a change of the schedule, for a test whose next window was ``window``."""
     if schedule.is_partition and schedule.partitioning and schedule.partitioning.tile(window) == (window,):
-        return _partition_slot(schedule, window)
+        return _partition_slot(schedule, _judged(schedule, window))
     return first_slot(schedule, now=now)
 
 
@@ -132,6 +134,15 @@ def _slots(schedule: Schedule, slot: Slot) -> Iterator[Slot]:
     while True:
         slot = _partition_slot(schedule, schedule.partitioning.next(slot.window))
         yield slot
+
+
+def _judged(schedule: Schedule, window: Window) -> Window:
+    """The window, or the first later one that is judged at all."""
+    assert schedule.partitioning
+    first = schedule.judges_from
+    if first is None or window.start >= first:
+        return window
+    return schedule.partitioning.between(first, _NEVER, 1)[0]
 
 
 def _partition_slot(schedule: Schedule, window: Window) -> Slot:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db.models import Prefetch
 
-from assay.catalog.selectors import profile_of, slas
+from assay.catalog.selectors import declared_by, profile_of, slas
 from assay.models import Dataset, LineageEdge
 from assay.names import name_key
 from execution_engine.disclosure import Privacy, privacy_of
@@ -69,6 +69,7 @@ def source_of(dataset: Dataset, now: datetime) -> Source:
         share=min(MOST_SHARE, slas(dataset).completeness),
         upstreams=tuple(sorted(edge.upstream.full_name for edge in dataset.upstream_edges.all() if edge.one_to_one)),
         kept_from=kept_from(dataset, now),
+        declared=declared_by(dataset),
     )
 
 

@@ -64,6 +64,11 @@ def columns(names: Sequence[str]) -> str:
     return ", ".join(map(written, names))
 
 
+def schema(of: str) -> str:
+    """The declared columns of the keys, or the others, are there with room for what was declared."""
+    return f"schema_drift(of={text(of)}) = 0"
+
+
 def number(value: float) -> str:
     """A number without exponent or float noise: 0.999, 1, 0.00001."""
     return format(_decimal(value), "f")

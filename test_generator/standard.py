@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 
 from assay.access import Owned
+from assay.catalog.declared import KEYS, OTHERS
 from assay.catalog.profile import DatasetProfile, ReplicaProfile
 from assay.readers import may_show
 from test_generator import assertions
@@ -34,6 +35,7 @@ def standard_tests(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Ge
         _unpartitioned(dataset),
         _duplicates(dataset),
         _consistency(dataset),
+        _schema(dataset),
     )
     return sum(rules, start=Generation())
 
@@ -180,6 +182,18 @@ def _same_keys(dataset: DatasetProfile, here: ReplicaProfile, other: ReplicaProf
     assertion = assertions.consistent_keys(dataset.primary_key, other.datacenter, dataset.targets.consistency)
     name = f"consistency-bloom:{here.datacenter}>{other.datacenter}"
     return Generation(wanted=(_wanted(dataset, "consistency", name, assertion, here, other),))
+
+
+def _schema(dataset: DatasetProfile) -> Generation:
+    """The declared columns are there as declared: those of the keys as hard as the tier, the others soft."""
+    keys = {name.casefold() for name in dataset.key_columns}
+    are_keys = [column.name.casefold() in keys for column in dataset.columns]
+    wanted = []
+    if any(are_keys):
+        wanted.append(_wanted(dataset, "schema", "schema-keys", assertions.schema(KEYS)))
+    if not all(are_keys):
+        wanted.append(replace(_wanted(dataset, "schema", "schema", assertions.schema(OTHERS)), severity="soft"))
+    return Generation(wanted=tuple(wanted))
 
 
 def _both_scopes(

@@ -6,7 +6,7 @@ from typing import Literal
 
 from assay.tiers import CatchUp, Severity
 
-StandardCategory = Literal["freshness", "completeness", "duplicates", "consistency"]
+StandardCategory = Literal["freshness", "completeness", "duplicates", "consistency", "schema"]
 Scope = Literal["partition", "table"]
 
 
@@ -25,6 +25,7 @@ class WantedTest:
     sustain: timedelta
     schedule: str  # "partition", or "weekly" for the whole table
     zero_policy: str = "standard"  # 0/0 is "no data", x/0 broken
+    declared: str = ""  # a print of the declared columns that it holds the data to; empty: of none
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,7 +41,7 @@ def read_columns(root: Root, file: FileInfo) -> dict[str, str]:
         with pq.ParquetFile(root.filesystem.open_input_file(file.path)) as parquet:
             physical = {parquet.schema.column(i).path: parquet.schema.column(i) for i in range(len(parquet.schema))}
             int96 = {path for path, column in physical.items() if column.physical_type == "INT96"}
-            types_ = {field.name: _spark_type(field.type, field.name in int96) for field in parquet.schema_arrow}
+            types_ = {field.name: spark_type_of(field.type, field.name in int96) for field in parquet.schema_arrow}
     except (pa.ArrowException, OSError) as error:
         raise unreadable(root, file, error) from error
     return {name: type_ for name, type_ in types_.items() if type_ is not None}
@@ -60,15 +60,16 @@ def unreadable(root: Root, file: FileInfo, error: Exception) -> UnableToListFile
     return UnableToListFiles(Failure(reason=Reason.UNREADABLE, detail=detail))
 
 
-def _spark_type(type_: pa.DataType, int96: bool = False) -> str | None:
+def spark_type_of(type_: pa.DataType, int96: bool = False) -> str | None:
+    """Spark's type, or ``NANOSECONDS``; None for what Spark cannot read."""
     if types.is_dictionary(type_):
-        return _spark_type(type_.value_type)
+        return spark_type_of(type_.value_type)
     if types.is_timestamp(type_):
         return _timestamp(type_, int96)
     if types.is_decimal(type_):
         return f"decimal({type_.precision},{type_.scale})"
     if types.is_list(type_) or types.is_large_list(type_):
-        element = _spark_type(type_.value_type)
+        element = spark_type_of(type_.value_type)
         return None if element in (None, NANOSECONDS) else f"array<{element}>"
     if types.is_map(type_) or types.is_struct(type_):
         return _nested(type_)
@@ -83,7 +84,7 @@ def _timestamp(type_: pa.DataType, int96: bool) -> str:
 
 def _nested(type_: pa.DataType) -> str | None:
     parts = [type_.key_type, type_.item_type] if types.is_map(type_) else [field.type for field in type_]
-    inner = [_spark_type(part) for part in parts]
+    inner = [spark_type_of(part) for part in parts]
     if None in inner or NANOSECONDS in inner:
         return None
     if types.is_map(type_):

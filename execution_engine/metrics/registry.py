@@ -24,6 +24,7 @@ from .quantile import APPROX_QUANTILE, QUANTILE
 from .query import QUERY
 from .row_count import ROW_COUNT
 from .sample import SAMPLE, SAMPLE_FOUND, SAMPLE_SIZE
+from .schema_drift import SCHEMA_DRIFT
 from .schema_match import SCHEMA_MATCH
 from .sign import NON_NEGATIVE, POSITIVE
 from .signature import Signature
@@ -38,6 +39,7 @@ DEFINITIONS = (
     COMPLIANCE,
     SATISFIES_IF,
     SCHEMA_MATCH,
+    SCHEMA_DRIFT,
     QUERY,
     FRESHNESS,
     UNPARTITIONED_ROWS,

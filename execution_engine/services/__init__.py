@@ -4,7 +4,13 @@ from execution_engine.services.evaluate import evaluate_runs
 from execution_engine.services.exclude import exclude_window, include_window, include_windows
 from execution_engine.services.plan import plan_runs
 from execution_engine.services.quarantine import lift_quarantine
-from execution_engine.services.request import expires_at, is_expired, request_run, request_runs
+from execution_engine.services.request import (
+    expires_at,
+    is_expired,
+    is_undeclared,
+    request_run,
+    request_runs,
+)
 from execution_engine.services.scan import run_scan, scan_pending
 from execution_engine.services.schedule import first_cursor, schedule_tests, whole_window
 from execution_engine.services.watch import look, unwatch_window, watch_window
@@ -17,6 +23,7 @@ __all__ = [
     "include_window",
     "include_windows",
     "is_expired",
+    "is_undeclared",
     "lift_quarantine",
     "look",
     "plan_runs",

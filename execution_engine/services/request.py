@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from assay.models import Category, Dataset, DataTest
+from assay.models import Category, Dataset, DataTest, Scope
 from assay.windows import Window
 from execution_engine.models import Run, RunReason, late_at
 from execution_engine.schedules import Slot
@@ -35,11 +35,11 @@ def request_run(
 ) -> Run | None:
     """The run of the test's newest revision over ``window``; the same reason and occasion give the same run.
 
-    None where nothing may run any more: the test is retired, or the window is beyond the dataset's retention.
+    None where nothing may run: the test is retired, or judges no such window.
     """
     if data_test.retired_at is not None or data_test.revision is None:
         return None
-    if is_expired(data_test.dataset, window, now):
+    if not is_judged(data_test, window, now):
         return None
     run = _new_run(data_test, window, reason, occasion, now, due_at or now)
     found, _ = Run.objects.get_or_create(slot=run.slot, defaults={name: getattr(run, name) for name in _GIVEN})
@@ -57,7 +57,7 @@ def request_runs(
         (
             _new_run(data_test, window, reason, occasion, now, due_at)
             for data_test, window, due_at in wanted
-            if not is_expired(data_test.dataset, window, now)
+            if is_judged(data_test, window, now)
         ),
         ignore_conflicts=True,
     )
@@ -74,7 +74,7 @@ def request_scheduled(due: Iterable[tuple[DataTest, Sequence[Slot]]], now: datet
             for data_test, slots in due
             for newest in slots[-1:]
             for slot in slots
-            if not is_expired(data_test.dataset, slot.window, now)
+            if is_judged(data_test, slot.window, now)
         ),
         ignore_conflicts=True,
     )
@@ -102,6 +102,18 @@ def _new_run(
         late_at=late_at(due_at=due_at, requested_at=now) if reason == RunReason.SCHEDULE else None,
         accept_from=_accept_from(data_test, reason, due_at, now),
     )
+
+
+def is_judged(data_test: DataTest, window: Window, now: datetime) -> bool:
+    """Whether a test judges a window at all: it is kept, and did not begin before the columns were declared."""
+    return not is_expired(data_test.dataset, window, now) and not is_undeclared(data_test, window)
+
+
+def is_undeclared(data_test: DataTest, window: Window) -> bool:
+    """Whether a partition began before the columns were declared that the test holds it to."""
+    if data_test.judges_from is None or data_test.scope == Scope.TABLE:
+        return False
+    return window.start < data_test.judges_from
 
 
 def is_expired(dataset: Dataset, window: Window, now: datetime) -> bool:

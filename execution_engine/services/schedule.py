@@ -75,6 +75,7 @@ def schedule_of(data_test: DataTest, revision: Revision, now: datetime) -> Sched
         catch_up=cast(CatchUp, revision.catch_up),
         jitter=jitter_of(dataset.full_name, config().jitter),
         kept_from=_kept_by_all(dataset, revision, now) if whole_table else None,
+        judges_from=data_test.judges_from,
     )
 
 

@@ -22,6 +22,8 @@ class LiveTest:
     datacenter: str | None = None
     whole_table: bool = False
     judges_from: datetime | None = None  # each partition from here on is judged; None: its windows follow no rule
+    undeclared_to: datetime | None = None  # partitions up to here ended before its columns were declared
+    declared_from: datetime | None = None  # partitions from here on are held to its columns
     scheduled_to: datetime | None = None  # no run was requested from here on; None: nothing asks for runs
     judges_rows: bool = True  # of the window that it runs over; False: only those that lie in no partition
 

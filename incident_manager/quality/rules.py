@@ -18,6 +18,7 @@ UNREADABLE = ABNORMAL | {Error.UNREADABLE, Error.NO_PARTITION_COLUMN, Error.ENGI
 
 
 UNTESTED = "untested: it ended before the test existed, or is kept no more"
+UNDECLARED = "untested: it began before its columns were declared as they are"
 NOT_JUDGED = "not judged yet"
 
 
@@ -178,7 +179,7 @@ def _said_of(check: Check) -> tuple[Kind, str, Status | None] | None:
         open_yet = "" if check.state is State.FAIL else ": no incident yet"
         return Kind.BROKEN, f"{check.test.category} is broken ({check.state.value}){open_yet}", Status.BAD
     if check.state is State.UNTESTED:
-        return Kind.UNTESTED, UNTESTED, None
+        return Kind.UNTESTED, UNDECLARED if _is_undeclared(check) else UNTESTED, None
     if check.state is State.LEARNING:
         return Kind.LEARNING, "learning: not enough history yet", None
     if check.state not in (State.PENDING, State.UNKNOWN):
@@ -187,6 +188,10 @@ def _said_of(check: Check) -> tuple[Kind, str, Status | None] | None:
     cause = f": {check.error.value}" if check.error else ""
     text = f"could not be judged{cause}" if check.state is State.UNKNOWN else f"not judged yet{cause}"
     return Kind.NOT_JUDGED, text, Status.UNKNOWN if is_due or check.error in UNREADABLE else None
+
+
+def _is_undeclared(check: Check) -> bool:
+    return check.test.declared_from is not None and check.window.start < check.test.declared_from
 
 
 def _of_gaps(test: LiveTest, facts: Facts, asked: Window) -> Iterator[Reason]:
@@ -198,6 +203,9 @@ def _of_gaps(test: LiveTest, facts: Facts, asked: Window) -> Iterator[Reason]:
     begins = max(test.judges_from, calendar.kept_from or test.judges_from)
     future = since(gaps, calendar.ended_to)
     ended = since(before(gaps, calendar.ended_to), begins)
+    undeclared: Intervals = ()
+    if test.undeclared_to and test.declared_from:  # a partition between, which had begun, owes nobody its columns
+        undeclared, ended = before(ended, test.undeclared_to), since(ended, test.declared_from)
     incomplete = [window for each in facts.incomplete.get(test.id, ()) for window in clip(ended, each)]
     silent = subtract(ended, incomplete)
     skipped: Intervals = ()
@@ -208,6 +216,7 @@ def _of_gaps(test: LiveTest, facts: Facts, asked: Window) -> Iterator[Reason]:
     due = _due(test, facts, silent)
     found: list[tuple[Kind, str, Status | None, Intervals]] = [
         (Kind.UNTESTED, UNTESTED, None, union([*before(gaps, begins), *skipped])),
+        (Kind.UNTESTED, UNDECLARED, None, undeclared),
         (Kind.NOT_JUDGED, NOT_JUDGED, Status.UNKNOWN if test.hard else None, due),
         (Kind.NOT_JUDGED, NOT_JUDGED, None, subtract(silent, due)),
         (Kind.NOT_THERE_YET, "not there yet", None, union(incomplete)),

@@ -16,7 +16,7 @@ from alerting.standing import State
 from assay.catalog.selectors import slas
 from assay.config import config
 from assay.models import Dataset, DataTest, Origin, Scope, Severity
-from assay.windows import Window
+from assay.windows import Partitioning, Window
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.schedules import PARTITION
@@ -99,6 +99,7 @@ def live_test(row: DataTest, dataset: Dataset, home: str) -> LiveTest:
         datacenter=spoilt_place(row, home) or None,
         whole_table=row.scope == Scope.TABLE,
         judges_from=partitioning.at(row.created_at).start if partitioning and is_of_each else None,
+        **(_declaration(partitioning, row.judges_from) if partitioning and row.judges_from else {}),
         scheduled_to=row.next_window_start,
         judges_rows=judges_rows(row.name, row.origin),
     )
@@ -107,6 +108,12 @@ def live_test(row: DataTest, dataset: Dataset, home: str) -> LiveTest:
 def judges_rows(name: str, origin: str) -> bool:
     """Whether a test judges the rows of its windows, and not only those that lie in none."""
     return origin != Origin.GENERATED or name != UNPARTITIONED
+
+
+def _declaration(partitioning: Partitioning, instant: datetime) -> dict[str, datetime]:
+    """Where the partitions end that were over when columns were declared, and where those begin that owe them."""
+    begun = partitioning.at(instant)
+    return {"undeclared_to": begun.start, "declared_from": begun.start if begun.start == instant else begun.end}
 
 
 def check_of(test: LiveTest, row: tuple[Any, ...], now: datetime) -> Check:

@@ -12,7 +12,7 @@ from assay.catalog.selectors import slas
 from assay.models import Category, DataTest, Revision, Scope
 from assay.queue import finish
 from execution_engine.models import RunReason
-from execution_engine.services import request_run
+from execution_engine.services import is_undeclared, request_run
 from incident_manager.models import Resolution
 from incident_manager.services.spoilt import heal, spoilt_of
 
@@ -40,6 +40,10 @@ def judge_anew(test: DataTest, revision: Revision, now: datetime) -> None:
     end_waivers(test, now=now)
     troubled = Q(state__in=TROUBLED) | Q(waiver__isnull=False)
     for standing in Standing.objects.filter(troubled, data_test=test).exclude(revision=revision):
+        if is_undeclared(test, standing.window):
+            heal(list(spoilt_of(test, standing.window)), Resolution.REDEFINED, now=now)
+            leave_untested(standing, test, now)
+            continue
         due_at = _due_at(test, standing, now)
         request_run(
             data_test=test,

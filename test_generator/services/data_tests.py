@@ -1,6 +1,6 @@
 """Create, revise and retire data tests; an assertion is parsed and type-checked before anything is written."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,6 +18,7 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.schedules import UnableToSchedule, check_line
 from execution_engine.services import first_cursor
 from test_generator.schemas import schema
+from test_generator.services.held_to import declared_print, judges_from
 from test_generator.upstream_operands import ProfileNamed, misaligned, undisclosed
 
 
@@ -34,6 +35,7 @@ class Definition:
     schedule: str
     sustain: timedelta
     catch_up: str
+    declared: str = ""  # a print of the columns that it holds data to
 
 
 def checked_tree(own: DatasetProfile, assertion: str, profile_named: ProfileNamed) -> dict[str, Any]:
@@ -118,6 +120,7 @@ def revise(
         sustain=old.sustain if sustain is None else sustain,
         catch_up=catch_up or old.catch_up,
     )
+    definition = _held(definition, data_test.dataset)
     if definition == definition_of(old):
         return data_test
     return _write_revision(data_test, definition, author=author, now=now, rejudged_at=None)
@@ -131,7 +134,16 @@ def definition_of(revision: Revision) -> Definition:
         schedule=revision.schedule,
         sustain=revision.sustain,
         catch_up=revision.catch_up,
+        declared=revision.declared,
     )
+
+
+def _held(definition: Definition, dataset: Dataset) -> Definition:
+    """With the columns that the dataset declares now; raises UnableToWrite for what cannot be parsed."""
+    try:
+        return replace(definition, declared=declared_print(definition.assertion, dataset))
+    except UnableToParse as error:
+        raise UnableToWrite(str(error)) from None
 
 
 def _write_revision(
@@ -141,6 +153,7 @@ def _write_revision(
         check_line(definition.schedule)
     except UnableToSchedule as error:
         raise UnableToWrite(str(error)) from None
+    definition = _held(definition, data_test.dataset)
     number = data_test.revision.number + 1 if data_test.revision else 1
     data_test.revision = Revision.objects.create(
         data_test=data_test,
@@ -151,6 +164,7 @@ def _write_revision(
         schedule=definition.schedule,
         sustain=definition.sustain,
         catch_up=definition.catch_up,
+        declared=definition.declared,
         created_at=now,
         author=author,
         rejudged_at=rejudged_at,
@@ -164,10 +178,11 @@ def start(data_test: DataTest, *, now: datetime) -> None:
     """Put the cursor of a new, revised or revived test on its next window."""
     revision = data_test.revision
     assert revision is not None
+    data_test.judges_from = judges_from(data_test)
     slot = first_cursor(data_test, revision, now)
     data_test.next_due_at = slot.due_at
     data_test.next_window_start, data_test.next_window_end = slot.window.start, slot.window.end
-    data_test.save(update_fields=["next_due_at", "next_window_start", "next_window_end"])
+    data_test.save(update_fields=["judges_from", "next_due_at", "next_window_start", "next_window_end"])
 
 
 def retire(data_test: DataTest, *, now: datetime) -> None:

@@ -1,5 +1,7 @@
 """Bring a dataset's generated tests to what its metadata and lineage lead to."""
 
+from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from assay.catalog.selectors import profile_of, upstream_edges
@@ -7,7 +9,8 @@ from assay.models import Dataset, DataTest, Origin
 from assay.queue import finish
 from test_generator.models import Gap
 from test_generator.reconcile import Change, Changes, ExistingTest, reconcile
-from test_generator.services.data_tests import Definition, create, retire, revise, start
+from test_generator.services.data_tests import Definition, UnableToWrite, create, retire, revise, start
+from test_generator.services.held_to import declared_print
 from test_generator.standard import Upstream, standard_tests
 from test_generator.wanted import Gap as WantedGap
 from test_generator.wanted import Generation, WantedTest
@@ -21,6 +24,7 @@ def reconcile_dataset(dataset: Dataset, now: datetime) -> None:
     """Create, revise, revive and retire generated tests, and note the gaps; ends the stage ``reconcile``."""
     generation = generate(dataset)
     apply(dataset, changes(dataset, generation, now), now)
+    _hold_users_tests_to_what_is_declared(dataset, now)
     _note_gaps(dataset, generation.gaps, now)
     finish(dataset, reconcile_at=_again_at(dataset, now))
 
@@ -33,7 +37,9 @@ def generate(dataset: Dataset) -> Generation:
         Upstream(dataset=profile_of(edge.upstream), one_to_one=edge.one_to_one, sampled=edge.sampled)
         for edge in upstream_edges(dataset)
     ]
-    return standard_tests(profile_of(dataset), upstreams)
+    generation = standard_tests(profile_of(dataset), upstreams)
+    held = (replace(test, declared=declared_print(test.assertion, dataset)) for test in generation.wanted)
+    return replace(generation, wanted=tuple(held))
 
 
 def changes(dataset: Dataset, generation: Generation, now: datetime) -> Changes:
@@ -68,6 +74,7 @@ def _as_wanted(row: DataTest) -> WantedTest:
         sustain=revision.sustain,
         catch_up=revision.catch_up,  # type: ignore[arg-type]
         schedule=revision.schedule,
+        declared=revision.declared,
     )
 
 
@@ -120,6 +127,14 @@ def _revise(row: DataTest, change: Change, now: datetime) -> None:
     )
     if row.next_due_at is None:  # revived with the definition it had
         start(row, now=now)
+
+
+def _hold_users_tests_to_what_is_declared(dataset: Dataset, now: datetime) -> None:
+    """A new revision of each users' test whose columns are declared otherwise than when it was written."""
+    rows = dataset.data_tests.filter(origin=Origin.USER, retired_at__isnull=True).exclude(revision__declared="")
+    for row in rows.select_related("dataset", "revision"):
+        with suppress(UnableToWrite):  # it fits the dataset no more: its runs say so
+            revise(row, author=AUTHOR, now=now)
 
 
 def _definition(wanted: WantedTest) -> Definition:

@@ -78,7 +78,8 @@ def _edge(row: LineageEdge) -> Fields:
 
 
 def _definition(revision: Revision, category: str) -> Fields:
-    return _fields({"category": category, **asdict(definition_of(revision))})
+    fields = {name: value for name, value in asdict(definition_of(revision)).items() if name != "declared"}
+    return _fields({"category": category, **fields})
 
 
 def _generated(dataset: Dataset, now: datetime) -> Iterable[Difference]:
@@ -96,7 +97,9 @@ def _generated(dataset: Dataset, now: datetime) -> Iterable[Difference]:
 
 
 def _wanted(test: WantedTest) -> Fields:
-    return _fields({name: value for name, value in asdict(test).items() if name not in ("name", "zero_policy")})
+    return _fields(
+        {name: value for name, value in asdict(test).items() if name not in ("name", "zero_policy", "declared")}
+    )
 
 
 def _fields(values: Mapping[str, Any]) -> Fields:

@@ -8,10 +8,10 @@ from rest_framework.response import Response
 from assay import clock
 from assay.catalog.asked import asked_window
 from assay.models import DataTest
-from assay.windows import UnableToReadWindow
+from assay.windows import UnableToReadWindow, Window
 from execution_engine.models import Measurement, Run, RunReason
 from execution_engine.outcome import Outcome
-from execution_engine.services import request_run
+from execution_engine.services import is_undeclared, request_run
 from web.api.base import Rows
 from web.api.errors import Wrong, conflict
 from web.api.fields import DatasetField, Row, Shape, WindowField
@@ -88,9 +88,15 @@ class Runs(Rows):
         with self.changing("create", given=given) as change:
             run = request_run(data_test=data_test, window=window, reason=RunReason.MANUAL, occasion=occasion, now=now)
             if run is None:
-                raise conflict("The window is beyond the dataset's retention.", mend="Ask for a newer window.")
+                raise conflict(_why_not(data_test, window), mend="Ask for a newer window.")
             change.key = run.pk
         return Response(self.get_serializer(run).data, status=201)
+
+
+def _why_not(data_test: DataTest, window: Window) -> str:
+    if is_undeclared(data_test, window):
+        return "The window began before the dataset's columns were declared as they are."
+    return "The window is beyond the dataset's retention."
 
 
 class MeasurementRow(Row):

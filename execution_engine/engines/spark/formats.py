@@ -45,6 +45,12 @@ def columns_in(session: SparkSession, table: Table, listing: Listing) -> dict[st
     return {name: declared.get(name.lower()) or type_ for name, type_ in inside.items()}
 
 
+def names_in_all(session: SparkSession, table: Table, listing: Listing) -> dict[str, str]:
+    """The columns of all files of the part, in JSON, where each line names its own; reads them once."""
+    reader = session.read.options(**{**reading_options(table), "mode": "PERMISSIVE"})
+    return dict(read_as(reader, table.storage, listing.urls).dtypes)
+
+
 def _found(session: SparkSession, table: Table, listing: Listing) -> dict[str, str]:
     newest = max(listing.files, key=lambda file: file.mtime_ns)
     infers = not table.columns and table.storage != "orc"

@@ -24,7 +24,7 @@ from .integrity import OpenTable, find_references
 from .keys.engine import build_filter, find_sample, probe_filter, take_digest, take_sample
 from .predictability import predict
 from .query import measure_query
-from .schema import match_schema
+from .schema import find_drift, match_schema
 from .source import Source, open_source
 
 COMPOUND: Mapping[str, Callable[[Source, Wanted], Measured]] = {
@@ -34,6 +34,7 @@ COMPOUND: Mapping[str, Callable[[Source, Wanted], Measured]] = {
     "bloom_filter": build_filter,
     "keys_found": probe_filter,
     "schema_match": match_schema,
+    "schema_drift": find_drift,
     "histogram": take_histogram,
     "predictability": predict,
 }

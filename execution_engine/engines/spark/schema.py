@@ -1,7 +1,8 @@
-"""Whether the columns are those that were promised; read from the files' footers, without a job."""
+"""Whether the columns are those that were promised or declared; read from the files' footers, without a job."""
 
 from execution_engine.metrics.schema_match import compare, wanted_columns
 
+from ..drift import measure_drift
 from ..protocol import Measured, Wanted
 from .source import Source
 
@@ -11,3 +12,8 @@ def match_schema(source: Source, item: Wanted) -> Measured:
     detail = compare(wanted_columns(str(item.spec.arguments[0])), source.columns)
     matches = not detail["missing"] and not detail["other"]
     return Measured(value=float(matches), detail=detail)
+
+
+def find_drift(source: Source, item: Wanted) -> Measured:
+    """How many declared columns are gone or of another type, in any file."""
+    return measure_drift(item, source.places(), source.name)

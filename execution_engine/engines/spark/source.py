@@ -7,15 +7,17 @@ from functools import cached_property
 from pyspark.sql import DataFrame, SparkSession
 
 from execution_engine.metrics.expressions import Expressions
+from execution_engine.metrics.schema_drift import Seen
 from execution_engine.metrics.signature import ColumnKind, column_kind
 from execution_engine.outcome import Failure, Reason
 
+from ..file_columns import TELLING, columns_by_name, columns_of_files
 from ..files import Listing, UnableToListFiles, list_part, newest_file
 from ..footer_statistics import FooterStatistics, footer_statistics
 from ..footers import NANOSECONDS, read_columns
 from ..nested import with_fields
 from ..protocol import HIVE_NULL, Part, Table
-from .formats import columns_in, read_as, reading_options
+from .formats import columns_in, names_in_all, read_as, reading_options
 from .sql import expressions, is_in, quote
 from .types import spark_type, types_in
 
@@ -63,6 +65,7 @@ class Source:
     fingerprint: str | None
     footers: FooterStatistics | None = None
     files: Files | None = None  # where it is whole files
+    places: Callable[[], tuple[Seen, ...]] = tuple  # the columns of each file, or of the table; none where no file is
 
     @cached_property
     def frame(self) -> DataFrame:
@@ -98,7 +101,14 @@ def _open_catalog_table(session: SparkSession, table: Table, part: Part) -> Sour
     columns = types_in(frame)
     if part.keys is not None:
         frame = frame.where(_part_condition(table, columns, part.keys))
-    return Source(name=table.name, open=lambda: frame, columns=with_fields(columns), small=False, fingerprint=None)
+    return Source(
+        name=table.name,
+        open=lambda: frame,
+        columns=with_fields(columns),
+        small=False,
+        fingerprint=None,
+        places=lambda: (Seen(place=f"table {table.place}", columns=columns),),
+    )
 
 
 def _open_files(session: SparkSession, table: Table, part: Part, listing: Listing) -> Source:
@@ -132,7 +142,20 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
         fingerprint=listing.fingerprint,
         footers=footer_statistics(listing.root, listing.files) if tells else None,
         files=files if tells else None,
+        places=lambda: _places(session, table, listing, stored),
     )
+
+
+def _places(session: SparkSession, table: Table, listing: Listing, stored: Mapping[str, str]) -> tuple[Seen, ...]:
+    """The columns of each file; of CSV and JSON their names, as the newest file has them.
+
+    A JSON file leaves out what is null, so what is missing in the newest is looked for in all of them.
+    """
+    if table.storage in TELLING:
+        return columns_of_files(listing, table.storage)
+    names = {name.lower() for name in stored}
+    is_short = table.storage == "json" and any(name.lower() not in names for name in table.columns)
+    return columns_by_name(listing, names_in_all(session, table, listing) if is_short else stored)
 
 
 def _columns_inside(session: SparkSession, table: Table, listing: Listing) -> dict[str, str]:

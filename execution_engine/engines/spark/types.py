@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from lark import Lark, Token, Transformer
+from lark import Lark, Token, Transformer, Tree
 from lark.exceptions import LarkError
 from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
@@ -79,10 +79,19 @@ class _Write(Transformer[Token, str]):
 
 def spark_type(text: str) -> str | None:
     """The type as Spark names it, such as ``array<decimal(10,2)>``; None for what is no type of Spark's."""
+    try:
+        tree = type_tree(text)
+        return _Write().transform(tree) if tree else None
+    except LarkError:
+        return None
+
+
+def type_tree(text: str) -> Tree[Token] | None:
+    """The tree of the grammar above; None for what is no type of Spark's."""
     if len(text) > MAX_TEXT or text.count("<") > MAX_PARTS:
         return None
     try:
-        return _Write().transform(_parser().parse(text))
+        return _parser().parse(text)
     except (LarkError, RecursionError):
         return None
 

@@ -8,6 +8,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.schema_drift import Seen
 from execution_engine.metrics.statistics import Value
 from execution_engine.metrics.uniqueness import KEEP
 from execution_engine.outcome import Failure, Reason
@@ -15,6 +16,7 @@ from execution_engine.outcome import Failure, Reason
 from ..assembly import measured_of, plan
 from ..checks import check_spec
 from ..derived import measure_derived
+from ..drift import measure_drift
 from ..gathering import Asked
 from ..protocol import Measured, Wanted
 from ..settled import settled
@@ -80,6 +82,11 @@ def _distinct_count(source: SqlSource, item: Wanted) -> Measured:
     return Measured(value=float(value))
 
 
+def _find_drift(source: SqlSource, item: Wanted) -> Measured:
+    place = f"table {source.table.options['table']}"
+    return measure_drift(item, [Seen(place=place, columns=source.types)], source.name)
+
+
 def _derived(source: SqlSource, item: Wanted) -> Measured:
     return measure_derived(item)
 
@@ -88,4 +95,5 @@ ALONE: Mapping[str, Callable[[SqlSource, Wanted], Measured]] = {
     "distinct_count": _distinct_count,
     "count_distinct": _distinct_count,
     "sample": take_sample,
+    "schema_drift": _find_drift,
 }

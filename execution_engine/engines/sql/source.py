@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, inspect, literal_column, select
+from sqlalchemy import ColumnElement, Connection, Dialect, Select, inspect, literal_column, select
 from sqlalchemy import literal as sql_literal
-from sqlalchemy.types import TypeEngine
+from sqlalchemy.exc import CompileError
+from sqlalchemy.types import Enum, Float, Integer, NullType, TypeEngine
 
 from execution_engine.metrics.columns import path_of, written
 from execution_engine.metrics.expressions import Expressions
@@ -18,6 +19,7 @@ from ..protocol import Part, Table
 from .parts import condition_of, rows_of
 from .time_column import Condition
 
+_ONE_SIZE = ("sqlite",)  # whose numbers are of 64 bits, whatever they are called
 _SQLGLOT = {"mariadb": "mysql", "postgresql": "postgres", "mssql": "tsql"}  # others have the same name
 
 
@@ -30,6 +32,7 @@ class SqlSource:
     table: Table
     part: Condition | None  # of its rows; None: all
     columns: Mapping[str, ColumnKind | None]  # as assertions write them
+    types: Mapping[str, str | None]  # as the database names them; None of one that it does not tell
 
     @property
     def quote(self) -> Callable[[str], str]:
@@ -69,13 +72,30 @@ def open_source(connection: Connection, table: Table, part: Part) -> SqlSource:
     types = types_of(connection, table)
     condition = condition_of(connection, table, part, types)
     columns = {written(name): _kind(type_) for name, type_ in types.items()}
-    return SqlSource(name=table.name, connection=connection, table=table, part=condition, columns=columns)
+    named = {name: type_name(type_, connection.dialect) for name, type_ in types.items()}
+    return SqlSource(name=table.name, connection=connection, table=table, part=condition, columns=columns, types=named)
 
 
 def types_of(connection: Connection, table: Table) -> dict[str, TypeEngine[Any]]:
     """The type of each column; SQLAlchemy's error if the table is not there."""
     found = inspect(connection).get_columns(table.options["table"], schema=table.options.get("schema"))
     return {str(one["name"]): one["type"] for one in found}
+
+
+def type_name(type_: TypeEngine[Any], dialect: Dialect) -> str | None:
+    """The type of a column as its database names it; None of one without."""
+    if isinstance(type_, NullType):
+        return None
+    if dialect.name in _ONE_SIZE and isinstance(type_, Integer):
+        return "bigint"
+    if dialect.name in _ONE_SIZE and isinstance(type_, Float):
+        return "double"
+    if isinstance(type_, Enum):
+        return "enum"
+    try:
+        return type_.compile(dialect)
+    except CompileError:  # a type that SQLAlchemy reads and cannot write
+        return None
 
 
 def _kind(type_: TypeEngine[Any]) -> ColumnKind | None:

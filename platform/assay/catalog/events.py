@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 
+from assay.catalog.declared import declared_since
 from assay.catalog.openlineage import LineageEvent
 from assay.catalog.selectors import by_names, home
 from assay.catalog.services import mark_changed, record_completion
@@ -28,7 +30,7 @@ class Heard:
 def apply_event(event: LineageEvent, *, now: datetime) -> Heard:
     """Write what the event tells of known datasets. An edge that is known keeps its flags."""
     datasets = by_names(_names(event))
-    touched = _apply_edges(event, datasets) | _apply_metadata(event, datasets)
+    touched = _apply_edges(event, datasets) | _apply_metadata(event, datasets, now)
     Dataset.objects.filter(name_key__in=name_keys(event.dropped), missing_since__isnull=True).update(missing_since=now)
     mark_changed(touched | {name for name in event.dropped if name in datasets}, now)
     return Heard(
@@ -67,13 +69,15 @@ def _apply_edges(event: LineageEvent, datasets: dict[str, Dataset]) -> set[str]:
     return {told[pair] for pair in told.keys() - known}
 
 
-def _apply_metadata(event: LineageEvent, datasets: dict[str, Dataset]) -> set[str]:
+def _apply_metadata(event: LineageEvent, datasets: dict[str, Dataset], now: datetime) -> set[str]:
     """Write columns where a dataset has none yet, and owners likewise: a catalog provider knows better."""
     touched = set()
     for name, dataset in datasets.items():
         columns = [{"name": column.name, "type": column.type} for column in event.columns.get(name, ())]
-        told = {"columns": columns, "owner": event.owners.get(name, "")}
+        told: dict[str, Any] = {"columns": columns, "owner": event.owners.get(name, "")}
         news = {field: value for field, value in told.items() if value and not getattr(dataset, field)}
+        if "columns" in news:
+            news["declared"] = declared_since(columns, now=now)
         if news:
             Dataset.objects.filter(pk=dataset.pk).update(**news)
             touched.add(name)

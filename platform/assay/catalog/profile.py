@@ -122,6 +122,11 @@ class DatasetProfile:
         return frozenset(declared | {self.partition.column} if self.partition else declared)
 
     @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns of the primary and of the partition key."""
+        return (*self.primary_key, *([self.partition.column] if self.partition else []))
+
+    @property
     def targets(self) -> Targets:
         """Its SLAs and periods, from its own metadata or else its tier."""
         tier = TIERS[self.tier]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import cast
 
 from assay.access import Owned
+from assay.catalog.declared import Declared, declared_columns
 from assay.catalog.profile import (
     Column,
     DatasetProfile,
@@ -105,6 +106,12 @@ def owned(dataset: Dataset) -> Owned:
     """Whose the dataset is, and who may see it."""
     readers = tuple(dataset.readers.splitlines())
     return Owned(name=dataset.full_name, owner=dataset.owner, team=dataset.team, readers=readers)
+
+
+def declared_by(dataset: Dataset) -> tuple[Declared, ...]:
+    """The columns that the dataset declares, each with since when it is declared as it is."""
+    keys = _metadata_of(dataset).key_columns
+    return declared_columns(dataset.columns, dataset.declared, keys, otherwise=dataset.created_at)
 
 
 def sensitive_columns(dataset: Dataset) -> frozenset[str]:

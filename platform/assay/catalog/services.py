@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
+from assay.catalog.declared import declared_since
 from assay.catalog.locations import PUSHED, Place, UnableToUseLocation, check, rules_of
 from assay.catalog.profile import CatalogProfile, Column, DatasetProfile, LineageProfile
 from assay.config import config
@@ -116,10 +117,13 @@ def check_locations(profile: CatalogProfile, *, source: str) -> None:
 
 def _apply_dataset(told: DatasetProfile, *, source: str, now: datetime) -> tuple[bool, bool]:
     wanted = {**_columns_of(told), "source": source, "missing_since": None}
-    defaults = {**wanted, "namespace": told.namespace, "name": told.name, "created_at": now, "changed_at": now}
+    declared = declared_since(wanted["columns"], now=now)
+    named = {"namespace": told.namespace, "name": told.name}
+    defaults = {**wanted, **named, "declared": declared, "created_at": now, "changed_at": now}
     dataset, is_new = Dataset.objects.get_or_create(name_key=name_key(told.full_name), defaults=defaults)
     if source == PUSHED:
         _keep_private(dataset, wanted)
+    wanted["declared"] = declared_since(wanted["columns"], dataset.columns, dataset.declared, now=now)
     changed = {name: value for name, value in wanted.items() if getattr(dataset, name) != value}
     if changed:
         for name, value in changed.items():

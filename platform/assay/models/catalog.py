@@ -20,6 +20,7 @@ class Dataset(Claimable):
     team = models.CharField(max_length=200, blank=True)
     tier = models.PositiveSmallIntegerField(default=5)
     columns = models.JSONField(default=list)  # [{"name": …, "type": …}] in order
+    declared = models.JSONField(default=dict)  # column name → ISO time since when it is declared with that type
     primary_key = models.JSONField(default=list)  # column names
     partition_column = models.CharField(max_length=128, blank=True)
     granularity = models.CharField(max_length=10, blank=True, choices=[(g.value, g.value) for g in Granularity])

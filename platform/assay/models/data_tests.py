@@ -7,12 +7,13 @@ from assay.models.claimable import Claimable
 
 
 class Category(models.TextChoices):
-    """What a test is about (seed 004)."""
+    """What a test is about: seed 004's, and the schema."""
 
     FRESHNESS = "freshness"
     COMPLETENESS = "completeness"
     DUPLICATES = "duplicates"
     CONSISTENCY = "consistency"
+    SCHEMA = "schema"
     CUSTOM = "custom"
 
 
@@ -63,6 +64,7 @@ class DataTest(Claimable):
     next_due_at = models.DateTimeField(null=True, blank=True)  # of the window below
     next_window_start = models.DateTimeField(null=True, blank=True)
     next_window_end = models.DateTimeField(null=True, blank=True)
+    judges_from = models.DateTimeField(null=True, blank=True)  # partitions that begin earlier are never judged
     skipped_slots = models.PositiveIntegerField(default=0)  # that were due and never run, by the catch-up policy
 
     class Meta:
@@ -89,6 +91,7 @@ class Revision(Claimable):
     schedule = models.CharField(max_length=120)  # "partition", "weekly", or a cron line in the dataset's zone
     sustain = models.DurationField()
     catch_up = models.CharField(max_length=6, choices=CatchUp.choices, default=CatchUp.LATEST)
+    declared = models.CharField(max_length=32, blank=True, default="")  # a print of the columns that it holds data to
     created_at = models.DateTimeField()
     author = models.CharField(max_length=200, blank=True)
     rejudged_at = models.DateTimeField(null=True, blank=True, db_index=True)  # null: standings must be judged anew

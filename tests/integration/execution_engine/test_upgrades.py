@@ -1,9 +1,11 @@
 """What an upgrade does to a home that exists."""
 
+from datetime import datetime
 from importlib import import_module
 
 import pytest
 from django.apps import apps
+from django.utils import timezone
 
 from assay.models import Dataset, Revision
 from execution_engine.language.parse import parse
@@ -38,3 +40,13 @@ def test_the_test_of_duplicates_gets_a_new_revision() -> None:
         (1, "1 - distinct_count"),
         (2, "1 - count_distinct"),
     ]
+
+
+def test_declared_columns_count_from_the_upgrade_on() -> None:
+    dataset = DatasetFactory.create(columns=[{"name": "id", "type": "bigint"}], declared={}, reconcile_at=None)
+    began = timezone.now()
+    import_module("test_generator.migrations.0003_the_category_schema").declare_from_now_on(apps, None)
+    dataset.refresh_from_db()
+    assert list(dataset.declared) == ["id"]
+    assert began <= datetime.fromisoformat(dataset.declared["id"]) <= timezone.now()
+    assert dataset.reconcile_at is not None

@@ -54,6 +54,22 @@ def test_each_row_of_the_table_becomes_its_assertion(name: str, assertion: str) 
     assert named(generation, name).assertion == assertion
 
 
+def test_declared_columns_are_held_to_the_keys_as_hard_as_the_tier_and_the_others_soft() -> None:
+    columns = (Column(name="TRIP_ID", type="bigint"), Column(name="datestr", type="date"), Column(name="x", type="int"))
+    generation = generate(dataset(columns=columns, tier=1))
+    keys, others = named(generation, "schema-keys"), named(generation, "schema")
+    assert (keys.assertion, keys.severity) == ("schema_drift(of='keys') = 0", "hard")
+    assert (others.assertion, others.severity) == ("schema_drift(of='others') = 0", "soft")
+    assert {each.category for each in (keys, others)} == {"schema"}
+    assert [each.scope for each in (keys, others)] == ["partition", "partition"]
+
+
+def test_only_what_is_declared_has_a_test_of_the_schema() -> None:
+    only_others = generate(dataset(columns=(Column(name="x", type="int"),), primary_key=()))
+    assert [name for name in names(only_others) if "schema" in name] == ["schema"]
+    assert [name for name in names(generate(dataset(columns=()))) if "schema" in name] == []
+
+
 def test_a_sampled_upstream_outside_the_lake_is_looked_up_by_its_sample() -> None:
     generation = generate(dataset(), Upstream(dataset=ORDERS, sampled=True))
     test = named(generation, "completeness-sample:app.orders")
@@ -78,6 +94,7 @@ def test_a_dataset_with_everything_has_every_test_and_no_gap() -> None:
         "consistency-count:phx>sea:whole",
         "consistency-bloom:sea>phx",
         "consistency-bloom:phx>sea",
+        "schema-keys",
     ]
 
 

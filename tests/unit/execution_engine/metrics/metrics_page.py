@@ -105,6 +105,11 @@ follow the library: the paper's Uniqueness is `unique_value_ratio`. For the rows
 number: with one among its values `min max mean sum stddev correlation` are an error, as no bound fits them; it breaks
 `non_negative positive in_range less_than`; and where values are counted it is there, and equal to other NaNs.
 
+**Schemas.** `schema_drift()` counts the columns that the catalog declares and that are gone or of a type without room
+for the declared one ([what holds](standard-tests.md#when-a-schema-has-drifted)); `of='keys'` takes those of the primary
+and the partition key, `of='others'` the rest. `declared='order_id bigint, note string'` holds to these instead, where
+no catalog is read. `schema_match` wants the very types that are named.
+
 **Kinds.** Aggregates and sketches of one scan share one pass over the data; a grouping pulls the hash of each key
 beside it; a compound has queries of its own; what is derived reads no data.
 """

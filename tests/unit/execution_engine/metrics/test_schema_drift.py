@@ -1,0 +1,80 @@
+"""Which declared columns are gone or changed, where, and how a sentence says it."""
+
+from execution_engine.engines.column_types import holds
+from execution_engine.metrics.definition import NOTE
+from execution_engine.metrics.schema_drift import (
+    SCHEMA_DRIFT,
+    Seen,
+    declared_of,
+    declared_text,
+    detail_of,
+    drifts,
+)
+from execution_engine.metrics.spec import MetricSpec
+
+DECLARED = [("id", "bigint"), ("amount", "decimal(10,2)"), ("note", "string")]
+
+
+def seen(place: str, **columns: str | None) -> Seen:
+    return Seen(place=place, columns=columns)
+
+
+def sentences(*places: Seen) -> list[str]:
+    return [drift.sentence for drift in drifts(DECLARED, places, holds)]
+
+
+def call(**options: str) -> MetricSpec:
+    return MetricSpec(name="schema_drift", options=tuple(sorted(options.items())))
+
+
+def test_what_is_as_declared_or_wider_and_what_is_not_declared_at_all_is_no_drift() -> None:
+    assert sentences(seen("a", ID="bigint", amount="decimal(12,2)", note="string", extra="date")) == []
+
+
+def test_a_column_that_is_gone_is_named_with_the_file() -> None:
+    assert sentences(seen("day=2/a.parquet", id="bigint", amount="decimal(10,2)")) == [
+        "column note, declared string, is gone in day=2/a.parquet"
+    ]
+
+
+def test_a_column_of_another_type_is_named_with_both_types() -> None:
+    assert sentences(seen("a", id="bigint", amount="double", note="string")) == [
+        "column amount, declared decimal(10,2), is double in a"
+    ]
+
+
+def test_a_column_counts_once_however_many_files_it_is_gone_from() -> None:
+    without = [seen(name, id="bigint", amount="decimal(10,2)") for name in ("b", "c", "d")]
+    whole = seen("a", id="bigint", amount="decimal(10,2)", note="string")
+    assert sentences(without[0], whole, *without[1:]) == ["column note, declared string, is gone in b and 2 more"]
+
+
+def test_where_only_names_are_told_no_type_is_wrong() -> None:
+    assert sentences(seen("a.csv", id=None, amount=None)) == ["column note, declared string, is gone in a.csv"]
+
+
+def test_the_detail_names_every_column_and_the_sentence_the_first_twenty() -> None:
+    many = [(f"c{number}", "int") for number in range(25)]
+    detail = detail_of(drifts(many, [seen("a", c0="string")], holds))
+    assert detail["changed"] == {"c0": "string"}
+    assert detail["gone"] == [f"c{number}" for number in range(1, 25)]
+    assert detail[NOTE].endswith("is gone in a; 5 more columns")
+    assert "c19," in detail[NOTE]
+    assert "c20," not in detail[NOTE]
+
+
+def test_declared_columns_come_back_whatever_is_in_their_names_and_types() -> None:
+    odd = [("a, b", "enum('x','y')"), ('"q" `r`', "decimal(10"), ("it's", "struct<a:int>"), ("é", "")]
+    assert declared_of(call(declared=declared_text(odd))) == odd
+
+
+def test_declared_columns_can_be_written_by_hand() -> None:
+    spec = call(declared="id bigint, amount decimal(10, 2)")
+    assert declared_of(spec) == [("id", "bigint"), ("amount", "decimal(10, 2)")]
+
+
+def test_a_call_with_an_unknown_selection_or_without_columns_is_refused() -> None:
+    assert SCHEMA_DRIFT.problem
+    assert SCHEMA_DRIFT.problem(call(of="keys")) is None
+    assert SCHEMA_DRIFT.problem(call(of="key")) == "of= is one of all, keys, others, not key"
+    assert "written as 'name type" in str(SCHEMA_DRIFT.problem(call(declared=" ")))
