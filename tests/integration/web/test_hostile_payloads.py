@@ -126,6 +126,7 @@ def test_half_a_million_names_cost_no_more_than_reading_them(api: APIClient) -> 
         "tier=1e1",
         "owner=%00",
         "owner__password__startswith=a",
+        "owner=" + "a" * 9999,
     ],
 )
 def test_a_query_that_is_wrong_is_told_so(api: APIClient, query: str) -> None:
@@ -133,7 +134,7 @@ def test_a_query_that_is_wrong_is_told_so(api: APIClient, query: str) -> None:
     assert (answer.status_code, set(answer.json())) == (400, {"error", "where", "mend"})
 
 
-@pytest.mark.parametrize("query", ["limit=1000000000", f"offset={10**30}", "owner=%F0%9F%9A%95", "owner=" + "a" * 9999])
+@pytest.mark.parametrize("query", ["limit=1000000000", f"offset={10**30}", "owner=%F0%9F%9A%95"])
 def test_a_query_that_is_only_odd_is_answered(api: APIClient, query: str) -> None:
     assert api.get(f"/api/v1/incidents?{query}").status_code == 200
 
