@@ -4,7 +4,6 @@ from datetime import timedelta
 
 from assay.catalog.profile import (
     CatalogProfile,
-    Column,
     CustomProfile,
     DatasetProfile,
     PartitionProfile,
@@ -16,7 +15,6 @@ from benchmarks.service.stub import StubEngine
 
 DATACENTER = "bench"
 TABLES, TESTS_EACH = 2_000, 9  # Uber's count of both: 18,000 tests
-COLUMNS = ("id", "fare", "distance", "city", "driver", "rider", "datestr")
 ASSERTIONS = (
     "completeness(fare) >= 99 %",
     "completeness(distance) >= 99 %",
@@ -65,13 +63,8 @@ def _dataset(name: str, number: int, freshness: timedelta, sustain: timedelta | 
         owner=f"owner-{number % 100}@example.com",
         tier=number % 6,
         replicas=(ReplicaProfile(datacenter=DATACENTER, storage="parquet", location=f"/nowhere/{short}"),),
-        columns=tuple(Column(name=column, type=_type(column)) for column in COLUMNS),
         partition=PartitionProfile(column="datestr", granularity=Granularity.HOUR),
         slas=SlaProfile(freshness=freshness),
         sustain=sustain,
         catch_up="all",
     )
-
-
-def _type(column: str) -> str:
-    return {"id": "bigint", "fare": "double", "distance": "double"}.get(column, "string")

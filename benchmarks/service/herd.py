@@ -42,11 +42,11 @@ def _sync(tables: int) -> None:
 def _place_cursors() -> datetime:
     """Every test is due in a moment, for the hour before the one that goes; that moment."""
     from assay import clock
-    from assay.models import DataTest
+    from assay.models import DataTest, Scope
 
     now = clock.now()
     hour, due_at = now.replace(minute=0, second=0, microsecond=0), now + LEAD
-    DataTest.objects.filter(retired_at__isnull=True).update(
+    DataTest.objects.filter(retired_at__isnull=True, scope=Scope.PARTITION).update(
         next_due_at=due_at, next_window_start=hour - HOUR, next_window_end=hour
     )
     return due_at

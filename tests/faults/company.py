@@ -4,7 +4,6 @@ from datetime import timedelta
 
 from assay.catalog.profile import (
     CatalogProfile,
-    Column,
     CustomProfile,
     DatasetProfile,
     PartitionProfile,
@@ -47,11 +46,6 @@ def _dataset(name: str, number: int, catch_up: CatchUp) -> DatasetProfile:
         owner=f"owner-{number % OWNERS}",
         tier=number % 6,
         replicas=(ReplicaProfile(datacenter=DATACENTER, storage="parquet", location=f"/nowhere/{short}"),),
-        columns=(
-            Column(name="id", type="bigint"),
-            Column(name="fare", type="double"),
-            Column(name="rider", type="string"),
-        ),
         partition=PartitionProfile(column="datestr", granularity=Granularity.HOUR),
         slas=SlaProfile(freshness=DUE_AFTER),
         sustain=timedelta(),
