@@ -73,7 +73,7 @@ def newcomer(
         "ASSAY_WEBHOOK_URL": receiver.url,
         "ASSAY_WEBHOOK_PRIVATE": "true",
     }
-    for name in os.environ.keys() - given.keys():
+    for name in [name for name in os.environ if name.startswith("ASSAY_")]:
         monkeypatch.delenv(name)
     for name, value in given.items():
         monkeypatch.setenv(name, value)
