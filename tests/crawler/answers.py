@@ -11,7 +11,7 @@ from assay.models import Dataset
 from incident_manager.models import Report, SpoiltWindow
 
 WORST_FIRST = ("bad", "unknown", "reported", "untested", "good")
-NOT_THERE_YET = "not there yet"  # a gate blocks what is incomplete before it is due; nobody has judged that
+NOT_YET = ("not there yet", "not judged yet")  # a strict gate blocks what nobody has judged, also before it is due
 HEADLINE = re.compile(r"<h1>[^<]*<span class=\"pill [^>]*>(?:<svg.*?</svg>)?([^<]+)</span>", re.DOTALL)
 
 
@@ -49,7 +49,7 @@ def _of(client: Client, dataset: Dataset, matrix: Mapping[str, str], start: str,
     ).json()
     if queried["status"] != look_up["status"]:
         yield f"{name}: the query says {queried['status']}, the look-up {look_up['status']}"
-    is_blocked = any(each["decision"] == "block" and each["text"] != NOT_THERE_YET for each in gate["reasons"])
+    is_blocked = any(each["decision"] == "block" and not each["text"].startswith(NOT_YET) for each in gate["reasons"])
     if is_blocked and look_up["status"] in ("good", "untested"):
         yield f"{name}: the gate blocks, and the look-up says {look_up['status']}: {gate['reasons'][:2]}"
     if gate["decision"] == "allow" and look_up["status"] == "bad" and dataset.gate_on != "incident":

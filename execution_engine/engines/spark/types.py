@@ -1,13 +1,16 @@
 """The types that a catalog declares, read by a grammar of our own and written anew: no user's text reaches Spark."""
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 from lark import Lark, Token, Transformer, Tree
 from lark.exceptions import LarkError
-from pyspark.sql import DataFrame
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from .sql import quote
+
+if TYPE_CHECKING:  # what is declared can be read without Spark
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
 
 MAX_TEXT = 4_000
 MAX_PARTS = 32
@@ -96,12 +99,14 @@ def type_tree(text: str) -> Tree[Token] | None:
         return None
 
 
-def types_in(frame: DataFrame) -> dict[str, str]:
+def types_in(frame: "DataFrame") -> dict[str, str]:
     """The columns and their types, as ``DataFrame.dtypes`` but for names of fields, which stand in backticks."""
     return {field.name: _text(field.dataType) for field in frame.schema.fields}
 
 
-def _text(type_: DataType) -> str:
+def _text(type_: "DataType") -> str:
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
     match type_:
         case StructType():
             return f"struct<{','.join(f'{quote(each.name)}:{_text(each.dataType)}' for each in type_.fields)}>"

@@ -74,11 +74,11 @@ def databases(mariadb_server: MariaDB, tmp_path_factory: pytest.TempPathFactory)
     """The URLs of two databases of orders; the server's own clock is not in UTC."""
     server = create_engine(mariadb_server.url)
     with server.begin() as connection:
-        connection.execute(text("create database shop"))
+        connection.execute(text("create database mail_order"))
         connection.execute(text("set global time_zone = '-07:00'"))
     urls = {
         "sqlite": f"sqlite:///{tmp_path_factory.mktemp('shop')}/orders.db",
-        "mariadb": str(make_url(mariadb_server.url).set(database="shop")),
+        "mariadb": str(make_url(mariadb_server.url).set(database="mail_order")),
     }
     for url in urls.values():
         database = create_engine(url)
@@ -86,7 +86,7 @@ def databases(mariadb_server: MariaDB, tmp_path_factory: pytest.TempPathFactory)
         database.dispose()
     yield urls
     with server.begin() as connection:
-        connection.execute(text("drop database shop"))
+        connection.execute(text("drop database mail_order"))
         connection.execute(text("set global time_zone = 'SYSTEM'"))
     server.dispose()
 
