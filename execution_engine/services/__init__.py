@@ -1,7 +1,7 @@
 """What the engine does: schedule and request runs, plan, scan and evaluate them, watch what their data looks like."""
 
 from execution_engine.services.evaluate import evaluate_runs
-from execution_engine.services.exclude import exclude_window, include_window, include_windows
+from execution_engine.services.exclude import exclude_window, include_windows
 from execution_engine.services.plan import plan_runs
 from execution_engine.services.quarantine import lift_quarantine
 from execution_engine.services.request import (
@@ -20,7 +20,6 @@ __all__ = [
     "exclude_window",
     "expires_at",
     "first_cursor",
-    "include_window",
     "include_windows",
     "is_expired",
     "is_undeclared",

@@ -17,10 +17,3 @@ def exclude_window(*, dataset: Dataset, window: Window, datacenter: str = "", ho
 def include_windows(*, dataset: Dataset, holders: Sequence[str]) -> None:
     """Take back all that these holders excluded."""
     Exclusion.objects.filter(dataset=dataset, holder__in=holders).delete()
-
-
-def include_window(*, dataset: Dataset, window: Window, datacenter: str = "", holder: str = "") -> None:
-    """Take back what ``holder`` excluded."""
-    Exclusion.objects.filter(
-        dataset=dataset, datacenter=datacenter, window_start=window.start, window_end=window.end, holder=holder
-    ).delete()

@@ -26,9 +26,7 @@ from tests.faults.facts import Facts
 from tests.faults.ledger import Receiver, receiver
 from tests.faults.rows import facts
 
-FIRST = datetime(
-    2026, 3, 10, tzinfo=UTC
-)  # a Tuesday: tests of whole tables, which are due on Mondays, have no part in it
+FIRST = datetime(2026, 3, 10, tzinfo=UTC)  # a Tuesday: tests of whole tables are due on Mondays
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
 TOLD_AFTER, CHECKED_AFTER = 7 * MINUTE, 11 * MINUTE  # of the hour: once the grace is over, after the first check
 LEASE = 5.0  # seconds

@@ -265,7 +265,7 @@ def test_a_history_leaves_out_spoilt_windows(loop: Loop, trips: Dataset) -> None
     services.exclude_window(dataset=trips, window=day("2026-03-08"), holder="test")
     run = loop.run(data_test, MONDAY, RunReason.REVISION)
     assert (run.outcome, run.operands["mean(row_count(), last=3, min=1)"]) == ("held", 100)
-    services.include_window(dataset=trips, window=day("2026-03-08"), holder="test")
+    services.include_windows(dataset=trips, holders=["test"])
     assert loop.run(data_test, MONDAY, RunReason.REVISION, "2").outcome == "broken"
 
 
