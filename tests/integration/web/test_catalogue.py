@@ -9,7 +9,7 @@ from assay import clock
 from assay.models import Dataset
 from incident_manager.services import confirm_report, report
 from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, RunFactory, StandingFactory, day
-from web.pages.selectors.catalogue import Wanted, catalogue, summary
+from web.pages.selectors.catalogue import Catalogue, Wanted, catalogue, statuses_now, summary
 from web.pages.status import Status
 
 LAST = day("2026-03-09")
@@ -22,15 +22,39 @@ def _broken(name: str, state: str = "FAIL") -> Dataset:
     return dataset
 
 
-def _names(wanted: Wanted) -> list[str]:
-    return [row.dataset.name for row in catalogue(wanted, page=1, now=NOW).rows]
+def _shown(wanted: Wanted, page: int = 1) -> Catalogue:
+    return catalogue(wanted, statuses_now(now=NOW), page=page, now=NOW)
 
 
-def test_datasets_with_open_incidents_come_first_then_the_critical(db: None) -> None:
-    DatasetFactory.create(name="a_critical", tier=0)
-    DatasetFactory.create(name="b_plain", tier=3)
-    IncidentFactory.create(dataset=_broken("z_broken"))
-    assert _names(Wanted()) == ["z_broken", "a_critical", "b_plain"]
+def _names(wanted: Wanted, page: int = 1) -> list[str]:
+    return [row.dataset.name for row in _shown(wanted, page).rows]
+
+
+def test_the_worst_status_comes_first_and_names_part_those_of_one_status(db: None) -> None:
+    _broken("good_b", "PASS"), _broken("good_A", "PASS")
+    DatasetFactory.create(name="untested", tier=0)
+    report(dataset=_broken("reported", "PASS"), window=LAST, reporter="eve", description="doubled", now=NOW)
+    _broken("unread", "UNKNOWN")
+    _broken("warning", "WARN")
+    IncidentFactory.create(dataset=_broken("z_failing"))
+    IncidentFactory.create(dataset=_broken("failing"))
+    assert _names(Wanted()) == [
+        "failing",
+        "warning",
+        "z_failing",
+        "unread",
+        "reported",
+        "untested",
+        "good_A",
+        "good_b",
+    ]
+
+
+def test_the_worst_is_on_the_first_of_many_pages(db: None) -> None:
+    DatasetFactory.create_batch(60)
+    _broken("zz")
+    assert _names(Wanted())[0] == "zz"
+    assert len(_names(Wanted(), page=2)) == 11
 
 
 @pytest.mark.parametrize(
@@ -53,14 +77,14 @@ def test_filter_counter_and_row_say_the_same_of_each_dataset(db: None, status: s
             confirm_report(claim, author="ada", now=NOW)
     wanted = Wanted(status=Status(status))
     assert sorted(_names(wanted)) == names
-    assert {row.status for row in catalogue(wanted, page=1, now=NOW).rows} == {status}
-    assert summary(now=NOW)[status] == len(names)
+    assert {row.status for row in _shown(wanted).rows} == {status}
+    assert summary(statuses_now(now=NOW))[status] == len(names)
 
 
 def test_what_is_due_and_still_runs_is_unknown(db: None) -> None:
     test = DataTestFactory.create()
     RunFactory.create(data_test=test, window=LAST, judged_at=None, evaluated_at=None, outcome="")
-    assert summary(now=NOW)["unknown"] == 1
+    assert summary(statuses_now(now=NOW))["unknown"] == 1
 
 
 def test_the_catalogue_is_filtered_by_words_and_tier(db: None) -> None:
@@ -74,7 +98,7 @@ def test_a_pass_of_today_does_not_hide_a_failure_of_last_year(db: None) -> None:
     test = DataTestFactory.create()
     StandingFactory.create(data_test=test, state="FAIL", last_outcome="broken", window=day("2025-01-01"))
     StandingFactory.create(data_test=test, window=day("2026-03-09"))
-    (row,) = catalogue(Wanted(), page=1, now=NOW).rows
+    (row,) = _shown(Wanted()).rows
     assert {cell.status for cell in row.cells} == {Status.FAIL, Status.NONE}
 
 
@@ -82,7 +106,7 @@ def test_the_quality_is_that_without_an_open_real_incident(db: None) -> None:
     real, forced = _broken("real"), _broken("wrong_test")
     IncidentFactory.create(dataset=real, detected_at=NOW - 7 * 4 * (day("2026-03-09").duration / 10))
     IncidentFactory.create(dataset=forced, open_key=None, resolved_at=NOW, resolution="forced")
-    rows = catalogue(Wanted(), page=1, now=NOW).rows
+    rows = _shown(Wanted()).rows
     assert {row.dataset.name: row.quality for row in rows} == {"real": pytest.approx(0.9), "wrong_test": 1.0}
 
 
@@ -91,7 +115,8 @@ def test_two_thousand_datasets_need_no_more_statements_than_two(db: None) -> Non
         with CaptureQueriesContext(
             connection,
         ) as seen:
-            catalogue(Wanted(), page=1, now=NOW), summary(now=NOW)
+            statuses = statuses_now(now=NOW)
+            catalogue(Wanted(), statuses, page=1, now=NOW), summary(statuses)
         return len(seen)
 
     DatasetFactory.create_batch(2)

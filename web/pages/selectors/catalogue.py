@@ -1,18 +1,18 @@
-"""The catalogue page: every dataset by category, those with open incidents first."""
+"""The catalogue page: every dataset by category, the worst first."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Case, Count, Q, QuerySet, When
+from django.db.models import Count, Q, QuerySet
 
 from assay.models import Category, Dataset, Pull
 from incident_manager.metric_reporter import data_qualities
 from incident_manager.models import Incident
 from incident_manager.quality.now import answers_now, facts_now
-from incident_manager.quality.rules import Asked, judge
+from incident_manager.quality.rules import RANK
 from incident_manager.quality.rules import Status as Quality
 from web.pages.selectors.matrix import matrix
 from web.pages.status import Cell, Status
@@ -45,27 +45,38 @@ class Row:
 class Catalogue:
     """One page of rows, and where it stands among all."""
 
-    page: Page[Dataset]
+    page: Page[int]  # of the ids of datasets
     rows: tuple[Row, ...]
 
 
-def catalogue(wanted: Wanted, *, page: int, now: datetime) -> Catalogue:
-    """The rows of one page, in as many statements however many datasets there are."""
-    counts = _open_counts()
-    shown = Paginator(_filtered(wanted, counts, now), PAGE_SIZE).get_page(page)
-    datasets = list(shown.object_list)
-    ids = [dataset.pk for dataset in datasets]
-    known = facts_now({dataset.pk: dataset.full_name for dataset in datasets}, now=now)
-    cells, qualities = matrix(known), data_qualities(ids, now=now)
+def statuses_now(*, now: datetime) -> dict[int, Quality]:
+    """The status of every dataset, by its id."""
+    names = dict(Dataset.objects.values_list("pk", "full_name"))
+    return {id_: answer.status for id_, answer in answers_now(names, now=now).items()}
+
+
+def catalogue(wanted: Wanted, statuses: Mapping[int, Quality], *, page: int, now: datetime) -> Catalogue:
+    """The rows of one page, the worst status first and by name where it is the same.
+
+    In as many statements however many datasets there are.
+    """
+    names = {id_: name for id_, name in _filtered(wanted).values_list("pk", "full_name") if id_ in statuses}
+    found = [id_ for id_ in names if wanted.status is None or statuses[id_].value == wanted.status.value]
+    found.sort(key=lambda id_: (RANK[statuses[id_]], names[id_].lower()))
+    shown = Paginator(found, PAGE_SIZE).get_page(page)
+    ids = list(shown.object_list)
+    datasets = Dataset.objects.only("full_name", "tier", "owner").in_bulk(ids)
+    known = facts_now({id_: names[id_] for id_ in ids}, now=now)
+    counts, cells, qualities = _open_counts(ids), matrix(known), data_qualities(ids, now=now)
     rows = tuple(
         Row(
-            dataset=dataset,
-            status=Status(judge(known[dataset.pk], Asked()).status.value),
-            cells=tuple(cells.get((dataset.pk, category), Cell()) for category in Category.values),
-            quality=qualities[dataset.pk],
-            open_incidents=counts.get(dataset.pk, 0),
+            dataset=datasets[id_],
+            status=Status(statuses[id_].value),
+            cells=tuple(cells.get((id_, category), Cell()) for category in Category.values),
+            quality=qualities[id_],
+            open_incidents=counts.get(id_, 0),
         )
-        for dataset in datasets
+        for id_ in ids
     )
     return Catalogue(page=shown, rows=rows)
 
@@ -81,29 +92,22 @@ def failing_pull() -> Pull | None:
     return Pull.objects.filter(failing_since__isnull=False).first()
 
 
-def summary(*, now: datetime) -> dict[str, int]:
+def summary(statuses: Mapping[int, Quality]) -> dict[str, int]:
     """How many datasets there are, how many of each status, and how many incidents are open."""
-    names = dict(Dataset.objects.values_list("pk", "full_name"))
-    found = Counter(answer.status.value for answer in answers_now(names, now=now).values())
+    found = Counter(statuses.values())
     incidents = Incident.objects.filter(resolved_at=None).count()
-    return {status.value: found[status.value] for status in Quality} | {"datasets": len(names), "incidents": incidents}
+    return {status.value: found[status] for status in Quality} | {"datasets": len(statuses), "incidents": incidents}
 
 
-def _filtered(wanted: Wanted, broken: Collection[int], now: datetime) -> QuerySet[Dataset]:
-    """The datasets that are wanted, the broken ones first; of each what the page shows."""
-    first = Case(When(pk__in=broken, then=0), default=1)
-    found = Dataset.objects.order_by(first, "tier", "full_name").only("full_name", "tier", "owner")
+def _filtered(wanted: Wanted) -> QuerySet[Dataset]:
+    """The datasets that are wanted, of any status."""
+    found = Dataset.objects.all()
     for word in wanted.text.split():
         found = found.filter(Q(full_name__icontains=word) | Q(owner__icontains=word) | Q(team__icontains=word))
-    if wanted.tier is not None:
-        found = found.filter(tier=wanted.tier)
-    if wanted.status is None:
-        return found
-    answers = answers_now(dict(found.values_list("pk", "full_name")), now=now)
-    return found.filter(pk__in=[id_ for id_, answer in answers.items() if answer.status.value == wanted.status.value])
+    return found if wanted.tier is None else found.filter(tier=wanted.tier)
 
 
-def _open_counts() -> dict[int, int]:
+def _open_counts(ids: Collection[int]) -> dict[int, int]:
     """How many incidents are open, by the datasets that have any."""
-    rows = Incident.objects.filter(resolved_at=None).order_by().values_list("dataset").annotate(Count("pk"))
-    return dict(rows)
+    rows = Incident.objects.filter(dataset__in=ids, resolved_at=None).order_by()
+    return dict(rows.values_list("dataset").annotate(Count("pk")))
