@@ -16,7 +16,7 @@ from rich.progress import track
 
 from tests.mutants.mutation import Mutant, mutants
 from tests.mutants.targets import ROOT, Target, targets
-from tests.mutants.trial import Covering, Fate, covering, judge, record
+from tests.mutants.trial import Covering, Fate, covering, judge, migrate, record
 
 AT_ONCE = 2
 WANTED = {True: 0.95, False: 0.85}  # the share that is noticed: of pure modules, of services
@@ -56,8 +56,9 @@ def answered(chosen: list[tuple[Target, Mutant]], kept: Path) -> Iterator[dict[s
     known = {line["key"]: line for line in map(json.loads, path.read_text().splitlines())} if path.exists() else {}
     waiting = [(target, mutant) for target, mutant in chosen if key(target, mutant) not in known]
     lines = covered({target for target, _ in waiting}, kept)
+    migrate(kept / "home")
     with path.open("a") as file, ThreadPoolExecutor(AT_ONCE) as pool:
-        fates = pool.map(lambda each: judge(each[0], each[1], lines[each[0]]), waiting)
+        fates = pool.map(lambda each: judge(each[0], each[1], lines[each[0]], kept / "home" / "assay.db"), waiting)
         for (target, mutant), fate in zip(waiting, track(fates, "mutants", total=len(waiting)), strict=True):
             answer = {
                 "key": key(target, mutant),

@@ -1,6 +1,10 @@
-"""A plugin of pytest: the module that ``ASSAY_MUTANT`` names is read from another file; none on disk is changed."""
+"""A plugin of pytest: the module that ``ASSAY_MUTANT`` names is read from another file; none on disk is changed.
+
+``ASSAY_MIGRATED`` names a database of SQLite that is migrated: the tests begin with a copy of it.
+"""
 
 import os
+import sqlite3
 import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
@@ -8,6 +12,10 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
+
+from django.core.management.base import BaseCommand
+from django.core.management.commands import migrate
+from django.db import connections
 
 
 class Mutated(SourceFileLoader):
@@ -37,6 +45,15 @@ class Finder(MetaPathFinder):
         )
 
 
+def copy_migrated(command: BaseCommand, *_: object, database: str, **__: object) -> None:
+    """What `migrate` does in a trial: copying takes a hundredth of its time."""
+    connections[database].ensure_connection()
+    with sqlite3.connect(os.environ["ASSAY_MIGRATED"]) as source:
+        source.backup(connections[database].connection)
+
+
+if "ASSAY_MIGRATED" in os.environ:
+    migrate.Command.handle = copy_migrated  # type: ignore[assignment,method-assign]
 if "ASSAY_MUTANT" in os.environ:
     name, _, path = os.environ["ASSAY_MUTANT"].partition("=")
     assert name not in sys.modules, f"{name} is imported before its mutant"
