@@ -4,6 +4,7 @@ from django.db.models import Q
 
 from assay import clock
 from assay.config import config
+from assay.queue import leased
 from execution_engine.models import Scan
 from execution_engine.turns import KINDS, Bounds, full
 
@@ -20,10 +21,10 @@ def bounds() -> Bounds:
 
 def may_begin(datacenter: str | None, most: Bounds | None = None) -> Q:
     """A condition on scans that leaves out those of whatever is at its bound."""
-    leased = Scan.objects.filter(lease_until__gt=clock.database_now())
+    running = Scan.objects.filter(leased(clock.database_now()))
     if datacenter:
-        leased = leased.filter(datacenter=datacenter)
+        running = running.filter(datacenter=datacenter)
     allowed = Q()
-    for each in full(leased.values("datacenter", *KINDS), bounds() if most is None else most):
+    for each in full(running.values("datacenter", *KINDS), bounds() if most is None else most):
         allowed &= ~Q(**{"datacenter": each.datacenter, f"{each.kind}__in": sorted(each.values, key=str)})
     return allowed

@@ -23,6 +23,7 @@ from assay.tallies import tallied_together
 log = structlog.get_logger(__name__)
 
 LEASE = timedelta(seconds=config().lease_seconds)
+LONGEST_LEASE = max(2 * LEASE, timedelta(minutes=30))  # no stage asks for more than half of it
 MAX_LIMIT = 200
 TOGETHER = 50  # rows leased at once and, where a stage can, worked in one transaction
 SECOND_TRY = 7  # of these at once, where a worker has died of one of them
@@ -51,6 +52,20 @@ def pending(stage: Stage, now: datetime | None, **filters: Any) -> QuerySet[Any]
     return table(stage)._default_manager.filter(wanted)
 
 
+def unleased(real_now: datetime) -> Q:
+    """A condition on rows that nobody holds at this time of the database.
+
+    A lease that ends later than any could was given before the database's clock was set back: it is over too, as
+    whoever holds it may have died, and is refused by the epoch if not.
+    """
+    return Q(lease_until__isnull=True) | Q(lease_until__lt=real_now) | Q(lease_until__gt=real_now + LONGEST_LEASE)
+
+
+def leased(real_now: datetime) -> Q:
+    """A condition on the other rows: somebody holds them at this time of the database."""
+    return Q(lease_until__gte=real_now, lease_until__lte=real_now + LONGEST_LEASE)
+
+
 @transaction.atomic
 def claim(
     stage: Stage, *, now: datetime, limit: int, lease: timedelta = LEASE, may: Q | None = None, **filters: Any
@@ -64,7 +79,7 @@ def claim(
     before what waits longer.
     """
     real_now = clock.database_now()
-    free = pending(stage, now, **filters).filter(Q(lease_until__isnull=True) | Q(lease_until__lt=real_now))
+    free = pending(stage, now, **filters).filter(unleased(real_now))
     if may is not None:
         free = free.filter(may)
     skip = connection.features.has_select_for_update_skip_locked

@@ -9,7 +9,7 @@ from django.db.models import Count, F, Min, Q
 from assay import clock
 from assay.flow import STAGES, Stage
 from assay.probe import stages_with_work
-from assay.queue import pending
+from assay.queue import pending, unleased
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ def worst_rows(most: int) -> list[FailingRow]:
 
 def _backlog(stage: Stage, now: datetime, real_now: datetime) -> Backlog:
     in_vain = Q(attempts__gt=1)
-    waits = in_vain | Q(lease_until__isnull=True) | Q(lease_until__lt=real_now)
+    waits = in_vain | unleased(real_now)
     oldest = Min(F(stage.waits_since), filter=waits)
     rows = pending(stage, now).order_by()
     found = rows.aggregate(waiting=Count("pk"), failing=Count("pk", filter=in_vain), oldest_due_at=oldest)

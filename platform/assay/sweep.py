@@ -7,7 +7,6 @@ from typing import Any
 
 import structlog
 from celery.signals import task_success
-from django.db.models import Q
 from kombu import Connection
 from kombu.exceptions import ChannelError, OperationalError
 
@@ -15,7 +14,7 @@ from assay import clock
 from assay.celery import app, hint, queue_name
 from assay.flow import Stage
 from assay.probe import stages_with_work
-from assay.queue import pending
+from assay.queue import pending, unleased
 
 log = structlog.get_logger(__name__)
 
@@ -56,7 +55,7 @@ def _tell(broker: Connection, places: Collection[tuple[Stage, str]]) -> int:
 def _claimable(now: datetime, real_now: datetime) -> Iterator[tuple[Stage, str]]:
     """The stages with rows that a worker could claim, each with the datacenter of the rows where that matters."""
     for stage in stages_with_work(now):
-        rows = pending(stage, now).filter(Q(lease_until__isnull=True) | Q(lease_until__lt=real_now))
+        rows = pending(stage, now).filter(unleased(real_now))
         if stage.by_datacenter:
             yield from ((stage, place) for place in rows.order_by().values_list("datacenter", flat=True).distinct())
         elif rows.exists():

@@ -8,7 +8,7 @@ from alerting.models import Notice, Standing
 from assay import clock
 from assay.beat import scheduler
 from assay.flow import STAGES
-from assay.queue import pending
+from assay.queue import LONGEST_LEASE, pending
 from assay.queue_state import backlogs, worst_rows
 from execution_engine.models import Suspect
 from execution_engine.outcome import Reason
@@ -17,7 +17,6 @@ from web.doctor.finding import Finding, ill, well
 MOST_NAMED = 3
 LONGEST_WAIT = timedelta(minutes=10)
 LOST_AFTER = timedelta(minutes=5)  # a lease that ended so long ago, and nobody took the row
-LONGEST_LEASE = timedelta(hours=1)  # no stage asks for so long a one
 RECENT = timedelta(days=7)
 START_WORKERS = "start `assay up`, or more workers of these queues; those beside data need `-Q assay.DATACENTER`"
 
@@ -74,7 +73,8 @@ def leases() -> Finding:
     if lost:
         return ill("leases", f"workers have left rows in {lost}, and none takes them", START_WORKERS)
     if held := _leased(Q(lease_until__gt=real_now + LONGEST_LEASE)):
-        return ill("leases", f"held far into the future in {held}", "was the database's clock set back? mend it")
+        mend = "was the database's clock set back? mend it; workers take these rows anew"
+        return ill("leases", f"held far into the future in {held}", mend)
     return well("leases", "none is stuck")
 
 

@@ -14,8 +14,7 @@ GUARDS = (
         edits=(
             Edit(
                 path=QUEUE,
-                was="free = pending(stage, now, **filters).filter(Q(lease_until__isnull=True) | "
-                "Q(lease_until__lt=real_now))",
+                was="free = pending(stage, now, **filters).filter(unleased(real_now))",
                 becomes="free = pending(stage, now, **filters).filter(lease_until__isnull=True)",
             ),
         ),
@@ -28,7 +27,7 @@ GUARDS = (
         edits=(
             Edit(
                 path=SWEEP,
-                was="rows = pending(stage, now).filter(Q(lease_until__isnull=True) | Q(lease_until__lt=real_now))",
+                was="rows = pending(stage, now).filter(unleased(real_now))",
                 becomes="rows = pending(stage, now).filter(lease_until__isnull=True)",
             ),
         ),
@@ -131,8 +130,7 @@ GUARDS = (
         edits=(
             Edit(
                 path=QUEUE,
-                was="free = pending(stage, now, **filters).filter(Q(lease_until__isnull=True) | "
-                "Q(lease_until__lt=real_now))",
+                was="free = pending(stage, now, **filters).filter(unleased(real_now))",
                 becomes="free = pending(stage, now, **filters).filter(lease_until__isnull=True)",
             ),
         ),

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,9 +11,10 @@ from django.db import OperationalError, connections
 from django.db.models import F
 
 from assay import clock, queue
-from assay.flow import stage
+from assay.flow import STAGES, stage
 from assay.models import Dataset
-from assay.queue import UnableToFinish, claim, claims, extend, finish, finish_all, work, work_together
+from assay.queue import LONGEST_LEASE, UnableToFinish, claim, claims, extend, finish, finish_all, work, work_together
+from assay.queue_state import backlogs
 from tests.factories import NOW, DatasetFactory
 
 RECONCILE = stage("reconcile")
@@ -57,6 +58,18 @@ def test_a_row_can_only_be_finished_under_its_newest_lease() -> None:
         finish(row, reconcile_at=None)
     finish(again, reconcile_at=None)
     assert not claim(RECONCILE, now=NOW, limit=1)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("leap", [timedelta(hours=1), timedelta(days=1), timedelta(days=365)], ids=str)
+def test_a_lease_given_before_the_databases_clock_was_set_back_is_over(leap: timedelta) -> None:
+    DatasetFactory.create(reconcile_at=NOW)
+    claim(RECONCILE, now=NOW, limit=1)
+    assert not claim(RECONCILE, now=NOW, limit=1)
+    Dataset.objects.update(lease_until=F("lease_until") + leap)  # as a clock gave it that has gone back since
+    assert backlogs(NOW)[STAGES.index(RECONCILE)].oldest_due_at == NOW
+    (row,) = claim(RECONCILE, now=NOW, limit=1)
+    assert row.lease_until <= clock.database_now() + LONGEST_LEASE
 
 
 @pytest.mark.django_db
