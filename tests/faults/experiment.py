@@ -57,6 +57,7 @@ class Experiment:
     is_quick: bool = False  # whether it belongs to the short subset
     tables: int = 100  # of the full scale
     tests: int = 3  # of each table, beside its freshness
+    tests_quick: int = 3  # of the quick scale
 
 
 @dataclass(frozen=True, kw_only=True)

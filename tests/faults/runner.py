@@ -17,7 +17,7 @@ from tests.faults.registry import EXPERIMENTS
 from tests.faults.report import Result, as_json, show, write_docs
 from tests.faults.scene import LIMIT, PATIENCE_QUICK, Overdue, Scene, scene
 
-TABLES_QUICK = 10  # and 3 tests of each
+TABLES_QUICK = 10
 PACE = 0.02  # seconds of a scan
 
 
@@ -77,19 +77,21 @@ def _one(each: Experiment | Alone, scale: Scale, scenes: "Scenes") -> Result:
 
 
 class Scenes:
-    """A service for each experiment, or in the quick subset one for all of them."""
+    """A service for each experiment, or in the quick subset one for all that want a company of the same size."""
 
     def __init__(self, asked: Asked, home: Path) -> None:
         self._asked, self._home = asked, home
         self._count = 0
         self._open: AbstractContextManager[Scene] | None = None
+        self._size = (0, 0)
 
     def next(self, each: Experiment) -> Scene:
         """The service for the next experiment."""
-        if self._open is None or not self._asked.scale.is_quick:
+        size = self._size_of(each)
+        if self._open is None or not self._asked.scale.is_quick or size != self._size:
             self.end()
             self._count += 1
-            self._open = self._scene(each)
+            self._open, self._size = self._scene(*size), size
             self._current = self._open.__enter__()
         return self._current
 
@@ -99,16 +101,20 @@ class Scenes:
             opened, self._open = self._open, None
             opened.__exit__(None, None, None)
 
-    def _scene(self, each: Experiment) -> AbstractContextManager[Scene]:
+    def _size_of(self, each: Experiment) -> tuple[int, int]:
+        """The tables of the company, and the tests of each."""
         scale = self._asked.scale
-        tables, tests = scale.of(each.tables, quick=min(each.tables, TABLES_QUICK)), scale.of(each.tests, quick=3)
+        quick = min(each.tables, TABLES_QUICK)
+        return scale.of(each.tables, quick=quick), scale.of(each.tests, quick=each.tests_quick)
+
+    def _scene(self, tables: int, tests: int) -> AbstractContextManager[Scene]:
         return scene(
             self._home / f"{self._count}",
             tables=tables,
             tests=tests,
             seed=self._asked.seed,
             pace=PACE,
-            patience=PATIENCE_QUICK if scale.is_quick else LIMIT,
+            patience=PATIENCE_QUICK if self._asked.scale.is_quick else LIMIT,
         )
 
 
