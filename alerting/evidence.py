@@ -1,15 +1,19 @@
 """What the runs of a test's newest revision saw of one window (or, for a whole table, of all)."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.db.models import QuerySet
 
+from alerting.accepted import Counts, holds_without, told_without
+from alerting.models import Standing
 from alerting.standing import Seen, in_order
 from assay.catalog.selectors import slas
 from assay.models import DataTest, Scope
 from assay.windows import Window
+from execution_engine.exact import from_json as number
+from execution_engine.language.serialise import from_json
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome, Reason
 
@@ -43,7 +47,7 @@ def evaluated_of(tests: Iterable[DataTest]) -> QuerySet[Run]:
 def runs_of(test: DataTest, window: Window) -> list[Run]:
     """The evaluated runs of a window; of a whole table all, the newest last."""
     if test.scope == Scope.TABLE:
-        return list(evaluated(test).order_by("-pk")[:MOST_RUNS])[::-1]
+        return list(evaluated(test).only(*COLUMNS, *MORE_COLUMNS, "operands").order_by("-pk")[:MOST_RUNS])[::-1]
     return list(evaluated(test).filter(window_start=window.start, window_end=window.end).order_by("pk"))
 
 
@@ -77,6 +81,11 @@ class Evidence:
 
     runs: tuple[Run, ...]
     results: tuple[Seen, ...]
+    sentences: Mapping[int, str] = field(default_factory=dict)  # by run, where more is to be said than it saw itself
+
+    def sentence(self, run: Run | None) -> str:
+        """What a run says of the data."""
+        return self.sentences.get(run.pk, run.sentence) if run else ""
 
     @property
     def newest(self) -> Run | None:
@@ -104,8 +113,59 @@ class Evidence:
         return next((run for run in self.runs if run.pk == run_id), None)
 
 
+def evidence_of(test: DataTest, window: Window) -> Evidence:
+    """All that counts of a window; of a whole table without what was accepted or forced of its partitions."""
+    found = evidence(runs_of(test, window))
+    is_broken = any(result.outcome is Outcome.BROKEN for result in found.results)
+    return _without(found, test, waived_counts(test)) if test.scope == Scope.TABLE and is_broken else found
+
+
 def evidence(runs: Iterable[Run]) -> Evidence:
     """The runs that count: those asked for before their window was due, and found incomplete, do not."""
     by_id = {run.pk: run for run in runs}
     results = tuple(in_order(seen(run) for run in by_id.values()))
     return Evidence(runs=tuple(by_id[result.run_id] for result in results), results=results)
+
+
+def waived_counts(test: DataTest) -> dict[Window, Counts]:
+    """What the partitions' own test of the same assertion last counted of each broken window that is waived."""
+    assert test.revision is not None
+    waived = Standing.objects.filter(
+        data_test__dataset=test.dataset_id,
+        data_test__category=test.category,
+        data_test__datacenter=test.datacenter,
+        data_test__spoils=test.spoils,
+        data_test__scope=Scope.PARTITION,
+        data_test__retired_at__isnull=True,
+        revision__assertion=test.revision.assertion,
+        waiver__isnull=False,
+        last_outcome=Outcome.BROKEN,
+    )
+    places = set(waived.values_list("data_test", "window_start", "window_end"))
+    runs = Run.objects.filter(
+        data_test__in={test_id for test_id, _, _ in places},
+        window_start__in={start for _, start, _ in places},
+        outcome=Outcome.BROKEN,
+    ).exclude(reason=RunReason.BACKTEST)
+    columns = ("data_test_id", "window_start", "window_end", "operands")
+    return {
+        Window(start=start, end=end): {text: number(value) for text, value in operands.items()}
+        for test_id, start, end, operands in runs.order_by("measured_at", "pk").values_list(*columns)
+        if (test_id, start, end) in places
+    }
+
+
+def _without(found: Evidence, test: DataTest, waived: Mapping[Window, Counts]) -> Evidence:
+    """The evidence in which a broken result that the waived windows explain counts as held."""
+    assert test.revision is not None
+    tree, results, sentences = from_json(test.revision.tree), list(found.results), {}
+    for place, (run, result) in enumerate(zip(found.runs, found.results, strict=True)):
+        inside = [counts for window, counts in waived.items() if run.window.contains(window)]
+        if result.outcome is not Outcome.BROKEN:
+            continue
+        whole = {text: number(value) for text, value in run.operands.items()}
+        if (left := holds_without(tree, whole, inside)) is not None:
+            value = None if left.value is None else float(left.value)
+            results[place] = replace(result, outcome=Outcome.HELD, value=value, excess=0.0)
+            sentences[run.pk] = told_without(run.sentence, left, len(inside))
+    return replace(found, results=tuple(results), sentences=sentences)

@@ -8,7 +8,7 @@ from django.db.models import Max, QuerySet
 
 from alerting import delay
 from alerting.channels import channels
-from alerting.evidence import Evidence, due_at, evidence, runs_of
+from alerting.evidence import Evidence, due_at, evidence_of
 from alerting.models import Standing
 from alerting.standing import State, Verdict, fold, unknown_after
 from alerting.streak import with_streak
@@ -43,7 +43,7 @@ def verdict_of(standing: Standing, test: DataTest, found: Evidence, now: datetim
 
 def verdict(standing: Standing, test: DataTest, now: datetime) -> Verdict:
     """What all results of the newest revision say of a standing at ``now``."""
-    return verdict_of(standing, test, evidence(runs_of(test, standing.window)), now)
+    return verdict_of(standing, test, evidence_of(test, standing.window), now)
 
 
 def _completeness_is_tested(test: DataTest) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from alerting.evidence import evidence, runs_of
+from alerting.evidence import evidence_of
 from alerting.models import Standing
 from alerting.services.checks import engine_answers, is_waited_for
 from alerting.services.sound import judge_sound
@@ -40,7 +40,7 @@ def adopt_run(run: Run, now: datetime) -> None:
     test = _live(run.data_test_id)
     if test is not None:
         standing = locked(test, run.window) or create(test, run.window, due=run.due_at, now=now)
-        refold(standing, test, evidence(runs_of(test, standing.window)), now)
+        refold(standing, test, evidence_of(test, standing.window), now)
     finish(run, late_at=None)
 
 
@@ -52,7 +52,7 @@ def age_standing(standing: Standing, now: datetime) -> None:
         return
     row = Standing.objects.select_for_update().select_related("waiver").get(pk=standing.pk)
     row.next_age_at = None
-    refold(row, test, evidence(runs_of(test, row.window)), now)
+    refold(row, test, evidence_of(test, row.window), now)
     ended = row.waiver is not None and row.waiver.ends_at is not None and row.waiver.ends_at <= now
     finish(standing, next_age_at=row.next_age_at, next_check_at=now if ended else row.next_check_at)
 
@@ -71,7 +71,7 @@ def _judge(test: DataTest, window: Window, now: datetime) -> None:
     standing = judge_window(test, window, now)
     if standing is not None:
         for neighbour in restreak(standing, test):
-            refold(neighbour, test, evidence(runs_of(test, neighbour.window)), now)
+            refold(neighbour, test, evidence_of(test, neighbour.window), now)
 
 
 def _ask_again(run: Run, test: DataTest, now: datetime) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from alerting.evidence import Evidence, due_at, evidence, runs_of, window_key
+from alerting.evidence import Evidence, due_at, evidence_of, window_key
 from alerting.models import Flip, Standing, Waiver
 from alerting.selectors import verdict_of
 from alerting.services.attention import asks_for_looks, note_unknown, watch_closely
@@ -46,7 +46,7 @@ TROUBLED = frozenset({State.WARN.value, State.FAIL.value, State.UNKNOWN.value})
 def judge_window(test: DataTest, window: Window, now: datetime) -> Standing | None:
     """The standing of a window after all that is known of it; None while nothing counts yet."""
     standing = locked(test, window)
-    found = evidence(runs_of(test, window))
+    found = evidence_of(test, window)
     if standing is None:
         if not found.runs:
             return None
@@ -181,7 +181,7 @@ def write(
         "error_reason": verdict.reason.value if verdict.reason else "",
         "value": verdict.value,
         "excess": verdict.excess,
-        "sentence": told.sentence if told else "",
+        "sentence": found.sentence(told),
         "waiver_id": waiver.pk if waiver else None,
         "next_age_at": _next_age(standing, test, verdict, waiver, now),
         **moved,

@@ -1,26 +1,50 @@
 """Waivers: a user's word that what is broken opens nothing."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from django.db.models import Q
 
-from alerting.evidence import evidence, runs_of
+from alerting.evidence import evidence_of
 from alerting.models import Standing, Waiver, WaiverKind
 from alerting.services.standings import TROUBLED, refold
 from alerting.waivers import Scope, waiver_end
 from assay.models import DataTest
+from assay.models import Scope as Reach
+from execution_engine.outcome import Outcome
 
 
 def waive(
     standings: Iterable[Standing], *, kind: WaiverKind, scope: Scope, reason: str, author: str, now: datetime
 ) -> list[Waiver]:
-    """One waiver per standing, as bad as it is now; the broken standings of their tests are judged anew."""
+    """One waiver per standing, as bad as it is now; the broken standings of their tests are judged anew.
+
+    Those of whole tables come last: what the windows that are waived by now explain of them needs no waiver.
+    """
     rows = [row for row in standings if row.data_test.revision_id]
+    parts = [row for row in rows if row.data_test.scope != Reach.TABLE]
+    waivers = _waive(parts, kind, scope, reason, author, now)
+    for test in _whole_tables_of({(row.data_test.dataset_id, row.data_test.category) for row in parts}):
+        refold_troubled(test, now)
+    wholes = Standing.objects.filter(pk__in=[row.pk for row in rows if row.data_test.scope == Reach.TABLE])
+    broken = wholes.filter(last_outcome=Outcome.BROKEN).select_related("data_test__dataset", "data_test__revision")
+    return waivers + _waive(list(broken), kind, scope, reason, author, now)
+
+
+def _waive(
+    rows: Sequence[Standing], kind: WaiverKind, scope: Scope, reason: str, author: str, now: datetime
+) -> list[Waiver]:
     waivers = Waiver.objects.bulk_create(_waiver(row, kind, scope, reason, author, now) for row in rows)
     for test in {row.data_test_id: row.data_test for row in rows}.values():
         refold_troubled(test, now)
     return waivers
+
+
+def _whole_tables_of(places: Iterable[tuple[int, str]]) -> list[DataTest]:
+    """The live tests of whole tables of these datasets and categories."""
+    live = DataTest.objects.filter(scope=Reach.TABLE, retired_at__isnull=True, revision__isnull=False)
+    rows = live.select_related("dataset", "revision").order_by("pk")
+    return [test for dataset, category in sorted(places) for test in rows.filter(dataset=dataset, category=category)]
 
 
 def _waiver(row: Standing, kind: WaiverKind, scope: Scope, reason: str, author: str, now: datetime) -> Waiver:
@@ -47,4 +71,4 @@ def refold_troubled(test: DataTest, now: datetime) -> None:
     """Judge a test's standings that are in trouble or waived again."""
     rows = Standing.objects.select_for_update().select_related("waiver").filter(data_test=test)
     for row in rows.filter(Q(state__in=TROUBLED) | Q(waiver__isnull=False)):
-        refold(row, test, evidence(runs_of(test, row.window)), now)
+        refold(row, test, evidence_of(test, row.window), now)
