@@ -68,6 +68,7 @@ class Standing(Windowed, Claimable):
         indexes = [
             models.Index(fields=("state", "window_start")),
             models.Index(fields=("data_test", "state", "window_end", "waiver")),  # of all that the catalogue counts
+            models.Index(fields=("data_test", "window_end", "window_start", "state")),  # of all that a range is asked
         ]
 
     def __str__(self) -> str:

@@ -2,27 +2,40 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from operator import attrgetter
 
 from assay.windows import Window
 
 Intervals = tuple[Window, ...]
+START = attrgetter("start")
 
 
 def union(windows: Iterable[Window]) -> Intervals:
     """The instants in any of the windows."""
-    merged: list[Window] = []
-    for window in sorted(windows, key=lambda window: window.start):
-        if merged and window.start <= merged[-1].end:
-            merged[-1] = Window(start=merged[-1].start, end=max(merged[-1].end, window.end))
-        else:
-            merged.append(window)
-    return tuple(merged)
+    ordered = iter(sorted(windows, key=START))
+    if (first := next(ordered, None)) is None:
+        return ()
+    merged, end = [], first.end
+    for window in ordered:
+        if window.start > end:
+            merged.append(_up_to(first, end))
+            first, end = window, window.end
+        elif window.end > end:
+            end = window.end
+    return (*merged, _up_to(first, end))
+
+
+def _up_to(window: Window, end: datetime) -> Window:
+    return window if window.end == end else Window(start=window.start, end=end)
 
 
 def clip(windows: Iterable[Window], to: Window) -> Intervals:
     """The instants in any of the windows that lie inside ``to``."""
-    inside = (window for window in windows if window.overlaps(to))
-    return union(Window(start=max(window.start, to.start), end=min(window.end, to.end)) for window in inside)
+    return union(
+        window if to.contains(window) else Window(start=max(window.start, to.start), end=min(window.end, to.end))
+        for window in windows
+        if window.overlaps(to)
+    )
 
 
 def subtract(windows: Iterable[Window], less: Iterable[Window]) -> Intervals:
@@ -39,7 +52,7 @@ def subtract(windows: Iterable[Window], less: Iterable[Window]) -> Intervals:
                 break
             next_hole += 1
         if start < window.end:
-            found.append(Window(start=start, end=window.end))
+            found.append(window if start == window.start else Window(start=start, end=window.end))
     return tuple(found)
 
 

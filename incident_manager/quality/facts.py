@@ -30,10 +30,10 @@ class LiveTest:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """A test's standing on one window, where that is more than a plain PASS."""
+    """How a test stands on some windows, the oldest first, where that is more than a plain PASS: alike on all."""
 
     test: LiveTest
-    window: Window
+    windows: Sequence[Window]
     state: State
     outcome: Outcome | None = None  # the latest that held or broke
     error: Error | None = None  # of a run after it
@@ -44,12 +44,15 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Spoilt:
-    """An unhealed spoilt window of an incident; a test of the whole table may name the parts that are bad."""
+    """Windows that are spoilt alike by an incident, unhealed, the oldest first.
+
+    A test of the whole table has one, and may name the parts of it that are bad.
+    """
 
     incident_id: int
     category: str
     hard: bool
-    window: Window
+    windows: Sequence[Window]
     parts: Sequence[Window] = ()
     datacenter: str | None = None
     test_id: int | None = None
@@ -57,9 +60,9 @@ class Spoilt:
     report_id: int | None = None  # of a confirmed report
 
     @property
-    def windows(self) -> Sequence[Window]:
-        """What is bad."""
-        return self.parts or (self.window,)
+    def bad(self) -> Sequence[Window]:
+        """What of them is bad."""
+        return self.parts or self.windows
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,35 +1,32 @@
 """How datasets stand now: the same rules over facts of many datasets, read in a few statements."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db.models import OuterRef, Q, Subquery
 
 from alerting.models import Standing
-from alerting.selectors import place_of
 from alerting.standing import State
-from assay.models import Dataset, DataTest, Replica, Scope, Severity
+from assay.models import Dataset, DataTest, Replica
 from assay.windows import Window
 from execution_engine.models import Run, RunReason
-from execution_engine.schedules import PARTITION
 from incident_manager.intervals import Intervals, union
 from incident_manager.models import SpoiltWindow
 from incident_manager.quality.facts import Calendar, Check, Facts, LiveTest
 from incident_manager.quality.overdue import overdue
-from incident_manager.quality.rules import Answer, Asked, judge
-from incident_manager.quality.selectors import (
-    SAID,
-    WAIVED,
-    calendar_of,
-    check_of,
-    claim,
-    judges_rows,
-    split_claims,
-    spoilt_fact,
+from incident_manager.quality.rows import (
+    TESTED,
+    checks_of,
+    is_of_each_partition,
+    live_test,
+    next_window,
+    of_each_dataset,
+    wrong_with,
 )
+from incident_manager.quality.rules import Answer, Asked, judge
+from incident_manager.quality.selectors import calendar_of
 
 RECENT = timedelta(days=35)  # for so long what a user has accepted or waived is said of a dataset as a whole
 TROUBLE = (State.FAIL, State.WARN, State.UNKNOWN)
@@ -50,18 +47,18 @@ def facts_now(datasets: Mapping[int, str], *, now: datetime) -> Found:
     ids = list(datasets)
     tests, held, due = _tests(ids, now)
     by_id = {test.id: test for found in tests.values() for test in found}
-    checks = _checks(by_id, ids, now)
-    spoilt, claims = _known_wrong(ids)
+    checks = of_each_dataset(_checks(by_id, ids, now), tests)
+    wrong = wrong_with(SpoiltWindow.objects.filter(dataset__in=ids, healed_at__isnull=True))
     waiting = _waiting(by_id, due)
     calendars = _calendars({id_ for id_, found in tests.items() if any(map(_is_adrift, found))}, now)
     return {
         id_: Facts(
             dataset=name,
             tests=tests[id_],
-            checks=checks[id_],
+            checks=checks.get(id_, ()),
             held={test.id: held[test.id] for test in tests[id_] if test.id in held},
-            spoilt=[spoilt_fact(row) for row in spoilt[id_]],
-            claims=[claim(row) for row in claims[id_]],
+            spoilt=wrong[id_].spoilt,
+            claims=wrong[id_].claims,
             waiting={test.id: waiting[test.id] for test in tests[id_] if test.id in waiting},
             calendar=calendars.get(id_),
         )
@@ -90,28 +87,21 @@ def _tests(
     homes = dict(Replica.objects.filter(dataset__in=ids).order_by("-position").values_list("dataset_id", "datacenter"))
     passing = Standing.objects.filter(data_test=OuterRef("pk"), state=State.PASS).order_by("-window_end")
     live = DataTest.objects.filter(dataset__in=ids, retired_at__isnull=True, revision__isnull=False)
-    rows = live.select_related("revision").annotate(
+    rows = live.annotate(
         passing_start=Subquery(passing.values("window_start")[:1]),
         passing_end=Subquery(passing.values("window_end")[:1]),
     )
-    columns = ("pk", "dataset_id", "name", "category", "scope", "origin", "datacenter", "spoils", "revision__severity")
-    more = ("revision__schedule", "created_at", "next_due_at", "next_window_start", "next_window_end")
     tests: dict[int, list[LiveTest]] = defaultdict(list)
     held: dict[int, Intervals] = {}
     late: dict[int, list[Window]] = defaultdict(list)
-    for row in rows.order_by("name").values(*columns, *more, "passing_start", "passing_end"):
-        test = _live_test(row, homes.get(row["dataset_id"], ""))
+    for row in rows.order_by("name").values(*TESTED, "passing_start", "passing_end"):
+        judges_from = row["created_at"] if is_of_each_partition(row) else None
+        test = live_test(row, homes.get(row["dataset_id"], ""), judges_from=judges_from)
         tests[row["dataset_id"]].append(test)
         if row["passing_start"]:
             held[test.id] = (Window(start=row["passing_start"], end=row["passing_end"]),)
-        late[test.id] += overdue(next_due_at=row["next_due_at"], next_window=_next(row), due_to=None, now=now)
+        late[test.id] += overdue(next_due_at=row["next_due_at"], next_window=next_window(row), due_to=None, now=now)
     return tests, held, late
-
-
-def _next(row: Mapping[str, Any]) -> Window | None:
-    """The window that the test's schedule comes to next."""
-    start, end = row["next_window_start"], row["next_window_end"]
-    return Window(start=start, end=end) if start and end else None
 
 
 def _is_adrift(test: LiveTest) -> bool:
@@ -124,48 +114,15 @@ def _calendars(ids: Collection[int], now: datetime) -> Mapping[int, Calendar | N
     return {row.pk: calendar_of(row, now) for row in Dataset.objects.filter(pk__in=ids)} if ids else {}
 
 
-def _live_test(row: Mapping[str, Any], home: str) -> LiveTest:
-    is_of_each = row["scope"] == Scope.PARTITION and row["revision__schedule"] == PARTITION
-    return LiveTest(
-        id=row["pk"],
-        name=row["name"],
-        category=row["category"],
-        hard=row["revision__severity"] == Severity.HARD,
-        datacenter=place_of(row["datacenter"], row["spoils"], home) or None,
-        whole_table=row["scope"] == Scope.TABLE,
-        judges_from=row["created_at"] if is_of_each else None,
-        scheduled_to=row["next_window_start"],
-        judges_rows=judges_rows(row["name"], row["origin"]),
-    )
-
-
-def _checks(tests: Mapping[int, LiveTest], ids: Collection[int], now: datetime) -> Mapping[int, list[Check]]:
-    """By dataset what does not pass: a trouble however old its window is, what a user has waived for five weeks."""
+def _checks(tests: Mapping[int, LiveTest], ids: Collection[int], now: datetime) -> list[Check]:
+    """What does not pass: a trouble however old its window is, what a user has waived for five weeks."""
     open_ = Q(state__in=TROUBLE) & (Q(waiver__isnull=True) | Q(window_end__gte=now - RECENT))
     early = Q(state=State.PENDING) & ~Q(last_outcome="", error_reason="")
     learning = Q(state=State.LEARNING, window_end__gte=now - RECENT)
-    rows = Standing.objects.filter(
+    standings = Standing.objects.filter(
         open_ | early | learning, data_test__dataset__in=ids, data_test__retired_at__isnull=True
-    ).order_by("window_start", "pk")
-    found: dict[int, list[Check]] = defaultdict(list)
-    for row in rows.values_list(*SAID, *WAIVED, "data_test__dataset_id"):
-        if (test := tests.get(row[0])) is not None:
-            found[row[-1]].append(check_of(test, row[:-1], now))
-    return found
-
-
-def _known_wrong(ids: Collection[int]) -> tuple[Mapping[int, list[SpoiltWindow]], Mapping[int, list[SpoiltWindow]]]:
-    """What is spoilt and what is claimed, by dataset."""
-    rows = SpoiltWindow.objects.filter(dataset__in=ids, healed_at__isnull=True)
-    spoilt, claims = split_claims(rows.select_related("incident__report").order_by("window_start", "pk"))
-    return _by_dataset(spoilt), _by_dataset(claims)
-
-
-def _by_dataset(rows: Iterable[SpoiltWindow]) -> Mapping[int, list[SpoiltWindow]]:
-    found: dict[int, list[SpoiltWindow]] = defaultdict(list)
-    for row in rows:
-        found[row.dataset_id].append(row)
-    return found
+    )
+    return checks_of(tests, standings, now)
 
 
 def _waiting(tests: Mapping[int, LiveTest], late: Mapping[int, list[Window]]) -> dict[int, Intervals]:

@@ -3,7 +3,7 @@
 A range is answered by intervals, made of the rows that exist: however long it is, its partitions are never counted out.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -67,7 +67,7 @@ class Reason:
     state: State | None = None
     incident_id: int | None = None
     report_id: int | None = None
-    count: int = 1  # of the windows that it was found for, however they lie
+    count: int = 0  # of the windows that it was found for, however they lie; 0: as many as ``windows``
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ def judge(facts: Facts, asked: Asked) -> Answer:
     if not facts.is_known:
         reasons = [_reason(Kind.NOT_IN_CATALOG, f"the catalog does not know {facts.dataset}", Status.UNKNOWN, asked)]
         return Answer(dataset=facts.dataset, asked=asked, status=Status.UNKNOWN, reasons=tuple(reasons))
-    here = _concerning(facts, asked)
+    here = concerning(facts, asked)
     reasons = [*_reasons(here, asked)]
     judged = _judged(here)
     if asked.window is None:
@@ -125,30 +125,66 @@ def judge(facts: Facts, asked: Asked) -> Answer:
 
 def concerns(asked: Asked, datacenter: str | None, windows: Iterable[Window]) -> bool:
     """Whether what lies in a datacenter (None: in all) over some windows is of what was asked."""
-    is_here = asked.datacenter is None or datacenter in (None, asked.datacenter)
-    return is_here and (asked.window is None or any(window.overlaps(asked.window) for window in windows))
+    return _is_here(asked, datacenter) and _is_then(asked, windows)
 
 
-def _concerning(facts: Facts, asked: Asked) -> Facts:
+def _is_here(asked: Asked, datacenter: str | None) -> bool:
+    return asked.datacenter is None or datacenter in (None, asked.datacenter)
+
+
+def _is_then(asked: Asked, windows: Iterable[Window]) -> bool:
+    return asked.window is None or any(window.overlaps(asked.window) for window in windows)
+
+
+def concerning(facts: Facts, asked: Asked) -> Facts:
     """The facts without those of other copies and other times."""
     parts = {spoilt.test_id: spoilt.parts for spoilt in facts.spoilt if spoilt.parts}
-    tests = [test for test in facts.tests if asked.datacenter is None or test.datacenter in (None, asked.datacenter)]
+    tests = [test for test in facts.tests if _is_here(asked, test.datacenter)]
     known = {test.id for test in tests}
     return replace(
         facts,
         tests=tests,
-        checks=[c for c in facts.checks if concerns(asked, c.test.datacenter, parts.get(c.test.id) or [c.window])],
+        checks=sorted(_checks_concerning(facts.checks, asked, parts), key=lambda check: check.windows[0].start),
         held={id_: windows for id_, windows in facts.held.items() if id_ in known},
-        spoilt=[each for each in facts.spoilt if concerns(asked, each.datacenter, each.windows)],
+        spoilt=sorted(_spoilt_concerning(facts.spoilt, asked), key=lambda spoilt: spoilt.windows[0].start),
         claims=[claim for claim in facts.claims if concerns(asked, claim.datacenter, [claim.window])],
     )
 
 
+def _checks_concerning(
+    checks: Iterable[Check], asked: Asked, parts: Mapping[int | None, Sequence[Window]]
+) -> Iterator[Check]:
+    """The checks with those of their windows that are asked of; of a whole table the parts that are bad decide."""
+    for check in checks:
+        if not _is_here(asked, check.test.datacenter):
+            continue
+        windows, bad = check.windows, parts.get(check.test.id)
+        if bad and not _is_then(asked, bad):
+            continue
+        if not bad and asked.window is not None:
+            windows = [window for window in windows if window.overlaps(asked.window)]
+        if windows:
+            yield replace(check, windows=windows)
+
+
+def _spoilt_concerning(spoilt: Iterable[Spoilt], asked: Asked) -> Iterator[Spoilt]:
+    for each in spoilt:
+        if not concerns(asked, each.datacenter, each.bad):
+            continue
+        if each.parts or asked.window is None:
+            yield each
+        else:
+            yield replace(each, windows=[window for window in each.windows if window.overlaps(asked.window)])
+
+
 def _reasons(facts: Facts, asked: Asked) -> Iterator[Reason]:
     parts = {spoilt.test_id: spoilt.parts for spoilt in facts.spoilt if spoilt.parts}
-    for check in facts.checks:
+    for check in (part for each in facts.checks for part in _by_declaration(each)):
         if (found := _of_check(check)) is not None:
-            yield replace(found, windows=_clipped(parts.get(check.test.id) or [check.window], asked))
+            if bad := parts.get(check.test.id):
+                yield replace(found, windows=_clipped(bad, asked))
+            else:
+                yield replace(found, windows=_clipped(check.windows, asked), count=len(check.windows))
     for test in facts.tests:
         if asked.window is None:
             yield from _of_waiting(test, facts)
@@ -167,7 +203,7 @@ def _of_check(check: Check) -> Reason | None:
     if (said := _said_of(check)) is None:
         return None
     kind, text, status = said
-    return _of_test(check.test, kind, text, status, windows=(check.window,), state=check.state)
+    return _of_test(check.test, kind, text, status, windows=(), state=check.state)
 
 
 def _said_of(check: Check) -> tuple[Kind, str, Status | None] | None:
@@ -191,12 +227,23 @@ def _said_of(check: Check) -> tuple[Kind, str, Status | None] | None:
 
 
 def _is_undeclared(check: Check) -> bool:
-    return check.test.declared_from is not None and check.window.start < check.test.declared_from
+    return check.test.declared_from is not None and check.windows[0].start < check.test.declared_from
+
+
+def _by_declaration(check: Check) -> Iterator[Check]:
+    """What never was judged, apart by whether it began before the columns were declared; else the check as it is."""
+    declared = check.test.declared_from
+    if check.state is not State.UNTESTED or declared is None:
+        yield check
+        return
+    for early in (True, False):
+        if windows := [window for window in check.windows if (window.start < declared) is early]:
+            yield replace(check, windows=windows)
 
 
 def _of_gaps(test: LiveTest, facts: Facts, asked: Window) -> Iterator[Reason]:
     """What is known of the windows of a test that have no standing: by the calendar, however many they are."""
-    calendar, own = facts.calendar, [check.window for check in facts.checks if check.test.id == test.id]
+    calendar, own = facts.calendar, _standing_on(test, facts)
     assert calendar is not None
     assert test.judges_from is not None
     gaps = subtract([asked], [*facts.held.get(test.id, ()), *own])
@@ -229,7 +276,7 @@ def _of_gaps(test: LiveTest, facts: Facts, asked: Window) -> Iterator[Reason]:
 
 def _of_waiting(test: LiveTest, facts: Facts) -> Iterator[Reason]:
     """What is due now and has no standing; of what nothing asks runs of, all since the newest that passes."""
-    own = [check.window for check in facts.checks if check.test.id == test.id]
+    own = _standing_on(test, facts)
     held = facts.held.get(test.id, ())
     wanted = facts.waiting.get(test.id, ())
     if test.scheduled_to is None and test.judges_from is not None and facts.calendar is not None:
@@ -238,6 +285,11 @@ def _of_waiting(test: LiveTest, facts: Facts) -> Iterator[Reason]:
     late = _due(test, facts, subtract(wanted, [*held, *own]))
     if late:
         yield _of_test(test, Kind.NOT_JUDGED, NOT_JUDGED, Status.UNKNOWN if test.hard else None, windows=late)
+
+
+def _standing_on(test: LiveTest, facts: Facts) -> list[Window]:
+    """The windows on which the test has a standing that is no plain PASS."""
+    return [window for check in facts.checks if check.test.id == test.id for window in check.windows]
 
 
 def _due(test: LiveTest, facts: Facts, silent: Intervals) -> Intervals:
@@ -252,13 +304,14 @@ def _of_spoilt(spoilt: Spoilt, asked: Asked) -> Reason:
     return Reason(
         kind=Kind.SPOILT,
         text=f"report {spoilt.report_id} is confirmed" if claimed else _is_open(spoilt),
-        windows=_clipped(spoilt.windows, asked),
+        windows=_clipped(spoilt.bad, asked),
         status=Status.BAD,
         category=spoilt.category,
         hard=spoilt.hard,
         whole_table=spoilt.whole_table,
         incident_id=spoilt.incident_id,
         report_id=spoilt.report_id,
+        count=0 if spoilt.parts else len(spoilt.windows),
     )
 
 
@@ -293,7 +346,7 @@ def _judged(facts: Facts) -> Intervals:
     """
     judging = {test.id for test in facts.tests if test.judges_rows}
     checks = [check for check in facts.checks if check.test.id in judging]
-    said = [check.window for check in checks if check.outcome or check.waived or check.accepted]
+    said = [window for check in checks if check.outcome or check.waived or check.accepted for window in check.windows]
     return union([*said, *(window for id_ in judging for window in facts.held.get(id_, ()))])
 
 
@@ -311,8 +364,15 @@ def _clipped(windows: Sequence[Window], asked: Asked) -> Intervals:
 
 def _together(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     """Reasons that differ by their windows alone as one; those that weigh most first."""
-    found: dict[Reason, list[Window]] = {}
+    found: dict[Reason, list[Reason]] = {}
     for reason in reasons:
-        found.setdefault(replace(reason, windows=()), []).extend(reason.windows)
-    merged = [replace(reason, windows=union(windows), count=len(windows)) for reason, windows in found.items()]
+        found.setdefault(replace(reason, windows=(), count=0), []).append(reason)
+    merged = [
+        replace(
+            alike,
+            windows=union(window for reason in own for window in reason.windows),
+            count=sum(reason.count or len(reason.windows) for reason in own),
+        )
+        for alike, own in found.items()
+    ]
     return tuple(sorted(merged, key=lambda reason: RANK[reason.status] if reason.status else len(RANK)))

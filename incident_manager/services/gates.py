@@ -1,5 +1,6 @@
 """The gate: say what a pipeline may read, and have measured what nobody has judged."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,15 +10,15 @@ import structlog
 
 from alerting.standing import State
 from assay.catalog.selectors import home, slas
-from assay.models import Dataset, DataTest, Scope
+from assay.models import Dataset, DataTest
 from assay.windows import Partitioning, Window
 from execution_engine.models import RunReason
-from execution_engine.schedules import PARTITION
 from execution_engine.services import request_runs
 from incident_manager.gate import Because, Decision, GateAnswer, Policy, decide, gathered
 from incident_manager.intervals import Intervals
+from incident_manager.quality.facts import Facts
 from incident_manager.quality.rules import Answer, Asked, Kind, Reason, judge
-from incident_manager.quality.selectors import known_of
+from incident_manager.quality.selectors import known_of_all
 
 log = structlog.get_logger(__name__)
 
@@ -54,12 +55,12 @@ def gate_of(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> 
     Nothing is locked while the answer is worked out; what is to be tested is written at its end, in one statement.
     """
     reasons: list[Because] = []
-    wanted: list[tuple[DataTest, Window]] = []
-    for each in to_read:
-        answer = _known(each.dataset, each.window, each.datacenter, now)
+    wanted: list[tuple[int, Window]] = []
+    for each, facts in zip(to_read, _known(to_read, now), strict=True):
+        answer = judge(facts, Asked(window=each.window, datacenter=each.datacenter or home(each.dataset).datacenter))
         reasons += decide([(answer, policy_of(each.dataset))]).reasons
         left = MOST_MEASURED - len(wanted)
-        found = list(islice(_unjudged(each.dataset, answer), left + 1))
+        found = list(islice(_unjudged(each.dataset, facts, answer), left + 1))
         wanted += found[:left]
         if len(found) > left:
             name = each.dataset.full_name
@@ -79,23 +80,27 @@ def policy_of(dataset: Dataset) -> Policy:
     return Policy(fail_closed=slas(dataset).fail_closed, only_incidents=dataset.gate_on == DATASETS_ONLY_INCIDENTS)
 
 
-def _known(dataset: Dataset, window: Window, datacenter: str, now: datetime) -> Answer:
-    at_home = home(dataset).datacenter
-    asked = Asked(window=window, datacenter=datacenter or at_home)
-    return judge(known_of(dataset, window, home=at_home, now=now).facts, asked)
+def _known(to_read: Sequence[ToRead], now: datetime) -> Iterator[Facts]:
+    """What is known of each; datasets over the same window are read together."""
+    alike: dict[Window, dict[int, Dataset]] = defaultdict(dict)
+    for each in to_read:
+        alike[each.window][each.dataset.pk] = each.dataset
+    known = {window: known_of_all(datasets.values(), window, now=now) for window, datasets in alike.items()}
+    return (known[each.window][each.dataset.pk] for each in to_read)
 
 
-def _unjudged(dataset: Dataset, answer: Answer) -> Iterator[tuple[DataTest, Window]]:
-    """The windows that have ended and that tests of each partition have given no verdict on, the newest first."""
-    partitioning, wanted = dataset.partitioning, [reason for reason in answer.reasons if _is_to_be_measured(reason)]
-    if partitioning is None or not wanted:
+def _unjudged(dataset: Dataset, facts: Facts, answer: Answer) -> Iterator[tuple[int, Window]]:
+    """The windows that have ended and that tests of each partition, by their ids, have given no verdict on.
+
+    The newest come first.
+    """
+    partitioning = dataset.partitioning
+    if partitioning is None:
         return
-    named = {reason.test for reason in wanted}
-    rows = DataTest.objects.filter(dataset=dataset, name__in=named, retired_at=None, scope=Scope.PARTITION)
-    tests = {row.name: row for row in rows.select_related("dataset", "revision")}
-    for reason in wanted:
-        if (test := tests.get(reason.test or "")) and test.revision and test.revision.schedule == PARTITION:
-            yield from ((test, window) for window in newest_first(partitioning, reason.windows))
+    tests = {test.name: test.id for test in facts.tests if test.judges_from is not None}
+    for reason in answer.reasons:
+        if reason.test in tests and _is_to_be_measured(reason):
+            yield from ((tests[reason.test], window) for window in newest_first(partitioning, reason.windows))
 
 
 def _is_to_be_measured(reason: Reason) -> bool:
@@ -114,7 +119,11 @@ def newest_first(partitioning: Partitioning, intervals: Intervals) -> Iterator[W
             window = partitioning.at(window.start - INSTANT)
 
 
-def _have_measured(wanted: list[tuple[DataTest, Window]], now: datetime) -> None:
+def _have_measured(wanted: list[tuple[int, Window]], now: datetime) -> None:
+    if not wanted:
+        return
     slot = now.replace(minute=now.minute - now.minute % AGAIN_AFTER_MINUTES, second=0, microsecond=0)
-    due = [(data_test, window, now) for data_test, window in wanted]
+    live = DataTest.objects.filter(retired_at=None, revision__isnull=False).select_related("dataset", "revision")
+    tests = live.in_bulk({test for test, _ in wanted})
+    due = [(tests[test], window, now) for test, window in wanted if test in tests]
     request_runs(due, reason=RunReason.TRIGGER, occasion=f"gate:{slot:%Y%m%dT%H%M}", now=now)

@@ -7,9 +7,10 @@ from uuid import UUID, uuid4
 from assay.catalog.selectors import home
 from assay.models import Dataset
 from assay.windows import Window
-from incident_manager.models import Incident, LookUp, Report, SpoiltWindow
-from incident_manager.quality.rules import Answer, Asked, concerns, judge
-from incident_manager.quality.selectors import claim, known_of, spoilt_fact
+from incident_manager.models import Incident, LookUp
+from incident_manager.quality.facts import Spoilt
+from incident_manager.quality.rules import Answer, Asked, concerning, judge
+from incident_manager.quality.selectors import known_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,18 +22,14 @@ class LookUpAnswer:
     datacenter: str
     query: UUID
     quality: Answer
-    spoilt: tuple[SpoiltWindow, ...]
-    reports: tuple[Report, ...]  # claimed, and not confirmed yet
+    spoilt: tuple[Spoilt, ...]
+    incidents: tuple[Incident, ...]  # that spoilt it
+    reports: tuple[int, ...]  # ids of those that are not confirmed yet
 
     @property
     def failed(self) -> bool:
         """Whether any of it is spoilt: the quality of queries counts incidents alone."""
         return bool(self.spoilt)
-
-    @property
-    def incidents(self) -> tuple[Incident, ...]:
-        """The incidents that spoilt it."""
-        return tuple({window.incident_id: window.incident for window in self.spoilt}.values())
 
 
 def look_up(
@@ -47,18 +44,17 @@ def look_up(
     """The answer for one range (at home, unless a datacenter is given); the ranges of one question share ``query``."""
     at_home = home(dataset).datacenter
     asked = Asked(window=window, datacenter=datacenter or at_home)
-    known = known_of(dataset, window, home=at_home, now=now)
-    spoilt = ((row, spoilt_fact(row)) for row in known.spoilt)
-    claims = ((row.incident.report, claim(row)) for row in known.claims)
-    reports = {report.pk: report for report, fact in claims if concerns(asked, fact.datacenter, [fact.window])}
+    here = concerning(known_of(dataset, window, now=now), asked)
+    incidents = Incident.objects.in_bulk({spoilt.incident_id for spoilt in here.spoilt})
     answer = LookUpAnswer(
         dataset=dataset,
         window=window,
         datacenter=datacenter or at_home,
         query=query or uuid4(),
-        quality=judge(known.facts, asked),
-        spoilt=tuple(row for row, fact in spoilt if concerns(asked, fact.datacenter, fact.windows)),
-        reports=tuple(reports.values()),
+        quality=judge(here, asked),
+        spoilt=tuple(here.spoilt),
+        incidents=tuple(incidents[id_] for id_ in dict.fromkeys(spoilt.incident_id for spoilt in here.spoilt)),
+        reports=tuple(dict.fromkeys(claim.report_id for claim in here.claims)),
     )
     if record:
         LookUp.objects.create(

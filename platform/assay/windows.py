@@ -43,8 +43,9 @@ class Window:
     def __post_init__(self) -> None:
         if self.start.tzinfo is None or self.end.tzinfo is None:
             raise UnableToReadWindow(f"A window needs instants with a time zone, not {self.start} to {self.end}.")
-        object.__setattr__(self, "start", self.start.astimezone(UTC))
-        object.__setattr__(self, "end", self.end.astimezone(UTC))
+        if self.start.tzinfo is not UTC or self.end.tzinfo is not UTC:  # those of a database are in UTC already
+            object.__setattr__(self, "start", self.start.astimezone(UTC))
+            object.__setattr__(self, "end", self.end.astimezone(UTC))
         if self.start >= self.end:
             raise UnableToReadWindow(f"A window must end after it starts, not run from {self.start} to {self.end}.")
 

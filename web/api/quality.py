@@ -13,6 +13,8 @@ from assay import clock
 from assay.catalog.selectors import by_names
 from assay.models import Dataset
 from assay.windows import Window
+from incident_manager.intervals import START
+from incident_manager.models import Incident
 from incident_manager.quality.facts import Facts
 from incident_manager.quality.rules import Asked, Reason, Status, judge, worst
 from incident_manager.services import LookUpAnswer, look_up
@@ -106,8 +108,8 @@ def written(answer: LookUpAnswer) -> dict[str, Any]:
         "datacenter": answer.datacenter,
         "status": answer.quality.status,
         "reasons": [reason_written(reason) for reason in answer.quality.reasons],
-        "incidents": [_incident(answer, incident.pk) for incident in answer.incidents],
-        "reports": [report.pk for report in answer.reports],
+        "incidents": [_incident(answer, incident) for incident in answer.incidents],
+        "reports": list(answer.reports),
     }
 
 
@@ -132,17 +134,17 @@ def _not_known(name: str) -> dict[str, Any]:
     return {"dataset": name, "status": answer.status, "reasons": reasons, "incidents": [], "reports": []}
 
 
-def _incident(answer: LookUpAnswer, pk: int) -> dict[str, Any]:
-    spoilt = [row for row in answer.spoilt if row.incident_id == pk]
-    incident = spoilt[0].incident
+def _incident(answer: LookUpAnswer, incident: Incident) -> dict[str, Any]:
+    spoilt = [each for each in answer.spoilt if each.incident_id == incident.pk]
+    windows = sorted((window for each in spoilt for window in each.windows), key=START)
     return {
-        "id": pk,
+        "id": incident.pk,
         "category": incident.category,
         "root_cause": incident.root_cause,
         "eta": incident.eta,
-        "hard": any(row.severity == "hard" for row in spoilt),
-        "windows": [row.window.text for row in spoilt[:MOST_WINDOWS]],
-        "more_windows": max(0, len(spoilt) - MOST_WINDOWS),
+        "hard": any(each.hard for each in spoilt),
+        "windows": [window.text for window in windows[:MOST_WINDOWS]],
+        "more_windows": max(0, len(windows) - MOST_WINDOWS),
     }
 
 

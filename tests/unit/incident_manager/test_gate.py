@@ -29,11 +29,11 @@ SOFT = replace(TEST, hard=False)
 OTHER = replace(TEST, id=2, name="custom:fares", category="custom")
 WHOLE_TABLE = LiveTest(id=3, name="duplicates:whole", category="duplicates", hard=True, whole_table=True)
 HELD = {1: (day(),)}
-BROKEN = Check(test=TEST, window=day(), state=State.WARN, outcome=Outcome.BROKEN)
+BROKEN = Check(test=TEST, windows=(day(),), state=State.WARN, outcome=Outcome.BROKEN)
 FAILED = replace(BROKEN, state=State.FAIL)
 UNKNOWN = replace(BROKEN, state=State.UNKNOWN, outcome=None)
 WHOLE = replace(FAILED, test=WHOLE_TABLE)
-SPOILT = Spoilt(incident_id=7, category="duplicates", hard=True, window=day())
+SPOILT = Spoilt(incident_id=7, category="duplicates", hard=True, windows=(day(),))
 CONFIRMED = replace(SPOILT, report_id=3)
 CLAIM = Claim(report_id=3, window=day())
 DONE = Calendar(due_to=day(9).start, ended_to=day(9).start)
@@ -125,7 +125,7 @@ def test_a_window_that_was_found_incomplete_blocks_whatever_the_policy(test: Liv
         (replace(SPOILT, hard=False), CLOSED, WARN),
         (replace(SPOILT, datacenter="sea"), CLOSED, BLOCK),
         (replace(SPOILT, datacenter="phx"), CLOSED, ALLOW),
-        (replace(SPOILT, window=day(1)), CLOSED, ALLOW),
+        (replace(SPOILT, windows=(day(1),)), CLOSED, ALLOW),
         (replace(SPOILT, whole_table=True), CLOSED, WARN),
         (replace(SPOILT, whole_table=True, parts=(day(1),)), CLOSED, ALLOW),
         (replace(SPOILT, category="custom", whole_table=True), CLOSED, BLOCK),

@@ -29,9 +29,9 @@ WEEKLY = LiveTest(id=2, name="duplicates:whole", category="duplicates", hard=Tru
 OUTSIDE = replace(WEEKLY, id=9, name="unpartitioned:whole", category="completeness", hard=False, judges_rows=False)
 CALENDAR = Calendar(due_to=days(3, 3).start, ended_to=days(4, 4).start)  # Thursday has ended, Wednesday is due
 HELD: Mapping[int, Intervals] = {1: (days(-7, 2),)}
-BROKEN = Check(test=TEST, window=TODAY, state=State.FAIL, outcome=Outcome.BROKEN)
+BROKEN = Check(test=TEST, windows=(TODAY,), state=State.FAIL, outcome=Outcome.BROKEN)
 UNKNOWN = replace(BROKEN, state=State.UNKNOWN, outcome=None, error=Reason.QUERY_FAILED)
-SPOILT = Spoilt(incident_id=7, category="freshness", hard=True, window=TODAY)
+SPOILT = Spoilt(incident_id=7, category="freshness", hard=True, windows=(TODAY,))
 CLAIM = Claim(report_id=3, window=TODAY)
 
 
@@ -86,7 +86,7 @@ CASES: list[tuple[str, dict[str, Any], Status]] = [
     ("no row in no partition, and no other test", {"tests": (OUTSIDE,), "held": {9: (TODAY,)}}, Status.UNTESTED),
     ("a fault elsewhere", {"spoilt": (replace(SPOILT, datacenter="phx"),)}, Status.GOOD),
     ("a fault of other parts", {"spoilt": (replace(SPOILT, parts=(days(1, 1),)),)}, Status.GOOD),
-    ("a fault of yesterday", {"spoilt": (replace(SPOILT, window=days(-1, -1)),)}, Status.GOOD),
+    ("a fault of yesterday", {"spoilt": (replace(SPOILT, windows=(days(-1, -1),)),)}, Status.GOOD),
 ]
 
 
@@ -158,8 +158,8 @@ def test_what_is_kept_no_more_is_untested() -> None:
 
 
 def test_a_test_of_the_whole_table_is_bad_only_where_it_names_what_is_bad() -> None:
-    whole = replace(BROKEN, test=WEEKLY, window=days(-90, 2))
-    named = replace(SPOILT, category="duplicates", test_id=2, whole_table=True, window=days(-90, 2), parts=(TODAY,))
+    whole = replace(BROKEN, test=WEEKLY, windows=(days(-90, 2),))
+    named = replace(SPOILT, category="duplicates", test_id=2, whole_table=True, windows=(days(-90, 2),), parts=(TODAY,))
     facts: dict[str, Any] = {"tests": (TEST, WEEKLY), "checks": (whole,), "spoilt": (named,), "held": HELD}
     assert (asked(TODAY, **facts).status, asked(days(1, 1), **facts).status) == (Status.BAD, Status.GOOD)
 
@@ -169,7 +169,7 @@ def test_without_a_range_the_answer_is_how_things_stand() -> None:
     young = (replace(TEST, scheduled_to=TODAY.start),)
     assert asked(None, held={}, tests=young).status is Status.UNTESTED
     assert asked(None, held={}, tests=young, claims=(CLAIM,)).status is Status.REPORTED
-    assert asked(None, checks=(replace(BROKEN, window=days(-400, -400)),), held=HELD).status is Status.BAD
+    assert asked(None, checks=(replace(BROKEN, windows=(days(-400, -400),)),), held=HELD).status is Status.BAD
 
 
 def test_without_a_datacenter_every_copy_counts() -> None:
@@ -179,7 +179,7 @@ def test_without_a_datacenter_every_copy_counts() -> None:
 
 
 def test_reasons_that_differ_by_their_windows_alone_are_one() -> None:
-    found = asked(days(0, 1), checks=(BROKEN, replace(BROKEN, window=days(1, 1))))
+    found = asked(days(0, 1), checks=(BROKEN, replace(BROKEN, windows=(days(1, 1),))))
     assert [reason.windows for reason in found.reasons] == [(days(0, 1),)]
 
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from assay.catalog.selectors import home
 from assay.models import Category, Dataset
 from assay.windows import Granularity, Partitioning, Window
 from incident_manager.quality.facts import Facts
@@ -48,9 +47,7 @@ def day_grid(dataset: Dataset, known: Facts, *, now: datetime) -> DayGrid:
     partitions = Facts(dataset=dataset.full_name)
     if columns:
         window = Window(start=columns[0].start, end=columns[-1].end)
-        partitions = _of_scope(
-            known_of(dataset, window, home=home(dataset).datacenter, now=now).facts, whole_table=False
-        )
+        partitions = _of_scope(known_of(dataset, window, now=now), whole_table=False)
     tables = _of_scope(known, whole_table=True)
     rows = []
     for category in Category.values:

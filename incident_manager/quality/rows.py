@@ -1,0 +1,162 @@
+"""Facts from rows of the database: rows that say the same of a test's windows become one fact."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db.models import BooleanField, ExpressionWrapper, F, Field, Q, QuerySet
+
+from alerting.models import Standing, WaiverKind
+from alerting.selectors import place_of
+from alerting.standing import State
+from assay.clock import instant_of
+from assay.models import Origin, Scope, Severity
+from assay.windows import Window
+from execution_engine.outcome import Outcome, Reason
+from execution_engine.schedules import PARTITION
+from incident_manager.models import ReportState, SpoiltWindow
+from incident_manager.quality.facts import Check, Claim, LiveTest, Spoilt
+from test_generator.standard import UNPARTITIONED
+
+TESTED = (
+    *("pk", "dataset_id", "name", "category", "scope", "origin", "datacenter", "spoils", "created_at", "judges_from"),
+    *("revision__severity", "revision__schedule", "next_due_at", "next_window_start", "next_window_end"),
+)
+STANDING = (
+    *("data_test_id", "start", "end"),
+    *("state", "last_outcome", "error_reason", "is_due", "waiver__kind", "waiver__reason"),
+)
+SPOILT = (
+    *("dataset_id", "start", "end", "incident__report__state", "partitions"),
+    *("incident_id", "incident__category", "severity", "datacenter", "data_test_id", "whole_table"),
+    "incident__report",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wrong:
+    """What is wrong with one dataset: what is spoilt, and what is claimed by reports that nobody has confirmed."""
+
+    spoilt: list[Spoilt] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+
+
+def is_of_each_partition(row: Mapping[str, Any]) -> bool:
+    """Whether the test of a row (TESTED) judges every partition."""
+    return bool(row["scope"] == Scope.PARTITION and row["revision__schedule"] == PARTITION)
+
+
+def live_test(row: Mapping[str, Any], home: str, **judged: datetime | None) -> LiveTest:
+    """The test of a row (TESTED), with where it judges."""
+    return LiveTest(
+        id=row["pk"],
+        name=row["name"],
+        category=row["category"],
+        hard=row["revision__severity"] == Severity.HARD,
+        datacenter=place_of(row["datacenter"], row["spoils"], home) or None,
+        whole_table=row["scope"] == Scope.TABLE,
+        scheduled_to=row["next_window_start"],
+        judges_rows=row["origin"] != Origin.GENERATED or row["name"] != UNPARTITIONED,
+        **judged,
+    )
+
+
+def next_window(row: Mapping[str, Any]) -> Window | None:
+    """The window that the schedule of a row's test (TESTED) comes to next."""
+    start, end = row["next_window_start"], row["next_window_end"]
+    return Window(start=start, end=end) if start and end else None
+
+
+def plain_instants() -> dict[str, Any]:
+    """The ends of a window as the database holds them, for ``instant_of``.
+
+    Django looks for the zone of each instant; of tens of thousands of rows that is most of what reading them takes.
+    """
+    return {
+        "start": ExpressionWrapper(F("window_start"), output_field=Field()),
+        "end": ExpressionWrapper(F("window_end"), output_field=Field()),
+    }
+
+
+def checks_of(tests: Mapping[int, LiveTest], standings: QuerySet[Standing], now: datetime) -> list[Check]:
+    """How these tests stand, one check for all windows on which a test stands alike; the oldest first."""
+    is_due = ExpressionWrapper(Q(due_at__lte=now), output_field=BooleanField())
+    read = standings.annotate(is_due=is_due, **plain_instants())
+    rows = read.order_by("window_start", "pk").values_list(*STANDING)
+    alike: dict[tuple[Any, ...], list[Window]] = defaultdict(list)
+    for test, start, end, *said in rows:
+        if test in tests:
+            alike[test, *said].append(Window(start=instant_of(start), end=instant_of(end)))
+    return [_check(tests[test], windows, *said) for (test, *said), windows in alike.items()]
+
+
+def _check(
+    test: LiveTest, windows: list[Window], state: str, outcome: str, error: str, is_due: bool, kind: str, reason: str
+) -> Check:
+    return Check(
+        test=test,
+        windows=windows,
+        state=State(state),
+        outcome=Outcome(outcome) if outcome else None,
+        error=Reason(error) if error else None,
+        is_due=bool(is_due),
+        waived=reason if kind == WaiverKind.FORCED else None,
+        accepted=reason if kind == WaiverKind.ACCEPTED else None,
+    )
+
+
+def of_each_dataset(checks: Iterable[Check], tests: Mapping[int, Iterable[LiveTest]]) -> Mapping[int, list[Check]]:
+    """The checks by dataset, given the tests by dataset."""
+    dataset_of = {test.id: id_ for id_, own in tests.items() for test in own}
+    found: dict[int, list[Check]] = {id_: [] for id_ in tests}
+    for check in checks:
+        found[dataset_of[check.test.id]].append(check)
+    return found
+
+
+def wrong_with(unhealed: QuerySet[SpoiltWindow]) -> defaultdict[int, Wrong]:
+    """What unhealed windows say of each dataset, in one statement; the oldest first."""
+    alike: dict[tuple[Any, ...], list[Window]] = defaultdict(list)
+    found = defaultdict[int, Wrong](Wrong)
+    rows = unhealed.annotate(**plain_instants()).order_by("window_start", "pk").values_list(*SPOILT)
+    for dataset, start, end, state, partitions, *said in rows:
+        window = Window(start=instant_of(start), end=instant_of(end))
+        if state == ReportState.OPEN:
+            found[dataset].claims.append(_claim(window, *said))
+        else:
+            alike[dataset, tuple("/".join(pair) for pair in partitions), *said].append(window)
+    for (dataset, parts, *said), windows in alike.items():
+        found[dataset].spoilt.append(_spoilt(windows, [Window.parse(part) for part in parts], *said))
+    return found
+
+
+def _claim(
+    window: Window, incident: int, category: str, severity: str, datacenter: str, test: int, whole: bool, report: int
+) -> Claim:
+    return Claim(report_id=report, window=window, datacenter=datacenter or None, category=category)
+
+
+def _spoilt(
+    windows: list[Window],
+    parts: list[Window],
+    incident: int,
+    category: str,
+    severity: str,
+    datacenter: str,
+    test: int | None,
+    whole_table: bool,
+    report: int | None,
+) -> Spoilt:
+    return Spoilt(
+        incident_id=incident,
+        category=category,
+        hard=severity == Severity.HARD,
+        windows=windows,
+        parts=parts,
+        datacenter=datacenter or None,
+        test_id=test,
+        whole_table=whole_table,
+        report_id=report,
+    )
