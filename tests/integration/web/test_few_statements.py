@@ -19,8 +19,8 @@ from tests.factories import (
     day,
 )
 
-# the clock, the dataset, its copies and tests, what passes, what does not, what is pending or spoilt, the incidents, the
-# answer kept
+# the clock, the dataset, its copies and tests, what passes, what does not, what is pending or spoilt, the incidents,
+# the answer kept
 MOST = 10
 AUTHENTICATION = ("assay_accesstoken", "auth_user", "assay_member", "auth_group", "auth_permission")
 
