@@ -40,8 +40,11 @@ def clip(windows: Iterable[Window], to: Window) -> Intervals:
 
 def subtract(windows: Iterable[Window], less: Iterable[Window]) -> Intervals:
     """The instants in any of the windows and in none of ``less``."""
-    holes, found, next_hole = union(less), [], 0
-    for window in union(windows):
+    whole, holes = union(windows), union(less)
+    if not whole or not holes:
+        return whole
+    found, next_hole = [], 0
+    for window in whole:
         start = window.start
         while next_hole < len(holes) and holes[next_hole].start < window.end:
             hole = holes[next_hole]
@@ -58,12 +61,12 @@ def subtract(windows: Iterable[Window], less: Iterable[Window]) -> Intervals:
 
 def before(intervals: Intervals, instant: datetime) -> Intervals:
     """The instants of the set before one of them."""
-    return tuple(Window(start=w.start, end=min(w.end, instant)) for w in intervals if w.start < instant)
+    return tuple(w if w.end <= instant else Window(start=w.start, end=instant) for w in intervals if w.start < instant)
 
 
 def since(intervals: Intervals, instant: datetime) -> Intervals:
     """The instants of the set from one of them on."""
-    return tuple(Window(start=max(w.start, instant), end=w.end) for w in intervals if w.end > instant)
+    return tuple(w if w.start >= instant else Window(start=instant, end=w.end) for w in intervals if w.end > instant)
 
 
 def total(intervals: Intervals) -> timedelta:

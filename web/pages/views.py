@@ -17,7 +17,7 @@ from web.doctor.flow import idle
 from web.logins import LoginPage
 from web.pages.forms import TIERS, WantedForm
 from web.pages.policy import demand, page
-from web.pages.selectors.catalogue import FILTERS, catalogue, failing_pull, open_incidents, statuses_now, summary
+from web.pages.selectors.catalogue import FILTERS, catalogue, failing_pull, open_incidents, overview, summary
 from web.pages.selectors.dataset import incidents_of, live_tests, progress, promises
 from web.pages.selectors.day_grid import day_grid
 from web.pages.selectors.history import history
@@ -46,19 +46,19 @@ def catalogue_page(request: HttpRequest) -> HttpResponse:
     wanted = form.wanted()
     query = request.GET.copy()
     query.pop("page", None)
-    known = statuses_now(now=now)
+    all_ = overview(now=now)
     context = {
         "wanted": wanted,
         "query": query.urlencode(),
         "categories": Category.values,
-        "catalogue": catalogue(wanted, known, page=form.page_number(), now=now),
+        "catalogue": catalogue(wanted, all_, page=form.page_number(), now=now),
     }
     if request.headers.get("HX-Request"):
         return render(request, "web/_matrix.html", context)
     statuses = [(status.value, WORDS[status].lower()) for status in FILTERS]
     context |= {"here": "catalogue", "now": now, "idle": idle(), "tiers": TIERS, "statuses": statuses}
     incidents = readable(request, open_incidents())
-    context |= {"summary": summary(known), "open_incidents": incidents, "pull": failing_pull()}
+    context |= {"summary": summary(all_.statuses), "open_incidents": incidents, "pull": failing_pull()}
     return render(request, "web/catalogue.html", context)
 
 

@@ -28,6 +28,7 @@ def profile_of(dataset: Dataset) -> DatasetProfile:
     """The dataset's metadata as its provider told it."""
     return replace(
         _metadata_of(dataset),
+        columns=tuple(Column(**column) for column in dataset.columns),
         replicas=tuple(
             ReplicaProfile(
                 datacenter=replica.datacenter,
@@ -46,6 +47,7 @@ def slas(dataset: Dataset) -> Targets:
 
 
 def _metadata_of(dataset: Dataset) -> DatasetProfile:
+    """All but its replicas and columns, of which there may be thousands."""
     return DatasetProfile(
         namespace=dataset.namespace,
         name=dataset.name,
@@ -54,7 +56,6 @@ def _metadata_of(dataset: Dataset) -> DatasetProfile:
         replicas=(),
         description=dataset.description,
         team=dataset.team,
-        columns=tuple(Column(**column) for column in dataset.columns),
         primary_key=tuple(dataset.primary_key),
         partition=_partition_of(dataset),
         slas=SlaProfile(

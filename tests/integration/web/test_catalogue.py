@@ -9,7 +9,7 @@ from assay import clock
 from assay.models import Dataset
 from incident_manager.services import confirm_report, report
 from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, RunFactory, StandingFactory, day
-from web.pages.selectors.catalogue import Catalogue, Wanted, catalogue, statuses_now, summary
+from web.pages.selectors.catalogue import Catalogue, Wanted, catalogue, overview, summary
 from web.pages.status import Status
 
 LAST = day("2026-03-09")
@@ -23,7 +23,7 @@ def _broken(name: str, state: str = "FAIL") -> Dataset:
 
 
 def _shown(wanted: Wanted, page: int = 1) -> Catalogue:
-    return catalogue(wanted, statuses_now(now=NOW), page=page, now=NOW)
+    return catalogue(wanted, overview(now=NOW), page=page, now=NOW)
 
 
 def _names(wanted: Wanted, page: int = 1) -> list[str]:
@@ -78,13 +78,13 @@ def test_filter_counter_and_row_say_the_same_of_each_dataset(db: None, status: s
     wanted = Wanted(status=Status(status))
     assert sorted(_names(wanted)) == names
     assert {row.status for row in _shown(wanted).rows} == {status}
-    assert summary(statuses_now(now=NOW))[status] == len(names)
+    assert summary(overview(now=NOW).statuses)[status] == len(names)
 
 
 def test_what_is_due_and_still_runs_is_unknown(db: None) -> None:
     test = DataTestFactory.create()
     RunFactory.create(data_test=test, window=LAST, judged_at=None, evaluated_at=None, outcome="")
-    assert summary(statuses_now(now=NOW))["unknown"] == 1
+    assert summary(overview(now=NOW).statuses)["unknown"] == 1
 
 
 def test_the_catalogue_is_filtered_by_words_and_tier(db: None) -> None:
@@ -115,8 +115,8 @@ def test_two_thousand_datasets_need_no_more_statements_than_two(db: None) -> Non
         with CaptureQueriesContext(
             connection,
         ) as seen:
-            statuses = statuses_now(now=NOW)
-            catalogue(Wanted(), statuses, page=1, now=NOW), summary(statuses)
+            all_ = overview(now=NOW)
+            catalogue(Wanted(), all_, page=1, now=NOW), summary(all_.statuses)
         return len(seen)
 
     DatasetFactory.create_batch(2)

@@ -11,8 +11,9 @@ from django.db.models import Count, Q, QuerySet
 from assay.models import Category, Dataset, Pull
 from incident_manager.metric_reporter import data_qualities
 from incident_manager.models import Incident
-from incident_manager.quality.now import answers_now, facts_now
-from incident_manager.quality.rules import RANK
+from incident_manager.quality.facts import Facts
+from incident_manager.quality.now import facts_now
+from incident_manager.quality.rules import RANK, Asked, judge
 from incident_manager.quality.rules import Status as Quality
 from web.pages.selectors.matrix import matrix
 from web.pages.status import Cell, Status
@@ -49,25 +50,34 @@ class Catalogue:
     rows: tuple[Row, ...]
 
 
-def statuses_now(*, now: datetime) -> dict[int, Quality]:
-    """The status of every dataset, by its id."""
-    names = dict(Dataset.objects.values_list("pk", "full_name"))
-    return {id_: answer.status for id_, answer in answers_now(names, now=now).items()}
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    """What is known of every dataset and the status that it makes, by its id: read and judged once for a page."""
+
+    known: Mapping[int, Facts]
+    statuses: Mapping[int, Quality]
 
 
-def catalogue(wanted: Wanted, statuses: Mapping[int, Quality], *, page: int, now: datetime) -> Catalogue:
+def overview(*, now: datetime) -> Overview:
+    """How all datasets stand."""
+    known = facts_now(dict(Dataset.objects.values_list("pk", "full_name")), now=now)
+    return Overview(known=known, statuses={id_: judge(facts, Asked()).status for id_, facts in known.items()})
+
+
+def catalogue(wanted: Wanted, all_: Overview, *, page: int, now: datetime) -> Catalogue:
     """The rows of one page, the worst status first and by name where it is the same.
 
     In as many statements however many datasets there are.
     """
+    statuses = all_.statuses
     names = {id_: name for id_, name in _filtered(wanted).values_list("pk", "full_name") if id_ in statuses}
     found = [id_ for id_ in names if wanted.status is None or statuses[id_].value == wanted.status.value]
     found.sort(key=lambda id_: (RANK[statuses[id_]], names[id_].lower()))
     shown = Paginator(found, PAGE_SIZE).get_page(page)
     ids = list(shown.object_list)
     datasets = Dataset.objects.only("full_name", "tier", "owner").in_bulk(ids)
-    known = facts_now({id_: names[id_] for id_ in ids}, now=now)
-    counts, cells, qualities = _open_counts(ids), matrix(known), data_qualities(ids, now=now)
+    cells = matrix({id_: all_.known[id_] for id_ in ids})
+    counts, qualities = _open_counts(ids), data_qualities(ids, now=now)
     rows = tuple(
         Row(
             dataset=datasets[id_],
