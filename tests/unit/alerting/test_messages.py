@@ -1,6 +1,9 @@
 """What people read."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+
+import pytest
 
 from alerting.messages import (
     BrokenWindow,
@@ -8,8 +11,10 @@ from alerting.messages import (
     InhibitedAlert,
     digest,
     downstream,
+    ended,
     opened,
     recovered,
+    renamed,
     unknown,
     withdrawn,
 )
@@ -98,3 +103,149 @@ def test_several_messages_to_one_recipient_are_one() -> None:
     assert both.title == "[tier 1] core.trips: consistency FAIL (and 1 more)"
     assert one.body in both.body
     assert two.body in both.body
+
+
+SPAN = "2024-03-04 00:00 UTC to 2024-03-05 00:00 UTC"
+TOLD = f"- {SPAN} in phx: 0.93, 12,345 keys lost; consistency:sea>phx: row_count() > 1"
+
+
+def test_the_opening_is_this_text() -> None:
+    silent = InhibitedAlert(dataset="mart.report", category="custom", value="17")
+    assert opened(incident(inhibited=(silent,), url="https://dq/42")).body.splitlines() == [
+        "core.trips fails consistency since 2024-03-05 07:30 UTC.",
+        "",
+        TOLD,
+        "",
+        "It causes these, whose owners are not told apart:",
+        "- mart.report custom: 17",
+        "",
+        "Root cause: not given yet",
+        "Expected repair: not given yet",
+        "Details: https://dq/42",
+    ]
+
+
+def test_an_opening_that_causes_nothing_else_ends_with_its_outlook() -> None:
+    at_home = replace(BROKEN, datacenter=None, lost_keys=None)
+    assert opened(incident(windows=(at_home,))).body == (
+        "core.trips fails consistency since 2024-03-05 07:30 UTC.\n\n"
+        f"- {SPAN}: 0.93; consistency:sea>phx: row_count() > 1\n\n"
+        "Root cause: not given yet\nExpected repair: not given yet\n"
+    )
+
+
+@pytest.mark.parametrize(("count", "shown", "last"), [(9, 9, TOLD), (10, 10, TOLD), (11, 11, "- and 1 more")])
+def test_ten_windows_are_listed_and_of_more_the_count(count: int, shown: int, last: str) -> None:
+    listed = [line for line in opened(incident(windows=(BROKEN,) * count)).body.splitlines() if line.startswith("- ")]
+    assert (len(listed), listed[-1]) == (shown, last)
+
+
+def test_no_lost_key_is_a_count_too() -> None:
+    assert "0.93, 0 keys lost; " in opened(incident(windows=(replace(BROKEN, lost_keys=0),))).body
+
+
+@pytest.mark.parametrize(
+    ("category", "shares", "title", "first"),
+    [
+        ("completeness", (), "rows are missing", "The rows of core.trips are not late, they are missing."),
+        (
+            "completeness",
+            (0.98764, None, 0.9876),
+            "rows are missing",
+            "The rows of core.trips are not late, they are missing: 98.7 % are there.",
+        ),
+        (
+            "consistency",
+            (0.0,),
+            "rows are missing",
+            "The rows of core.trips are not late, they are missing: 0 % are there.",
+        ),
+        (
+            "freshness",
+            (0.5,),
+            "rows are late",
+            "The rows of core.trips are not missing, they are late, more of them have come: 50 % are there.",
+        ),
+    ],
+)
+def test_the_owner_reads_that_rows_are_of_the_other_kind_and_then_all_of_the_opening(
+    category: str, shares: tuple[float | None, ...], title: str, first: str
+) -> None:
+    windows = tuple(replace(BROKEN, share=share) for share in shares)
+    changed = incident(category=category, windows=windows)
+    message = renamed(changed)
+    assert message.title == f"[tier 1] core.trips: {title}"
+    assert message.body.splitlines() == [first, "", *opened(changed).body.splitlines()]
+
+
+def test_the_share_of_rows_that_are_there_is_cut_and_not_rounded_up() -> None:
+    nearly = incident(category="completeness", windows=(replace(BROKEN, share=0.99999),))
+    assert ": 99.9 % are there.\n" in renamed(nearly).body
+
+
+def test_the_owner_of_a_downstream_reads_this_text() -> None:
+    message = downstream(incident(root_cause="disk full"), downstreams=["mart.report"])
+    assert message.title == "Upstream core.trips: consistency FAIL"
+    assert message.body.splitlines() == [
+        "core.trips, which mart.report reads, fails consistency since 2024-03-05 07:30 UTC.",
+        "Its owner team-trips has been told.",
+        "",
+        TOLD,
+        "",
+        "Root cause: disk full",
+        "Expected repair: not given yet",
+    ]
+    assert "core.trips, which your data reads, fails" in downstream(incident(), downstreams=[]).body
+
+
+END = FAILED + timedelta(hours=3)
+LINKED = incident(url="https://dq/42")
+
+
+def test_the_recovery_is_this_text() -> None:
+    message = recovered(LINKED, resolved_at=END)
+    assert message.title == "core.trips: consistency recovered"
+    assert message.body == (
+        "core.trips holds consistency again since 2024-03-05 10:30 UTC; it had failed since 2024-03-05 07:30 UTC.\n"
+        "Details: https://dq/42\n"
+    )
+
+
+def test_the_withdrawal_is_this_text() -> None:
+    assert withdrawn(LINKED, withdrawn_at=END).body == (
+        "The consistency incident of core.trips from 2024-03-05 07:30 UTC was withdrawn at 2024-03-05 10:30 UTC: "
+        "what it rested on no longer stands. No repair was seen, none is needed.\nDetails: https://dq/42\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("forced", "its owner calls it a false positive"),
+        ("accepted", "its owner accepts the data as it is, and it will not be repaired"),
+        ("redefined", "the data holds by what the test asserts now"),
+    ],
+)
+def test_an_end_by_a_word_says_whose_word_it_was(how: str, words: str) -> None:
+    message = ended(LINKED, ended_at=END, how=how)
+    assert message.title == f"core.trips: consistency ended ({how})"
+    assert message.body == (
+        "The consistency incident of core.trips from 2024-03-05 07:30 UTC was ended at 2024-03-05 10:30 UTC: "
+        f"{words}. No repair was seen.\nDetails: https://dq/42\n"
+    )
+
+
+def test_an_unknown_is_this_text() -> None:
+    message = unknown(dataset="core.trips", test="freshness", window=DAY, since=FAILED, reason="timeout")
+    assert message.title == "core.trips: freshness could not be judged"
+    assert message.body == (
+        f"The test freshness of core.trips has no verdict for {SPAN} since 2024-03-05 07:30 UTC.\n"
+        "Cause: timeout. This says nothing about the data.\n"
+    )
+
+
+def test_a_digest_is_its_messages_one_after_the_other_each_under_its_title() -> None:
+    messages = [recovered(incident(category=category), resolved_at=END) for category in ("freshness", "custom")]
+    assert digest(messages).title == "core.trips: freshness recovered (and 1 more)"
+    assert digest(messages).body == "\n".join(f"== {each.title}\n{each.body}" for each in messages)
+    assert digest([*messages, *messages]).title.endswith("(and 3 more)")

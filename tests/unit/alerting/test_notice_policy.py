@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from hashlib import blake2s
 
 import pytest
 
@@ -183,3 +184,163 @@ def test_a_lone_notice_keeps_its_own_key_and_waiting_ones_are_left_out() -> None
         "dq:42:opened:email:team-trips"
     ]
     assert group(plan_notices(ALERT, now=minutes(29))) == ()
+
+
+def test_the_texts_that_users_and_keys_carry_are_these() -> None:
+    assert [event.value for event in Event] == [
+        *("opened", "downstream", "recovered", "withdrawn", "updated", "unknown", "gaps", "reported", "platform"),
+    ]
+    assert [step.value for step in Step] == ["send", "wait", "suppress"]
+    assert {hush.name: hush.value for hush in Hush} == {
+        "WITHIN_GRACE": "resolved within grace",
+        "INHIBITED": "inhibited by its cause",
+        "SILENCED": "silenced",
+        "TOO_LATE": "resolved before it could be sent",
+        "ALREADY_TOLD": "already told",
+        "NEVER_TOLD": "never told of the incident",
+        "NO_CHANNEL": "no reachable channel",
+    }
+
+
+def test_a_planned_notice_is_a_whole_row() -> None:
+    (waiting, *_), (sent, *_) = plan_notices(ALERT, now=minutes(29)), plan_notices(ALERT, now=minutes(30))
+    assert sent == PlannedNotice(
+        key="dq:42:opened:email:team-trips",
+        event=Event.OPENED,
+        recipient="team-trips",
+        channel="email",
+        due_at=minutes(30),
+        step=Step.SEND,
+    )
+    assert waiting == replace(sent, step=Step.WAIT, reason=Hush.WITHIN_GRACE)
+
+
+def test_who_has_no_channel_is_named_with_none() -> None:
+    (notice,) = plan_notices(
+        replace(ALERT, owner=(Address(recipient="team-lost", channel=None),), downstream=()), now=minutes(0)
+    )
+    assert (notice.key, notice.channel, notice.due_at) == ("dq:42:opened:none:team-lost", "none", minutes(30))
+
+
+@pytest.mark.parametrize("closed", [None, 10, 45])
+def test_who_was_told_keeps_the_notice_as_it_went_out(closed: int | None) -> None:
+    silences = (Silence(start=minutes(0), end=minutes(600)),)
+    alert = replace(ALERT, told=TOLD, silences=silences, closed_at=None if closed is None else minutes(closed))
+    assert steps(alert, 46)[Event.OPENED, "team-trips"] == (Step.SEND, None)
+
+
+@pytest.mark.parametrize(("closed", "reason"), [(29, Hush.WITHIN_GRACE), (30, Hush.WITHIN_GRACE), (31, Hush.TOO_LATE)])
+def test_what_is_resolved_by_the_end_of_the_grace_was_within_it(closed: int, reason: Hush) -> None:
+    assert steps(replace(ALERT, closed_at=minutes(closed)), 99)[Event.OPENED, "team-trips"] == (Step.SUPPRESS, reason)
+
+
+@pytest.mark.parametrize(
+    ("until", "due", "reason"),
+    [(None, 30, Hush.WITHIN_GRACE), (30, 30, Hush.WITHIN_GRACE), (31, 31, Hush.INHIBITED)],
+)
+@pytest.mark.parametrize("action", [Action.WAIT, Action.INHIBIT])
+def test_a_cause_holds_a_notice_back_only_beyond_the_grace(
+    action: Action, until: int | None, due: int, reason: Hush
+) -> None:
+    held = Decision(action=action, why=Why.CAUSE_FAILED, until=None if until is None else minutes(until))
+    notice = planned(replace(ALERT, decision=held), 29)[Event.OPENED, "team-trips"]
+    assert (notice.step, notice.due_at, notice.reason) == (Step.WAIT, minutes(due), reason)
+
+
+def test_the_end_of_a_decision_to_notify_holds_nothing_back() -> None:
+    spoken = replace(ALONE, until=minutes(600))
+    assert steps(replace(ALERT, decision=spoken), 30)[Event.OPENED, "team-trips"] == (Step.SEND, None)
+
+
+@pytest.mark.parametrize(
+    ("why", "told", "step"),
+    [
+        (Why.CAUSE_OUTLASTED, {"team-trips"}, Step.SUPPRESS),
+        (Why.CAUSE_OUTLASTED, {"team-other"}, Step.SEND),
+        (Why.STILL_BROKEN, {"team-trips"}, Step.SEND),
+    ],
+)
+def test_only_a_cause_that_outlasts_its_time_speaks_for_its_effect(why: Why, told: set[str], step: Step) -> None:
+    alert = replace(ALERT, decision=Decision(action=Action.NOTIFY, why=why), told_of_cause=frozenset(told))
+    assert planned(alert, 30)[Event.OPENED, "team-trips"].step is step
+
+
+def test_who_knows_of_the_same_rows_by_another_alert_is_not_told_again_under_a_key_of_its_own() -> None:
+    alert = replace(ALERT, told_of_twin=frozenset({"team-trips"}), twin_key="dq:41")
+    found = planned(alert, 30)
+    known, other = found[Event.OPENED, "team-trips"], found[Event.DOWNSTREAM, "team-report"]
+    assert (known.step, known.reason) == (Step.SUPPRESS, Hush.ALREADY_TOLD)
+    assert known.key == "dq:42:opened:email:team-trips:dq:41"
+    assert (other.step, other.key) == (Step.SEND, "dq:42:downstream:slack:team-report")
+
+
+@pytest.mark.parametrize("action", [Action.WAIT, Action.INHIBIT])
+def test_a_twin_says_nothing_of_an_alert_that_is_held_back_by_its_cause(action: Action) -> None:
+    held = Decision(action=action, why=Why.CAUSE_FAILED, until=minutes(60))
+    alert = replace(ALERT, decision=held, told_of_twin=frozenset({"team-trips"}), twin_key="dq:41")
+    waiting = planned(alert, 45)[Event.OPENED, "team-trips"]
+    assert (waiting.step, waiting.reason, waiting.key) == (Step.WAIT, Hush.INHIBITED, "dq:42:opened:email:team-trips")
+
+
+@pytest.mark.parametrize(
+    ("recipient", "at", "covered"),
+    [
+        (None, 10, True),
+        (None, 19.9, True),
+        (None, 20, False),
+        (None, 9.9, False),
+        ("team-trips", 10, True),
+        ("team-report", 15, False),
+    ],
+)
+def test_a_silence_is_from_its_start_to_before_its_end(recipient: str | None, at: float, covered: bool) -> None:
+    silence = Silence(start=minutes(10), end=minutes(20), recipient=recipient)
+    assert silence.covers("team-trips", minutes(at)) is covered
+
+
+def test_silences_that_follow_one_another_are_one_in_whatever_order_they_were_made() -> None:
+    spans = [(90, 120), (20, 60), (60, 90), (130, 140)]
+    silences = tuple(Silence(start=minutes(start), end=minutes(end)) for start, end in spans)
+    assert next_notice_at(plan_notices(replace(ALERT, silences=silences), now=minutes(31))) == minutes(120)
+
+
+def test_the_next_notice_is_the_first_of_those_that_wait() -> None:
+    silence = Silence(start=minutes(0), end=minutes(50), recipient="team-trips")
+    alert = replace(ALERT, silences=(silence,))
+    assert next_notice_at(plan_notices(alert, now=minutes(10))) == minutes(30)
+    assert next_notice_at(plan_notices(alert, now=minutes(40))) == minutes(50)
+    assert next_notice_at(plan_notices(alert, now=minutes(50))) is None
+
+
+def test_closings_go_once_to_owners_then_downstreams_then_all_others_who_were_told() -> None:
+    former = [Address(recipient=name, channel="email") for name in ("team-b", "team-a")]
+    alert = replace(ALERT, owner=(OWNER, OWNER), told=frozenset({OWNER, *former}), closed_at=minutes(90))
+    closings = [notice for notice in plan_notices(alert, now=minutes(91)) if notice.event is Event.RECOVERED]
+    assert [(each.recipient, each.step, each.reason, each.due_at) for each in closings] == [
+        ("team-trips", Step.SEND, None, minutes(90)),
+        ("team-report", Step.SUPPRESS, Hush.NEVER_TOLD, minutes(90)),
+        ("team-a", Step.SEND, None, minutes(90)),
+        ("team-b", Step.SEND, None, minutes(90)),
+    ]
+    assert closings[0].key == "dq:42:recovered:email:team-trips"
+
+
+def test_the_key_of_a_group_is_the_same_in_every_process_and_release() -> None:
+    first, second = (plan_notices(replace(ALERT, incident_key=key), now=minutes(30)) for key in ("dq:1", "dq:2"))
+    keys = [each.key for each in group([*second, *first])]
+    joined = b"dq:1:opened:email:team-trips\ndq:2:opened:email:team-trips"
+    assert keys[1] == f"group:{blake2s(joined, digest_size=16).hexdigest()}"
+    assert len(set(keys)) == 2
+
+
+def test_one_recipient_on_two_channels_has_a_message_on_each_in_the_order_of_keys() -> None:
+    by_slack = Address(recipient="team-trips", channel="slack")
+    plans = [
+        plan_notices(replace(ALERT, incident_key=key, owner=(by_slack, OWNER), downstream=()), now=minutes(30))
+        for key in ("dq:2", "dq:1")
+    ]
+    groups = group(notice for plan in plans for notice in plan)
+    assert [(each.channel, [notice.key for notice in each.notices]) for each in groups] == [
+        ("email", ["dq:1:opened:email:team-trips", "dq:2:opened:email:team-trips"]),
+        ("slack", ["dq:1:opened:slack:team-trips", "dq:2:opened:slack:team-trips"]),
+    ]

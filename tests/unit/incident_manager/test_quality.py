@@ -12,7 +12,8 @@ from assay.windows import Window
 from execution_engine.outcome import Outcome, Reason
 from incident_manager.intervals import Intervals
 from incident_manager.quality.facts import Calendar, Check, Claim, Facts, LiveTest, Spoilt
-from incident_manager.quality.rules import Answer, Asked, Kind, Status, judge, worst
+from incident_manager.quality.rules import Answer, Asked, Kind, Status, concerns, judge, worst
+from incident_manager.quality.rules import Reason as Said
 
 MONDAY = datetime(2024, 3, 4, tzinfo=UTC)
 
@@ -186,3 +187,479 @@ def test_reasons_that_differ_by_their_windows_alone_are_one() -> None:
 @pytest.mark.parametrize(("first", "second"), list(zip(list(Status), list(Status)[1:], strict=False)))
 def test_bad_outweighs_unknown_and_that_reported_and_that_untested_and_that_good(first: Status, second: Status) -> None:
     assert worst([second, first, second]) is first
+
+
+def reasons_of(window: Window | None = TODAY, **facts: Any) -> list[Said]:
+    return list(asked(window, **facts).reasons)
+
+
+OF_TEST: dict[str, Any] = {"windows": (TODAY,), "category": "freshness", "test": "freshness", "hard": True, "count": 1}
+UNTESTED_TEXT = "untested: it ended before the test existed, or is kept no more"
+UNDECLARED_TEXT = "untested: it began before its columns were declared as they are"
+CUSTOM = replace(TEST, id=5, category="custom")
+DECLARED = replace(TEST, declared_from=days(1, 1).start)
+FOUND: list[tuple[str, Check, Said]] = [
+    (
+        "a failure",
+        BROKEN,
+        Said(kind=Kind.BROKEN, text="freshness is broken (FAIL)", status=Status.BAD, state=State.FAIL, **OF_TEST),
+    ),
+    (
+        "one that is seen only by its state",
+        replace(BROKEN, outcome=None, state=State.WARN),
+        Said(
+            kind=Kind.BROKEN,
+            text="freshness is broken (WARN): no incident yet",
+            status=Status.BAD,
+            state=State.WARN,
+            **OF_TEST,
+        ),
+    ),
+    (
+        "one that is waived, whatever else is said of it",
+        replace(BROKEN, waived="twins", accepted="gone"),
+        Said(kind=Kind.WAIVED, text="waived: twins", state=State.FAIL, **OF_TEST),
+    ),
+    (
+        "one that is accepted",
+        replace(BROKEN, accepted="gone"),
+        Said(
+            kind=Kind.ACCEPTED,
+            text="accepted as it is: gone",
+            status=Status.REPORTED,
+            state=State.FAIL,
+            **OF_TEST,
+        ),
+    ),
+    (
+        "one that never will be judged",
+        replace(UNKNOWN, state=State.UNTESTED),
+        Said(kind=Kind.UNTESTED, text=UNTESTED_TEXT, state=State.UNTESTED, **OF_TEST),
+    ),
+    (
+        "one that began before its columns were declared",
+        replace(UNKNOWN, state=State.UNTESTED, test=DECLARED),
+        Said(kind=Kind.UNTESTED, text=UNDECLARED_TEXT, state=State.UNTESTED, **OF_TEST),
+    ),
+    (
+        "one that began just when its columns were declared",
+        replace(UNKNOWN, state=State.UNTESTED, test=replace(DECLARED, declared_from=TODAY.start)),
+        Said(kind=Kind.UNTESTED, text=UNTESTED_TEXT, state=State.UNTESTED, **OF_TEST),
+    ),
+    (
+        "one that learns",
+        replace(UNKNOWN, state=State.LEARNING),
+        Said(kind=Kind.LEARNING, text="learning: not enough history yet", state=State.LEARNING, **OF_TEST),
+    ),
+    (
+        "one that erred and cannot be judged",
+        UNKNOWN,
+        Said(
+            kind=Kind.NOT_JUDGED,
+            text="could not be judged: query failed",
+            status=Status.UNKNOWN,
+            state=State.UNKNOWN,
+            **OF_TEST,
+        ),
+    ),
+    (
+        "one of which nothing is known",
+        replace(UNKNOWN, error=None),
+        Said(kind=Kind.NOT_JUDGED, text="could not be judged", status=Status.UNKNOWN, state=State.UNKNOWN, **OF_TEST),
+    ),
+    (
+        "one that waits and erred",
+        replace(UNKNOWN, state=State.PENDING),
+        Said(
+            kind=Kind.NOT_JUDGED,
+            text="not judged yet: query failed",
+            status=Status.UNKNOWN,
+            state=State.PENDING,
+            **OF_TEST,
+        ),
+    ),
+    (
+        "one that waits and is not due",
+        replace(UNKNOWN, state=State.PENDING, error=None, is_due=False),
+        Said(kind=Kind.NOT_JUDGED, text="not judged yet", state=State.PENDING, **OF_TEST),
+    ),
+]
+
+
+@pytest.mark.parametrize(("check", "said"), [case[1:] for case in FOUND], ids=[case[0] for case in FOUND])
+def test_what_a_check_says_is_this_reason(check: Check, said: Said) -> None:
+    found = reasons_of(tests=(check.test,), checks=(check,))
+    assert found[0] == said
+    assert [reason.kind for reason in found[1:]] in ([], [Kind.NO_TEST])
+
+
+def test_a_check_that_passes_says_nothing_and_does_not_hold_for_others() -> None:
+    assert reasons_of(checks=(replace(UNKNOWN, state=State.PASS, outcome=Outcome.HELD, error=None),)) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (Reason.TIMEOUT, Status.UNKNOWN),
+        (Reason.OUT_OF_MEMORY, Status.UNKNOWN),
+        (Reason.CRASHED, Status.UNKNOWN),
+        (Reason.UNREADABLE, Status.UNKNOWN),
+        (Reason.NO_PARTITION_COLUMN, Status.UNKNOWN),
+        (Reason.ENGINE_UNREACHABLE, Status.UNKNOWN),
+        (Reason.LEASE_LOST, Status.UNKNOWN),
+        (Reason.QUERY_FAILED, None),
+        (Reason.NO_DATA, None),
+        (Reason.WARMING_UP, None),
+        (Reason.INVALID, None),
+    ],
+)
+def test_a_soft_test_that_could_not_look_at_the_data_leaves_it_unknown(error: Reason, status: Status | None) -> None:
+    check = replace(UNKNOWN, test=SOFT, error=error)
+    assert reasons_of(tests=(SOFT,), checks=(check,))[0].status is status
+
+
+def test_an_incident_and_a_confirmed_report_are_these_reasons() -> None:
+    whole = replace(SPOILT, whole_table=True, hard=False, category="duplicates", windows=(days(-3, 3),))
+    spoilt = Said(
+        kind=Kind.SPOILT,
+        text="freshness incident 7 is open",
+        windows=(TODAY,),
+        status=Status.BAD,
+        category="freshness",
+        hard=True,
+        incident_id=7,
+        count=1,
+    )
+    confirmed = replace(spoilt, text="report 3 is confirmed", report_id=3)
+    weekly = replace(spoilt, text="duplicates incident 7 is open", category="duplicates", hard=False, whole_table=True)
+    assert reasons_of(spoilt=(SPOILT, replace(SPOILT, report_id=3), whole)) == [weekly, spoilt, confirmed]
+
+
+def test_a_claim_is_this_reason_of_the_part_that_was_asked_for() -> None:
+    wide = replace(CLAIM, window=days(-5, 5))
+    expected = Said(
+        kind=Kind.CLAIMED,
+        text="report 3 is not confirmed yet",
+        windows=(TODAY,),
+        status=Status.REPORTED,
+        report_id=3,
+        count=1,
+    )
+    assert reasons_of(claims=(wide,)) == [expected]
+    assert reasons_of(None, claims=(wide,)) == [replace(expected, windows=(wide.window,))]
+
+
+@pytest.mark.parametrize(("window", "windows"), [(TODAY, (TODAY,)), (None, ())])
+def test_a_dataset_that_nobody_knows_is_answered_with_this_alone(window: Window | None, windows: Intervals) -> None:
+    answer = asked(window, is_known=False, checks=(BROKEN,))
+    assert answer == Answer(
+        dataset="shop.rides",
+        asked=Asked(window=window, datacenter="sea"),
+        status=Status.UNKNOWN,
+        reasons=(
+            Said(
+                kind=Kind.NOT_IN_CATALOG,
+                text="the catalog does not know shop.rides",
+                windows=windows,
+                status=Status.UNKNOWN,
+            ),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("tests", "window", "held", "text", "windows"),
+    [
+        ((), days(0, 2), {}, "no live test covers this window", (days(0, 2),)),
+        ((WEEKLY,), days(0, 2), {2: (days(1, 1),)}, "no test has judged it", (days(0, 0), days(2, 2))),
+        ((), None, {}, "no live test covers this window", ()),
+        ((WEEKLY,), None, {}, "no test has judged it", ()),
+    ],
+)
+def test_what_nothing_explains_is_untested_just_there(
+    tests: tuple[LiveTest, ...], window: Window | None, held: Mapping[int, Intervals], text: str, windows: Intervals
+) -> None:
+    answer = asked(window, tests=tests, held=held)
+    expected = Said(kind=Kind.NO_TEST, text=text, windows=windows, status=Status.UNTESTED, count=len(windows))
+    assert (answer.status, answer.reasons) == (Status.UNTESTED, (expected,))
+
+
+def test_what_is_explained_is_not_said_to_have_no_test_though_it_is_untested() -> None:
+    answer = asked(
+        None, checks=(replace(UNKNOWN, state=State.LEARNING),), held={}, tests=(replace(TEST, judges_from=None),)
+    )
+    assert (answer.status, [reason.kind for reason in answer.reasons]) == (Status.UNTESTED, [Kind.LEARNING])
+
+
+@pytest.mark.parametrize(
+    ("facts", "kinds"),
+    [
+        ({"checks": (replace(BROKEN, outcome=Outcome.HELD, state=State.PASS),), "tests": (WEEKLY,)}, [Kind.NO_TEST]),
+        ({"checks": (replace(BROKEN, test=WEEKLY, outcome=Outcome.HELD, state=State.PASS),)}, []),
+        ({"checks": (replace(BROKEN, test=WEEKLY, outcome=None, state=State.PASS),)}, [Kind.NO_TEST]),
+        ({"checks": (replace(BROKEN, test=WEEKLY, outcome=None, waived="twins"),)}, [Kind.WAIVED]),
+        ({"checks": (replace(BROKEN, test=WEEKLY, outcome=None, accepted="gone"),)}, [Kind.ACCEPTED]),
+    ],
+)
+def test_only_what_a_live_test_or_a_user_said_judges(facts: dict[str, Any], kinds: list[Kind]) -> None:
+    answer = asked(**{"tests": (WEEKLY,), "held": {}, **facts})
+    assert [reason.kind for reason in answer.reasons] == kinds
+    assert (answer.status is Status.UNTESTED) is (kinds == [Kind.NO_TEST])
+
+
+def test_reasons_are_one_by_all_but_their_windows_with_a_count_and_the_weightiest_is_first() -> None:
+    mondays = [BROKEN, replace(BROKEN, windows=(days(2, 2),)), replace(BROKEN, windows=(days(2, 2),))]
+    learning = replace(UNKNOWN, state=State.LEARNING, windows=(days(1, 1),))
+    found = reasons_of(days(0, 2), checks=(learning, *mondays), claims=(CLAIM,))
+    assert [(each.kind, each.windows, each.count) for each in found] == [
+        (Kind.BROKEN, (days(0, 0), days(2, 2)), 3),
+        (Kind.CLAIMED, (TODAY,), 1),
+        (Kind.LEARNING, (days(1, 1),), 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("window", "held", "tests", "throughout"),
+    [
+        (days(0, 1), {1: (days(0, 1),)}, (TEST,), {"freshness"}),
+        (days(0, 1), {1: (days(0, 0),)}, (TEST,), set()),
+        (days(0, 1), {2: (days(0, 1),)}, (WEEKLY,), set()),
+        (
+            days(0, 1),
+            {1: (days(0, 1),), 5: (days(-9, 9),)},
+            (TEST, replace(TEST, id=5, category="custom")),
+            {"freshness", "custom"},
+        ),
+        (None, {1: (days(0, 1),)}, (TEST,), set()),
+    ],
+)
+def test_categories_hold_throughout_where_a_test_of_partitions_passes_on_all_of_it(
+    window: Window | None, held: Mapping[int, Intervals], tests: tuple[LiveTest, ...], throughout: set[str]
+) -> None:
+    assert asked(window, tests=tests, held=held).holds_throughout == throughout
+
+
+def test_tests_checks_and_passes_of_another_copy_are_none_here() -> None:
+    away = replace(TEST, datacenter="phx")
+    held: Mapping[int, Intervals] = {1: (TODAY,)}
+    broken = replace(BROKEN, test=away)
+    assert [reason.text for reason in reasons_of(tests=(away,), held=held)] == ["no live test covers this window"]
+    assert [reason.kind for reason in reasons_of(tests=(away,), checks=(broken,))] == [Kind.NO_TEST]
+    assert asked(tests=(away,), held=held, place="phx").status is Status.GOOD
+    assert asked(tests=(away,), held=held, place=None).status is Status.GOOD
+
+
+@pytest.mark.parametrize(
+    ("place", "windows", "concerned"),
+    [
+        ("sea", [TODAY], True),
+        ("phx", [TODAY], False),
+        (None, [TODAY], True),
+        ("sea", [days(1, 1)], False),
+        ("sea", [days(1, 1), TODAY], True),
+        ("sea", [], False),
+    ],
+)
+def test_what_concerns_a_range_lies_in_its_datacenter_and_touches_it(
+    place: str | None, windows: list[Window], concerned: bool
+) -> None:
+    assert concerns(Asked(window=TODAY, datacenter="sea"), place, windows) is concerned
+    assert concerns(Asked(datacenter="sea"), place, []) is (place != "phx")
+    assert concerns(Asked(window=TODAY), place, windows) is any(each == TODAY for each in windows)
+
+
+GAPS: list[tuple[str, LiveTest, dict[str, Any], list[tuple[Kind, str, Status | None, Intervals]]]] = [
+    (
+        "what the calendar parts",
+        TEST,
+        {"held": {1: (days(0, 0),)}},
+        [
+            (Kind.NOT_JUDGED, "not judged yet", Status.UNKNOWN, (days(-7, -1), days(1, 2))),
+            (Kind.UNTESTED, UNTESTED_TEXT, None, (days(-9, -8),)),
+            (Kind.NOT_JUDGED, "not judged yet", None, (days(3, 3),)),
+            (Kind.NOT_OVER, "not over yet", None, (days(4, 5),)),
+        ],
+    ),
+    (
+        "a soft test",
+        SOFT,
+        {"held": {1: (days(-9, 2),)}},
+        [
+            (Kind.NOT_JUDGED, "not judged yet", None, (days(3, 3),)),
+            (Kind.NOT_OVER, "not over yet", None, (days(4, 5),)),
+        ],
+    ),
+    (
+        "what was incomplete before it was due",
+        TEST,
+        {"held": {1: (days(-9, 2),)}, "incomplete": {1: (days(2, 3), days(5, 5))}},
+        [
+            (Kind.NOT_THERE_YET, "not there yet", None, (days(3, 3),)),
+            (Kind.NOT_OVER, "not over yet", None, (days(4, 5),)),
+        ],
+    ),
+    (
+        "what began before its columns were declared",
+        replace(TEST, undeclared_to=days(0, 0).start, declared_from=days(1, 1).start),
+        {"held": {}},
+        [
+            (Kind.NOT_JUDGED, "not judged yet", Status.UNKNOWN, (days(1, 2),)),
+            (Kind.UNTESTED, UNTESTED_TEXT, None, (days(-9, -8),)),
+            (Kind.UNTESTED, UNDECLARED_TEXT, None, (days(-7, -1),)),
+            (Kind.NOT_JUDGED, "not judged yet", None, (days(3, 3),)),
+            (Kind.NOT_OVER, "not over yet", None, (days(4, 5),)),
+        ],
+    ),
+    (
+        "what is kept no more",
+        TEST,
+        {"held": {}, "calendar": replace(CALENDAR, kept_from=days(2, 2).start)},
+        [
+            (Kind.NOT_JUDGED, "not judged yet", Status.UNKNOWN, (days(2, 2),)),
+            (Kind.UNTESTED, UNTESTED_TEXT, None, (days(-9, 1),)),
+            (Kind.NOT_JUDGED, "not judged yet", None, (days(3, 3),)),
+            (Kind.NOT_OVER, "not over yet", None, (days(4, 5),)),
+        ],
+    ),
+    (
+        "a schedule that is behind the calendar",
+        replace(TEST, scheduled_to=days(1, 1).start),
+        {"held": {1: (days(-9, -2),)}, "waiting": {1: (days(-1, -1), days(2, 2))}},
+        [
+            (Kind.NOT_JUDGED, "not judged yet", Status.UNKNOWN, (days(-1, -1), days(2, 2))),
+            (Kind.UNTESTED, UNTESTED_TEXT, None, (days(0, 0),)),
+            (Kind.NOT_JUDGED, "not judged yet", None, (days(1, 1), days(3, 3))),
+            (Kind.NOT_OVER, "not over yet", None, (days(4, 5),)),
+        ],
+    ),
+    (
+        "a schedule that is ahead of the calendar",
+        replace(TEST, scheduled_to=days(9, 9).start),
+        {"held": {1: (days(-9, 1),)}},
+        [
+            (Kind.UNTESTED, UNTESTED_TEXT, None, (days(2, 2),)),
+            (Kind.NOT_JUDGED, "not judged yet", None, (days(3, 3),)),
+            (Kind.NOT_OVER, "not over yet", None, (days(4, 5),)),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("test", "facts", "expected"), [case[1:] for case in GAPS], ids=[case[0] for case in GAPS])
+def test_each_day_without_a_standing_has_its_reason(
+    test: LiveTest, facts: dict[str, Any], expected: list[tuple[Kind, str, Status | None, Intervals]]
+) -> None:
+    found = [reason for reason in reasons_of(days(-9, 5), tests=(test,), **facts) if reason.kind is not Kind.NO_TEST]
+    assert [(each.kind, each.text, each.status, each.windows) for each in found] == expected
+    assert {(each.category, each.test, each.hard, each.state) for each in found} == {
+        ("freshness", "freshness", test.hard, None)
+    }
+
+
+@pytest.mark.parametrize("facts", [{"calendar": None}, {"tests": (replace(TEST, judges_from=None),)}])
+def test_a_test_whose_windows_follow_no_rule_owes_nothing(facts: dict[str, Any]) -> None:
+    assert [reason.kind for reason in reasons_of(**{"held": {}, **facts})] == [Kind.NO_TEST]
+
+
+def test_a_day_that_has_a_standing_is_no_gap() -> None:
+    failing = replace(BROKEN, windows=(days(1, 1),))
+    found = reasons_of(days(0, 2), checks=(failing,), held={})
+    assert [(each.kind, each.windows) for each in found] == [
+        (Kind.BROKEN, (days(1, 1),)),
+        (Kind.NOT_JUDGED, (days(0, 0), days(2, 2))),
+    ]
+
+
+STANDING = replace(UNKNOWN, windows=(days(-7, -1), days(0, 1)))
+ADRIFT: list[tuple[str, LiveTest, dict[str, Any], Intervals]] = [
+    ("all since it began", TEST, {"held": {}}, (days(-7, 2),)),
+    ("all since the newest that passes", TEST, {"held": {1: (days(-7, -5), days(-3, 0))}}, (days(1, 2),)),
+    ("all that is kept", TEST, {"held": {}, "calendar": replace(CALENDAR, kept_from=days(2, 2).start)}, (days(2, 2),)),
+    (
+        "none before it began",
+        TEST,
+        {"held": {}, "calendar": replace(CALENDAR, kept_from=days(-9, -9).start)},
+        (days(-7, 2),),
+    ),
+    (
+        "none that has a standing",
+        TEST,
+        {"held": {}, "checks": (replace(UNKNOWN, windows=(days(-7, 1),)),)},
+        (days(2, 2),),
+    ),
+    ("none where all passes", TEST, {"held": {1: (days(-7, 2),)}}, ()),
+    ("none that has not ended", TEST, {"held": {1: (days(-7, 3),)}}, ()),
+    ("none where nothing is due", replace(TEST, judges_from=days(9, 9).start), {"held": {}}, ()),
+    ("none of windows without a rule", replace(TEST, judges_from=None), {"held": {}}, ()),
+    (
+        "what is asked for, of a test with a schedule",
+        replace(TEST, scheduled_to=TODAY.start),
+        {"held": {1: (days(1, 1),)}, "waiting": {1: (days(0, 2),), 5: (days(-9, 9),)}},
+        (days(0, 0), days(2, 2)),
+    ),
+]
+
+
+@pytest.mark.parametrize(("test", "facts", "late"), [case[1:] for case in ADRIFT], ids=[case[0] for case in ADRIFT])
+@pytest.mark.parametrize("hard", [True, False])
+def test_as_things_stand_what_is_due_and_has_no_standing_is_late(
+    test: LiveTest, facts: dict[str, Any], late: Intervals, hard: bool
+) -> None:
+    found = [each for each in reasons_of(None, tests=(replace(test, hard=hard),), **facts) if each.state is None]
+    told = [each for each in found if each.kind is Kind.NOT_JUDGED]
+    status = Status.UNKNOWN if hard else None
+    assert [(each.text, each.status, each.windows, each.test) for each in told] == (
+        [("not judged yet", status, late, "freshness")] if late else []
+    )
+
+
+def test_checks_and_incidents_are_told_by_the_first_of_their_windows_within_the_range() -> None:
+    early = replace(BROKEN, test=CUSTOM, windows=(days(-9, -9), days(1, 1)))
+    spoilt = replace(SPOILT, incident_id=8, windows=(days(-9, -9), days(1, 1), days(2, 2)))
+    known = {"tests": (TEST, CUSTOM), "checks": (early, BROKEN), "spoilt": (spoilt, SPOILT), "held": HELD}
+    found = reasons_of(days(0, 2), **known)
+    assert [(each.test, each.incident_id, each.windows, each.count) for each in found[:4]] == [
+        ("freshness", None, (TODAY,), 1),
+        ("freshness", None, (days(1, 1),), 1),
+        (None, 7, (TODAY,), 1),
+        (None, 8, (days(1, 2),), 2),
+    ]
+    whole = reasons_of(None, **known)
+    assert [(each.test, each.incident_id, each.windows, each.count) for each in whole[:4]] == [
+        ("freshness", None, (days(-9, -9), days(1, 1)), 2),
+        ("freshness", None, (TODAY,), 1),
+        (None, 8, (days(-9, -9), days(1, 2)), 3),
+        (None, 7, (TODAY,), 1),
+    ]
+
+
+def test_of_what_never_was_judged_only_what_began_before_its_columns_were_declared_is_undeclared() -> None:
+    check = replace(UNKNOWN, state=State.UNTESTED, test=DECLARED, windows=(days(-1, -1), TODAY, days(1, 1)))
+    broken = replace(check, state=State.FAIL)
+    texts = [
+        (each.text, each.windows, each.count) for each in reasons_of(days(-2, 1), tests=(DECLARED,), checks=(check,))
+    ]
+    assert texts[1:3] == [(UNDECLARED_TEXT, (days(-1, 0),), 2), (UNTESTED_TEXT, (days(1, 1),), 1)]
+    (told, *_) = reasons_of(days(-2, 1), tests=(DECLARED,), checks=(broken,))
+    assert (told.windows, told.count) == ((days(-1, 1),), 3)
+
+
+def test_a_broken_whole_table_and_its_incident_are_told_of_the_parts_that_are_bad() -> None:
+    whole = replace(BROKEN, test=WEEKLY, windows=(days(-90, 90),))
+    parts = (days(-4, -4), days(-1, 0), days(1, 1))
+    named = replace(SPOILT, test_id=2, windows=(days(-90, 90),), parts=parts)
+    known = {"tests": (TEST, WEEKLY), "checks": (whole,), "spoilt": (named,), "held": HELD}
+    found = [(each.kind, each.windows, each.count) for each in reasons_of(days(-1, 2), **known)]
+    assert found == [(Kind.BROKEN, (days(-1, 1),), 1), (Kind.SPOILT, (days(-1, 1),), 1)]
+    assert reasons_of(days(2, 2), **known) == []
+    away = replace(named, datacenter="phx")
+    assert [each.kind for each in reasons_of(days(-1, 2), **{**known, "spoilt": (away,)})] == [Kind.BROKEN]
+
+
+def test_the_names_of_statuses_and_kinds_are_these() -> None:
+    assert [status.value for status in Status] == ["bad", "unknown", "reported", "untested", "good"]
+    assert [kind.value for kind in Kind] == [
+        *("broken", "spoilt", "not in the catalog", "not judged", "not there yet", "claimed", "accepted"),
+        *("not over", "untested", "no test", "learning", "waived"),
+    ]
+    assert worst([]) is Status.GOOD
