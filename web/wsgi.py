@@ -1,4 +1,4 @@
-"""The WSGI application that gunicorn serves."""
+"""The WSGI application that gunicorn serves, warm before its first request."""
 
 import os
 
@@ -6,3 +6,7 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "assay.settings")
 application = get_wsgi_application()
+
+from web.warm import warm_up  # noqa: E402 - its models need the settings above
+
+warm_up()

@@ -23,6 +23,7 @@ from assay.exit_codes import ExitCode
 from assay.models import SimulatedClock
 from assay.pruning import begin_pruning
 from assay.pulling import begin_pulling
+from web.warm import warm_up
 
 log = structlog.get_logger(__name__)
 
@@ -44,6 +45,7 @@ class Command(Base):
         server = _listening(options["host"], options["port"])
         console = Console(stderr=True)
         _welcome(console, options["host"], options["port"])
+        warm_up()
         if (standing := SimulatedClock.objects.first()) is None:
             begin_pruning(clock.now())
             begin_pulling(clock.now())
