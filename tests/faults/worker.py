@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from celery.signals import task_prerun, worker_init, worker_ready
+from django.db.backends.signals import connection_created
+from django.dispatch import receiver
 
 from assay.celery import app
 
@@ -25,6 +27,14 @@ def install(**_: Any) -> None:
     pace = float(os.environ.get("FAULTS_SCAN_SECONDS", "0"))
     installed.enter_context(using(WatchedEngine(home=HOME, pace=pace)))
     failpoints.install(HOME)
+
+
+@receiver(connection_created)
+def wait_for_locks(connection: Any, **_: Any) -> None:
+    """It waits for a lock as long as it is told to."""
+    if seconds := os.environ.get("FAULTS_LOCK_WAIT_SECONDS"):
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET SESSION innodb_lock_wait_timeout = {int(seconds)}")
 
 
 @task_prerun.connect

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.cache import ROOT
 from tests.faults.guards.guard import Edit, Guard, UnableToTakeOut
-from tests.faults.guards.report import write_docs
+from tests.faults.guards.report import write_docs, write_held
 from tests.faults.guards.table import GUARDS
 from tests.faults.guards.trial import Answer, Fate, without
 from tests.faults.registry import EXPERIMENTS
@@ -54,7 +54,12 @@ def test_answers_stand_in_the_page_one_row_a_guard(tmp_path: Path) -> None:
     page = tmp_path / "reliability.md"
     page.write_text("| 3 | a | b |\n<!-- guards -->\n<!-- /guards -->\n")
     write_docs([answer()], page)
-    write_docs([answer(I2=["twice", "thrice"], I3=[])], page)
+    write_docs([answer(held=None, I2=["twice", "thrice"], I3=[])], page)
+    assert page.read_text().splitlines()[4:] == [
+        "| 3 | a lock | it opens | not asked | fails: I2 (2) |",
+        "<!-- /guards -->",
+    ]
+    write_held({3: True, 4: False}, page)
     assert page.read_text().splitlines()[4:] == [
         "| 3 | a lock | it opens | holds | fails: I2 (2) |",
         "<!-- /guards -->",
