@@ -5,6 +5,7 @@ state and that day's. A partition that is rewritten or comes late has another fi
 (seed 000, section 3.2).
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -153,18 +154,12 @@ def _readable(spec: MetricSpec, parts: Mapping[str, bytes]) -> dict[str, State]:
 
 def _read(engine: Engine, table: Table, known: Sequence[Known]) -> dict[str, ScanReport]:
     """The missing partitions by key, all states of each in one scan."""
-    keys = list(dict.fromkeys(key for one in known for key in one.missing))
-    units = [
-        Unit(
-            table=table,
-            part=Part(keys=(key,)),
-            wanted=tuple(
-                Wanted(key=one.spec.text, spec=one.spec, keep_state=True) for one in known if key in one.missing
-            ),
-        )
-        for key in keys
-    ]
-    return dict(zip(keys, engine.scan_all(units), strict=True)) if units else {}
+    wanted: dict[str, list[Wanted]] = defaultdict(list)
+    for one in known:
+        for key in one.missing:
+            wanted[key].append(Wanted(key=one.spec.text, spec=one.spec, keep_state=True))
+    units = [Unit(table=table, part=Part(keys=(key,)), wanted=tuple(some)) for key, some in wanted.items()]
+    return dict(zip(wanted, engine.scan_all(units), strict=True)) if units else {}
 
 
 def _together(
