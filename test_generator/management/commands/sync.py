@@ -58,7 +58,8 @@ class Command(Base):
         """One line per kind of change."""
         for what in WHATS:
             console.print(f"{what:>8}: {', '.join(result[what]) or 'none'}")
-        console.print(f"{result['datasets']} datasets with {result['data_tests']} live tests")
+        datasets, tests = result["datasets"], result["data_tests"]
+        console.print(f"{datasets} dataset{'s' * (datasets != 1)} with {tests} live test{'s' * (tests != 1)}")
 
 
 @transaction.atomic
