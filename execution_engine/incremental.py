@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from time import monotonic
 from typing import Protocol
 
@@ -23,6 +24,7 @@ from execution_engine.metrics.unions import is_small_beside, summary_of_union
 from execution_engine.metrics.uniqueness import COUNT_DISTINCT
 
 MOST_BESIDE = 32  # partitions whose keys are looked up in those of a union, before these become one
+MOST_TOGETHER = 1000  # partitions that one call asks for: each call has a deadline, and a size that can be sent
 
 Prints = Mapping[str, str]  # partition key → fingerprint of its data
 
@@ -153,13 +155,15 @@ def _readable(spec: MetricSpec, parts: Mapping[str, bytes]) -> dict[str, State]:
 
 
 def _read(engine: Engine, table: Table, known: Sequence[Known]) -> dict[str, ScanReport]:
-    """The missing partitions by key, all states of each in one scan."""
+    """The missing partitions by key, all states of each in one scan, so many at a time."""
     wanted: dict[str, list[Wanted]] = defaultdict(list)
     for one in known:
         for key in one.missing:
             wanted[key].append(Wanted(key=one.spec.text, spec=one.spec, keep_state=True))
     units = [Unit(table=table, part=Part(keys=(key,)), wanted=tuple(some)) for key, some in wanted.items()]
-    return dict(zip(wanted, engine.scan_all(units), strict=True)) if units else {}
+    pieces = (units[at : at + MOST_TOGETHER] for at in range(0, len(units), MOST_TOGETHER))
+    reports = chain.from_iterable(engine.scan_all(piece) for piece in pieces)
+    return dict(zip(wanted, reports, strict=True))
 
 
 def _together(

@@ -137,9 +137,20 @@ class Child:
         assert self._process.stdin is not None
         with suppress(OSError):
             while (frame := self._outgoing.get()) is not None:
-                write_frame(self._process.stdin, frame)  # type: ignore[arg-type]
+                try:
+                    write_frame(self._process.stdin, frame)  # type: ignore[arg-type]
+                except UnableToReadFrame as error:
+                    self._refuse(frame, error)
         with suppress(OSError):
             self._process.stdin.close()
+
+    def _refuse(self, frame: Frame, error: UnableToReadFrame) -> None:
+        """Tell whoever waits that the call was too large to be sent; calls after it go their way."""
+        with self._lock:
+            call = self._calls.pop(frame.header["id"], None)
+        if call is not None:
+            detail = f"the scan asks for too much at once ({error}); ask for a shorter range, or for less in one test"
+            call.answer.set_exception(UnableToAnswer(Failure(reason=Reason.QUERY_FAILED, detail=detail)))
 
     def _read(self) -> None:
         assert self._process.stdout is not None

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from execution_engine.engines.child.engine import ChildEngine
+from execution_engine.engines.child.frames import MAX_HEADER
 from execution_engine.engines.child.process import ChildOptions
 from execution_engine.engines.child.process_session import members
 from execution_engine.engines.limits import Limits
@@ -226,3 +227,12 @@ def _wait_for_the_end_of(session: int) -> None:
     while list(members(session)):
         assert time.monotonic() < until, "its processes are still there"
         time.sleep(0.1)
+
+
+def test_a_call_too_large_to_be_sent_is_told_so_and_the_child_goes_on(engine: ChildEngine) -> None:
+    pid = pid_of(engine)
+    (refused,) = run(engine, f"select '{'a' * MAX_HEADER}'")
+    assert refused.failure is not None
+    assert refused.failure.reason is Reason.QUERY_FAILED
+    assert "asks for too much at once" in refused.failure.detail
+    assert pid_of(engine) == pid
