@@ -140,9 +140,15 @@ def unknown(*, dataset: str, test: str, window: Window, since: datetime, reason:
     """What the on-call or the owner reads when a test could not be judged."""
     lines = [
         f"The test {test} of {dataset} has no verdict for {_span(window)} since {_time(since)}.",
-        f"Cause: {reason}. This says nothing about the data.",
+        f"Cause: {reason.rstrip('.')}. This says nothing about the data.",
     ]
     return _message(f"{dataset}: {test} could not be judged", lines)
+
+
+def known_again(*, dataset: str, test: str, window: Window, at: datetime, now_is: str) -> Message:
+    """What whoever was told that a test could not be judged reads once that is over; ``now_is`` says what it found."""
+    lines = [f"Since {_time(at)} the test {test} of {dataset} {now_is} for {_span(window)}."]
+    return _message(f"{dataset}: {test} can be judged again", lines)
 
 
 def digest(messages: Sequence[Message]) -> Message:

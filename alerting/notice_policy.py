@@ -17,6 +17,7 @@ class Event(StrEnum):
     WITHDRAWN = "withdrawn"
     UPDATED = "updated"  # what an open cause has grown to
     UNKNOWN = "unknown"  # a test that could not be judged
+    KNOWN_AGAIN = "known again"  # and is judged after all
     GAPS = "gaps"  # standard tests that cannot be written
     REPORTED = "reported"  # a user's claim, and what became of it
     PLATFORM = "platform"  # a fault of Assay itself

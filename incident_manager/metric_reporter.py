@@ -13,6 +13,7 @@ from assay.models import Dataset, DataTest
 from assay.windows import Window
 from incident_manager.lifecycle import How
 from incident_manager.models import Incident, Kind, LookUp, ReportState, Resolution, SpoiltWindow
+from incident_manager.quality.selectors import judges_rows
 from incident_manager.scores import (
     ConfirmedReport,
     DatasetScore,
@@ -54,7 +55,7 @@ class Scores:
 
 
 class Life(NamedTuple):
-    """From when to when one test was live, and whether it ever came to a verdict."""
+    """From when to when one test was live, and whether it ever came to a verdict on rows of its windows."""
 
     created_at: datetime
     retired_at: datetime | None
@@ -151,14 +152,14 @@ def _records(
 def _tested(wanted: ScoreFilter, asked: Window) -> dict[int, Spans]:
     """When each dataset was tested, by category: from its first test on, or to the end of its last if none is live.
 
-    Tests that have never come to a verdict have tested nothing yet.
+    Tests that have never come to a verdict have tested nothing yet, nor have those that judge no row of a partition.
     """
     verdicts = Standing.objects.filter(data_test=OuterRef("pk")).exclude(last_outcome="")
     tests = wanted.narrow(DataTest.objects.annotate(judged=Exists(verdicts)), of_dataset="dataset__")
-    rows = tests.values_list("dataset", "category", "created_at", "retired_at", "judged")
+    rows = tests.values_list("dataset", "category", "name", "origin", "created_at", "retired_at", "judged")
     lives: dict[tuple[int, str], list[Life]] = defaultdict(list)
-    for dataset, category, *life in rows:
-        lives[dataset, category].append(Life(*life))
+    for dataset, category, name, origin, created_at, retired_at, judged in rows:
+        lives[dataset, category].append(Life(created_at, retired_at, judged and judges_rows(name, origin)))
     found: dict[int, Spans] = defaultdict(dict)
     for (dataset, category), members in lives.items():
         span = _span(members, asked)

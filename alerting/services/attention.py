@@ -5,8 +5,8 @@ from datetime import datetime
 from django.db.models import Q
 
 from alerting.audience import Audience, told_of_unknown
-from alerting.messages import unknown
-from alerting.models import Standing
+from alerting.messages import known_again, unknown
+from alerting.models import Notice, Standing
 from alerting.notice_policy import Event
 from alerting.services.notices import tell
 from alerting.standing import State
@@ -14,11 +14,17 @@ from assay.config import config
 from assay.models import Category, Dataset, DataTest
 from assay.windows import Window
 from execution_engine.models import Measurement
-from execution_engine.outcome import Reason
+from execution_engine.outcome import Outcome, Reason
 from execution_engine.services import watch_window
 
 TROUBLED = (State.WARN.value, State.FAIL.value, State.UNKNOWN.value)
 BROKEN = (State.WARN.value, State.FAIL.value)
+NOW_IS = {
+    State.PASS: "holds again",
+    State.WARN: "has a verdict again: it is broken",
+    State.FAIL: "has a verdict again: it is broken",
+    State.LEARNING: "gathers history again",
+}
 
 
 def asks_for_looks(standing: Standing) -> bool:
@@ -73,17 +79,54 @@ def note_unknown(standing: Standing, test: DataTest, *, was: str, now: datetime)
         test=test.name,
         window=standing.window,
         since=standing.since,
-        reason=standing.sentence or (reason.value if reason else "no result yet"),
+        reason=_cause(standing) or (reason.value if reason else "no result yet"),
     )
     tell(
         event=Event.UNKNOWN,
         recipient=test.dataset.owner if audience is Audience.OWNER else config().on_call,
         subject=text.title,
         body=text.body,
-        facts={"dataset": test.dataset.full_name, "test": test.name, "window": standing.window.text},
+        facts=_facts(standing, test),
         key=f"standing:{standing.pk}:{standing.since:%Y%m%dT%H%M%S}",
         now=now,
     )
+
+
+def note_known_again(standing: Standing, test: DataTest, *, was: str, now: datetime) -> None:
+    """Tell whoever was told that a window could not be judged that this is over, once."""
+    if was != State.UNKNOWN or standing.state == State.UNKNOWN:
+        return
+    told = Notice.objects.filter(event=Event.UNKNOWN, key__startswith=f"standing:{standing.pk}:", suppressed="")
+    last = told.order_by("-pk").values_list("key", "recipient").first()
+    if last is None:
+        return
+    text = known_again(
+        dataset=test.dataset.full_name,
+        test=test.name,
+        window=standing.window,
+        at=now,
+        now_is=NOW_IS.get(State(standing.state), "needs no verdict any more"),
+    )
+    key, recipient = last
+    tell(
+        event=Event.KNOWN_AGAIN,
+        recipient=recipient,
+        subject=text.title,
+        body=text.body,
+        facts=_facts(standing, test),
+        key=key.partition(f":{Event.UNKNOWN}:")[0],
+        now=now,
+    )
+
+
+def _cause(standing: Standing) -> str:
+    """What the newest run says of its error; what held or broke before it is no cause."""
+    run = standing.last_run
+    return run.sentence if run is not None and run.outcome == Outcome.ERROR else ""
+
+
+def _facts(standing: Standing, test: DataTest) -> dict[str, str]:
+    return {"dataset": test.dataset.full_name, "test": test.name, "window": standing.window.text}
 
 
 def _freshness_is_broken(standing: Standing, test: DataTest) -> bool:

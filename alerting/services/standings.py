@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from alerting.evidence import Evidence, due_at, evidence_of, window_key
 from alerting.models import Flip, Standing, Waiver
 from alerting.selectors import verdict_of
-from alerting.services.attention import asks_for_looks, note_unknown, watch_closely
+from alerting.services.attention import asks_for_looks, note_known_again, note_unknown, watch_closely
 from alerting.services.checks import check_terms
 from alerting.services.covers import end_held_waivers, waiver_of, waiver_over
 from alerting.services.silent import decide_again
@@ -147,6 +147,7 @@ def _take_back(standing: Standing, test: DataTest, state: State, now: datetime, 
     flip(standing, old, now)
     decide_again(standing, test, was=old, now=now)
     watch_closely(standing, test, was=closely, now=now)
+    note_known_again(standing, test, was=old, now=now)
 
 
 def _change(standing: Standing, **changes: Any) -> None:
@@ -200,6 +201,7 @@ def write(
     watch_closely(standing, test, was=looked_at, now=now)
     if changed:
         note_unknown(standing, test, was=before[0], now=now)
+        note_known_again(standing, test, was=before[0], now=now)
 
 
 def _moved(test: DataTest, standing: Standing, newest: Run | None) -> dict[str, datetime]:

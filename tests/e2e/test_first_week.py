@@ -158,7 +158,7 @@ def friday_the_settlements_are_late_and_then_there(newcomer: Newcomer) -> None:
 
 
 def saturday_rows_are_lost(newcomer: Newcomer) -> None:
-    """Ninety of Friday's 3,000 bakes never come: due at 06:00, failed four hours later, told of at eleven."""
+    """A fifth of Friday's 3,000 bakes never come: due at 06:00, failed four hours later, told of at eleven."""
     newcomer.until(berlin("03-28 08:00"))
     assert newcomer.told() == []
     assert (newcomer.look_up("lake.Bakes", FRIDAY), newcomer.gate("lake.Bakes", FRIDAY)) == ("bad", "block")

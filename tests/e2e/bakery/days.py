@@ -86,7 +86,7 @@ def _landings(tables: Tables, day: date) -> Iterator[Happening]:
         if (table, day) == ("pay.Settlements", LATE_DAY):
             at += timedelta(hours=4)  # the SLA ends an hour after the usual time
         if (table, day) == ("lake.Bakes", LOST_DAY):
-            share = 0.97
+            share = 0.8
         if (table, day) == ("mart.Loyalty", date(2026, 3, 29)):
             at = berlin("03-30 09:15")  # there is no folder to write to at four
         yield Happening(at=at, act=partial(tables.write, table, day, at, share=share))

@@ -1,5 +1,6 @@
 """What could not be judged: who hears of it, and how it is judged after all."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -7,7 +8,7 @@ import pytest
 
 from alerting.models import Standing
 from execution_engine.outcome import Failure, Reason
-from tests.e2e.cases.people import told
+from tests.e2e.cases.people import body, told
 from tests.e2e.scenario import Scenario, dataset, runs, standing, state
 
 pytestmark = pytest.mark.django_db
@@ -25,6 +26,9 @@ def test_an_engine_that_cannot_be_reached_is_told_to_the_platforms_on_call(scena
     scenario.until("2026-03-10 10:00")
     assert state("raw.trips/freshness", MONDAY) == "UNKNOWN"
     assert (set(told("unknown")), told("opened")) == ({"platform-on-call"}, [])
+    scenario.lake.crashes.clear()
+    scenario.until("2026-03-10 16:30")
+    assert told("known again") == told("unknown")
 
 
 def test_a_test_that_can_never_be_evaluated_is_told_to_its_owner_and_not_tried_in_vain(scenario: Scenario) -> None:
@@ -42,10 +46,17 @@ def test_what_could_never_be_evaluated_is_judged_once_its_data_is_mended(scenari
     scenario.land(TRIPS, MONDAY, 100)
     scenario.lake.failures["/sea/raw.trips"] = NO_COLUMN
     scenario.until("2026-03-10 12:00")
+    assert "Cause: unknown column: There is no column 'id': known are ride, fare. This" in body("unknown", "trips")
+    assert told("known again") == []
     del scenario.lake.failures["/sea/raw.trips"]
     scenario.land(TRIPS, MONDAY, 100)
     scenario.until("2026-03-10 12:10")
     assert state("raw.trips/duplicates", MONDAY) == "PASS"
+    assert Counter(told("known again")) == Counter(told("unknown"))
+    assert body("known again", "trips") == (
+        "Since 2026-03-10 12:05 UTC the test duplicates of raw.trips holds again "
+        "for 2026-03-09 00:00 UTC to 2026-03-10 00:00 UTC.\n"
+    )
 
 
 def test_an_engines_first_success_makes_all_that_waited_for_it_due_at_once(scenario: Scenario) -> None:
@@ -78,6 +89,9 @@ def test_data_that_vanished_after_it_held_is_unknown_within_a_look_and_its_owner
         scenario.until("2026-03-10 08:01")
         assert state("raw.trips/duplicates", MONDAY) == "UNKNOWN"
         assert set(told("unknown")) == {"trips"}
+        assert "Cause: table cannot be read: There is no such folder. This" in body(
+            "unknown", "trips"
+        )  # and not what held before
         scenario.until("2026-03-11 02:00")
         assert scenario.ask(TRIPS, MONDAY).decision == "block"
         assert len(runs("raw.trips/duplicates", MONDAY)) == 2  # it is not tried in vain

@@ -114,6 +114,15 @@ def test_a_dataset_whose_tests_have_judged_nothing_yet_has_no_quality(api: APICl
         assert "100 %" not in page, address
 
 
+@pytest.mark.parametrize(("origin", "quality"), [("generated", None), ("user", 1.0)])
+def test_that_no_row_lies_outside_the_partitions_tests_none_inside(
+    api: APIClient, origin: str, quality: float | None
+) -> None:
+    stray = DataTestFactory.create(name="unpartitioned:whole", category="completeness", origin=origin)
+    StandingFactory.create(data_test=stray)
+    assert scores(api, NOW - DAY, NOW)["total"]["data_quality"] == quality
+
+
 def reported(api: APIClient, dataset: Dataset, at: datetime, **more: str) -> int:
     """The id of a report that its owner confirms at once."""
     clock.simulate(at)
