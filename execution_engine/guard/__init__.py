@@ -1,7 +1,8 @@
 """The guard between what users write in SQL and Spark: it reads, judges by allow-lists, and writes the SQL anew."""
 
-from .condition import Condition, read_condition
-from .query import Query, read_query
-from .refusal import Refusal, UnableToAllow
-
-__all__ = ["Condition", "Query", "Refusal", "UnableToAllow", "read_condition", "read_query"]
+from .condition import Condition as Condition
+from .condition import read_condition as read_condition
+from .query import Query as Query
+from .query import read_query as read_query
+from .refusal import Refusal as Refusal
+from .refusal import UnableToAllow as UnableToAllow

@@ -45,6 +45,8 @@ class Plain(Spark):
             name: SparkParser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("CASE", "IF")
         }
 
+        ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}  # or array(1)[0], an element, is read as ARRAY[0], an array
+
         def _warn_unsupported(self) -> None:
             """Never a command: ParseError, where sqlglot would log the user's text and let it pass unread."""
             self.raise_error("Expected a query")

@@ -50,7 +50,6 @@ _TYPES = names(
     """
 )
 _MEND = {
-    "hint": "leave the hint out",
     "qualify": "filter in an outer SELECT",
     "pivots": "write CASE WHEN in an aggregate",
     "sample": "leave the sample out, or filter by a hash of the key",
@@ -63,12 +62,11 @@ _MEND = {
     "Lateral": "join a subquery, or use LATERAL VIEW explode(…)",
     "CurrentUser": "it tells about the session",
     "SessionUser": "it tells about the session",
-    "CurrentRole": "it tells about the session",
-    **dict.fromkeys(("Select", "Subquery", "Exists", "Union"), "a query belongs into query(…)"),
+    **dict.fromkeys(("Subquery", "Exists"), "a query belongs into query(…)"),
     **dict.fromkeys(
         ("Window", "Star", "Filter", "WithinGroup"), "what looks at more than one row belongs into query(…)"
     ),
-    **dict.fromkeys(("Placeholder", "Parameter"), "write the value, or a template such as {window.start:date}"),
+    "Placeholder": "write the value, or a template such as {window.start:date}",
 }
 _ELSE = "docs/security.md lists what is"
 

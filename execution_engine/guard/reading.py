@@ -1,5 +1,6 @@
 """From a text to one tree, and back to the only text that is ever run."""
 
+import re
 from collections.abc import Callable, Sequence
 
 import sqlglot
@@ -13,6 +14,7 @@ from .refusal import Refusal, UnableToAllow
 from .words import check_words, lost_word
 
 Rule = Callable[[exp.Expr], Refusal | None]
+_END_OF_TOLD = re.compile(r"\. Line | but got <|\n")  # behind it stand the place and sqlglot's own names
 
 
 def parse_one(text: str, limit: int, *, before: str = "", after: str = "") -> exp.Expr | None:
@@ -87,7 +89,7 @@ def _unreadable(error: Exception, text: str) -> Refusal:
         return Refusal(what="it is nested too deep", mend="name the inner parts in a WITH")
     if isinstance(error, TokenError):
         return Refusal(what="a quote, a backtick or a comment is not closed", mend="close it")
-    told = str(error).partition("\n")[0].partition(". Line ")[0] if isinstance(error, ParseError) else ""
+    told = _END_OF_TOLD.split(str(error))[0] if isinstance(error, ParseError) else ""
     said = "something is missing" if not told or told.startswith("Required keyword") else told
     return Refusal(what=f"it is no SQL: {shown(said)}", mend="mend the syntax", offset=_offset(error, text))
 

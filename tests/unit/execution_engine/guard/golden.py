@@ -1,4 +1,4 @@
-"""The golden files beside this one: attacks by their class, honest queries, honest conditions."""
+"""The golden files beside this one: attacks by their class, honest queries and conditions, and answers."""
 
 import re
 from pathlib import Path
@@ -27,6 +27,13 @@ def queries() -> list[str]:
 def conditions() -> list[str]:
     """The honest conditions, one a line."""
     return (HERE / "conditions.sql").read_text().strip().splitlines()
+
+
+def answers() -> list[tuple[str, str]]:
+    """Texts, and what the guard says of each; a blank line stands between two."""
+    _, *blocks = (HERE / "answers.txt").read_text().strip().split("\n\n")
+    pairs = [block.split("\n  ") for block in blocks]
+    return [(_written_out(text), _written_out(said)) for text, said in pairs]
 
 
 def _written_out(line: str) -> str:

@@ -1,0 +1,117 @@
+"""An engine whose table is a list of numbers for each partition, and states kept in dictionaries."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from execution_engine.engines.assembly import measured_of, plan
+from execution_engine.engines.gathering import Asked, Keyed
+from execution_engine.engines.protocol import Measured, ScanReport, Table, Unit
+from execution_engine.incremental import Prints, Rollup
+from execution_engine.metrics.expressions import PLAIN
+from execution_engine.metrics.frequencies import Counts, Frequencies, Summary
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.metrics.states import UnableToReadState
+from execution_engine.metrics.statistics import Gather
+from execution_engine.outcome import Failure
+
+TABLE = Table(name="dw.trips", storage="files", location="/trips")
+
+
+@dataclass(kw_only=True)
+class Lists:
+    """Reads lists; ``most_keys`` are kept of a partition, and what is in ``failing`` cannot be read."""
+
+    rows: dict[str, list[int]]
+    most_keys: int = 10**6
+    failing: Mapping[str, Failure] = field(default_factory=dict)
+    rewritten: Mapping[str, str] = field(default_factory=dict)  # fingerprints that are other ones when it is read
+    units: list[Unit] = field(default_factory=list)
+
+    @property
+    def prints(self) -> dict[str, str]:
+        """The fingerprint of each partition is what it holds."""
+        return {key: str(rows) for key, rows in self.rows.items()}
+
+    @property
+    def read(self) -> list[str]:
+        """The partitions that were read."""
+        return [key for unit in self.units for key in unit.part.keys or ()]
+
+    def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
+        """Three jobs for each."""
+        assert units, "nothing is asked"
+        self.units += units
+        return tuple(self._scan(unit) for unit in units)
+
+    def _scan(self, unit: Unit) -> ScanReport:
+        assert unit.table is TABLE
+        assert unit.part.keys is not None
+        (key,) = unit.part.keys
+        planned, rows = plan(unit.wanted, PLAIN), self.rows[key]
+        gathered = {asked: _gathered(asked, rows) for asked in planned.asked}
+        counted = {keyed: self._counted(keyed, rows) for keyed in planned.keyed}
+        measured = {item.key: measured_of(item, planned, gathered, counted) for item in unit.wanted}
+        if key in self.failing:
+            measured = dict.fromkeys(measured, Measured(failure=self.failing[key]))
+        print_ = self.rewritten.get(key, self.prints[key])
+        return ScanReport(measured=measured, spark_jobs=3, seconds=1.0, fingerprint=print_)
+
+    def _counted(self, keyed: Keyed, rows: Sequence[int]) -> Frequencies | Summary:
+        found = Frequencies(whole=Counts.of(np.array(rows, np.int64)))
+        return found if found.whole.distinct <= self.most_keys else found.summary
+
+
+def _gathered(asked: Asked, rows: Sequence[int]) -> Any:
+    of: dict[Gather, Callable[[Sequence[int]], int]] = {
+        Gather.COUNT: len,
+        Gather.SUM: sum,
+        Gather.MIN: min,
+        Gather.MAX: max,
+    }
+    return of[asked.statistic.gather](rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptRollup:
+    """A state over several partitions; None where it is gone."""
+
+    prints: Prints
+    state: bytes | None
+
+    def load(self) -> bytes:
+        """The state."""
+        if self.state is None:
+            raise UnableToReadState("it is gone")
+        return self.state
+
+
+@dataclass(kw_only=True)
+class Memory:
+    """States in dictionaries."""
+
+    saved: dict[tuple[str, str, str], bytes] = field(default_factory=dict)
+    unions: dict[str, list[KeptRollup]] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)  # the partitions whose states were asked for
+
+    def parts(self, spec: MetricSpec, prints: Prints) -> dict[str, bytes]:
+        """The states that are kept."""
+        self.asked += prints
+        known = {key: self.saved.get((spec.text, key, print_)) for key, print_ in prints.items()}
+        return {key: state for key, state in known.items() if state is not None}
+
+    def rollups(self, spec: MetricSpec) -> Sequence[Rollup]:
+        """The newest first."""
+        return self.unions.get(spec.text, [])
+
+    def save_parts(self, spec: MetricSpec, prints: Prints, states: Mapping[str, bytes]) -> None:
+        """Keep each; the fingerprints are those of the states, and of no more."""
+        assert states
+        assert list(prints) == list(states)
+        self.saved |= {(spec.text, key, prints[key]): state for key, state in states.items()}
+
+    def save_rollup(self, spec: MetricSpec, prints: Prints, state: bytes) -> None:
+        """Keep it before the others."""
+        self.unions[spec.text] = [KeptRollup(prints=dict(prints), state=state), *self.unions.get(spec.text, [])]
