@@ -13,7 +13,7 @@ from assay.models import Dataset, DataTest
 from assay.windows import Window
 from incident_manager.lifecycle import How
 from incident_manager.models import Incident, Kind, LookUp, ReportState, Resolution, SpoiltWindow
-from incident_manager.quality.selectors import judges_rows
+from incident_manager.quality.rows import judges_rows
 from incident_manager.scores import (
     ConfirmedReport,
     DatasetScore,

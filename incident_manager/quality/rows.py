@@ -58,9 +58,14 @@ def live_test(row: Mapping[str, Any], home: str, **judged: datetime | None) -> L
         datacenter=place_of(row["datacenter"], row["spoils"], home) or None,
         whole_table=row["scope"] == Scope.TABLE,
         scheduled_to=row["next_window_start"],
-        judges_rows=row["origin"] != Origin.GENERATED or row["name"] != UNPARTITIONED,
+        judges_rows=judges_rows(row["name"], row["origin"]),
         **judged,
     )
+
+
+def judges_rows(name: str, origin: str) -> bool:
+    """Whether a test judges the rows of its windows, and not only those that lie in none."""
+    return origin != Origin.GENERATED or name != UNPARTITIONED
 
 
 def next_window(row: Mapping[str, Any]) -> Window | None:
