@@ -1,10 +1,10 @@
 """Where a local time lies in UTC, in zones that skip, double or even drop whole days of it."""
 
+from bisect import bisect_left
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
 _SECOND = timedelta(seconds=1)
-_INSTANT = timedelta(microseconds=1)
 
 
 @lru_cache(maxsize=4096)
@@ -18,20 +18,14 @@ def boundary(wall: datetime, zone: tzinfo) -> datetime:
     second = wall.replace(tzinfo=zone, fold=1).astimezone(UTC)
     if second < first:
         return transition(second, first, zone)
-    shows_less = (second - _INSTANT).astimezone(zone).replace(tzinfo=None) < wall
+    shows_less = (second - datetime.resolution).astimezone(zone).replace(tzinfo=None) < wall
     return second if shows_less else first
 
 
 def transition(low: datetime, high: datetime, zone: tzinfo) -> datetime:
     """The first second after ``low``, at most ``high``, at which the offset is no more that of ``low``."""
     before = low.astimezone(zone).utcoffset()
-    while high - low > _SECOND:
-        middle = low + (high - low) // 2
-        middle = middle.replace(microsecond=0)
-        if middle <= low:
-            break
-        if middle.astimezone(zone).utcoffset() == before:
-            low = middle
-        else:
-            high = middle
-    return high
+    second = low.replace(microsecond=0)
+    seconds = range((high - low) // _SECOND)
+    changed = bisect_left(seconds, True, key=lambda n: (second + n * _SECOND).astimezone(zone).utcoffset() != before)
+    return second + changed * _SECOND

@@ -150,14 +150,12 @@ class Partitioning:
 
     def previous(self, window: Window, n: int = 1) -> tuple[Window, ...]:
         """The ``n`` windows before this one, oldest first."""
-        found: list[Window] = []
         wall = self._wall(window)
-        pieces = [piece for piece in self._pieces(wall) if piece.start < window.start]
-        while len(found) + len(pieces) < n:
-            found = pieces + found
+        found = [piece for piece in self._pieces(wall) if piece.start < window.start]
+        while len(found) < n:
             wall = self.granularity.after(wall, -1)
-            pieces = list(self._pieces(wall))
-        return tuple((pieces + found)[-n:]) if n else ()
+            found = [*self._pieces(wall), *found]
+        return tuple(found[-n:]) if n else ()
 
     def next(self, window: Window) -> Window:
         """The window after this one."""
@@ -234,10 +232,7 @@ class Partitioning:
 
     def _pieces(self, wall: datetime) -> tuple[Window, ...]:
         """The partitions of one local period: none if it is skipped, two for a doubled hour whose key tells them."""
-        start, end = (
-            boundary(wall, self.zone),
-            boundary(self.granularity.after(wall), self.zone),
-        )
+        start, end = boundary(wall, self.zone), boundary(self.granularity.after(wall), self.zone)
         if start == end:
             return ()
         if self.granularity is Granularity.HOUR and "%z" in self.key_format:

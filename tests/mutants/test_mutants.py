@@ -12,6 +12,7 @@ from tests.mutants.trial import Fate, covering, judge, record
 pytestmark = pytest.mark.timeout(600)
 
 BACKOFF = Target(path=ROOT / "alerting" / "backoff.py", is_pure=True)
+TIERS = Target(path=ROOT / "platform" / "assay" / "tiers.py", is_pure=True)
 TESTS = ("tests/unit/alerting/test_backoff.py",)
 MODULE = '''"""About it."""
 
@@ -65,3 +66,8 @@ def test_a_slice_of_the_mutants_of_the_back_off_is_noticed(tmp_path: Path) -> No
     seen = {mutant.change: fate for mutant, fate in zip(chosen, fates, strict=True)}
     assert len(seen) > 10
     assert [change for change, fate in seen.items() if fate in (Fate.SURVIVED, Fate.UNREACHED)] == []
+
+
+def test_a_module_of_which_all_runs_when_it_is_imported_is_asked_of_its_own_tests() -> None:
+    hours = next(mutant for mutant in mutants(TIERS.path) if mutant.change == "48 → 49")
+    assert judge(TIERS, hours, {}) is Fate.NOTICED

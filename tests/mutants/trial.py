@@ -75,10 +75,13 @@ def is_equivalent(target: Target, mutant: Mutant) -> bool:
 
 
 def judge(target: Target, mutant: Mutant, lines: Covering, migrated: Path | None = None) -> Fate:
-    """What its package's tests make of a mutant: those that run its line, or, for a line of the module, any of it."""
+    """What its package's tests make of a mutant: those that run its line, or, for a line of the module, any of it.
+
+    Where all of a module runs when it is imported, no test runs any of it: its own file of tests is asked.
+    """
     if is_equivalent(target, mutant):
         return Fate.EQUIVALENT
-    tests = lines.get(mutant.line) or frozenset().union(*lines.values())
+    tests = lines.get(mutant.line) or frozenset().union(*lines.values()) or _named_for(target)
     if not tests:
         return Fate.UNREACHED
     own = _own_file(target, tests, lines)
@@ -91,6 +94,11 @@ def judge(target: Target, mutant: Mutant, lines: Covering, migrated: Path | None
         told = (*PYTEST, "-x", "-p", "tests.mutants.swap", f"--timeout={TEST_PATIENCE}")
         survives = all(passes((*told, *some), given, PATIENCE) for some in (first, rest) if some)
     return Fate.SURVIVED if survives else Fate.NOTICED
+
+
+def _named_for(target: Target) -> frozenset[str]:
+    names = (f"{folder}/test_{target.path.stem}.py" for folder in target.tests)
+    return frozenset(name for name in names if (ROOT / name).exists())
 
 
 def _own_file(target: Target, tests: Iterable[str], lines: Covering) -> str:

@@ -229,11 +229,14 @@ def _unknown_key(key: str, known: list[str]) -> str:
 def _known_keys(part: type[Part], path: tuple[int | str, ...]) -> list[str]:
     """The keys of the part at ``path`` inside ``part``."""
     schema = part.model_json_schema()
-    definitions, node = schema.get("$defs", {}), schema
+    node = schema
     for step in path:
-        below = node.get("items") if isinstance(step, int) else node.get("properties", {}).get(step)
-        node = below or node.get("additionalProperties") or {}
-        options = [node, *node.get("anyOf", [])]
-        reference = next((each["$ref"] for each in options if "$ref" in each), None)
-        node = definitions[reference.rsplit("/", 1)[-1]] if reference else node
-    return list(node.get("properties", {}))
+        if "patternProperties" in node:  # keys of one's own, such as the names of columns
+            (node,) = node["patternProperties"].values()
+        elif isinstance(step, int):
+            node = node["items"]
+        else:
+            node = node["properties"].get(step, node)  # which of several parts was tried is no step
+        reference = next((each["$ref"] for each in (node, *node.get("anyOf", ())) if "$ref" in each), None)
+        node = schema["$defs"][reference.rpartition("/")[2]] if reference else node
+    return list(node["properties"])

@@ -90,6 +90,82 @@ def test_no_token_makes_a_token() -> None:
     assert "sign in with the password" in why.text
 
 
+def said(person: Person, action: Action | None, dataset: Owned | None = None) -> str | None:
+    why = refusal(person, action, dataset)
+    return why.text if why else None
+
+
+@pytest.mark.parametrize(
+    ("person", "action", "dataset", "text"),
+    [
+        (
+            bob(Role.VIEWER),
+            Action.PUSH,
+            None,
+            "bob is viewer here, and may not push catalog, lineage and completions; it is for: producer, admin.",
+        ),
+        (
+            bob(Role.OPERATOR),
+            Action.TEST,
+            TRIPS,
+            "bob is operator here, and may not write data tests of raw.trips; "
+            "it is for: owner or operator of what is theirs, admin.",
+        ),
+        (
+            ada(Role.ADMIN, scopes=frozenset()),
+            Action.READ,
+            None,
+            "This token is for nothing, and may not read; that needs the scope read.",
+        ),
+        (
+            ada(Role.ADMIN, scopes=frozenset({"read", "gate"})),
+            Action.RUN,
+            TRIPS,
+            "This token is for gate, read, and may not run tests; that needs the scope act.",
+        ),
+        (
+            ada(Role.ADMIN, scopes=frozenset({"everything"})),
+            Action.LEAVE,
+            None,
+            "This token is for everything, and may not end the token that is sent; "
+            "that needs the scope read or gate or ingest or act or manage.",
+        ),
+        (
+            ada(Role.ADMIN, scopes=frozenset({"manage"})),
+            Action.MAKE_TOKEN,
+            None,
+            "No token may make a token for oneself: sign in with the password for it.",
+        ),
+        (ada(Role.ADMIN), None, None, "Nobody may do this: no rule allows it."),
+    ],
+)
+def test_a_refusal_says_who_may_or_what_the_token_lacks(
+    person: Person, action: Action | None, dataset: Owned | None, text: str
+) -> None:
+    assert said(person, action, dataset) == text
+
+
+def test_without_a_dataset_an_owner_may_act_on_some() -> None:
+    assert refusal(bob(Role.OWNER), Action.ACT) is None
+    assert refusal(bob(Role.VIEWER), Action.ACT) is not None
+
+
+def test_one_scope_that_is_enough_is_enough() -> None:
+    assert refusal(ada(Role.ADMIN, scopes=frozenset({"everything", "read"})), Action.AUDIT) is None
+    assert refusal(ada(Role.OWNER, scopes=frozenset({"act", "gate"})), Action.ACT, TRIPS) is None
+
+
+def test_somebody_is_a_viewer_without_teams_and_without_a_token_unless_more_is_known() -> None:
+    assert Person(name="ada") == Person(name="ada", role=Role.VIEWER, teams=frozenset(), scopes=None)
+    assert TRIPS.readers == ()
+
+
+def test_roles_scopes_and_reaches_are_written_in_one_way() -> None:
+    assert [str(each) for each in Role] == ["viewer", "owner", "producer", "operator", "admin"]
+    assert [str(each) for each in Scope] == ["read", "gate", "ingest", "act", "manage"]
+    assert [str(each) for each in Reach] == ["–", "own", "yes"]
+
+
 def test_what_no_rule_knows_is_for_nobody() -> None:
     assert refusal(ada(Role.ADMIN), None) is not None
     assert reach_of(Role.ADMIN, "fly") is Reach.NONE  # type: ignore[arg-type]

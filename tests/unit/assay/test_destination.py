@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.destination import UnableToCall, destination, is_permitted, judged, rules_for
+from assay.destination import Destination, Rules, UnableToCall, destination, is_permitted, judged, rules_for
 
 HOOK = "https://hooks.example.com/assay?team=trips"
 
@@ -33,23 +33,45 @@ HOOK = "https://hooks.example.com/assay?team=trips"
         "2002:7f00:1::",
         "64:ff9b::7f00:1",
         "2001:0:4136:e378:8000:63bf:80ff:fffe",
+        "240.0.0.1",
+        "::2",
+        "::1:0:0",
+        "::a00:8",
+        "fe80::1%a%b",
     ],
 )
 def test_only_addresses_of_the_public_internet_may_be_connected_to(address: str) -> None:
     assert not is_permitted(address, private=False)
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "8.8.8.8",
+        "2606:4700::1111",
+        "2606:4700::1111%eth0",
+        "::ffff:8.8.8.8",
+        "64:ff9b::808:808",
+        "2002:808:808::",
+        "::8.8.8.8",
+        "2001:0:4136:e378:8000:63bf:f7f7:f7f7",
+    ],
+)
 def test_public_addresses_are_permitted(address: str) -> None:
     assert is_permitted(address, private=False)
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "10.0.0.8", "fc00::1", "8.8.8.8"])
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1", "::1", "10.0.0.8", "fc00::1", "8.8.8.8", "fec0::1", "::ffff:10.0.0.8"]
+)
 def test_in_private_one_may_call_oneself_and_ones_neighbours(address: str) -> None:
     assert is_permitted(address, private=True)
 
 
-@pytest.mark.parametrize("address", ["169.254.169.254", "::ffff:169.254.169.254", "fe80::1", "224.0.0.1", "0.0.0.0"])
+@pytest.mark.parametrize(
+    "address",
+    ["169.254.169.254", "::ffff:169.254.169.254", "fe80::1", "224.0.0.1", "0.0.0.0", "::", "ff02::1", "240.0.0.1"],
+)
 def test_even_in_private_nobody_calls_the_metadata_service(address: str) -> None:
     assert not is_permitted(address, private=True)
 
@@ -57,32 +79,52 @@ def test_even_in_private_nobody_calls_the_metadata_service(address: str) -> None
 def test_one_bad_address_among_good_ones_refuses_the_name() -> None:
     rules = rules_for(HOOK)
     assert judged(["8.8.8.8", "8.8.4.4"], rules) == ["8.8.8.8", "8.8.4.4"]
-    with pytest.raises(UnableToCall, match=r"leads to 127\.0\.0\.1"):
-        judged(["8.8.8.8", "127.0.0.1"], rules)
-    with pytest.raises(UnableToCall, match="no address"):
+    with pytest.raises(UnableToCall) as refused:
+        judged(iter(["8.8.8.8", "127.0.0.1", "10.0.0.8"]), rules)
+    assert str(refused.value) == (
+        "the name leads to 127.0.0.1, 10.0.0.8, which is not an address of the public Internet"
+    )
+    with pytest.raises(UnableToCall, match="the name has no address"):
         judged([], rules)
+
+
+def test_in_private_a_name_may_lead_to_a_neighbour() -> None:
+    assert judged(["10.0.0.8", "8.8.8.8"], rules_for(HOOK, permits_private=True)) == ["10.0.0.8", "8.8.8.8"]
 
 
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        ("http://hooks.example.com/", "use https"),
-        ("gopher://hooks.example.com/", "use https"),
-        ("file:///etc/passwd", "use https"),
-        ("hooks.example.com", "use https"),
-        ("https://a@hooks.example.com/", "name or password"),
-        ("https://hooks.example.com@127.0.0.1/", "name or password"),
+        ("http://hooks.example.com/", "^http is not permitted: use https$"),
+        ("gopher://hooks.example.com/", "^gopher is not permitted: use https$"),
+        ("file:///etc/passwd", "^file is not permitted: use https$"),
+        ("hooks.example.com", "^a URL without a scheme is not permitted: use https$"),
+        (
+            "https://hooks.example.com:444/",
+            "^hooks.example.com:444 is not among the permitted hosts: hooks.example.com$",
+        ),
+        (
+            "https://a@hooks.example.com/",
+            "^a name or password in the URL is not permitted: they are shown wherever the URL is$",
+        ),
+        (
+            "https://hooks.example.com@127.0.0.1/",
+            "^a name or password in the URL is not permitted: they are shown wherever the URL is$",
+        ),
         ("https://hooks.example.com:6379/", "not among the permitted hosts"),
         ("https://127.0.0.1/", "not among the permitted hosts"),
         ("https://hooks.example.com.evil.org/", "not among the permitted hosts"),
-        ("https:///assay", "names no host"),
-        ("https://hooks.example.com:99999/", "cannot be read"),
+        ("https:///assay", "^the URL names no host$"),
+        ("https://hooks.example.com:99999/", "^the URL cannot be read: Port out of range 0-65535$"),
         ("https://[::1/", "cannot be read"),
-        ("https://hooks.example.com/\r\nX-Evil: 1", "cannot be printed"),
+        (
+            "https://hooks.example.com/\r\nX-Evil: 1",
+            "^the URL holds a space, a backslash or a character that cannot be printed$",
+        ),
         ("https://hooks.example.com\\@127.0.0.1/", "backslash"),
         ("https://hooks.example.com/a b", "space"),
-        ("https://hooks.example.com/für", "beyond ASCII"),
-        (f"https://{'a' * 64}.example.com/", "no name of a host"),
+        ("https://hooks.example.com/für", "^the URL's path holds characters beyond ASCII: write them as %XX$"),
+        (f"https://{'a' * 64}.example.com/", "^'a{64}.example.com' is no name of a host$"),
     ],
 )
 def test_a_url_that_may_lead_elsewhere_is_refused_before_its_name_is_resolved(url: str, why: str) -> None:
@@ -107,3 +149,67 @@ def test_other_hosts_and_ports_are_permitted_where_they_are_listed() -> None:
 def test_in_private_http_on_any_port_will_do() -> None:
     url = "http://[::1]:8080/"
     assert destination(url, rules_for(url, permits_private=True)).named == "[::1]:8080"
+
+
+@pytest.mark.parametrize(
+    ("url", "found", "named", "is_encrypted"),
+    [
+        (
+            "https://hooks.example.com",
+            Destination(scheme="https", host="hooks.example.com", port=443, target="/"),
+            "hooks.example.com",
+            True,
+        ),
+        (
+            "HTTP://Hooks.Example.com?a=1",
+            Destination(scheme="http", host="hooks.example.com", port=80, target="/?a=1"),
+            "hooks.example.com",
+            False,
+        ),
+        (
+            "http://hooks.example.com:443/x/y;z?a=1&b=%C3%BC#part",
+            Destination(scheme="http", host="hooks.example.com", port=443, target="/x/y;z?a=1&b=%C3%BC"),
+            "hooks.example.com:443",
+            False,
+        ),
+        (
+            "https://[2606:4700::1111]/",
+            Destination(scheme="https", host="2606:4700::1111", port=443, target="/"),
+            "[2606:4700::1111]",
+            True,
+        ),
+    ],
+)
+def test_a_url_is_taken_apart(url: str, found: Destination, named: str, is_encrypted: bool) -> None:
+    assert destination(url, rules_for(url, permits_private=True)) == found
+    assert (found.named, found.is_encrypted) == (named, is_encrypted)
+
+
+def test_rules_name_the_hosts_that_are_listed_or_else_the_urls_own() -> None:
+    assert rules_for(HOOK) == Rules(hosts=frozenset({"hooks.example.com"}), permits_private=False)
+    assert rules_for("https://MÜNCHEN.example.com./x").hosts == {"xn--mnchen-3ya.example.com"}
+    assert rules_for(HOOK, ["A.example.com", "b:8443"], permits_private=True) == Rules(
+        hosts=frozenset({"a.example.com", "b:8443"}), permits_private=True
+    )
+    assert [rules_for(url).hosts for url in ("https://[::1/", "https:///x", f"https://{'a' * 64}/")] == [{""}] * 3
+
+
+def test_a_host_that_is_not_listed_is_told_with_those_that_are() -> None:
+    with pytest.raises(UnableToCall) as refused:
+        destination("https://c.example.com/", rules_for(HOOK, ["b.example.com:8443", "a.example.com"]))
+    assert str(refused.value) == (
+        "c.example.com:443 is not among the permitted hosts: a.example.com, b.example.com:8443"
+    )
+
+
+def test_a_host_that_is_listed_with_a_port_is_not_called_on_another() -> None:
+    rules = rules_for(HOOK, ["hooks.example.com:8443"], permits_private=True)
+    assert destination("https://hooks.example.com:8443/", rules).port == 8443
+    with pytest.raises(UnableToCall, match="not among"):
+        destination("https://hooks.example.com:8444/", rules)
+
+
+def test_no_more_of_a_hosts_name_is_told_than_fits() -> None:
+    with pytest.raises(UnableToCall) as refused:
+        destination(f"https://{'a' * 100}/", rules_for(HOOK))
+    assert str(refused.value) == f"'{'a' * 80}' is no name of a host"

@@ -32,6 +32,28 @@ def test_what_is_no_length_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("4 h", "'4 h' is no length of time: write a number and s, m, h, d or w, such as 4h."),
+        ("\u0664h", "'\u0664h' is no length of time: write a number and s, m, h, d or w, such as 4h."),
+        ("1234567890s", "'1234567890s' is no length of time: write a number and s, m, h, d or w, such as 4h."),
+        ("1.1234567s", "'1.1234567s' is no length of time: write a number and s, m, h, d or w, such as 4h."),
+        ("36525.1d", "'36525.1d' is too long: write at most 36525d, a hundred years."),
+        ("5218w", "'5218w' is too long: write at most 36525d, a hundred years."),
+    ],
+)
+def test_what_is_refused_is_told_with_how_to_write_it(text: str, said: str) -> None:
+    with pytest.raises(UnableToReadDuration) as refused:
+        parse_duration(text)
+    assert str(refused.value) == said
+
+
+def test_a_hundred_years_are_the_longest() -> None:
+    assert parse_duration("36525d") == timedelta(days=36_525)
+    assert parse_duration("876600h") == timedelta(days=36_525)
+
+
+@pytest.mark.parametrize(
     ("length", "text"),
     [
         (timedelta(hours=36), "36h"),
@@ -39,6 +61,10 @@ def test_what_is_no_length_is_refused(text: str) -> None:
         (timedelta(minutes=90), "90m"),
         (timedelta(seconds=61), "61s"),
         (timedelta(milliseconds=1500), "1.5s"),
+        (timedelta(seconds=5, microseconds=20), "5.00002s"),
+        (timedelta(days=21), "21d"),
+        (timedelta(hours=1), "1h"),
+        (timedelta(minutes=1), "1m"),
         (timedelta(0), "0s"),
     ],
 )

@@ -14,7 +14,7 @@ from openlineage.client.facet_v2 import (
 )
 from openlineage.client.serde import Serde
 
-from assay.catalog.openlineage import Completion, UnableToReadEvent, read_event
+from assay.catalog.openlineage import Completion, LineageEvent, UnableToReadEvent, read_event
 from assay.catalog.profile import Column, LineageProfile
 from assay.windows import Window
 
@@ -101,20 +101,159 @@ def test_a_dataset_that_feeds_itself_is_no_edge() -> None:
     assert read_event(body).lineage == ()
 
 
+MART, RAW = {"namespace": "mart", "name": "trips"}, {"namespace": "raw", "name": "trips"}
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"job": None}, "job must be an object"),
-        ({"run": []}, "run must be an object"),
-        ({"eventTime": "yesterday"}, "eventTime is 'yesterday'"),
-        ({"inputs": {"a": 1}}, "inputs must be a list"),
-        ({"outputs": [7]}, r"outputs\[0\] must be an object"),
-        ({"outputs": [{"namespace": "mart"}]}, r"outputs\[0\] needs a namespace and a name"),
+        ({"job": None}, "job must be an object: post an OpenLineage RunEvent."),
+        ({"run": []}, "run must be an object: post an OpenLineage RunEvent."),
+        ({"job": {"namespace": "etl"}}, "job needs a namespace and a name, both of them text."),
+        ({"eventTime": "yesterday"}, "eventTime is 'yesterday': write an ISO 8601 instant, 2013-02-01T05:00:00Z."),
+        ({"eventTime": None}, "eventTime is None: write an ISO 8601 instant, 2013-02-01T05:00:00Z."),
+        (
+            {"eventTime": "1013-02-01T05:00:00Z"},
+            "eventTime: 1013-02-01T05:00:00+00:00 lies outside of the years 1900 to 2199: name one in them.",
+        ),
+        ({"inputs": {"a": 1}}, "inputs must be a list of datasets."),
+        ({"outputs": "mart"}, "outputs must be a list of datasets."),
+        ({"outputs": [MART, 7]}, "outputs[1] must be an object: post an OpenLineage RunEvent."),
+        ({"inputs": [RAW, {"namespace": "raw"}]}, "inputs[1] needs a namespace and a name, both of them text."),
+        ({"outputs": [{"namespace": "mart"}]}, "outputs[0] needs a namespace and a name, both of them text."),
+        (
+            {"outputs": [{"namespace": "mart", "name": ""}]},
+            "outputs[0] needs a namespace and a name, both of them text.",
+        ),
+        ({"outputs": [{"namespace": "", "name": "x"}]}, "outputs[0] needs a namespace and a name, both of them text."),
+        ({"outputs": [{"namespace": 1, "name": "x"}]}, "outputs[0] needs a namespace and a name, both of them text."),
+        ({"outputs": [{"namespace": "x", "name": [1]}]}, "outputs[0] needs a namespace and a name, both of them text."),
     ],
 )
 def test_an_event_of_another_shape_is_refused(change: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(UnableToReadEvent, match=sentence):
+    with pytest.raises(UnableToReadEvent) as refused:
         read_event({**posted(), **change})
+    assert str(refused.value) == sentence
+
+
+def test_what_is_no_object_is_no_event() -> None:
+    with pytest.raises(UnableToReadEvent) as refused:
+        read_event([posted()])
+    assert str(refused.value) == "the event must be an object: post an OpenLineage RunEvent."
+
+
+@pytest.mark.parametrize("side", ["nominalStartTime", "nominalEndTime"])
+def test_a_nominal_time_that_is_none_is_refused_and_told_by_its_name(side: str) -> None:
+    body = posted()
+    body["run"]["facets"]["nominalTime"][side] = "at noon"
+    with pytest.raises(UnableToReadEvent, match=f"^{side} is 'at noon': write an ISO 8601 instant"):
+        read_event(body)
+
+
+@pytest.mark.parametrize("side", ["nominalStartTime", "nominalEndTime"])
+def test_half_of_a_nominal_time_is_no_window(side: str) -> None:
+    body = posted()
+    body["run"]["facets"]["nominalTime"][side] = None
+    assert read_event(body).completed == (Completion(dataset="mart.trips", window=None),)
+
+
+def named(count: int, side: str) -> list[dict[str, str]]:
+    return [{"namespace": side, "name": f"t{number}"} for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "is_taken"),
+    [(999, 1, True), (1000, 1, False), (1, 999, True), (100, 100, True), (101, 100, False), (0, 1000, True)],
+)
+def test_an_event_names_at_most_a_thousand_datasets_and_ten_thousand_pairs(
+    inputs: int, outputs: int, is_taken: bool
+) -> None:
+    body = {**posted(), "inputs": named(inputs, "raw"), "outputs": named(outputs, "mart")}
+    if is_taken:
+        assert len(read_event(body).lineage) == inputs * outputs
+        return
+    with pytest.raises(UnableToReadEvent) as refused:
+        read_event(body)
+    assert str(refused.value) == (
+        f"The event names {inputs} inputs and {outputs} outputs: at most 1000 datasets and 10000 "
+        "pairs of an input and an output may be in one. Send an event for each part of the job."
+    )
+
+
+def test_an_event_with_nothing_but_its_job_and_its_time_tells_of_nothing_else() -> None:
+    least = {"job": {"namespace": "etl", "name": "x"}, "run": {}, "eventTime": "2013-02-02T07:00:00+01:00"}
+    event = read_event(least)
+    assert event == LineageEvent(job="etl.x", at=datetime(2013, 2, 2, 6, tzinfo=UTC))
+    assert event.at.tzinfo is UTC
+    assert event == LineageEvent(
+        job="etl.x", at=event.at, run="", lineage=(), columns={}, owners={}, dropped=(), completed=()
+    )
+
+
+def test_a_time_without_a_zone_is_in_utc() -> None:
+    assert read_event({**posted(), "eventTime": "2013-02-02T06:00:00"}).at == datetime(2013, 2, 2, 6, tzinfo=UTC)
+
+
+def test_an_event_tells_its_run() -> None:
+    assert read_event(posted()).run == "01938b3c-0000-7000-8000-000000000000"
+
+
+@pytest.mark.parametrize(("kind", "completes"), [("complete", 1), (None, 0), ("fail", 0)])
+def test_the_kind_of_an_event_is_read_without_regard_to_case_and_may_be_missing(
+    kind: str | None, completes: int
+) -> None:
+    body = {key: value for key, value in posted().items() if key != "eventType"}
+    event = read_event(body if kind is None else {**body, "eventType": kind})
+    assert len(event.completed) == completes
+    assert bool(event.lineage) is (kind != "fail")
+
+
+def test_a_dataset_is_dropped_by_a_run_that_completes_only() -> None:
+    assert read_event(posted(RunState.START, lifecycleStateChange=DROP)).dropped == ()
+
+
+def test_of_several_outputs_the_dropped_one_alone_is_neither_completed_nor_fed() -> None:
+    body = posted(lifecycleStateChange=DROP)
+    body["outputs"].append({"namespace": "mart", "name": "rides"})
+    event = read_event(body)
+    assert event.dropped == ("mart.trips",)
+    assert event.completed == (Completion(dataset="mart.rides", window=DAY),)
+    assert {edge.downstream for edge in event.lineage} == {"mart.rides"}
+
+
+def test_inputs_and_outputs_tell_of_their_columns_and_owners() -> None:
+    facets = {
+        "schema": {
+            "fields": [{"name": "a", "type": "int"}, {"name": "b"}, {"name": "c", "type": None}, {"type": "x"}, 7]
+        },
+        "ownership": {"owners": [{"name": "eve", "type": "owner"}]},
+    }
+    body = posted()
+    body["inputs"][1]["facets"] = facets
+    event = read_event(body)
+    columns = (Column(name="a", type="int"), Column(name="b", type=""), Column(name="c", type=""))
+    assert event.columns == {"raw.users": columns}
+    assert event.owners == {"raw.users": "eve"}
+
+
+@pytest.mark.parametrize(
+    ("owners", "owner"),
+    [
+        (
+            [{"name": "bob", "type": "STEWARD"}, {"name": "ann", "type": "Owner"}, {"name": "eve", "type": "OWNER"}],
+            "ann",
+        ),
+        ([{"name": "bob"}, {"name": "ann", "type": "STEWARD"}], "bob"),
+        (["bob", {"name": "ann"}], "ann"),
+        ([{"type": "OWNER"}], None),
+        ([], None),
+        (None, None),
+    ],
+)
+def test_the_owner_is_the_first_of_type_owner_or_the_first(owners: object, owner: str | None) -> None:
+    body = posted()
+    body["outputs"][0]["facets"] = {"ownership": {"owners": owners}}
+    assert read_event(body).owners.get("mart.trips") == owner
 
 
 @pytest.mark.parametrize("facets", [None, [], {"schema": 1}, {"schema": {"fields": [None, {"name": 7}]}}])
@@ -140,6 +279,22 @@ def test_a_run_that_replaces_what_was_there_says_so(state: str) -> None:
 @pytest.mark.parametrize("state", ["", "ALTER", "RENAME", "NEWS"])
 def test_every_other_run_may_have_added_its_rows(state: str) -> None:
     assert counted(5000, state) == Completion(dataset="mart.trips", window=DAY, rows=5000)
+
+
+@pytest.mark.parametrize("count", [0, 2**63 - 1])
+def test_a_run_may_have_written_no_row_or_very_many(count: int) -> None:
+    assert counted(count).rows == count
+
+
+def test_each_output_has_its_own_count() -> None:
+    body = posted()
+    body["outputs"] = [
+        {**item, "outputFacets": {"outputStatistics": {"rowCount": count}}}
+        for count, item in enumerate(named(3, "mart"))
+    ]
+    assert [(each.dataset, each.rows) for each in read_event(body).completed] == [
+        *(("mart.t0", 0), ("mart.t1", 1), ("mart.t2", 2))
+    ]
 
 
 @pytest.mark.parametrize("count", [None, "5000", -1, 1.5, True, 2**63, [], {}])

@@ -80,6 +80,63 @@ def test_epochs_begin_at_the_first_tick_that_is_not_before_the_instant(holds: Ho
     assert stored(holds=holds).ticks(utc("2026-03-09 00:00") + timedelta(milliseconds=500)) == ticks
 
 
+@pytest.mark.parametrize(
+    ("holds", "value", "instant"),
+    [
+        (Holds.EPOCH_SECONDS, 1773014400, "2026-03-09 00:00"),
+        (Holds.EPOCH_MILLISECONDS, 1773014400000, "2026-03-09 00:00"),
+        (Holds.EPOCH_SECONDS, -60, "1969-12-31 23:59"),
+    ],
+)
+def test_a_tick_is_an_instant_since_1970(holds: Holds, value: int, instant: str) -> None:
+    times = stored(BERLIN, holds=holds)
+    assert times.ticks(utc(instant)) == value
+    assert times.instant(value) == utc(instant)
+    assert times.instants(str(value)) == (utc(instant),) * 2
+
+
+def test_a_stored_time_is_the_first_instant_that_it_may_be() -> None:
+    assert stored(BERLIN).instant(datetime(2026, 10, 25, 2, 30)) == utc("2026-10-25 00:30")
+    assert stored(BERLIN).instant(datetime(2026, 3, 9, 12)).tzinfo is UTC
+    there = ZoneInfo("Asia/Kolkata")
+    assert stored(BERLIN).instant(datetime(2026, 3, 9, 5, 30, tzinfo=there)) == utc("2026-03-09 00:00")
+
+
+def test_a_column_holds_what_catalogs_call_it_in_clocks_of_utc() -> None:
+    assert [str(each) for each in Holds] == ["key", "time", "epoch_seconds", "epoch_milliseconds"]
+    assert StoredTimes(partitioning=stored().partitioning, holds=Holds.TIME) == stored("UTC")
+    with pytest.raises(UnableToPartition, match="There is no time zone 'Berlin'"):
+        stored("Berlin")
+
+
+@pytest.mark.parametrize(
+    ("holds", "text", "instant"),
+    [
+        (Holds.TIME, "9999-12-31", "2200-01-01"),
+        (Holds.TIME, "0001-01-02", "1900-01-01"),
+        (Holds.EPOCH_SECONDS, str(2**35), "2200-01-01"),
+        (Holds.EPOCH_SECONDS, str(-(2**32)), "1900-01-01"),
+        (Holds.TIME, "2199-12-31 23:59", "2199-12-31 23:59"),
+    ],
+)
+def test_a_time_far_from_our_years_is_the_last_one_near_them(holds: Holds, text: str, instant: str) -> None:
+    assert stored(holds=holds).instants(text) == (utc(instant),) * 2
+
+
+@pytest.mark.parametrize(("holds", "text"), [(Holds.EPOCH_SECONDS, "noon"), (Holds.EPOCH_SECONDS, "9" * 30)])
+def test_what_is_no_tick_is_no_instant(holds: Holds, text: str) -> None:
+    assert stored(holds=holds).instants(text) is None
+
+
+def test_what_a_doubled_hour_hides_is_told_with_both_clocks() -> None:
+    with pytest.raises(UnableToPartition) as refused:
+        stored(BERLIN).wall(utc("2026-10-25 01:30"))
+    assert str(refused.value) == (
+        "the times are those of Europe/Berlin, whose clocks showed 2026-10-25 02:30 twice, so that rows "
+        "before and after 2026-10-25 01:30 UTC cannot be told apart"
+    )
+
+
 def test_a_time_in_a_query_may_be_either_of_two_instants() -> None:
     assert stored(BERLIN).instants("2026-10-25 02:30") == (utc("2026-10-25 00:30"), utc("2026-10-25 01:30"))
     assert stored(BERLIN).instants("2026-10-25T02:30+01:00") == (utc("2026-10-25 01:30"),) * 2

@@ -3,10 +3,11 @@
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
+from typing import get_args
 
 from assay.catalog.profile import DatasetProfile, SlaProfile
 from assay.durations import format_duration
-from assay.tiers import TIERS, Tier
+from assay.tiers import TIERS, CatchUp, Severity, Tier
 
 DOCS = Path(__file__).parents[3] / "docs" / "standard-tests.md"
 
@@ -24,6 +25,13 @@ def documented(tier: Tier) -> str:
 def test_the_docs_show_the_table_that_the_code_uses() -> None:
     rows = [line for line in DOCS.read_text().splitlines() if line[:3] in [f"| {n}" for n in range(6)]]
     assert rows == [documented(tier) for tier in TIERS]
+
+
+def test_a_test_blocks_or_only_tells_and_what_an_outage_swallowed_is_run_in_one_of_three_ways() -> None:
+    assert get_args(Severity) == ("hard", "soft")
+    assert get_args(CatchUp) == ("latest", "all", "none")
+    assert {tier.severity for tier in TIERS} <= set(get_args(Severity))
+    assert {tier.catch_up for tier in TIERS} <= set(get_args(CatchUp))
 
 
 def test_a_tier_stands_at_its_own_level() -> None:
