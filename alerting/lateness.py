@@ -35,5 +35,7 @@ def lost_at(lack: Lack) -> datetime | None:
 
 def stillness(*, sustain: timedelta, gaps: Sequence[timedelta]) -> timedelta:
     """How long files must stand still; ``gaps`` lie between the changes of one window, of recent windows."""
-    usual = median(gap.total_seconds() for gap in gaps) if len(gaps) >= GAPS_NEEDED else 0.0
-    return max(sustain, SHORTEST_STILLNESS, timedelta(seconds=usual))
+    least = max(sustain, SHORTEST_STILLNESS)
+    if len(gaps) < GAPS_NEEDED:
+        return least
+    return max(least, timedelta(seconds=median(gap.total_seconds() for gap in gaps)))

@@ -224,3 +224,92 @@ def test_a_cause_that_is_old_elsewhere_inhibits_for_a_day_where_it_is_new() -> N
     assert decided(effect, cause, now=30) == Decision(
         action=Action.INHIBIT, why=Why.CAUSE_FAILED, cause_id=cause.id, until=at(48)
     )
+
+
+def test_the_words_for_what_is_done_and_why_are_these() -> None:
+    assert [action.value for action in Action] == ["notify", "wait", "inhibit"]
+    assert {why.name: why.value for why in Why} == {
+        "NO_CAUSE": "no cause upstream",
+        "CAUSE_MAY_FAIL": "its cause may be about to fail",
+        "CAUSE_FAILED": "caused by an incident already told",
+        "CAUSE_OUTLASTED": "its cause lasts longer than expected",
+        "AWAITING_RERUN": "its cause is resolved, waiting for a new result",
+        "SETTLING": "its cause is resolved, waiting for the data to catch up",
+        "STILL_BROKEN": "still broken after its cause was resolved",
+    }
+
+
+def on_days(*sinces: float | None) -> tuple[Spot, ...]:
+    return tuple(
+        Spot(window=day(number), since=None if since is None else at(since)) for number, since in enumerate(sinces)
+    )
+
+
+def test_of_several_windows_the_loudest_decision_counts_then_the_earliest_end() -> None:
+    effect = trouble(TRIPS, days=(0, 1, 2))
+    cause = replace(trouble(RAW, since=0), spots=on_days(5, 3, 4))
+    assert decided(effect, cause, now=6).until == at(27)
+    warns = replace(cause, id=8, failed_at=None)
+    silent = replace(cause, spots=on_days(5))
+    waits = replace(warns, spots=on_days(5, 3, 4)[1:2])
+    two = replace(effect, spots=effect.spots[:2])
+    assert decided(two, silent, waits, now=5.5).action is Action.WAIT
+    assert decided(effect, silent, waits, now=5.5).action is Action.NOTIFY
+
+
+def test_an_alert_with_a_window_of_which_nobody_heard_has_no_twin() -> None:
+    lost = replace(trouble(TRIPS, id=7, days=(0,)), spots=(Spot(window=day(0), lost=True),))
+    told, both = trouble(TRIPS, "completeness", id=5), trouble(TRIPS, "completeness", id=5, days=(0, 1))
+    assert decided(told, lost) == Decision(action=Action.NOTIFY, why=Why.NO_CAUSE, twin_id=7)
+    assert decided(both, lost) == Decision(action=Action.NOTIFY, why=Why.NO_CAUSE)
+
+
+def test_an_effect_that_has_not_failed_waits_its_sustain_from_its_first_broken_result() -> None:
+    cause, effect = trouble(RAW, failed=None), trouble(TRIPS, since=1, failed=None)
+    assert decided(effect, cause, now=4.9).until == at(5)
+    assert decided(effect, cause, now=5).action is Action.NOTIFY
+
+
+def test_once_the_wait_for_a_warning_is_over_only_failed_causes_silence() -> None:
+    warning, failed = trouble(RAW, since=0, failed=None), trouble("raw.other", id=6, since=1)
+    lineage = {TRIPS: frozenset({RAW, "raw.other"})}
+    effect = trouble(TRIPS, failed=2)
+    decision = decide(effect, [warning, failed, effect], lineage, terms(), now=at(6))
+    assert decision == Decision(action=Action.INHIBIT, why=Why.CAUSE_FAILED, cause_id=6, until=at(25))
+
+
+def test_the_day_of_silence_begins_with_the_later_of_cause_and_effect() -> None:
+    effect = replace(trouble(TRIPS, since=0), spots=(Spot(window=day(0), since=at(3)),))
+    assert decided(effect, trouble(RAW, since=1), now=4).until == at(27)
+    assert decided(trouble(TRIPS, since=2), trouble(RAW, since=1), now=4).until == at(26)
+    assert decided(trouble(TRIPS, since=1), trouble(RAW, since=2), now=4).until == at(26)
+
+
+@pytest.mark.parametrize(
+    ("measured", "delay", "until", "why"),
+    [
+        (6, 0, 6, Why.SETTLING),  # the grace of an hour
+        (6, 3, 8, Why.SETTLING),
+        (4, 3, 29, Why.AWAITING_RERUN),
+        (4, 30, 35, Why.AWAITING_RERUN),  # what usually takes longer than a day gets its time
+    ],
+)
+def test_after_a_cause_an_effect_has_its_grace_or_its_usual_delay(
+    measured: float, delay: float, until: float, why: Why
+) -> None:
+    by = terms(measured=measured, delay=delay, former=5)
+    assert decided(trouble(TRIPS), by=by, now=until - 0.1) == Decision(
+        action=Action.WAIT, why=why, cause_id=9, until=at(until)
+    )
+    assert decided(trouble(TRIPS), by=by, now=until) == Decision(action=Action.NOTIFY, why=Why.STILL_BROKEN, cause_id=9)
+
+
+def test_an_effect_has_no_usual_delay_unless_one_is_known() -> None:
+    by = EffectTerms(sustain=HOUR, grace=timedelta(0), measured_at=at(5), former=FormerCause(id=9, resolved_at=at(5)))
+    assert decided(trouble(TRIPS), by=by, now=5).why is Why.STILL_BROKEN
+
+
+def test_an_alert_that_only_warns_is_decided_by_all_of_its_windows() -> None:
+    effect = replace(trouble(TRIPS), spots=tuple(Spot(window=day(number), failed=False) for number in (0, 1)))
+    assert decided(effect, trouble(RAW, days=(0, 1))).action is Action.INHIBIT
+    assert decided(effect, trouble(RAW, days=(0,))).action is Action.NOTIFY

@@ -41,6 +41,10 @@ def test_when_rows_are_lost(known: dict[str, object], lost: datetime | None) -> 
     assert lost_at(replace(lack, **known)) == lost  # type: ignore[arg-type]
 
 
+def test_files_stand_still_for_an_hour_where_nothing_else_is_known() -> None:
+    assert lost_at(Lack(has_file=True, is_judged=True, counted_at=at(6), changed_at=at(6))) == at(7)
+
+
 @pytest.mark.parametrize(
     ("sustain", "gaps", "hours"),
     [
@@ -48,11 +52,13 @@ def test_when_rows_are_lost(known: dict[str, object], lost: datetime | None) -> 
         (4, [], 4),
         (0, [2, 3], 1),  # two gaps are too few to say what is usual
         (0, [2, 3, 9], 3),
+        (0, [2, 3, 4, 9], 3.5),
+        (0, [0.1, 0.1, 0.1], 1),
         (4, [2, 3, 9], 4),
         (4, [6, 6, 6, 100], 6),
     ],
 )
-def test_how_long_files_must_stand_still(sustain: int, gaps: list[int], hours: int) -> None:
+def test_how_long_files_must_stand_still(sustain: int, gaps: list[float], hours: float) -> None:
     assert stillness(sustain=sustain * HOUR, gaps=[gap * HOUR for gap in gaps]) == hours * HOUR
 
 
@@ -103,6 +109,29 @@ def test_a_loss_upstream_is_told_instead_of_all_the_lateness_behind_it() -> None
 def test_what_is_silent_for_lateness_is_decided_about_again_when_the_rows_will_be_lost() -> None:
     late, missing = trouble("freshness", spot(lost_at=at(13))), trouble("completeness", spot())
     assert decide(missing, [late, missing], {}, TERMS, now=at(11)).until == at(13)
+
+
+@pytest.mark.parametrize(
+    ("spots", "hours"),
+    [
+        ([spot(lost_at=at(13)), spot(lost_at=at(12))], 12),
+        ([spot(lost_at=at(99))], 30),  # the lateness is told of a day after it began in any case
+        ([spot(), spot(lost=True, lost_at=at(12))], 30),
+    ],
+)
+def test_of_all_instants_at_which_rows_will_be_lost_the_first_counts(spots: list[Spot], hours: int) -> None:
+    missing = trouble("completeness", spot())
+    late = trouble("freshness", *spots)
+    decision = decide(missing, [late, missing], {}, TERMS, now=at(11))
+    assert (decision.action, decision.until) == (Action.INHIBIT, at(hours))
+
+
+def test_only_the_lateness_of_its_own_table_tells_missing_rows_when_they_will_be_lost() -> None:
+    lineage = {"daily": frozenset({"trips"})}
+    own, upstream = trouble("freshness", spot(), dataset="daily"), trouble("freshness", spot(lost_at=at(12)), id=7)
+    missing = trouble("completeness", spot(), id=8, dataset="daily")
+    assert decide(missing, [own, upstream, missing], lineage, TERMS, now=at(11)).until == at(30)
+    assert decide(own, [own, upstream], lineage, TERMS, now=at(11)).until == at(30)
 
 
 def test_rows_that_were_told_as_late_are_the_twin_of_those_that_are_missing() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alerting.standing import Seen, State, Verdict, fold, unknown_after
+from alerting.standing import Seen, State, Verdict, fold, in_order, unknown_after
 from execution_engine.outcome import Outcome, Reason
 
 DUE = datetime(2024, 3, 5, 6, tzinfo=UTC)
@@ -217,3 +217,173 @@ def test_errors_change_nothing_but_what_is_not_known(seen: list[Seen], now: int)
     without = stands(*(s for s in seen if s.outcome is not ERROR), now=now)
     if without.state in (State.PASS, State.FAIL):
         assert stands(*seen, now=now).state is without.state
+
+
+EXCEEDS = replace(saw(BROKEN, 5, run=7), excess=0.5)
+FAILED = replace(saw(BROKEN, 245, run=8), excess=0.7)
+LATE = saw(ERROR, 250, run=9, reason=Reason.CRASHED)
+VERDICTS: list[tuple[list[Seen], float, Verdict]] = [
+    ([], -1, Verdict(state=State.PENDING, next_change_at=minutes(240))),
+    ([], 240, Verdict(state=State.UNKNOWN, since=minutes(240))),
+    (
+        [saw(ERROR, 1, run=7, reason=Reason.CRASHED)],
+        2,
+        Verdict(
+            state=State.PENDING,
+            run_id=7,
+            measured_at=minutes(1),
+            reason=Reason.CRASHED,
+            next_change_at=minutes(240),
+        ),
+    ),
+    (
+        [saw(HELD, 1, run=7), saw(HELD, 2, run=8)],
+        3,
+        Verdict(state=State.PASS, since=minutes(1), outcome=HELD, run_id=8, measured_at=minutes(2), value=2),
+    ),
+    (
+        [EXCEEDS],
+        6,
+        Verdict(
+            state=State.WARN,
+            since=minutes(5),
+            t0=minutes(5),
+            outcome=BROKEN,
+            run_id=7,
+            measured_at=minutes(5),
+            value=5,
+            excess=0.5,
+            ever_broken=True,
+            next_change_at=minutes(485),
+        ),
+    ),
+    (
+        [EXCEEDS, FAILED, LATE],
+        300,
+        Verdict(
+            state=State.FAIL,
+            since=minutes(245),
+            t0=minutes(5),
+            failed_at=minutes(245),
+            outcome=BROKEN,
+            run_id=8,
+            measured_at=minutes(245),
+            value=245,
+            excess=0.7,
+            reason=Reason.CRASHED,
+            ever_broken=True,
+            ever_failed=True,
+        ),
+    ),
+    (
+        [EXCEEDS, FAILED, LATE, saw(HELD, 260, run=10)],
+        300,
+        Verdict(
+            state=State.PASS,
+            since=minutes(260),
+            outcome=HELD,
+            run_id=10,
+            measured_at=minutes(260),
+            value=260,
+            ever_broken=True,
+            ever_failed=True,
+        ),
+    ),
+    (
+        [EXCEEDS, FAILED, saw(HELD, 260, run=10), saw(BROKEN, 270, run=11)],
+        300,
+        Verdict(
+            state=State.WARN,
+            since=minutes(270),
+            t0=minutes(270),
+            outcome=BROKEN,
+            run_id=11,
+            measured_at=minutes(270),
+            value=270,
+            ever_broken=True,
+            ever_failed=True,
+            next_change_at=minutes(750),
+        ),
+    ),
+    (
+        [saw(BROKEN, -30, run=7)],
+        -20,
+        Verdict(
+            state=State.PENDING,
+            outcome=BROKEN,
+            run_id=7,
+            measured_at=minutes(-30),
+            value=-30,
+            early_broken=True,
+            ever_broken=True,
+            next_change_at=minutes(0),
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("seen", "now", "verdict"), VERDICTS)
+def test_a_verdict_says_all_of_this(seen: list[Seen], now: float, verdict: Verdict) -> None:
+    assert stands(*seen, now=now) == verdict
+
+
+def test_results_are_in_the_order_of_their_time_then_of_their_runs_each_run_once() -> None:
+    late, early, twin = saw(HELD, 9, run=1), saw(HELD, 1, run=3), saw(BROKEN, 1, run=2)
+    not_due = saw(ERROR, -5, run=4, reason=Reason.NOT_DUE)
+    assert in_order([late, early, not_due, twin, late]) == [twin, early, late]
+
+
+def test_the_names_of_states_are_these() -> None:
+    assert [state.value for state in State] == [
+        *("PENDING", "PASS", "WARN", "FAIL", "UNKNOWN", "LEARNING", "UNTESTED"),
+    ]
+
+
+DOUBTS: list[tuple[str, list[Seen], float, State, float | None]] = [
+    ("doubt ends with a result that holds, and the pass begins there", [CHANGED, saw(HELD, 70)], 71, State.PASS, 70),
+    (
+        "doubt begins with the first of two errors",
+        [CHANGED, replace(CHANGED, run_id=5, measured_at=minutes(90))],
+        99,
+        State.UNKNOWN,
+        60,
+    ),
+    ("a crash of a run that nobody asked for by a change casts none", [saw(ERROR, 60)], 9999, State.PASS, 1),
+    (
+        "a timeout after a doubt leaves the time of a due run since the change",
+        [CHANGED, saw(ERROR, 70)],
+        299,
+        State.PASS,
+        1,
+    ),
+    ("and no more than that", [CHANGED, saw(ERROR, 70)], 300, State.UNKNOWN, 300),
+]
+
+
+@pytest.mark.parametrize(("sentence", "more", "now", "state", "since"), DOUBTS, ids=[case[0] for case in DOUBTS])
+def test_what_changed_since_it_held_is_doubted(
+    sentence: str, more: list[Seen], now: float, state: State, since: float | None
+) -> None:
+    verdict = stands(saw(HELD, 1), *more, now=now)
+    assert (verdict.state, verdict.since) == (state, None if since is None else minutes(since)), sentence
+
+
+def test_a_doubted_pass_of_a_whole_table_is_unknown_from_the_first_of_both_ends() -> None:
+    terms = {"last_due_at": minutes(100), "unknown_after": timedelta(hours=1)}
+    assert stands(saw(HELD, 5), SLOW, now=119, **terms).next_change_at == minutes(120)
+    assert stands(saw(HELD, 5), SLOW, now=120, **terms).since == minutes(120)
+    assert stands(saw(HELD, 5), now=159, **terms).next_change_at == minutes(160)
+    assert stands(saw(HELD, 5), now=160, **terms).since == minutes(160)
+
+
+def test_a_pass_that_is_missed_while_a_test_learns_anew_is_learning() -> None:
+    terms = {"last_due_at": minutes(100), "unknown_after": timedelta(hours=1)}
+    learns = saw(ERROR, 110, reason=Reason.WARMING_UP)
+    assert stands(saw(HELD, 5), learns, now=160, **terms).state is State.LEARNING
+    assert stands(saw(HELD, 5), saw(ERROR, 110), now=160, **terms).state is State.UNKNOWN
+    assert stands(saw(BROKEN, 5), replace(learns, measured_at=minutes(250)), now=9999).state is State.UNKNOWN
+
+
+def test_a_failure_without_a_sustain_is_dated_by_its_first_result() -> None:
+    verdict = stands(saw(BROKEN, 1), saw(BROKEN, 9), now=10, sustain=timedelta(0))
+    assert (verdict.t0, verdict.failed_at, verdict.since) == (minutes(1), minutes(1), minutes(1))

@@ -9,10 +9,10 @@ import pytest
 from alerting.standing import State
 from assay.windows import Window
 from execution_engine.outcome import Outcome
-from incident_manager.gate import Decision, GateAnswer, Policy, decide
+from incident_manager.gate import Because, Decision, GateAnswer, Policy, decide, gathered
 from incident_manager.intervals import Intervals
 from incident_manager.quality.facts import Calendar, Check, Claim, Facts, LiveTest, Spoilt
-from incident_manager.quality.rules import Asked, judge
+from incident_manager.quality.rules import Answer, Asked, Kind, Reason, Status, judge
 
 MONDAY = datetime(2024, 3, 4, tzinfo=UTC)
 
@@ -194,3 +194,90 @@ def test_a_window_that_no_test_covers_is_allowed_and_says_so() -> None:
 
 def test_a_waived_check_gives_the_users_reason() -> None:
     assert [reason.text for reason in answer(replace(FAILED, waived="wrong bound")).reasons] == ["waived: wrong bound"]
+
+
+def test_the_answers_are_these_words() -> None:
+    assert [decision.value for decision in Decision] == ["allow", "warn", "block"]
+
+
+HARD, MILD = {"hard": True}, {"hard": False}
+
+
+@pytest.mark.parametrize(
+    ("kind", "terms", "closed", "open_", "incidents"),
+    [
+        (Kind.BROKEN, HARD, BLOCK, BLOCK, WARN),
+        (Kind.BROKEN, MILD, WARN, WARN, WARN),
+        (Kind.SPOILT, HARD, BLOCK, BLOCK, BLOCK),
+        (Kind.SPOILT, MILD, WARN, WARN, WARN),
+        (Kind.NOT_IN_CATALOG, MILD, BLOCK, BLOCK, WARN),
+        (Kind.NOT_THERE_YET, MILD, BLOCK, BLOCK, WARN),
+        (Kind.NOT_JUDGED, HARD, BLOCK, ALLOW, WARN),
+        (Kind.NOT_JUDGED, MILD, WARN, ALLOW, WARN),
+        (Kind.NOT_OVER, HARD, BLOCK, ALLOW, WARN),
+        (Kind.NOT_OVER, MILD, WARN, ALLOW, WARN),
+        (Kind.CLAIMED, HARD, WARN, WARN, WARN),
+        (Kind.ACCEPTED, HARD, WARN, WARN, WARN),
+        (Kind.UNTESTED, HARD, ALLOW, ALLOW, ALLOW),
+        (Kind.NO_TEST, HARD, ALLOW, ALLOW, ALLOW),
+        (Kind.LEARNING, HARD, ALLOW, ALLOW, ALLOW),
+        (Kind.WAIVED, HARD, ALLOW, ALLOW, ALLOW),
+    ],
+)
+def test_what_each_kind_of_reason_asks_for(
+    kind: Kind, terms: dict[str, bool], closed: Decision, open_: Decision, incidents: Decision
+) -> None:
+    known = Answer(
+        dataset="core.trips",
+        asked=Asked(),
+        status=Status.GOOD,
+        reasons=(Reason(kind=kind, text="so", windows=(day(),), **terms),),  # type: ignore[arg-type]
+    )
+    assert [decide([(known, policy)]).decision for policy in (CLOSED, OPEN, ONLY_INCIDENTS)] == [
+        closed,
+        open_,
+        incidents,
+    ]
+
+
+def test_a_policy_gates_on_all_unless_it_says_incidents() -> None:
+    assert Policy(fail_closed=False) == Policy(fail_closed=False, only_incidents=False)
+
+
+@pytest.mark.parametrize(
+    ("whole_table", "holds", "expected"),
+    [(True, {"duplicates"}, WARN), (True, {"custom"}, BLOCK), (False, {"duplicates"}, BLOCK), (True, set(), BLOCK)],
+)
+@pytest.mark.parametrize("kind", [Kind.BROKEN, Kind.SPOILT])
+def test_only_a_test_of_the_whole_table_is_outweighed_and_only_in_its_own_category(
+    kind: Kind, whole_table: bool, holds: set[str], expected: Decision
+) -> None:
+    reason = Reason(kind=kind, text="so", windows=(day(),), hard=True, category="duplicates", whole_table=whole_table)
+    known = Answer(dataset="x", asked=Asked(), status=Status.BAD, reasons=(reason,), holds_throughout=frozenset(holds))
+    assert decide([(known, OPEN)]).decision is expected
+
+
+def test_a_reason_of_an_answer_says_all_that_is_known_of_it() -> None:
+    reason = Reason(
+        kind=Kind.SPOILT, text="so", windows=(day(0), day(3)), hard=True, test="t", incident_id=7, report_id=3
+    )
+    known = Answer(dataset="core.trips", asked=Asked(), status=Status.BAD, reasons=(reason,))
+    (told,) = decide([(known, CLOSED)]).reasons
+    assert told == Because(
+        decision=BLOCK,
+        dataset="core.trips",
+        windows=(day(0), day(3)),
+        text="so",
+        test="t",
+        incident_id=7,
+        report_id=3,
+    )
+    assert told.window == Window(start=day(0).start, end=day(3).end)
+
+
+def test_reasons_of_like_strictness_stay_in_their_order_and_none_allow() -> None:
+    asked = [(ALLOW, "a"), (BLOCK, "b"), (WARN, "c"), (BLOCK, "d"), (WARN, "e")]
+    reasons = [Because(decision=decision, dataset=name, windows=(), text="") for decision, name in asked]
+    assert [each.dataset for each in gathered(reasons).reasons] == ["b", "d", "c", "e", "a"]
+    assert gathered(reasons).decision is BLOCK
+    assert gathered([]) == GateAnswer(decision=ALLOW, reasons=())

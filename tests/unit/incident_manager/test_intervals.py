@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.windows import Window
 from incident_manager.claims import split
-from incident_manager.intervals import clip, subtract, total, union
+from incident_manager.intervals import before, clip, since, subtract, total, union
 
 START = datetime(2024, 3, 5, tzinfo=UTC)
 
@@ -62,3 +62,32 @@ def test_a_report_may_join_two_incidents_and_open_a_third() -> None:
     parts = split(window(0, 60), [(7, window(0, 20)), (8, window(10, 30)), (9, window(60, 90))])
     assert parts.covered == {7: (window(0, 20),), 8: (window(10, 30),)}
     assert parts.uncovered == (window(30, 60),)
+
+
+@given(sets, st.integers(-5, 90))
+def test_what_lies_before_an_instant_and_since_it_is_all_there_is(some: list[Window], minute: int) -> None:
+    known, instant = union(some), START + timedelta(minutes=minute)
+    early, late = before(known, instant), since(known, instant)
+    assert minutes(*early) == {each for each in minutes(*known) if each < minute}
+    assert minutes(*late) == {each for each in minutes(*known) if each >= minute}
+    assert all(each.start < each.end for each in (*early, *late))
+
+
+def test_windows_that_touch_are_one_and_what_is_cut_ends_exactly() -> None:
+    assert union([window(10, 20), window(0, 10), window(0, 5)]) == (window(0, 20),)
+    assert union([]) == ()
+    assert total(()) == timedelta(0)
+    assert clip([window(0, 10), window(20, 30)], window(10, 25)) == (window(20, 25),)
+    assert subtract([window(0, 10)], [window(10, 20)]) == (window(0, 10),)
+    assert subtract([window(0, 10), window(15, 30)], [window(5, 20), window(40, 50)]) == (
+        window(0, 5),
+        window(20, 30),
+    )
+    assert before((window(0, 10), window(20, 30)), window(20, 30).start) == (window(0, 10),)
+    assert since((window(0, 10), window(20, 30)), window(0, 10).end) == (window(20, 30),)
+
+
+def test_a_report_takes_nothing_of_incidents_that_only_touch_it_and_names_them_by_number() -> None:
+    parts = split(window(10, 20), [(9, window(20, 30)), (8, window(15, 40)), (7, window(0, 10)), (3, window(0, 12))])
+    assert list(parts.covered.items()) == [(3, (window(10, 12),)), (8, (window(15, 20),))]
+    assert parts.uncovered == (window(12, 15),)

@@ -93,3 +93,13 @@ def test_what_holds_by_the_older_revision_too_is_repaired_and_not_redefined() ->
 def test_an_incident_ends_when_its_last_window_is_healed(hows: list[How | None], how: How | None) -> None:
     assert resolution(hows) is how
     assert resolution(hows[::-1]) is how
+
+
+def test_the_words_for_how_incidents_open_and_end_are_these() -> None:
+    assert [how.value for how in How] == ["forced", "accepted", "auto", "redefined", "withdrawn"]
+    assert [opening.value for opening in Opening] == ["nothing", "join", "reopen", "new"]
+
+
+def test_a_users_word_counts_before_what_tests_saw_and_a_repair_before_a_new_assertion() -> None:
+    ordered = [How.FORCED, How.ACCEPTED, How.AUTO, How.REDEFINED, How.WITHDRAWN]
+    assert [resolution(ordered[first:]) for first in range(5)] == ordered

@@ -84,3 +84,48 @@ def test_an_input_goes_only_with_all_that_builds_on_it(
     candidates: set[int], users: dict[int, list[int]], gone: set[int]
 ) -> None:
     assert without_needed(candidates, users) == gone
+
+
+@pytest.mark.parametrize(
+    ("run_days", "state_days", "results", "states"),
+    [(1, 2, 1, 1), (2, 1, 2, 1), (1, 1, 1, 1), (0, 1, None, 1), (1, 0, 1, 1)],
+)
+def test_terms_by_days(run_days: int, state_days: int, results: int | None, states: int | None) -> None:
+    limits = terms(NOW, run_days=run_days, state_days=state_days)
+    assert limits.results == (None if results is None else NOW - results * DAY)
+    assert limits.states == (None if states is None else NOW - states * DAY)
+
+
+def test_nothing_is_kept_where_nothing_is_wrong() -> None:
+    assert not Kept().holds_test(1, day("2026-03-01"))
+    assert not Kept().holds_dataset(1, day("2026-03-01"))
+
+
+@pytest.mark.parametrize(
+    ("sustain", "period", "reach"), [(2 * HOUR, HOUR, 6 * HOUR), (HOUR, HOUR, 0 * HOUR), (HOUR, 2 * HOUR, 0 * HOUR)]
+)
+def test_a_streak_reaches_only_where_a_period_is_shorter_than_its_sustain(
+    sustain: timedelta, period: timedelta, reach: timedelta
+) -> None:
+    assert streak_reach(sustain=sustain, period=period) == reach
+
+
+@pytest.mark.parametrize(
+    ("reach", "days_ago", "needed"),
+    [
+        (Reach(), 7, False),  # it ended at the very instant
+        (Reach(), 6, True),
+        (Reach(history=DAY), 8, False),
+        (Reach(history=DAY), 7, True),
+        (Reach(usual=9 * DAY), 9, False),
+        (Reach(usual=9 * DAY), 8, True),
+    ],
+)
+def test_history_ends_at_its_very_instant(reach: Reach, days_ago: int, needed: bool) -> None:
+    end = NOW - days_ago * DAY
+    assert reach.needs(Window(start=end - DAY, end=end), before=NOW - 7 * DAY, now=NOW) is needed
+
+
+def test_what_ends_a_moment_after_the_last_that_is_judged_is_needed() -> None:
+    end = NOW - 7 * DAY + HOUR
+    assert Reach().needs(Window(start=end - DAY, end=end), before=NOW - 7 * DAY, now=NOW)

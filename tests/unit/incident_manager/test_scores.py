@@ -272,3 +272,101 @@ def test_a_score_is_what_counting_minutes_gives(
     actual = score(record(incidents, reports), asked, detected=incidents)
     for part in ("true_positive", "false_positive", "false_negative", "bad", "total", "precision", "recall"):
         assert getattr(actual, part) == getattr(expected, part), part
+
+
+def test_scores_are_added_part_by_part() -> None:
+    one = Score(
+        true_positive=1 * MINUTE,
+        false_positive=2 * MINUTE,
+        false_negative=3 * MINUTE,
+        bad=4 * MINUTE,
+        total=5 * MINUTE,
+    )
+    other = Score(
+        true_positive=10 * MINUTE,
+        false_positive=20 * MINUTE,
+        false_negative=30 * MINUTE,
+        bad=40 * MINUTE,
+        total=50 * MINUTE,
+        open=True,
+    )
+    both = Score(
+        true_positive=11 * MINUTE,
+        false_positive=22 * MINUTE,
+        false_negative=33 * MINUTE,
+        bad=44 * MINUTE,
+        total=55 * MINUTE,
+        open=True,
+    )
+    assert combine([one, other]) == combine([other, one]) == both
+    assert combine([one]) == one
+    assert combine([]) == Score()
+    assert Score() == Score(
+        true_positive=0 * MINUTE,
+        false_positive=0 * MINUTE,
+        false_negative=0 * MINUTE,
+        bad=0 * MINUTE,
+        total=0 * MINUTE,
+        open=False,
+    )
+
+
+def test_a_score_of_nothing_has_no_shares() -> None:
+    nothing = Score()
+    assert (nothing.precision, nothing.recall, nothing.bad_share, nothing.data_quality) == (None, None, None, None)
+    none = score_queries(0, [])
+    assert (none.failed_share, none.quality, none.quality_without_forced) == (None, None, None)
+
+
+def test_a_query_that_failed_by_nothing_that_is_known_is_no_forced_one() -> None:
+    result = score_queries(2, [[], [How.FORCED, How.FORCED]])
+    assert (result.failed, result.failed_without_forced) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("incidents", "reports", "is_open"),
+    [
+        ([found(during(100), how=None)], [], False),  # it begins where the range ends
+        ([found(during(99), how=None)], [], True),
+        ([found(during(10), how=How.WITHDRAWN)], [], False),
+        ([found(during(10, 20), during(30), how=None)], [], True),
+        ([found(during(10, 200))], [], False),
+        ([], [reported(100, None)], False),
+    ],
+)
+def test_only_what_is_open_before_the_ranges_end_still_grows(
+    incidents: list[DetectedIncident], reports: list[ConfirmedReport], is_open: bool
+) -> None:
+    assert scored(incidents, reports).open is is_open
+    assert score_dataset({"custom": record(incidents, reports)}, ASKED, detected=incidents).whole.open is is_open
+
+
+def test_an_untested_record_scores_its_times_and_no_quality() -> None:
+    only = record([found(during(10, 30))], [], None)
+    alone = score(only, ASKED, detected=())
+    assert (alone.true_positive, alone.bad, alone.total) == (20 * MINUTE, 0 * MINUTE, 0 * MINUTE)
+    whole = score_dataset({"custom": only}, ASKED, detected=()).whole
+    assert (whole.true_positive, whole.bad, whole.total) == (20 * MINUTE, 0 * MINUTE, 0 * MINUTE)
+
+
+def test_an_incident_that_names_no_windows_shortens_no_miss() -> None:
+    nameless = DetectedIncident(episodes=(during(10, 20),), how=How.AUTO)
+    result = score(record([], [reported(10, 30)]), ASKED, detected=[nameless])
+    assert result.false_negative == 20 * MINUTE
+
+
+def test_a_forced_hour_that_was_really_bad_is_no_false_alarm_and_no_miss() -> None:
+    forced, real = found(during(0, 30), how=How.FORCED), found(during(10, 20))
+    claim = reported(10, 40, about=span(70, 80))
+    times = scored([forced, real], [claim])
+    parts = (times.true_positive, times.false_positive, times.false_negative, times.bad)
+    assert tuple(part / MINUTE for part in parts) == (10, 20, 20, 30)
+
+
+def test_the_data_of_a_dataset_is_bad_while_tests_or_reports_say_so_once() -> None:
+    records = {
+        "freshness": record([found(during(0, 20))], []),
+        "custom": record([], [reported(10, 40, about=span(70, 80))]),
+    }
+    whole = score_dataset(records, ASKED, detected=records["freshness"].incidents).whole
+    assert (whole.true_positive, whole.false_negative, whole.bad) == (20 * MINUTE, 30 * MINUTE, 40 * MINUTE)
