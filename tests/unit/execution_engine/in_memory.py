@@ -29,6 +29,7 @@ class Lists:
     failing: Mapping[str, Failure] = field(default_factory=dict)
     rewritten: Mapping[str, str] = field(default_factory=dict)  # fingerprints that are other ones when it is read
     units: list[Unit] = field(default_factory=list)
+    calls: list[int] = field(default_factory=list)  # how many partitions each asked for
 
     @property
     def prints(self) -> dict[str, str]:
@@ -44,6 +45,7 @@ class Lists:
         """Three jobs for each."""
         assert units, "nothing is asked"
         self.units += units
+        self.calls.append(len(units))
         return tuple(self._scan(unit) for unit in units)
 
     def _scan(self, unit: Unit) -> ScanReport:
