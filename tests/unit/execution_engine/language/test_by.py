@@ -195,3 +195,136 @@ def test_shares_of_groups_agree_with_pandas(left: Cities, right: Cities) -> None
     share = (judged.left <= 2 * judged.right).mean()
     expected = ERROR if judged.empty else HELD if share >= 0.5 else BROKEN
     assert (found.outcome, found.value) == (expected, None if judged.empty else share)
+
+
+@pytest.mark.parametrize(("length", "shown"), [(60, "x" * 60), (61, "x" * 60 + "…")])
+def test_a_key_is_shown_up_to_sixty_characters(length: int, shown: str) -> None:
+    assert f"; city = '{shown}': completeness(email) = 0" in complete({"x" * length: 0.0}).sentence
+
+
+@pytest.mark.parametrize(("broken", "more"), [(3, "wanted >= 0.99"), (4, "; and 1 more"), (5, "; and 2 more")])
+def test_three_groups_are_said_and_the_others_counted(broken: int, more: str) -> None:
+    found = complete({str(at): 0.1 * at for at in range(broken)})
+    assert found.sentence.endswith(more)
+    assert found.sentence.count("wanted >= 0.99") == 3
+
+
+def test_equally_bad_groups_are_told_by_their_names() -> None:
+    found = complete({"b": 0.5, "a": 0.5, None: 0.5, "c": 0.2})
+    assert [each["group"]["city"] for each in found.findings["worst_groups"]] == ["c", "a", "b", None]
+
+
+def test_of_several_comparisons_groups_are_told_by_their_names() -> None:
+    text = "completeness(email) >= 0.9 and completeness(email) <= 2 by city"
+    found = complete({"b": 0.1, "a": 0.5}, text)
+    assert found.findings["worst_groups"] == [
+        {
+            "group": {"city": city},
+            "value": None,
+            "bound": None,
+            "said": f"city = '{city}': completeness(email) >= 0.9 is false ({value}); "
+            f"completeness(email) <= 2 is true ({value})",
+        }
+        for city, value in (("a", 0.5), ("b", 0.1))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("held", "broken", "percent"),
+    [(1, 2, "33.33 %"), (2, 1, "66.66 %"), (9999, 1, "99.99 %"), (99999, 1, "99.99 %"), (1, 3, "25 %"), (0, 1, "0 %")],
+)
+def test_the_share_of_groups_is_cut_and_never_rounded_up(held: int, broken: int, percent: str) -> None:
+    values: dict[str | None, float | None] = {str(at): float(at >= broken) for at in range(held + broken)}
+    assert complete(values).sentence.startswith(f"{held} of {held + broken} groups hold ({percent}, wanted all): ")
+
+
+@pytest.mark.parametrize(("share", "wanted"), [("90 %", "90 %"), ("99.5 %", "99.5 %")])
+def test_the_wanted_share_is_said_as_it_was_written(share: str, wanted: str) -> None:
+    assert f"wanted {wanted}): " in complete({"a": 1.0}, f"{COMPLETE} for {share} of groups").sentence
+
+
+def test_a_negated_assertion_is_said_of_each_group() -> None:
+    found = complete({"a": 0.5}, "not completeness(email) < 0.99 by city")
+    assert found.sentence.endswith("; city = 'a': completeness(email) = 0.5, wanted not < 0.99")
+
+
+def test_some_that_were_not_judged_are_found_with_the_reason() -> None:
+    found = complete({None: None, "Oslo": 1.0})
+    assert found.findings == {
+        "groups": {"held": 1, "broken": 0, "not_judged": 1},
+        "groups_not_judged": [
+            {"group": {"city": None}, "said": "city is null: result is null: completeness(email) is NULL"}
+        ],
+    }
+    assert found.sentence.endswith(
+        "; 1 group could not be judged, such as city is null: result is null: completeness(email) is NULL"
+    )
+    unknown: dict[str | None, float | None] = {str(at): None for at in range(30)}
+    many = complete({**unknown, "ok": 1.0})
+    assert len(many.findings["groups_not_judged"]) == 20
+
+
+def test_a_group_that_is_not_finite_says_its_value() -> None:
+    found = complete({"a": inf, "b": 1.0})
+    assert found.findings["groups_not_judged"][0]["said"] == (
+        "city = 'a': result is not a finite number: completeness(email) is inf"
+    )
+
+
+def test_the_gravest_reason_is_told_where_no_group_could_be_judged() -> None:
+    found = steady({"Voss": 1.0, "Oslo": nan}, {"Oslo": 2.0}, {"Oslo": 2.0})
+    assert found.failure == Failure(
+        reason=Reason.NOT_FINITE, detail="none of 2 groups could be judged; city = 'Oslo': row_count() is nan"
+    )
+    assert found.operands == {"row_count() by city": 2.0}
+
+
+def test_there_are_no_groups_by_several_columns() -> None:
+    found = evaluate(parse("row_count() > 0 by a, b"), {"row_count() by a, b": {}})
+    assert found.failure is not None
+    assert found.failure.detail == "there are no groups by a, b: no rows were found"
+    assert found.operands == {"row_count() by a, b": 0.0}
+
+
+def test_as_many_groups_as_the_limit_are_judged() -> None:
+    at_most = complete({str(at): 1.0 for at in range(MAX_GROUPS)})
+    assert (at_most.outcome, at_most.operands) == (HELD, {"completeness(email) by city": float(MAX_GROUPS)})
+    beyond = complete({str(at): 1.0 for at in range(MAX_GROUPS + 1)})
+    assert beyond.operands == {"completeness(email) by city": float(MAX_GROUPS + 1)}
+
+
+@pytest.mark.parametrize(("value", "shown"), [(None, "None"), (1.0, "1.0"), ("x" * 300, "'" + "x" * 99)])
+def test_a_value_that_is_not_of_groups_is_told_in_short(value: Value, shown: str) -> None:
+    with pytest.raises(UnableToEvaluate) as refused:
+        evaluate(parse(COMPLETE), {"completeness(email) by city": value})
+    assert str(refused.value) == f"completeness(email) by city needs a value for each group, not {shown}"
+
+
+def test_a_history_of_something_else_than_groups_is_refused() -> None:
+    wrong: list[Value] = [[1.0], [None, 1.0], 3.0, {}]
+    for past in wrong:
+        with pytest.raises(UnableToEvaluate):
+            evaluate(parse(STEADY), {"row_count() by city": {}, "mean(row_count(), last=4) by city": past})
+
+
+def test_a_division_by_zero_in_a_group_is_the_worst_and_said() -> None:
+    text = "row_count() / sum(id) = 1 by city"
+    values: dict[str, Value] = {
+        "row_count() by city": groups({"a": 9.0, "b": 2.0}),
+        "sum(id) by city": groups({"a": 1.0, "b": 0.0}),
+    }
+    found = evaluate(parse(text), values, zero=ZeroDivision.STANDARD)
+    assert found.findings["worst_groups"] == [
+        {
+            "group": {"city": "b"},
+            "value": None,
+            "bound": 1.0,
+            "said": "city = 'b': row_count() / sum(id) = NULL, wanted = 1; row_count() / sum(id) divides 2 by zero",
+        },
+        {
+            "group": {"city": "a"},
+            "value": 9.0,
+            "bound": 1.0,
+            "said": "city = 'a': row_count() / sum(id) = 9, wanted = 1",
+        },
+    ]

@@ -224,3 +224,105 @@ def test_excess_is_nothing_when_held_and_unknown_without_a_single_value(
 
 def test_nothing_is_worse_than_a_broken_division_by_zero() -> None:
     assert excess(parse(RATIO), ratio(7, 0, STANDARD)) == inf
+
+
+@pytest.mark.parametrize(
+    ("text", "a", "sentence"),
+    [
+        ("a() > 1", None, "result is null: a() is NULL"),
+        ("a() > 5 or a() > a() / 0", 1, "result is null: a() / 0 divides 1 by zero"),
+        (
+            "a() > 5 or a() / 0 > a() / -0",
+            1.5,
+            "result is null: a() / 0 divides 1.5 by zero; a() / -0 divides 1.5 by zero",
+        ),
+        ("a() < 5 or a() / 0 > 1", 1, "a() < 5 is true (1); a() / 0 > 1 is unknown (NULL); a() / 0 divides 1 by zero"),
+        ("not not a() < 5", 1, "a() = 1, wanted < 5"),
+        ("not (a() between 1 and 5)", 7, "a() = 7, wanted not between 1 and 5"),
+        ("a() not between 1 and 5", 7, "a() = 7, wanted not between 1 and 5"),
+        ("5 > a()", 1, "a() = 1, wanted < 5"),
+        ("5 >= a()", 1, "a() = 1, wanted <= 5"),
+        ("5 < a()", 6, "a() = 6, wanted > 5"),
+        ("5 <= a()", 6, "a() = 6, wanted >= 5"),
+        ("5 = a()", 5, "a() = 5, wanted = 5"),
+        ("5 != a()", 6, "a() = 6, wanted != 5"),
+        ("5 < 6 or a() > 1", 2, "5 < 6 is true (5); a() > 1 is true (2)"),
+        ("5 < a() or a() > 1", 2, "5 < a() is false (2); a() > 1 is true (2)"),
+        ("a() > 5 * 2", 11, "a() = 11, wanted > 5 * 2 (10)"),
+        ("a() > -5", 11, "a() = 11, wanted > -5 (-5)"),
+        ("a() between 4h and 2 * 4h", 3600 * 5, "a() = 5h, wanted between 4h and 2 * 4h (8h)"),
+        ("abs(a()) < 4h", -61, "abs(a()) = 1m 1s, wanted < 4h"),
+        ("-a() < 4h", 90061, "-a() = -1d 1h, wanted < 4h"),
+        ("a() < 4h", 0.4, "a() = 0s, wanted < 4h"),
+        ("a() < 4h", 59.6, "a() = 1m, wanted < 4h"),
+        ("a() < 4h + 1h", 86400, "a() = 1d, wanted < 4h + 1h (5h)"),
+        ("a() / 2 < 4h", 7200, "a() / 2 = 1h, wanted < 4h"),
+        ("1h / 2 > a()", 1000, "a() = 16m 40s, wanted < 1h / 2 (30m)"),
+        ("coalesce(a(), 1h) > 1", 3600, "coalesce(a(), 1h) = 1h, wanted > 1"),
+        ("a() > 1", 123456.789, "a() = 123457, wanted > 1"),
+        ("a() > 1", 1234567.891, "a() = 1234568, wanted > 1"),
+        ("a() > 1", 1e-7 / 3, "a() = 3.33333e-8, wanted > 1"),
+        ("a() > 1", 1e15, "a() = 1000000000000000, wanted > 1"),
+        ("a() > 1", -999999999999999, "a() = -999999999999999, wanted > 1"),
+        ("a() > 1", 10**20, "a() = 100000000000000000000, wanted > 1"),
+        ("a() > 0.3333333", 1 / 3, "a() = 0.333333, wanted > 0.3333333"),
+        ("a() / 3 > 0.333333", 1, "a() / 3 = 0.3333333333333333, wanted > 0.333333"),
+    ],
+)
+def test_a_sentence_is_said_word_for_word(text: str, a: float | None, sentence: str) -> None:
+    assert verdict(text, a=a).sentence == sentence
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({}, "a() has no value: give one, None for NULL, or a Failure"),
+        ({"a()": [1.0]}, "a() cannot have the value [1.0]"),
+        ({"a()": "1"}, "a() cannot have the value '1'"),
+    ],
+)
+def test_a_value_of_another_assertion_is_told(values: dict[str, Value], said: str) -> None:
+    with pytest.raises(UnableToEvaluate) as refused:
+        evaluate(parse("a() > 0"), values)
+    assert str(refused.value) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "a", "value", "bound"),
+    [
+        ("a() between 1 and 5", 2, 2, 1),
+        ("a() between 1 and 5", 4, 4, 5),
+        ("a() between 1 and 5", 3, 3, 1),
+        ("a() between 1 and 5", 9, 9, 5),
+        ("3 between a() and 9", None, None, None),
+        ("a() / 4 > 1", 8, 2, 1),
+        ("a() / 4 > 1", 2, 0.5, 1),
+        ("a() > 1 and a() < 5", 2, None, None),
+        ("not a() > 1", 0, 0, 1),
+    ],
+)
+def test_a_single_comparison_has_a_value_and_its_nearest_bound(
+    text: str, a: float | None, value: float | None, bound: float | None
+) -> None:
+    found = verdict(text, a=a)
+    assert (found.value, found.bound) == (value, bound)
+
+
+def test_an_empty_ratio_says_what_it_is() -> None:
+    found = ratio(0, 0, STANDARD)
+    assert found.sentence == (
+        "no data: row_count() / row_count(dataset='raw.trips') is 0 / 0: there is nothing to compare yet"
+    )
+    assert found.operands == {"row_count()": 0.0, "row_count(dataset='raw.trips')": 0.0}
+
+
+def test_a_constant_of_no_operand_that_overflows_names_its_first_node() -> None:
+    found = verdict("1e300 * a() * 2 > 1", a=1e300)
+    assert found.failure == Failure(reason=Reason.NOT_FINITE, detail="1e+300 * a() is too large to be held")
+
+
+def test_excess_is_in_the_unit_of_the_value_and_exact() -> None:
+    tree = parse("a() <= 0.3")
+    assert excess(tree, verdict("a() <= 0.3", a=0.9)) == 0.6
+    assert excess(tree, verdict("a() <= 0.3", a=None)) is None
+    assert excess(parse("a() < 5 and a() < 6"), verdict("a() < 5 and a() < 6", a=9)) is None
