@@ -79,8 +79,7 @@ def decide(
     known = tuple(troubles)
     spots = tuple(spot for spot in effect.spots if spot.failed) or effect.spots
     decisions = (_decide_spot(effect, spot, known, upstreams, terms, now) for spot in spots)
-    far = datetime.max.replace(tzinfo=now.tzinfo)
-    return min(decisions, key=lambda one: (LOUDNESS[one.action], one.twin_id is not None, one.until or far))
+    return min(decisions, key=lambda one: (LOUDNESS[one.action], one.twin_id is not None, one.until or now))
 
 
 def _decide_spot(

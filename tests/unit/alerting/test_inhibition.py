@@ -254,6 +254,7 @@ def test_of_several_windows_the_loudest_decision_counts_then_the_earliest_end() 
     waits = replace(warns, spots=on_days(5, 3, 4)[1:2])
     two = replace(effect, spots=effect.spots[:2])
     assert decided(two, silent, waits, now=5.5).action is Action.WAIT
+    assert decided(two, replace(silent, eta=at(5.8)), waits, now=5.5).until == at(6)
     assert decided(effect, silent, waits, now=5.5).action is Action.NOTIFY
 
 

@@ -12,7 +12,7 @@ from assay.windows import Window
 from execution_engine.outcome import Outcome, Reason
 from incident_manager.intervals import Intervals
 from incident_manager.quality.facts import Calendar, Check, Claim, Facts, LiveTest, Spoilt
-from incident_manager.quality.rules import Answer, Asked, Kind, Status, concerns, judge, worst
+from incident_manager.quality.rules import Answer, Asked, Kind, Status, concerning, concerns, judge, worst
 from incident_manager.quality.rules import Reason as Said
 
 MONDAY = datetime(2024, 3, 4, tzinfo=UTC)
@@ -654,6 +654,50 @@ def test_a_broken_whole_table_and_its_incident_are_told_of_the_parts_that_are_ba
     assert reasons_of(days(2, 2), **known) == []
     away = replace(named, datacenter="phx")
     assert [each.kind for each in reasons_of(days(-1, 2), **{**known, "spoilt": (away,)})] == [Kind.BROKEN]
+
+
+AWAY = replace(TEST, id=6, datacenter="phx")
+
+
+def test_of_facts_those_of_other_copies_and_other_times_are_left_out_wherever_they_stand() -> None:
+    elsewhere, later = replace(BROKEN, test=AWAY), replace(BROKEN, windows=(days(1, 1),))
+    both = replace(BROKEN, windows=(TODAY, days(1, 1)), state=State.WARN)
+    whole = replace(BROKEN, test=WEEKLY, windows=(days(-9, 9),))
+    parted = replace(SPOILT, incident_id=8, test_id=2, windows=(days(-9, 9),), parts=(days(1, 1),))
+    spoilt = replace(SPOILT, incident_id=9, windows=(days(-1, -1), TODAY))
+    gone = [replace(SPOILT, datacenter="phx"), replace(SPOILT, windows=(days(1, 1),)), parted]
+    known = Facts(
+        dataset="shop.rides",
+        tests=(AWAY, TEST, WEEKLY),
+        checks=(elsewhere, later, whole, both),
+        held={6: (TODAY,), 1: (days(-7, -1),)},
+        spoilt=(*gone, spoilt),
+        claims=(replace(CLAIM, datacenter="phx"), replace(CLAIM, window=days(1, 1)), CLAIM),
+        waiting={1: (days(1, 1),)},
+        calendar=CALENDAR,
+    )
+    assert concerning(known, Asked(window=TODAY, datacenter="sea")) == replace(
+        known,
+        tests=[TEST, WEEKLY],
+        checks=[replace(both, windows=[TODAY])],
+        held={1: (days(-7, -1),)},
+        spoilt=[replace(spoilt, windows=[TODAY])],
+        claims=[CLAIM],
+    )
+    every = concerning(known, Asked())
+    assert (list(every.tests), every.held, list(every.claims)) == (list(known.tests), known.held, list(known.claims))
+    assert [check.windows for check in every.checks] == [(days(-9, 9),), (TODAY,), (TODAY, days(1, 1)), (days(1, 1),)]
+    assert [each.incident_id for each in every.spoilt] == [8, 9, 7, 7]
+
+
+def test_an_answer_names_its_dataset_and_what_was_asked() -> None:
+    assert asked() == Answer(
+        dataset="shop.rides",
+        asked=Asked(window=TODAY, datacenter="sea"),
+        status=Status.GOOD,
+        holds_throughout=frozenset({"freshness"}),
+    )
+    assert Asked() == Asked(window=None, datacenter=None)
 
 
 def test_the_names_of_statuses_and_kinds_are_these() -> None:
