@@ -109,7 +109,8 @@ def _into_the_notifier(home: Path) -> None:
             yield rows
 
     def answered(error: object, message: Any, _: object) -> None:
-        if error is None and message.channel == "webhook":  # the receiver has answered with a success
+        is_taken = error is None and message.channel == "webhook"  # the receiver has answered with a success
+        if is_taken and len(message.notices) > 1:  # of one notice alone nothing can be parted
             come_by(home, AFTER_ANSWER)
 
     send.claims = dying  # type: ignore[attr-defined]
