@@ -60,10 +60,9 @@ def _freshness(dataset: DatasetProfile) -> Generation:
         return _gap(dataset, "freshness", "it has no partition key, so nothing says for when its data is.")
     targets = dataset.targets
     assertion = assertions.freshness(targets.freshness, targets.completeness)
-    names = ["freshness", *(f"freshness@{replica.datacenter}" for replica in dataset.replicas[1:])]
     wanted = (
-        _wanted(dataset, "freshness", name, assertion, replica, scope="partition")
-        for name, replica in zip(names, dataset.replicas, strict=True)
+        _wanted(dataset, "freshness", f"freshness@{replica.datacenter}" if index else "freshness", assertion, replica)
+        for index, replica in enumerate(dataset.replicas)
     )
     return Generation(wanted=tuple(wanted))
 

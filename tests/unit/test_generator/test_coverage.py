@@ -45,3 +45,27 @@ def test_a_tier_is_not_covered_by_tests_whose_owner_nobody_can_reach() -> None:
     assert (tier.share, tier.reachable_share, tier.unreachable) == (1.0, 0.5, ("bob",))
     assert not tier.is_met
     assert of_tier(0, told).is_met
+
+
+def test_all_of_a_tier_is_counted() -> None:
+    first = counted("raw.b", 2, 3, 4, gaps=2, owner="eve", is_reachable=False)
+    second = counted("raw.a", 2, 1, 1, gaps=1, owner="bob", is_reachable=False)
+    third = counted("raw.c", 2, 5, 5, owner="eve", is_reachable=False)
+    assert of_tier(2, first, second, third, counted("raw.d", 2, 1, 1), counted("raw.e", 1, 9, 9)) == TierCoverage(
+        tier=2,
+        datasets=4,
+        live=10,
+        wanted=11,
+        gaps=3,
+        target=0.9,
+        uncovered=("raw.a", "raw.b"),
+        reachable=1,
+        unreachable=("bob", "eve"),
+    )
+
+
+def test_a_tier_of_which_nothing_can_be_tested_is_measured_by_its_owners_alone() -> None:
+    assert of_tier(0, counted("raw.a", 0, 0, 0)).is_met
+    assert not of_tier(0, counted("raw.a", 0, 0, 0, is_reachable=False)).is_met
+    assert of_tier(0, counted("raw.a", 0, 0, 0)).share is None
+    assert of_tier(5, counted("raw.a", 5, 0, 9, is_reachable=False)).is_met

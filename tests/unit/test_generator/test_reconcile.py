@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from test_generator.reconcile import Changes, ExistingTest, reconcile
+from test_generator.reconcile import Change, Changes, ExistingTest, reconcile
 from test_generator.wanted import WantedTest
 
 NOW = datetime(2013, 2, 1, tzinfo=UTC)
@@ -53,6 +53,47 @@ def apply(there: list[ExistingTest], change: Changes, now: datetime) -> list[Exi
         for each in there
     ]
     return after + [ExistingTest(id=9, name=w.name, origin="generated", definition=w) for w in change.create]
+
+
+def test_nothing_is_done_unless_it_is_said() -> None:
+    assert Changes() == Changes(create=(), revise=(), retire=(), revive=(), keep=(), clash=())
+    assert ExistingTest(id=1, name="a", origin="user", definition=None) == ExistingTest(
+        id=1, name="a", origin="user", definition=None, retired_at=None, missing_since=None
+    )
+
+
+def test_what_is_done_is_told_wholly_and_in_order() -> None:
+    left = replace(users("left"), missing_since=NOW - GRACE)
+    leaving = replace(users("leaving"), missing_since=NOW)
+    ended = replace(left, name="ended", retired_at=NOW)
+    there = [
+        existing("same"),
+        existing("old", "1 > 0"),
+        existing("back", retired_at=NOW),
+        existing("over"),
+        users("mine"),
+    ]
+    targets = [wanted("new"), wanted("same"), wanted("mine"), wanted("old"), wanted("back")]
+    change = changes([*there, left, leaving, ended], targets)
+    assert change.create == (wanted("new"),)
+    assert [(each.existing, each.wanted) for each in change.revise] == [(there[1], wanted("old"))]
+    assert [(each.existing, each.wanted) for each in change.revive] == [(there[2], wanted("back"))]
+    assert change.retire == (there[3], left)
+    assert change.keep == (there[0], leaving)
+    assert change.clash == (wanted("mine"),)
+    assert not change.is_empty
+
+
+def test_each_kind_of_change_alone_is_something_to_do() -> None:
+    pair = Change(existing=existing("a"), wanted=wanted("a"))
+    some = [
+        Changes(create=(wanted("a"),)),
+        Changes(revise=(pair,)),
+        Changes(retire=(existing("a"),)),
+        Changes(revive=(pair,)),
+    ]
+    assert [each.is_empty for each in some] == [False] * 4
+    assert Changes(keep=(existing("a"),), clash=(wanted("a"),)).is_empty
 
 
 def test_a_new_test_is_created() -> None:
