@@ -1,5 +1,6 @@
 """The types of the API's values, shared by requests and answers."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from math import isfinite
 from typing import Any
@@ -10,7 +11,7 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.fields import empty
 from rest_framework.request import Request
 
-from assay.catalog.selectors import by_name
+from assay.catalog.selectors import by_name, by_names
 from assay.durations import UnableToReadDuration, format_duration, parse_duration
 from assay.instants import UnableToTakeInstant, taken
 from assay.models import Dataset
@@ -49,7 +50,8 @@ class DatasetField(serializers.CharField):
     def to_internal_value(self, data: Any) -> Dataset:  # type: ignore[override]
         """The dataset."""
         name = super().to_internal_value(data)
-        if (found := by_name(name)) is None:
+        read = self.parent.read if isinstance(self.parent, DatasetsField) else None
+        if (found := by_name(name) if read is None else read.get(name)) is None:
             raise serializers.ValidationError(f"no dataset is called {name!r}; GET /api/v1/datasets lists them")
         request = self.context.get("request")
         if request is not None:
@@ -59,6 +61,18 @@ class DatasetField(serializers.CharField):
     def to_representation(self, value: Dataset) -> str:  # type: ignore[override]
         """The full name."""
         return value.full_name
+
+
+class DatasetsField(serializers.ListField):
+    """Many datasets by their full names, read together."""
+
+    child = DatasetField()
+    read: Mapping[str, Dataset] | None = None  # those of the list that is being checked, as they are spelled there
+
+    def run_child_validation(self, data: Any) -> list[Dataset]:
+        """The datasets."""
+        self.read = by_names({name.strip() for name in data if isinstance(name, str)})
+        return super().run_child_validation(data)
 
 
 class WindowField(serializers.CharField):

@@ -15,13 +15,13 @@ from incident_manager.gate import GateAnswer
 from incident_manager.services import ToRead, gate_of
 from web.api.base import Api
 from web.api.errors import Wrong
-from web.api.fields import DatasetField, Shape
+from web.api.fields import DatasetsField, Shape
 
 
 class GateQuestion(Shape):
     """What a pipeline is about to read: a window as START/END, or a partition's key."""
 
-    datasets = serializers.ListField(child=DatasetField(), min_length=1, max_length=200)
+    datasets = DatasetsField(min_length=1, max_length=200)
     window = serializers.CharField(max_length=100)
     datacenter = serializers.CharField(required=False, default="", max_length=60)
     pipeline = serializers.CharField(required=False, default="", max_length=200)

@@ -111,7 +111,6 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("POST", "gate"): lambda: Largest(
             sent={"datasets": many, "window": days(MOST)},
             larger={"datasets": [*many, name], "window": days(1)},
-            statements=EACH_DATASET * MOST_ASKED,
             tables=MOST_ASKED,
         ),
         ("GET", "incidents"): lambda: page("owner"),
@@ -140,7 +139,7 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
             sent=_outputs(MOST_OUTPUTS, MOST),
             larger=_outputs(MOST_OUTPUTS + 1, 1),
             written=MOST_OUTPUTS + 1,
-            statements=2 * EACH_DATASET * MOST_OUTPUTS,
+            statements=USUAL_STATEMENTS + 4 * MOST_OUTPUTS,
             tables=MOST_OUTPUTS + 1,
         ),
         ("GET", "pipelines/load/quality"): lambda: nothing,
