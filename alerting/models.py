@@ -32,6 +32,9 @@ class Waiver(models.Model):
     ends_at = models.DateTimeField(null=True, blank=True)  # of its reach to later windows; null: it has none
     ended_at = models.DateTimeField(null=True, blank=True)  # a held run or a new revision ended it
 
+    class Meta:
+        indexes = [models.Index(fields=("data_test", "window_start"))]
+
     def __str__(self) -> str:
         return f"{self.kind} waiver of test {self.data_test_id}"
 

@@ -1,5 +1,6 @@
 """Arithmetic on sets of half-open windows; a set is a sorted tuple of windows that neither overlap nor touch."""
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from operator import attrgetter
@@ -57,6 +58,12 @@ def subtract(windows: Iterable[Window], less: Iterable[Window]) -> Intervals:
         if start < window.end:
             found.append(window if start == window.start else Window(start=start, end=window.end))
     return tuple(found)
+
+
+def overlap(intervals: Intervals, window: Window) -> bool:
+    """Whether the set and a window share any instant."""
+    last = bisect_left(intervals, window.end, key=START) - 1
+    return last >= 0 and intervals[last].end > window.start
 
 
 def before(intervals: Intervals, instant: datetime) -> Intervals:

@@ -1,5 +1,6 @@
 """Which waiver covers what a standing says, and when one has served."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from alerting.evidence import Evidence
@@ -27,8 +28,11 @@ def waiver_over(
     excess: float | None,
     held_at: datetime | None = None,
 ) -> Waiver | None:
-    """The waiver of the newest revision that covers a broken result of the standing's window."""
-    rows = {row.pk: row for row in Waiver.objects.filter(data_test=test, revision=test.revision)}
+    """The waiver of the newest revision that covers a broken result of the standing's window: its own before others.
+
+    There may be thousands of a test, one for each window that was accepted; of other windows only those that reach on.
+    """
+    rows = Waiver.objects.filter(data_test=test, revision=test.revision).order_by("pk")
     result = Judged(
         test_id=test.pk,
         revision=test.revision_id or 0,
@@ -37,8 +41,17 @@ def waiver_over(
         excess=excess,
         held_at=held_at,
     )
-    cover = covering((_as_said(row, test, standing) for row in rows.values()), result)
-    return rows[cover.id] if cover else None
+    if test.scope == Scope.TABLE:
+        return _covering(rows, standing, test, result)
+    own = rows.filter(window_start=standing.window_start, window_end=standing.window_end)
+    reaching = rows.filter(ends_at__isnull=False)
+    return _covering(own, standing, test, result) or _covering(reaching, standing, test, result)
+
+
+def _covering(rows: Iterable[Waiver], standing: Standing, test: DataTest, result: Judged) -> Waiver | None:
+    by_id = {row.pk: row for row in rows}
+    cover = covering((_as_said(row, test, standing) for row in by_id.values()), result)
+    return by_id[cover.id] if cover else None
 
 
 def _as_said(row: Waiver, test: DataTest, standing: Standing) -> Waived:

@@ -13,17 +13,33 @@ from assay.models import DataTest
 from assay.models import Scope as Reach
 from execution_engine.outcome import Outcome
 
+EVERY = Q()
+TO_JUDGE = Q(state__in=TROUBLED) | Q(waiver__isnull=False)
+
 
 def waive(
-    standings: Iterable[Standing], *, kind: WaiverKind, scope: Scope, reason: str, author: str, now: datetime
+    standings: Iterable[Standing],
+    *,
+    kind: WaiverKind,
+    scope: Scope,
+    reason: str,
+    author: str,
+    now: datetime,
+    is_last: bool = True,
 ) -> list[Waiver]:
-    """One waiver per standing, as bad as it is now; the broken standings of their tests are judged anew.
+    """One waiver per standing, as bad as it is now; they are judged anew.
 
-    Those of whole tables come last: what the windows that are waived by now explain of them needs no waiver.
+    With the last piece of them so are other broken windows of its tests, where the waivers reach on, and whole tables:
+    what the windows that are waived by now explain of these needs no waiver.
     """
     rows = [row for row in standings if row.data_test.revision_id]
     parts = [row for row in rows if row.data_test.scope != Reach.TABLE]
     waivers = _waive(parts, kind, scope, reason, author, now)
+    if not is_last:
+        return waivers
+    if scope is Scope.TEST:
+        for test in {row.data_test_id: row.data_test for row in parts}.values():
+            refold_troubled(test, now, Q(waiver=None))
     for test in _whole_tables_of({(row.data_test.dataset_id, row.data_test.category) for row in parts}):
         refold_troubled(test, now)
     wholes = Standing.objects.filter(pk__in=[row.pk for row in rows if row.data_test.scope == Reach.TABLE])
@@ -35,8 +51,10 @@ def _waive(
     rows: Sequence[Standing], kind: WaiverKind, scope: Scope, reason: str, author: str, now: datetime
 ) -> list[Waiver]:
     waivers = Waiver.objects.bulk_create(_waiver(row, kind, scope, reason, author, now) for row in rows)
-    for test in {row.data_test_id: row.data_test for row in rows}.values():
-        refold_troubled(test, now)
+    tests = {row.data_test_id: row.data_test for row in rows}
+    locked = Standing.objects.select_for_update().select_related("waiver")
+    for row in locked.filter(TO_JUDGE, pk__in=[row.pk for row in rows]).order_by("pk"):
+        refold(row, tests[row.data_test_id], evidence_of(tests[row.data_test_id], row.window), now)
     return waivers
 
 
@@ -67,8 +85,8 @@ def end_waivers(test: DataTest, *, now: datetime) -> None:
     Waiver.objects.filter(data_test=test, ended_at__isnull=True).exclude(revision=test.revision).update(ended_at=now)
 
 
-def refold_troubled(test: DataTest, now: datetime) -> None:
-    """Judge a test's standings that are in trouble or waived again."""
+def refold_troubled(test: DataTest, now: datetime, which: Q = EVERY) -> None:
+    """Judge a test's standings that are in trouble or waived again, or only some of them."""
     rows = Standing.objects.select_for_update().select_related("waiver").filter(data_test=test)
-    for row in rows.filter(Q(state__in=TROUBLED) | Q(waiver__isnull=False)):
+    for row in rows.filter(TO_JUDGE, which):
         refold(row, test, evidence_of(test, row.window), now)

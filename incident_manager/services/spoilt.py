@@ -98,8 +98,10 @@ def _is_repaired(said: Verdict, by: Revision, standing: Standing) -> bool:
     return share_asked(from_json(standing.revision.tree)) >= share_asked(from_json(by.tree))
 
 
-def heal(windows: Iterable[SpoiltWindow], how: Resolution, *, now: datetime, actor: str = "assay") -> None:
-    """Write that windows are healed, and resolve the incidents that have none left."""
+def heal(
+    windows: Iterable[SpoiltWindow], how: Resolution, *, now: datetime, actor: str = "assay", noted: int = MOST_NOTED
+) -> None:
+    """Write that windows are healed, and resolve the incidents that have none left; ``noted`` with a line each."""
     found = list(windows)
     for some in (found[start : start + AT_ONCE] for start in range(0, len(found), AT_ONCE)):
         keys = [window.pk for window in some]
@@ -107,7 +109,7 @@ def heal(windows: Iterable[SpoiltWindow], how: Resolution, *, now: datetime, act
         for dataset in {window.dataset for window in some}:
             include_windows(dataset=dataset, holders=[_holder(window) for window in some if window.dataset == dataset])
     for incident, own in _by_incident(found):
-        _note_healed(incident, own, how, now=now, actor=actor)
+        _note_healed(incident, own, how, now=now, actor=actor, noted=noted)
         resolve_healed(incident, now, actor=actor)
 
 
@@ -119,13 +121,13 @@ def _by_incident(windows: Iterable[SpoiltWindow]) -> Iterable[tuple[Incident, li
 
 
 def _note_healed(
-    incident: Incident, windows: list[SpoiltWindow], how: Resolution, *, now: datetime, actor: str
+    incident: Incident, windows: list[SpoiltWindow], how: Resolution, *, now: datetime, actor: str, noted: int
 ) -> None:
     """A line for each window; of many for the first ones, and one that counts the others."""
     said = how.label.lower()
-    for window in windows[:MOST_NOTED]:
+    for window in windows[:noted]:
         note(incident, "healed", now=now, actor=actor, text=f"{window.window.text}: {said}")
-    if (more := len(windows) - MOST_NOTED) > 0:
+    if (more := len(windows) - noted) > 0:
         note(incident, "healed", now=now, actor=actor, text=f"{more} more windows: {said}")
 
 
