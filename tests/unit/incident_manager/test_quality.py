@@ -700,6 +700,13 @@ def test_an_answer_names_its_dataset_and_what_was_asked() -> None:
     assert Asked() == Asked(window=None, datacenter=None)
 
 
+def test_an_incident_counts_the_parts_that_are_bad_within_the_range() -> None:
+    named = replace(SPOILT, windows=(days(-90, 90),), parts=(days(-1, -1), days(0, 0), days(2, 2)))
+    assert [(each.windows, each.count) for each in reasons_of(days(0, 2), spoilt=(named,))] == [
+        ((days(0, 0), days(2, 2)), 2)
+    ]
+
+
 def test_the_names_of_statuses_and_kinds_are_these() -> None:
     assert [status.value for status in Status] == ["bad", "unknown", "reported", "untested", "good"]
     assert [kind.value for kind in Kind] == [
