@@ -129,7 +129,8 @@ def test_the_silences_of_an_alert_match_it_and_last_into_its_time_the_oldest_fir
 
 def standing(test: DataTest, **more: Any) -> Standing:
     given = {"state": "FAIL", "last_outcome": "broken", **more}
-    return StandingFactory.create(data_test=test, **given)
+    row: Standing = StandingFactory.create(data_test=test, **given)
+    return row
 
 
 def silent_alerts(trips: Dataset, stops: Dataset) -> dict[str, Alert]:
