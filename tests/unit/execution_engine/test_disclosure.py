@@ -4,7 +4,7 @@ import pytest
 
 from assay.access import Owned
 from assay.names import name_key
-from execution_engine.disclosure import Privacy, objection, told
+from execution_engine.disclosure import Privacy, objection, others_of, told
 from execution_engine.metrics.spec import MetricSpec
 
 TRIPS = Privacy(
@@ -114,3 +114,112 @@ def test_a_detail_of_a_sensitive_column_keeps_its_numbers_only() -> None:
     assert told(MetricSpec(name="keys_found", columns=("Email",)), PEOPLE.sensitive, found) == {"missing": 2}
     assert told(MetricSpec(name="keys_found", columns=("id",)), PEOPLE.sensitive, found) == found
     assert told(MetricSpec(name="keys_found", columns=("email",)), frozenset(), found) == found
+
+
+def test_an_objection_says_what_whose_and_whom_to_ask() -> None:
+    assert asked(TRIPS, "row_count", dataset="hr.pay") == (
+        "hr.pay is shown to its readers only (team:hr), and raw.trips to others too: "
+        "limit the readers of raw.trips likewise, or ask hanna"
+    )
+    assert asked(PEOPLE, "max", "salary") == (
+        "max(salary) would show values of salary, which is sensitive: ask how many rows meet a "
+        'condition, such as compliance("…"), instead'
+    )
+    assert asked(PEOPLE, "correlation", "salary", "Email", where="x" * 300) is None
+    assert query(PEOPLE, "select max(salary) from raw.people") == (
+        'a query may not name sensitive columns, nor all columns, of what it reads (salary): use compliance("…")'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("select max(`SALARY`) from raw.people", "SALARY"),
+        ("select * from raw.people", "*"),
+        ("select max(a) from raw.people as p(a, b)", "p"),
+        ("select from where", "it cannot be read"),
+        ("delete from raw.people", "it cannot be read"),
+        ("select 'a", "it cannot be read"),
+    ],
+)
+def test_a_query_is_told_how_it_comes_by_a_sensitive_column(text: str, found: str) -> None:
+    assert f"of what it reads ({found}): use" in (query(PEOPLE, text) or "")
+
+
+def test_all_rows_may_be_counted_and_tables_renamed() -> None:
+    assert query(PEOPLE, "select count(*) from raw.people") is None
+    assert query(PEOPLE, "select COUNT(*) from raw.people p") is None
+    assert query(PEOPLE, "select count(p.fare) from raw.people as p") is None
+    assert query(PEOPLE, "select max(*) from raw.people")
+    assert query(PEOPLE, "select max(a) from (select fare from raw.people) as p(a)") is None
+
+
+def test_what_another_dataset_hides_is_hidden_from_tests_of_this_one() -> None:
+    assert asked(TRIPS, "max", "email", dataset="raw.people")
+    assert asked(TRIPS, "max", "fare", dataset="raw.people") is None
+    assert asked(PEOPLE, "max", "email", dataset="raw.trips") is None
+    assert asked(PEOPLE, "max", "email", dataset="raw.unknown")
+    assert asked(TRIPS, "sample_size", arguments=("raw.people",))
+    assert asked(TRIPS, "sample_size", arguments=("raw.trips",)) is None
+
+
+def test_a_group_by_a_sensitive_column_is_refused_whatever_is_counted() -> None:
+    assert asked(PEOPLE, "completeness", "fare", by=("Salary",)) == (
+        "completeness(fare) by Salary would show values of Salary, which is sensitive: ask how many rows meet a "
+        'condition, such as compliance("…"), instead'
+    )
+    assert asked(PEOPLE, "completeness", "salary", by=("city",)) is None
+
+
+def test_groups_of_what_feeds_a_dataset_are_not_counted() -> None:
+    assert asked(TRIPS, "row_count", dataset="app.orders", by=("city",))
+    assert asked(TRIPS, "row_count", dataset="raw.trips") is None
+    assert asked(PAY, "max", "amount", dataset="hr.pay") is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "datasets"),
+    [
+        (MetricSpec(name="row_count"), ("x.y",)),
+        (MetricSpec(name="referential_integrity", columns=("id",), arguments=("a.b",)), ("x.y", "a.b")),
+        (MetricSpec(name="referential_integrity", columns=("id",), arguments=("x.y",)), ("x.y",)),
+        (
+            MetricSpec(name="query", arguments=("select 1 from b.c join a.b using (x) join b.c d",)),
+            ("x.y", "b.c", "a.b"),
+        ),
+        (MetricSpec(name="query", arguments=("nonsense (",)), ("x.y",)),
+    ],
+)
+def test_the_datasets_that_a_metric_reads_are_named_once(spec: MetricSpec, datasets: tuple[str, ...]) -> None:
+    assert others_of(spec, "x.y") == datasets
+    assert others_of(spec, None) == tuple(name for name in datasets if name != "x.y" or "x.y" in spec.arguments)
+
+
+DETAIL = {"note": "ada", "rows": 3, "share": 0.5, "all": True, "lost": ["ada"]}
+NUMBERS = {"rows": 3, "share": 0.5, "all": True}
+
+
+@pytest.mark.parametrize(
+    ("spec", "shown"),
+    [
+        (MetricSpec(name="max", columns=("email",)), NUMBERS),
+        (MetricSpec(name="max", columns=("id",)), DETAIL),
+        (MetricSpec(name="schema_match", arguments=("email string",)), DETAIL),
+        (MetricSpec(name="schema_drift"), DETAIL),
+        (MetricSpec(name="compliance", arguments=("x",)), NUMBERS),
+        (MetricSpec(name="row_count", by=("city",)), DETAIL),
+        (MetricSpec(name="row_count", by=("email",)), NUMBERS),
+        (MetricSpec(name="sample", columns=("id",)), NUMBERS),
+        (MetricSpec(name="sample_found", columns=("id",)), NUMBERS),
+        (MetricSpec(name="sample_size", columns=("id",)), NUMBERS),
+    ],
+)
+def test_a_detail_is_told_whole_where_it_quotes_nothing_sensitive(spec: MetricSpec, shown: dict[str, object]) -> None:
+    assert told(spec, PEOPLE.sensitive, DETAIL) == shown
+    assert told(spec, frozenset(), DETAIL) == DETAIL
+
+
+def test_the_privacy_of_a_profile_is_what_its_metadata_says() -> None:
+    assert Privacy(owned=TRIPS.owned) == Privacy(
+        owned=TRIPS.owned, sensitive=frozenset(), primary_key=(), upstreams=frozenset()
+    )

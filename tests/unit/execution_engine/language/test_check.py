@@ -4,9 +4,11 @@ import pytest
 
 from assay.windows import Granularity
 from execution_engine.language.check import UnableToCheck, check
+from execution_engine.language.check_call import nearest
 from execution_engine.language.parse import parse
 from execution_engine.language.problem import Span
 from execution_engine.language.schema import DatasetSchema
+from execution_engine.language.steps import misfit
 from execution_engine.metrics.groupable import GROUPABLE
 from execution_engine.metrics.registry import SIGNATURES
 from execution_engine.metrics.signature import ColumnKind
@@ -209,3 +211,134 @@ def test_a_fault_beyond_the_signature_is_told_under_the_call() -> None:
             fault_of=lambda spec: "q is from 0 to 1" if spec.name == "quantile" else None,
         )
     assert [problem.place for problem in refused.value.problems] == [Span(start=0, end=17)]
+
+
+FULL_NAME = "write its full name, such as 'raw.trips', once it is in the catalog"
+UNIT = "give both a unit, such as 4h"
+STEPS = "write a whole number and m, h, d, w, mo or y, such as 7d or -1mo."
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("mean(email) > 2", "mean needs a numeric column, and email is text: take another"),
+        ("mean('item.one') > 0", "mean takes 1 column, not 0: a column stands without quotes, `item.one`"),
+        ("mean('trip_id') > 0", "mean takes 1 column, not 0: a column stands without quotes, trip_id"),
+        ("correlation(fare) > 0", "correlation takes 2 columns, not 1"),
+        ("mean(fare, trip_id) > 0", "mean takes 1 column, not 2"),
+        ("row_count(fare, email) > 0", "row_count takes no columns: leave them out"),
+        ("compliance(email) > 1", "compliance takes no columns: leave them out (a text goes in quotes)"),
+        ("row_count(1) > 1", "row_count takes no argument after its columns, not 1 arguments"),
+        ("quantile(fare) > 1", "quantile takes (number) after its columns, not 0 arguments"),
+        ("compliance(1) > 1", "compliance needs a text in quotes here, not 1"),
+        ("freshness(complete='x') < 4h", "freshness needs a number here, not 'x'"),
+        ("row_count(n=1) < 4", "row_count has no option n=: leave it out"),
+        ("histogram(fare, x=1) > 4", "histogram has no option x=: take one of bins"),
+        ("row_count(dataset='x') > 0", f"there is no dataset 'x': {FULL_NAME}"),
+        ("sample_size('raw.trps') > 0", f"there is no dataset 'raw.trps': {FULL_NAME}"),
+        ("mean(row_count(), last=7, min=0) > 0", "min= is from 1 to last=7, not 0"),
+        ("lag(row_count(), 1001) > 0", "lag is from 1 to 1000, not 1001"),
+        ("freshness() < 4", f"a duration is compared with a number: {UNIT}"),
+        ("freshness() - 3 < 4h", f"a duration and a number cannot be added or subtracted: {UNIT}"),
+        (
+            "freshness() * 1h < 4h",
+            "a duration cannot be multiplied by a duration: multiply durations by numbers only",
+        ),
+        ("1 / freshness() < 4", "a number cannot be divided by a duration: multiply durations by numbers only"),
+        (
+            "greatest(freshness(), 1) < 4h",
+            "greatest takes numbers or durations, not both: give all a unit, such as 4h",
+        ),
+        ("1 < 2", "it measures nothing: compare a metric, such as row_count()"),
+        ("row_count(ago=1.5d) > 0", f"'1.5d' is no step: {STEPS}"),
+        (
+            "row_count(ago=36h) > 0",
+            "36h is no whole number of days, which the partitions are: take 1d or 1mo, or multiples",
+        ),
+        (
+            "row_count() > 0 by email for 0 % of groups",
+            "the share of the groups is above 0 % and up to 100 %: leave it out for all",
+        ),
+        ("freshness() < 4h by email", f"freshness cannot be measured by group; these can: {', '.join(GROUPABLE)}"),
+    ],
+)
+def test_a_problem_is_told_to_its_end(text: str, message: str) -> None:
+    assert problems(text)[-1][1] == message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mean(row_count(), last=1) > lag(row_count(), 1000)",
+        "mean(row_count(), last=7, min=1) > mean(row_count(), last=7, min=7)",
+        "row_count() > 0 by email for 0.1 % of groups",
+        "freshness() * 2 < 4h and 2 * freshness() < 4h and freshness() / 2 < 4h and -freshness() < 4h",
+        "abs(row_count()) * 2 / 3 > 5 % and row_count() = 3",
+    ],
+)
+def test_a_bound_itself_is_accepted(text: str) -> None:
+    assert problems(text) == []
+
+
+def test_groups_by_eight_columns_are_made_and_none_are_known_without_metrics() -> None:
+    columns = ", ".join(f"c{i}" for i in range(8))
+    assert problems(f"row_count() > 0 by {columns}", home=RAW) == []
+    text = "row_count() > 0 by email"
+    with pytest.raises(UnableToCheck, match="row_count cannot be measured by group; these can: none"):
+        check(parse(text), home=TRIPS, schema_of=KNOWN.get, signatures=SIGNATURES, source=text)
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "told"),
+    [
+        ("emial", ("fare", "email"), ": did you mean email?"),
+        ("x", ("fare", "email"), ": take one of email, fare"),
+        ("x", (), ""),
+        ("abcde", ("abcxx",), ": did you mean abcxx?"),
+        ("abcdef", ("abcxxx",), ": take one of abcxxx"),
+    ],
+)
+def test_the_nearest_name_is_suggested_or_all_are_told(name: str, known: tuple[str, ...], told: str) -> None:
+    assert nearest(name, known) == told
+
+
+@pytest.mark.parametrize(
+    ("granularity", "fitting", "not_fitting", "hint"),
+    [
+        (
+            Granularity.HOUR,
+            ("1h", "36h", "1d", "1w", "1mo"),
+            ("30m", "60m"),
+            "hours, which the partitions are: take 1h or 1d",
+        ),
+        (Granularity.DAY, ("1d", "1w", "1mo", "1y"), ("24h", "30m"), "days, which the partitions are: take 1d or 1mo"),
+        (Granularity.WEEK, ("1w", "7d", "14d"), ("1d", "8d", "1mo", "24h"), "weeks, which the partitions are: take 1w"),
+        (
+            Granularity.MONTH,
+            ("1mo", "1y"),
+            ("1d", "4w", "30d"),
+            "months, which the partitions are: take 1mo or 1y",
+        ),
+    ],
+)
+def test_a_step_leads_from_partition_to_partition(
+    granularity: Granularity, fitting: tuple[str, ...], not_fitting: tuple[str, ...], hint: str
+) -> None:
+    assert [misfit(step, granularity, "ago") for step in fitting] == [None] * len(fitting)
+    assert [misfit(step, granularity, "ago") for step in not_fitting] == [
+        f"{step} is no whole number of {hint}, or multiples" for step in not_fitting
+    ]
+
+
+def test_a_step_is_at_least_one_unit_and_of_unknown_partitions_any_will_do() -> None:
+    assert misfit("30m", None, "ago") is None
+    for step in ("0d", "-1d"):
+        assert misfit(step, None, "every") == "every= needs a step of at least one unit, such as 7d"
+
+
+def test_earlier_runs_are_a_past_too() -> None:
+    home = DatasetSchema(name="dw.cities", columns=None, partitioned=False, earlier_runs=True)
+    assert problems("mean(row_count(), last=7) > 0", home=home) == []
+    assert not DatasetSchema(name="x", columns=None).earlier_runs
+    assert DatasetSchema(name="x", columns=None).partitioned
+    assert (DatasetSchema(name="x", columns=None).datacenters, TRIPS.kind_of("no")) == ((), None)

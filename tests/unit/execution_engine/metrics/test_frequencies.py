@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from execution_engine.metrics.frequencies import Counts, Frequencies, arrays, from_arrays
+from execution_engine.metrics.frequencies import Counts, Frequencies, Summary, arrays, from_arrays, starts
 from execution_engine.metrics.unions import merged, summary_of_union
 
 HASHES = st.lists(st.integers(-5, 30) | st.integers(-(2**63), 2**63 - 1), max_size=60)
@@ -75,3 +75,27 @@ def test_arrays_are_put_together_again(keys: list[int], with_nulls: list[int]) -
     again = from_arrays(arrays(given_))
     assert occurrences(again.whole) == occurrences(given_.whole)
     assert occurrences(again.with_nulls) == occurrences(given_.with_nulls)
+
+
+def test_counts_worked_out_by_hand() -> None:
+    found = counts([7, -1, 7, 3, 3, 3])
+    assert (list(found.single), list(found.repeated), list(found.times)) == ([-1], [3, 7], [3, 2])
+    assert [array.dtype for array in arrays(frequencies([1, 1], []))] == [np.dtype(np.int64)] * 6
+    summary = frequencies([7, -1, 7, 3, 3, 3], [4, 4, 5]).summary
+    assert replace(summary, weighted_logs=0) == Summary(
+        rows=6, distinct=3, single=1, most=3, distinct_with_nulls=2, rows_with_nulls=3
+    )
+    assert summary.weighted_logs == pytest.approx(3 * np.log(3) + 2 * np.log(2))
+    assert (frequencies([], []).summary, frequencies([1, 2], []).summary.most) == (Summary(), 1)
+
+
+def test_the_arrays_stand_in_their_order() -> None:
+    given_ = frequencies([7, -1, 7], [4, 5, 5, 5])
+    assert [list(array) for array in arrays(given_)] == [[-1], [7], [2], [4], [5], [3]]
+    assert from_arrays(arrays(given_)).summary == given_.summary
+
+
+@pytest.mark.parametrize(("ordered", "begins"), [([], []), ([5], [0]), ([5, 5], [0]), ([1, 2, 2, 3], [0, 1, 3])])
+def test_each_distinct_value_begins_somewhere(ordered: list[int], begins: list[int]) -> None:
+    found = starts(np.array(ordered, np.int64))
+    assert (list(found), found.dtype) == (begins, np.dtype(np.int64))

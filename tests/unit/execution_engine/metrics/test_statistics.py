@@ -67,3 +67,45 @@ def test_a_value_that_is_not_a_number_is_the_greatest() -> None:
     values = [1.0, float("nan"), 2.0]
     assert merge(statistic(Gather.MIN), values) == 1
     assert np.isnan(merge(statistic(Gather.MAX), values))
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("gather", "values", "found"),
+    [
+        (Gather.COUNT, [], 0),
+        (Gather.COUNT, [None, 2, 3], 5),
+        (Gather.SUM, [], None),
+        (Gather.SUM, [None, 2, 3], 5),
+        (Gather.SUM, [None, 2], 2),
+        (Gather.LONG_SUM, [2**62, 2**62], 2**63),
+        (Gather.MIN, [3, None, 1, 2], 1),
+        (Gather.MAX, [3, None, 1, 2], 3),
+        (Gather.MIN, [5.0, NAN, 1.0], 1.0),
+        (Gather.MAX, [NAN, 1.0, 5.0], NAN),
+        (Gather.MIN, [NAN, NAN], NAN),
+        (Gather.MOMENTS, [(1, 2.0, 0.0), (1, 4.0, 0.0)], (2, 3.0, 2.0)),
+        (Gather.MOMENTS, [(1, 2.0, 0.0), None, (3, 6.0, 6.0)], (4, 5.0, 18.0)),
+        (
+            Gather.COMOMENTS,
+            [(1, 2.0, 1.0, 0.0, 0.0, 0.0), (3, 6.0, 5.0, 6.0, 3.0, 1.0)],
+            (4, 5.0, 4.0, 18.0, 15.0, 13.0),
+        ),
+    ],
+)
+def test_what_is_not_there_is_left_out_of_a_union(gather: Gather, values: list[Any], found: Any) -> None:
+    merged = merge(statistic(gather), values)
+    assert repr(merged) == repr(found)
+
+
+def test_keys_of_parts_follow_each_other() -> None:
+    merged = merge(statistic(Gather.KEYS), [np.array([3, 1]), None, np.array([1])])
+    assert list(merged) == [3, 1, 1]
+
+
+def test_the_order_of_parts_does_not_matter_where_one_is_no_number() -> None:
+    for values in ([NAN, 1.0], [1.0, NAN]):
+        assert merge(statistic(Gather.MIN), values) == 1.0
+        assert np.isnan(merge(statistic(Gather.MAX), values))
