@@ -249,3 +249,7 @@ def test_a_digest_is_its_messages_one_after_the_other_each_under_its_title() -> 
     assert digest(messages).title == "core.trips: freshness recovered (and 1 more)"
     assert digest(messages).body == "\n".join(f"== {each.title}\n{each.body}" for each in messages)
     assert digest([*messages, *messages]).title.endswith("(and 3 more)")
+
+
+def test_an_incident_inhibits_nothing_unless_it_is_said() -> None:
+    assert incident().inhibited == ()

@@ -345,3 +345,10 @@ def test_one_recipient_on_two_channels_has_a_message_on_each_in_the_order_of_key
         ("email", ["dq:1:opened:email:team-trips", "dq:2:opened:email:team-trips"]),
         ("slack", ["dq:1:opened:slack:team-trips", "dq:2:opened:slack:team-trips"]),
     ]
+
+
+def test_what_is_not_said_of_an_alert_is_nothing() -> None:
+    alone = AlertFacts(incident_key="dq:42", opened_at=OPENED, grace=timedelta(0), owner=(), decision=ALONE)
+    assert (alone.downstream, alone.silences, alone.twin_key) == ((), (), "")
+    assert (alone.told, alone.told_of_cause, alone.told_of_twin) == (frozenset(), frozenset(), frozenset())
+    assert (alone.closed_at, alone.withdrawn) == (None, False)

@@ -74,6 +74,7 @@ CASES: list[tuple[str, list[Seen], float, State, float | None]] = [
     ("a late error does not shorten the silence", [saw(BROKEN, 1), saw(ERROR, 500)], 501, State.UNKNOWN, 481),
     ("broken again after errors fails", [saw(BROKEN, 1), saw(ERROR, 241), saw(BROKEN, 250)], 251, State.FAIL, 250),
     ("not due is no result at all", [saw(ERROR, -5, reason=Reason.NOT_DUE)], 1, State.PENDING, None),
+    ("broken at the due instant is not early", [saw(BROKEN, 0)], 479, State.WARN, 0),
     ("broken early warns once it is due", [saw(BROKEN, -30)], 0, State.WARN, 0),
     ("broken early sustains from due", [saw(BROKEN, -30), saw(BROKEN, 239)], 239, State.WARN, 0),
     ("broken early fails a sustain after due", [saw(BROKEN, -30), saw(BROKEN, 240)], 240, State.FAIL, 240),
@@ -387,3 +388,10 @@ def test_a_pass_that_is_missed_while_a_test_learns_anew_is_learning() -> None:
 def test_a_failure_without_a_sustain_is_dated_by_its_first_result() -> None:
     verdict = stands(saw(BROKEN, 1), saw(BROKEN, 9), now=10, sustain=timedelta(0))
     assert (verdict.t0, verdict.failed_at, verdict.since) == (minutes(1), minutes(1), minutes(1))
+
+
+def test_what_is_not_said_of_a_result_and_of_a_verdict_is_not_so() -> None:
+    seen = Seen(run_id=1, measured_at=DUE, outcome=HELD)
+    assert (seen.reason, seen.value, seen.excess, seen.of_change) == (None, None, None, False)
+    verdict = Verdict(state=State.PASS)
+    assert (verdict.early_broken, verdict.ever_broken, verdict.ever_failed) == (False, False, False)

@@ -1,7 +1,7 @@
 """What is known of a range of a dataset, and why."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -714,3 +714,30 @@ def test_the_names_of_statuses_and_kinds_are_these() -> None:
         *("not over", "untested", "no test", "learning", "waived"),
     ]
     assert worst([]) is Status.GOOD
+
+
+def test_what_is_not_said_of_facts_and_reasons_is_this() -> None:
+    test = LiveTest(id=1, name="n", category="c", hard=True)
+    unsaid = asdict(test)
+    assert (unsaid.pop("judges_rows"), unsaid.pop("whole_table")) == (True, False)
+    assert {name for name, value in unsaid.items() if value is None} == {
+        *("datacenter", "judges_from", "undeclared_to", "declared_from", "scheduled_to"),
+    }
+    check = Check(test=test, windows=(TODAY,), state=State.PASS)
+    assert (check.outcome, check.error, check.is_due, check.waived, check.accepted) == (None, None, True, None, None)
+    spoilt = Spoilt(incident_id=7, category="c", hard=True, windows=(TODAY,))
+    assert (spoilt.parts, spoilt.datacenter, spoilt.test_id, spoilt.whole_table, spoilt.report_id) == (
+        *((), None, None, False, None),
+    )
+    assert (spoilt.bad, replace(spoilt, parts=(days(1, 1),)).bad) == ((TODAY,), (days(1, 1),))
+    assert asdict(Claim(report_id=3, window=TODAY)) | {"window": None} == {
+        **{"report_id": 3, "window": None, "datacenter": None, "category": ""},
+    }
+    assert asdict(Facts(dataset="d")) == {
+        **{"dataset": "d", "is_known": True, "calendar": None},
+        **{"tests": (), "checks": (), "spoilt": (), "claims": (), "held": {}, "waiting": {}, "incomplete": {}},
+    }
+    reason = Said(kind=Kind.BROKEN, text="so", windows=())
+    assert (reason.category, reason.hard, reason.whole_table, reason.count) == ("", False, False, 0)
+    answer = Answer(dataset="d", asked=Asked(), status=Status.GOOD)
+    assert (answer.reasons, answer.holds_throughout) == ((), frozenset())
