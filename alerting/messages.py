@@ -1,13 +1,14 @@
 """The text of notices, for people who are woken by it: what is broken, since when, what follows, what to do."""
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from assay.windows import Window
 
 MOST_LINES = 10
+HIDDEN = "its values are for its readers only"
 ENDINGS = {
     "forced": "its owner calls it a false positive",
     "accepted": "its owner accepts the data as it is, and it will not be repaired",
@@ -17,7 +18,10 @@ ENDINGS = {
 
 @dataclass(frozen=True, kw_only=True)
 class BrokenWindow:
-    """One broken window as it is told; ``value`` is written as people read it, such as ``3h 20m`` or ``0.93``."""
+    """One broken window as it is told; ``value`` is written as people read it, such as ``3h 20m`` or ``0.93``.
+
+    Without an assertion neither is shown.
+    """
 
     test: str
     assertion: str
@@ -60,6 +64,19 @@ class Message:
 
     title: str
     body: str
+
+
+def as_told(incident: IncidentText, *, hidden: Collection[str]) -> IncidentText:
+    """The incident for somebody who may not read what is said of the ``hidden`` datasets: that they fail, no value."""
+    windows = tuple(replace(w, value=HIDDEN, assertion="", lost_keys=None, share=None) for w in incident.windows)
+    return replace(
+        incident,
+        windows=windows if incident.dataset in hidden else incident.windows,
+        inhibited=tuple(
+            replace(alert, value=HIDDEN, lost_keys=None) if alert.dataset in hidden else alert
+            for alert in incident.inhibited
+        ),
+    )
 
 
 def opened(incident: IncidentText) -> Message:
@@ -161,7 +178,8 @@ def digest(messages: Sequence[Message]) -> Message:
 
 def _window_line(broken: BrokenWindow) -> str:
     place = f" in {broken.datacenter}" if broken.datacenter else ""
-    return f"{_span(broken.window)}{place}: {broken.value}{_lost(broken.lost_keys)}; {broken.test}: {broken.assertion}"
+    test = f"{broken.test}: {broken.assertion}" if broken.assertion else broken.test
+    return f"{_span(broken.window)}{place}: {broken.value}{_lost(broken.lost_keys)}; {test}"
 
 
 def _inhibited_line(alert: InhibitedAlert) -> str:

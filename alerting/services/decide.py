@@ -1,17 +1,18 @@
 """Decide about an alert's notices: tell now, wait, or stay silent because another trouble explains it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from alerting.causes import FRESHNESS, Trouble
 from alerting.inhibition import Action, Decision, EffectTerms, FormerCause, Why, decide
-from alerting.messages import Message, opened, renamed
+from alerting.messages import IncidentText, Message, opened, renamed
 from alerting.models import Alert, Notice
 from alerting.notice_policy import Event
 from alerting.selectors import usual_delay
 from alerting.services.alerts import OPENINGS, carry_out, decide_soon, known_facts
 from alerting.services.notices import tell, told
-from alerting.services.texts import facts_of, text_of
+from alerting.services.texts import facts_of, text_of, told_to
 from alerting.services.troubles import Around, around, measured_at
 from assay.catalog.selectors import slas
 from assay.queue import finish
@@ -40,11 +41,11 @@ def decide_alert(alert: Alert, now: datetime) -> None:
     alert.cause = decided.cause or (None if decided.twin else alert.cause)
     waits_until = carry_out(alert, known_facts(alert, decided.decision, twin=decided.twin), now)
     if decided.decision.why is Why.CAUSE_OUTLASTED and alert.cause is not None and alert.told_at is None:
-        _update(alert.cause, alert, opened(text_of(alert.cause)), now)
+        _update(alert.cause, alert, opened, text_of(alert.cause), now)
     if decided.twin is not None and alert.told_at is None:
         text = text_of(alert)
         windows = tuple(window for window in text.windows if window.window in decided.windows)
-        _update(decided.twin, alert, renamed(replace(text, windows=windows)), now)
+        _update(decided.twin, alert, renamed, replace(text, windows=windows), now)
         decide_soon(decided.twin, now)
     finish(
         alert,
@@ -115,10 +116,13 @@ def terms(alert: Alert, nearby: Around) -> EffectTerms:
     )
 
 
-def _update(known: Alert, other: Alert, said: Message, now: datetime) -> None:
+def _update(
+    known: Alert, other: Alert, say: Callable[[IncidentText], Message], text: IncidentText, now: datetime
+) -> None:
     """Tell those who were told of one alert what another makes of it, once."""
     facts = facts_of(known, Event.UPDATED, text_of(known))
     for recipient in sorted({address.recipient for address in told(known, OPENINGS)}):
+        said = say(told_to(recipient, text))
         tell(
             event=Event.UPDATED,
             recipient=recipient,

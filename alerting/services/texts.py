@@ -10,6 +10,7 @@ from alerting.messages import (
     IncidentText,
     InhibitedAlert,
     Message,
+    as_told,
     downstream,
     ended,
     opened,
@@ -19,8 +20,10 @@ from alerting.messages import (
 from alerting.models import Alert, Standing
 from alerting.notice_policy import Event
 from alerting.standing import State
-from assay.catalog.selectors import downstreams
+from assay.catalog.selectors import by_names, downstreams, owned
 from assay.config import config
+from assay.members import person_called
+from assay.readers import may_read
 
 
 def text_of(alert: Alert) -> IncidentText:
@@ -41,6 +44,7 @@ def text_of(alert: Alert) -> IncidentText:
 
 def message(event: Event, text: IncidentText, *, recipient: str, alert: Alert, now: datetime) -> Message:
     """The text of one event for one recipient."""
+    text = told_to(recipient, text)
     if event is Event.DOWNSTREAM:
         theirs = [d.full_name for d in downstreams(alert.dataset) if d.owner == recipient]
         return downstream(text, downstreams=theirs)
@@ -51,6 +55,16 @@ def message(event: Event, text: IncidentText, *, recipient: str, alert: Alert, n
     if event is Event.WITHDRAWN:
         return withdrawn(text, withdrawn_at=now)
     return opened(text)
+
+
+def told_to(recipient: str, text: IncidentText) -> IncidentText:
+    """The text without the values of datasets that the recipient may not read."""
+    named = by_names({text.dataset, *(effect.dataset for effect in text.inhibited)})
+    limited = [owned(dataset) for dataset in named.values() if dataset.readers]
+    if not limited:
+        return text
+    person = person_called(recipient)
+    return as_told(text, hidden={each.name for each in limited if not may_read(person, each)})
 
 
 def facts_of(alert: Alert, event: Event, text: IncidentText) -> dict[str, Any]:

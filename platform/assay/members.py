@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from assay.access import Role
+from assay.access import Person, Role
 from assay.audit import Origin, record
 from assay.models import Member
 
@@ -34,6 +34,15 @@ def set_member(
     after = shown(User.objects.select_related("member").get(pk=user.pk))
     record(origin, "member.set", kind=KIND, key=user.get_username(), before=before, after=after)
     return after
+
+
+def person_called(name: str) -> Person:
+    """Who is called so, be it a user or a team; whom nobody has let in is taken for a viewer, the least of roles."""
+    user = User.objects.select_related("member").filter(username=name, is_active=True).first()
+    if user is None:
+        return Person(name=name, teams=frozenset({name}))
+    is_now = shown(user)
+    return Person(name=name, role=Role(is_now["role"]), teams=frozenset(is_now["teams"]))
 
 
 def shown(user: User) -> dict[str, Any]:

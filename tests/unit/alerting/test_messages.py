@@ -9,6 +9,7 @@ from alerting.messages import (
     BrokenWindow,
     IncidentText,
     InhibitedAlert,
+    as_told,
     digest,
     downstream,
     ended,
@@ -58,6 +59,18 @@ def test_the_opening_says_what_is_broken_where_and_by_how_much() -> None:
 def test_the_opening_lists_what_it_inhibits_with_values_and_lost_keys() -> None:
     silent = InhibitedAlert(dataset="mart.report", category="custom", value="17", lost_keys=3)
     assert "- mart.report custom: 17, 3 keys lost\n" in opened(incident(inhibited=(silent,))).body
+
+
+def test_who_may_not_read_a_dataset_hears_no_value_of_it() -> None:
+    silent = InhibitedAlert(dataset="mart.report", category="custom", value="17", lost_keys=3)
+    whole = incident(inhibited=(silent,))
+    trips = opened(as_told(whole, hidden={"core.trips"})).body
+    assert "in phx: its values are for its readers only; consistency:sea>phx\n" in trips
+    assert "- mart.report custom: 17, 3 keys lost\n" in trips
+    report = opened(as_told(whole, hidden={"mart.report"})).body
+    assert "- mart.report custom: its values are for its readers only\n" in report
+    assert "0.93, 12,345 keys lost" in report
+    assert as_told(whole, hidden=set()) == whole
 
 
 def test_an_annotated_incident_tells_its_cause_and_eta() -> None:
