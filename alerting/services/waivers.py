@@ -40,7 +40,7 @@ def waive(
     if scope is Scope.TEST:
         for test in {row.data_test_id: row.data_test for row in parts}.values():
             refold_troubled(test, now, Q(waiver=None))
-    for test in _whole_tables_of({(row.data_test.dataset_id, row.data_test.category) for row in parts}):
+    for test in _whole_tables_of({(row.data_test.dataset_id, row.data_test.category) for row in rows}):
         refold_troubled(test, now)
     wholes = Standing.objects.filter(pk__in=[row.pk for row in rows if row.data_test.scope == Reach.TABLE])
     broken = wholes.filter(last_outcome=Outcome.BROKEN).select_related("data_test__dataset", "data_test__revision")
