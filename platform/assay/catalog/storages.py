@@ -25,7 +25,7 @@ def check_options(storage: str, options: Mapping[str, str]) -> None:
     known = OPTIONS[storage]
     for name, value in options.items():
         if name not in known:
-            near = get_close_matches(name, known, n=1)
+            near = get_close_matches(name, known)
             hint = f"did you mean {near[0]}? " if near else ""
             raise ValueError(f"{storage} takes no option {name!r}: {hint}known here: {', '.join(known) or 'none'}")
         if name == "mode" and value not in MODES:

@@ -203,7 +203,7 @@ def _names(datasets: list[Any]) -> list[str]:
 
 
 def _findings(error: ValidationError, place: tuple[str, int], part: type[Part]) -> Iterator[Finding]:
-    for details in error.errors(include_url=False):
+    for details in error.errors():
         yield (*place, *details["loc"]), _sentence(details, part)
 
 
@@ -221,7 +221,7 @@ def _sentence(details: ErrorDetails, part: type[Part]) -> str:
 
 
 def _unknown_key(key: str, known: list[str]) -> str:
-    near = get_close_matches(key, known, n=1)
+    near = get_close_matches(key, known)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"found the unknown key {key!r}: {hint}Known here: {', '.join(known)}."
 
