@@ -67,9 +67,9 @@ class Known:
     """What is known of one state: parts to merge, which of them is a rollup, and the partitions that must be read."""
 
     spec: MetricSpec
-    rollup: State | None = None
-    parts: tuple[State, ...] = ()
-    missing: tuple[str, ...] = ()
+    rollup: State | None
+    parts: tuple[State, ...]
+    missing: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -100,6 +100,7 @@ class Memory:
 
     def parts(self, spec: MetricSpec, prints: Prints) -> dict[str, bytes]:
         """The states that are kept."""
+        assert prints, "nothing is asked"
         self.asked += prints
         known = {key: self.saved.get((spec.text, key, print_)) for key, print_ in prints.items()}
         return {key: state for key, state in known.items() if state is not None}

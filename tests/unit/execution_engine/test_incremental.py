@@ -75,7 +75,9 @@ def test_what_is_known_is_not_read_again() -> None:
     engine, memory = days([1, 2], [3]), Memory()
     before = scan(engine, memory, *EVERY).measured
     engine.units.clear()
+    memory.asked.clear()
     again = scan(engine, memory, *EVERY)
+    assert memory.asked == [], "the unions hold all"
     assert (again.measured, again.spark_jobs, engine.read) == (before, 0, [])
 
 

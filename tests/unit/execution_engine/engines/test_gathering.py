@@ -44,3 +44,37 @@ def test_many_clauses_are_cut_into_masks() -> None:
     found = selects(given, together=False)
     assert [len(select.clauses) for select in found] == [MOST_CLAUSES, 1]
     assert sorted(map(repr, given)) == sorted(repr(one) for select in found for one in select.asked)
+
+
+def test_a_mask_is_worth_it_from_two_clauses_and_two_times_each_statistic_on() -> None:
+    twice = [asked("a", "w"), asked("a", "v")]
+    assert [select.clauses for select in selects(twice, together=False)] == [("w", "v")]
+    assert [select.clauses for select in selects([*twice, asked("b", "w")], together=False)] == [()]
+    assert [select.clauses for select in selects([*twice, asked("b", "w"), asked("b", "v")], together=False)] == [
+        ("w", "v")
+    ]
+    assert [select.clauses for select in selects(twice, together=True)] == [()]
+
+
+def test_what_is_asked_without_a_clause_joins_the_first_mask_that_gathers_it() -> None:
+    given = [asked("a", "w"), asked("a", "v"), asked("a"), asked("b")]
+    masked, plain = selects(given, together=False)
+    assert (masked.asked, masked.clauses) == ((asked("a", "w"), asked("a", "v"), asked("a")), ("w", "v"))
+    assert (plain.asked, plain.clauses) == ((asked("b"),), ())
+
+
+def test_sketches_under_clauses_have_a_mask_of_their_own() -> None:
+    given = [asked("a", where, gather) for gather in (Gather.SUM, Gather.HLL) for where in ("w", "v")]
+    sums, sketches = selects(given, together=False)
+    assert (sums.asked, sums.clauses) == (tuple(given[:2]), ("w", "v"))
+    assert (sketches.asked, sketches.clauses) == (tuple(given[2:]), ("w", "v"))
+
+
+def test_the_limits_are_those_of_generated_code_and_of_a_mask() -> None:
+    assert (MOST_AGGREGATES, MOST_CLAUSES) == (90, 10)
+    full = [asked(f"c{at}") for at in range(MOST_AGGREGATES)]
+    assert [len(select.asked) for select in selects(full, together=True)] == [90]
+    assert [len(select.asked) for select in selects([*full, asked("x")], together=True)] == [90, 1]
+    clauses = [asked("a", f"w{at}") for at in range(MOST_CLAUSES)]
+    assert [len(select.clauses) for select in selects(clauses, together=False)] == [10]
+    assert selects([], together=False) == selects([], together=True) == []

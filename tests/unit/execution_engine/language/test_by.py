@@ -328,3 +328,9 @@ def test_a_division_by_zero_in_a_group_is_the_worst_and_said() -> None:
             "said": "city = 'a': row_count() / sum(id) = 9, wanted = 1",
         },
     ]
+
+
+def test_a_day_without_rows_lowers_the_mean_of_a_known_group() -> None:
+    past: list[Cities] = [{"Voss": 10.0}, {}, {"Voss": 2.0}]
+    assert steady({"Voss": 2.0}, *past).outcome is HELD  # half of (10 + 0 + 2) / 3
+    assert steady({"Voss": 1.9}, *past).outcome is BROKEN

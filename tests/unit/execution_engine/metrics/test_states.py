@@ -1,9 +1,14 @@
+import json
+from collections.abc import Callable
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
 from execution_engine.metrics.frequencies import Counts, Frequencies
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.states import State, UnableToReadState, from_bytes
+from execution_engine.metrics.states import State, UnableToReadState, from_bytes, merged
+from execution_engine.metrics.statistics import Gather, Statistic
 
 MEAN = MetricSpec(name="mean", columns=("fare",))
 DISTINCT = MetricSpec(name="distinct_count", columns=("city", "東"))
@@ -47,3 +52,54 @@ def test_a_state_of_another_version_is_refused() -> None:
     content[8] = 9
     with pytest.raises(UnableToReadState, match="not of version 3"):
         from_bytes(MEAN, bytes(content))
+
+
+def test_a_state_begins_with_its_name_and_version_and_its_arrays_lie_on_words() -> None:
+    state = State(groupings=(Frequencies(whole=Counts.of(np.array([5, 5], np.int64))),))
+    content = state.to_bytes(DISTINCT)
+    assert content[:10] == b"ASSAYSTA\x03\x00"
+    length = int.from_bytes(content[10:14], "little")
+    assert (30 + length) % 8 == 0
+    assert json.loads(content[30 : 30 + length]) == {
+        "metric": "distinct_count(city, 東)",
+        "statistics": None,
+        "groupings": 1,
+        "lengths": [0, 8, 8, 0, 0, 0],
+    }
+    assert content[30 + length :] == np.array([5, 2], "<i8").tobytes()
+
+
+def test_every_kind_of_value_is_kept_as_it_is() -> None:
+    values = {"a": Decimal("1.50"), "b": b"x", "c": b"yz", "d": (1.0, 2.0), "e": 2**70, "f": None, "g": 0.1}
+    found = from_bytes(MEAN, State(statistics=values).to_bytes(MEAN)).statistics
+    assert found is not None
+    assert found == values
+    assert [type(value) for value in found.values()] == [type(value) for value in values.values()]
+    assert from_bytes(MEAN, State(statistics={}).to_bytes(MEAN)) != State()
+    assert from_bytes(MEAN, State(statistics={}).to_bytes(MEAN)).statistics == {}
+
+
+def test_states_are_merged_statistic_by_statistic_and_grouping_by_grouping() -> None:
+    wanted = {"n": Statistic(gather=Gather.COUNT, of=("1",)), "least": Statistic(gather=Gather.MIN, of=("x",))}
+    whole = merged(wanted, [State(statistics={"n": 2, "least": 5}), State(statistics={"n": 3, "least": 4})])
+    assert (whole.statistics, whole.groupings) == ({"n": 5, "least": 4}, ())
+    one, two = (Frequencies(whole=Counts.of(np.array(keys, np.int64))) for keys in ([1, 2], [2]))
+    both = merged(None, [State(groupings=(one, two)), State(groupings=(two, two))])
+    assert both.statistics is None
+    assert [each.summary.rows for each in both.groupings] == [3, 2]
+    assert [each.summary.distinct for each in both.groupings] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda content: content[:20], "the state is cut off; measure the part again"),
+        (lambda content: b"x" + content[1:], "the state is not of version 3; measure the part again"),
+        (lambda content: content[:8] + b"\x02" + content[9:], "the state is not of version 3; measure the part again"),
+        (lambda content: content[:-1], "the state is damaged: its checksum differs; measure the part again"),
+    ],
+)
+def test_what_is_wrong_with_a_state_is_told(spoil: Callable[[bytes], bytes], said: str) -> None:
+    with pytest.raises(UnableToReadState) as refused:
+        from_bytes(MEAN, spoil(STATE.to_bytes(MEAN)))
+    assert str(refused.value) == said
