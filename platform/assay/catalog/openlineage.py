@@ -55,7 +55,7 @@ def read_event(event: object) -> LineageEvent:
     keeps what is known of an edge. A failed or aborted run wrote nothing that could be relied on: it tells of no edge.
     """
     body = _mapping(event, "the event")
-    kind = str(body.get("eventType", "OTHER")).upper()
+    kind = str(body.get("eventType")).upper()
     job, run = _mapping(body.get("job"), "job"), _mapping(body.get("run"), "run")
     inputs, outputs = _datasets(body, "inputs"), _datasets(body, "outputs")
     _demand_few(len(inputs), len(outputs))
