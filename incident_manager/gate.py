@@ -17,7 +17,7 @@ class Decision(StrEnum):
     BLOCK = "block"
 
 
-STRICTNESS = {Decision.ALLOW: 0, Decision.WARN: 1, Decision.BLOCK: 2}
+STRICTNESS = {decision: rank for rank, decision in enumerate(Decision)}
 ALWAYS = {
     Kind.WAIVED: Decision.ALLOW,
     Kind.LEARNING: Decision.ALLOW,

@@ -259,20 +259,20 @@ def test_only_a_test_of_the_whole_table_is_outweighed_and_only_in_its_own_catego
 
 def test_a_reason_of_an_answer_says_all_that_is_known_of_it() -> None:
     reason = Reason(
-        kind=Kind.SPOILT, text="so", windows=(day(0), day(3)), hard=True, test="t", incident_id=7, report_id=3
+        kind=Kind.SPOILT, text="so", windows=(day(0), day(2), day(4)), hard=True, test="t", incident_id=7, report_id=3
     )
     known = Answer(dataset="core.trips", asked=Asked(), status=Status.BAD, reasons=(reason,))
     (told,) = decide([(known, CLOSED)]).reasons
     assert told == Because(
         decision=BLOCK,
         dataset="core.trips",
-        windows=(day(0), day(3)),
+        windows=(day(0), day(2), day(4)),
         text="so",
         test="t",
         incident_id=7,
         report_id=3,
     )
-    assert told.window == Window(start=day(0).start, end=day(3).end)
+    assert told.window == Window(start=day(0).start, end=day(4).end)
 
 
 def test_reasons_of_like_strictness_stay_in_their_order_and_none_allow() -> None:
