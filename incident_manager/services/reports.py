@@ -24,6 +24,7 @@ from incident_manager.services.timeline import note
 TEAM_HEARS_AFTER = timedelta(days=7)
 WITHDRAWN_AFTER = timedelta(days=30)
 LOOKED_AT_EVERY = timedelta(minutes=15)  # until the offered test holds
+SUBJECTS = {"new": "is it bad?", "team": "nobody has answered"}  # else what was decided
 
 
 class UnableToDecide(ValueError):
@@ -259,7 +260,7 @@ def _close(row: Report, how: Resolution, author: str, now: datetime, text: str =
 
 
 def _tell(row: Report, recipients: Iterable[str], what: str, step: str, now: datetime) -> None:
-    subject = f"Report {row.pk} on {row.dataset.full_name}"
+    subject = f"Report {row.pk} on {row.dataset.full_name}: {SUBJECTS.get(step, step)}"
     body = f"{row.reporter} reports of {row.dataset.full_name}, {row.window.text}:\n\n{row.description}\n\n{what}\n"
     facts = {"report": row.pk, "dataset": row.dataset.full_name, "window": row.window.text, "state": row.state}
     for recipient in recipients:
