@@ -96,7 +96,8 @@ def note_known_again(standing: Standing, test: DataTest, *, was: str, now: datet
     """Tell whoever was told that a window could not be judged that this is over, once."""
     if was != State.UNKNOWN or standing.state == State.UNKNOWN:
         return
-    told = Notice.objects.filter(event=Event.UNKNOWN, key__startswith=f"standing:{standing.pk}:", suppressed="")
+    keys = {"key__gte": f"standing:{standing.pk}:", "key__lt": f"standing:{standing.pk};"}  # SQLite scans for prefixes
+    told = Notice.objects.filter(event=Event.UNKNOWN, **keys, suppressed="")
     last = told.order_by("-pk").values_list("key", "recipient").first()
     if last is None:
         return
