@@ -12,7 +12,7 @@ from assay.stored_times import StoredTimes
 from assay.windows import Partitioning, UnableToPartition, Window
 from execution_engine.guard.reading import UnableToTakeText, statements
 from execution_engine.guard.tables import name_of, places_of
-from incident_manager.intervals import Intervals, clip, union
+from incident_manager.intervals import Intervals, subtract, union
 
 MOST_WORDS = 20_000  # of a query, names, signs and literals alike: more takes seconds to read
 MOST_PLACES = 500  # where a query names a table or begins a select: what each may see grows with their square
@@ -96,7 +96,7 @@ def ranges(
     for comparison in use.comparisons:
         if comparison.column == column.lower():
             allowed = _allowed(comparison, partitioning, whole) if times is None else _at(comparison, times, whole)
-            found = found if allowed is None else union(part for each in allowed for part in clip(found, each))
+            found = found if allowed is None else subtract(found, subtract(found, allowed))  # what lies in both
     return found
 
 

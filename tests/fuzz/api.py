@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import schemathesis
+from django.core.wsgi import get_wsgi_application
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
@@ -16,8 +17,6 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.core.failures import Failure, FailureGroup
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance
-
-from web.wsgi import application
 
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance]
 ERROR = {"error", "where", "mend"}
@@ -126,7 +125,7 @@ def _with_one_changed(body: dict[str, Any], draw: Callable[[st.SearchStrategy[An
 
 def fuzz(*, requests: int, known: Known, headers: Callable[[], dict[str, str]], start: int) -> Tally:
     """Ask so many, shared among all operations, in good faith and in bad."""
-    schema, tally = schemathesis.openapi.from_wsgi("/api/schema?format=json", application), Tally()
+    schema, tally = schemathesis.openapi.from_wsgi("/api/schema?format=json", get_wsgi_application()), Tally()
     operations = [found.ok() for found in schema.get_all_operations() if isinstance(found, Ok)]
     while (missing := requests - tally.count) > 0:  # some cannot be asked in bad faith: others are asked again
         each, seed_of_round = -(-missing // (2 * len(operations))), start + tally.count
