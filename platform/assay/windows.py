@@ -115,17 +115,13 @@ class Partitioning:
 
     def key(self, window: Window) -> str:
         """The key of the partition with this window; raises UnableToAlign if there is none."""
-        wall = self._wall(window)
-        if "%z" in self.key_format:
-            offset = window.start.astimezone(self.zone).utcoffset() or timedelta()
-            return wall.replace(tzinfo=timezone(offset)).strftime(self.key_format)
-        return wall.strftime(self.key_format)
+        return self._name(self._wall(window), window)
 
     def window(self, key: str) -> Window:
         """The window of a key; raises UnableToPartition for one that no partition can have."""
         try:
             wall = self.granularity.floor(parse_key(key, self.key_format).replace(tzinfo=None))
-            found = [window for window in self._pieces(wall) if self.key(window) == key]
+            found = [window for window in self._pieces(wall) if self._name(wall, window) == key]
         except (ValueError, OverflowError):
             raise UnableToPartition(f"{key!r} does not have the key format {self.key_format!r}.") from None
         if not found:
@@ -206,6 +202,13 @@ class Partitioning:
                 f"by d, w, mo or y through longer ones."
             )
         return self.at(shift(window.start, step, self.zone))
+
+    def _name(self, wall: datetime, window: Window) -> str:
+        """The key of a window of the local period that starts at ``wall``."""
+        if "%z" in self.key_format:
+            offset = window.start.astimezone(self.zone).utcoffset() or timedelta()
+            return wall.replace(tzinfo=timezone(offset)).strftime(self.key_format)
+        return wall.strftime(self.key_format)
 
     def _wall(self, window: Window) -> datetime:
         wall, own = self._locate(window.start)
