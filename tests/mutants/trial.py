@@ -75,13 +75,14 @@ def is_equivalent(target: Target, mutant: Mutant) -> bool:
 
 
 def judge(target: Target, mutant: Mutant, lines: Covering, migrated: Path | None = None) -> Fate:
-    """What its package's tests make of a mutant: those that run its line, or, for a line of the module, any of it.
+    """What its package's tests make of a mutant: those that run its line.
 
-    Where all of a module runs when it is imported, no test runs any of it: its own file of tests is asked.
+    A line that runs when the module is imported is no test's: all that run any of the module are asked, and those in a
+    file that is named for it, as nothing tells who reads a default or a constant.
     """
     if is_equivalent(target, mutant):
         return Fate.EQUIVALENT
-    tests = lines.get(mutant.line) or frozenset().union(*lines.values()) or _named_for(target)
+    tests = lines.get(mutant.line) or _named_for(target).union(*lines.values())
     if not tests:
         return Fate.UNREACHED
     own = _own_file(target, tests, lines)
@@ -97,8 +98,8 @@ def judge(target: Target, mutant: Mutant, lines: Covering, migrated: Path | None
 
 
 def _named_for(target: Target) -> frozenset[str]:
-    names = (f"{folder}/test_{target.path.stem}.py" for folder in target.tests)
-    return frozenset(name for name in names if (ROOT / name).exists())
+    found = (path for folder in target.tests for path in (ROOT / folder).rglob(f"test_{target.path.stem}.py"))
+    return frozenset(str(path.relative_to(ROOT)) for path in found)
 
 
 def _own_file(target: Target, tests: Iterable[str], lines: Covering) -> str:

@@ -352,3 +352,10 @@ def test_what_is_not_said_of_an_alert_is_nothing() -> None:
     assert (alone.downstream, alone.silences, alone.twin_key) == ((), (), "")
     assert (alone.told, alone.told_of_cause, alone.told_of_twin) == (frozenset(), frozenset(), frozenset())
     assert (alone.closed_at, alone.withdrawn) == (None, False)
+
+
+def test_events_are_stored_under_these_words() -> None:
+    assert {event.value for event in Event} == {
+        *("opened", "downstream", "recovered", "withdrawn", "updated", "unknown", "known again"),
+        *("gaps", "reported", "platform"),
+    }

@@ -3,8 +3,9 @@
 import pytest
 
 from assay.access import Owned
+from assay.catalog.profile import DatasetProfile
 from assay.names import name_key
-from execution_engine.disclosure import Privacy, objection, others_of, told
+from execution_engine.disclosure import Privacy, objection, others_of, privacy_of, told
 from execution_engine.metrics.spec import MetricSpec
 
 TRIPS = Privacy(
@@ -223,3 +224,8 @@ def test_the_privacy_of_a_profile_is_what_its_metadata_says() -> None:
     assert Privacy(owned=TRIPS.owned) == Privacy(
         owned=TRIPS.owned, sensitive=frozenset(), primary_key=(), upstreams=frozenset()
     )
+
+
+def test_a_dataset_that_nothing_feeds_has_no_upstreams() -> None:
+    profile = DatasetProfile(namespace="raw", name="trips", owner="ann", tier=2, replicas=())
+    assert privacy_of(profile).upstreams == frozenset()

@@ -144,3 +144,10 @@ def test_any_text_is_an_assertion_or_unable_to_parse(text: str) -> None:
         return
     assert children(tree)
     assert tree.place != Span(start=0, end=0)
+
+
+def test_what_is_missing_at_the_end_is_missing_behind_the_last_word() -> None:
+    text = "  row_count() >   "
+    with pytest.raises(UnableToParse) as caught:
+        parse(text)
+    assert caught.value.problem.place == Span(start=len("  row_count() >"), end=len("  row_count() >"))

@@ -140,3 +140,7 @@ def test_a_summary_of_nothing_is_all_zero() -> None:
         rows=0, distinct=0, single=0, most=0, weighted_logs=0.0, distinct_with_nulls=0, rows_with_nulls=0
     )
     assert Summary().entropy is None
+
+
+def test_the_types_of_values_are_told_under_these_words() -> None:
+    assert {each.value for each in ValueType} == {"number", "duration"}
