@@ -59,6 +59,8 @@ def test_a_hostile_text_is_refused(text: str) -> None:
         ("-" * 31 + "1 < 2", "it may be nested 32 deep, not 33"),
         ("(" * 33 + "1", "parentheses may be nested 32 deep"),
         ("f(" + "a," * 600 + "a) < 1", "it may have 1024 words and signs"),
+        ("f(" + "a," * 511 + "a", "it may have 1024 words and signs"),
+        ("f(" + "a," * 511, "found the end"),
         ("1." + "1" * 39 + " < 2", "a number may have 40 characters, not 41"),
     ],
 )
