@@ -30,8 +30,9 @@ JAVA_OPTIONS = "-XX:+ExitOnOutOfMemoryError -XX:-UsePerfData -Djava.io.tmpdir={s
 class Host:
     """Serves the calls of one pipe with one engine."""
 
-    def __init__(self, replies: BinaryIO, engine: Any) -> None:
+    def __init__(self, replies: BinaryIO, engine: Any, scratch: str) -> None:
         self._replies = replies
+        self._scratch = scratch
         self._engine = engine
         self._writing = Lock()
         self._running = RunningCalls(engine)
@@ -71,6 +72,7 @@ class Host:
         self._writing.acquire()
         with suppress(OSError):  # the parent may be gone as well, and nobody is left to be told
             write_frame(self._replies, frame)
+        shutil.rmtree(self._scratch, ignore_errors=True)  # Java may have ended because this process is about to
         os._exit(JAVA_ENDED)
 
     def _serve(self, frame: Frame) -> None:
@@ -100,7 +102,7 @@ def main() -> None:
         return
     scratch = str(first.header["scratch"])
     try:
-        host = Host(replies, _engine(first.header))
+        host = Host(replies, _engine(first.header), scratch)
     except Exception as error:
         write_frame(replies, Frame(header={"broken": f"{type(error).__name__}: {error}"}))
         raise

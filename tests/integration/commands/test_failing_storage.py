@@ -147,7 +147,7 @@ from execution_engine.engines.child.frames import Frame
 from execution_engine.engines.child.main import Host
 gone, pipe = os.pipe()
 os.close(gone)
-host = Host(os.fdopen(pipe, "wb"), None)
+host = Host(os.fdopen(pipe, "wb"), None, "")
 host.send(Frame(header={"ready": True}))
 host._end(Frame(header={"java": -15}))
 """
