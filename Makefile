@@ -49,7 +49,7 @@ fuzz: dev-ready ## Throw a million texts, 100,000 mutated attacks, 50,000 reques
 mutants: dev-ready ## Put 1,000 small faults into the code, one at a time: do the tests notice? (two hours; goes on where it stopped)
 	@PYTHONPATH=platform:. $(BIN)/python -m tests.mutants
 
-zoo: dev-ready ## Ask all metrics of 2,000 tables that strangers made, into docs/zoo.md (an hour and a half)
+zoo: dev-ready ## Ask all metrics of 2,000 tables that strangers made, into docs/zoo.md (an hour and a half; goes on where it stopped)
 	@PYTHONPATH=platform:. $(BIN)/python -m tests.zoo --docs
 
 faults: test-ready ## Stage every fault on real processes and write what held into docs/reliability.md (hours; SCALE=0.1)

@@ -19,34 +19,34 @@ from tests.mutants.targets import ROOT, Target, targets
 from tests.mutants.trial import Covering, Fate, covering, judge, migrate, record
 
 AT_ONCE = 2
+KINDS = {"both": (True, False), "pure": (True,), "services": (False,)}
 WANTED = {True: 0.95, False: 0.85}  # the share that is noticed: of pure modules, of services
 
 
 def main() -> None:
     """Judge a sample, or what is left of it; exits with 1 where fewer are noticed than wanted."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
-    parser.add_argument("--count", type=int, default=1000, help="so many mutants, half of them of pure modules")
+    parser.add_argument("--count", type=int, default=1000, help="so many mutants; of both kinds, half of each")
     parser.add_argument("--seed", type=int, default=1, help="which sample (default: 1)")
     parser.add_argument("--only", default="", help="modules whose name begins so")
-    parser.add_argument("--pure", action="store_true", help="pure modules alone")
+    parser.add_argument("--kind", choices=KINDS, default="both", help="of which modules (default: both)")
     parser.add_argument("--kept", type=Path, default=ROOT / ".mutants", help="where answers are kept, to go on from")
     given = parser.parse_args()
     given.kept.mkdir(exist_ok=True)
-    chosen = sample(given.count, given.seed, given.only, pure_alone=given.pure)
+    chosen = sample(given.count, given.seed, given.only, KINDS[given.kind])
     answers = list(answered(chosen, given.kept))
     print(report(answers))
     sys.exit(any(share < WANTED[is_pure] for is_pure, share in shares(answers).items()))
 
 
-def sample(count: int, seed: int, only: str, *, pure_alone: bool) -> list[tuple[Target, Mutant]]:
-    """So many mutants by chance, the same for a seed: half of pure modules, half of services."""
+def sample(count: int, seed: int, only: str, kinds: tuple[bool, ...]) -> list[tuple[Target, Mutant]]:
+    """So many mutants by chance, the same for a seed, as many of each kind."""
     drawn: list[tuple[Target, Mutant]] = []
-    for is_pure in (True,) if pure_alone else (True, False):
+    for is_pure in kinds:
         of_kind = [target for target in targets() if target.is_pure is is_pure and target.name.startswith(only)]
         every = [(target, mutant) for target in track(of_kind, "reading") for mutant in mutants(target.path)]
-        share = count if pure_alone else count // 2
         in_turn = iter(Random(seed).sample(every, len(every)))
-        drawn += islice(((target, mutant) for target, mutant in in_turn if mutant.source), share)
+        drawn += islice(((target, mutant) for target, mutant in in_turn if mutant.source), count // len(kinds))
     return drawn
 
 
