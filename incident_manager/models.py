@@ -2,7 +2,8 @@
 
 from django.db import models
 
-from alerting.models import Alert
+from alerting.models import Alert, WaiverKind
+from alerting.waivers import Scope
 from assay.models import Category, Claimable, Dataset, DataTest, Severity
 from execution_engine.models import Windowed
 
@@ -71,6 +72,30 @@ class Episode(models.Model):
         return f"episode of incident {self.incident_id}"
 
 
+class Ending(Claimable):
+    """A user's word that ends an incident, and the windows that it was given for, which are ended piece by piece."""
+
+    incident = models.ForeignKey(Incident, models.CASCADE, related_name="endings")
+    kind = models.CharField(max_length=10, choices=WaiverKind.choices)
+    scope = models.CharField(max_length=10, choices=[(scope.value, scope.value) for scope in Scope])
+    reason = models.TextField()
+    author = models.CharField(max_length=200)
+    said_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True, db_index=True)
+
+    def __str__(self) -> str:
+        return f"incident {self.incident_id} {self.kind} by {self.author}"
+
+    @property
+    def how(self) -> Resolution:
+        """How its windows end."""
+        return Resolution.FORCED if self.kind == WaiverKind.FORCED else Resolution.ACCEPTED
+
+    def left(self) -> "models.QuerySet[SpoiltWindow]":
+        """The windows that are not ended yet."""
+        return self.windows.filter(healed_at__isnull=True)
+
+
 class SpoiltWindow(Windowed):
     """Data that must not be used: one test's window in one datacenter (or in all), until it is healed."""
 
@@ -84,6 +109,7 @@ class SpoiltWindow(Windowed):
     spoilt_at = models.DateTimeField()
     healed_at = models.DateTimeField(null=True, blank=True, db_index=True)
     how = models.CharField(max_length=10, blank=True, choices=Resolution.choices)
+    ending = models.ForeignKey(Ending, models.SET_NULL, null=True, blank=True, related_name="windows")
 
     class Meta:
         indexes = [models.Index(fields=("dataset", "healed_at", "window_start"))]

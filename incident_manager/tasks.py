@@ -30,6 +30,12 @@ def rejudge(**_: object) -> int:
     return work("rejudge", services.rejudge_revision)
 
 
+@shared_task(name="incident_manager.tasks.end", ignore_result=True)
+def end(**_: object) -> int:
+    """End the next windows of incidents that a user has ended."""
+    return work("end", services.end_piece)
+
+
 @shared_task(name="incident_manager.tasks.remind", ignore_result=True)
 def remind(**_: object) -> int:
     """Take the next step of reports that nobody has answered."""

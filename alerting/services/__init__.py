@@ -11,7 +11,7 @@ from alerting.services.scheduler import look_after_scheduler
 from alerting.services.send import send_due
 from alerting.services.silences import UnableToSilence, end_silence, silence, silences_of
 from alerting.services.standings import put_off, withdraw
-from alerting.services.waivers import end_waivers, waive
+from alerting.services.waivers import end_waivers, judge_what_waivers_reach, waive
 
 __all__ = [
     "UnableToSilence",
@@ -24,6 +24,7 @@ __all__ = [
     "end_waivers",
     "is_checked",
     "judge_runs",
+    "judge_what_waivers_reach",
     "last_cost",
     "look_after_scheduler",
     "open_alert",

@@ -1,6 +1,6 @@
 """Waivers: a user's word that what is broken opens nothing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.db.models import Q
@@ -11,51 +11,37 @@ from alerting.services.standings import TROUBLED, refold
 from alerting.waivers import Scope, waiver_end
 from assay.models import DataTest
 from assay.models import Scope as Reach
-from execution_engine.outcome import Outcome
 
 EVERY = Q()
 TO_JUDGE = Q(state__in=TROUBLED) | Q(waiver__isnull=False)
 
 
 def waive(
-    standings: Iterable[Standing],
-    *,
-    kind: WaiverKind,
-    scope: Scope,
-    reason: str,
-    author: str,
-    now: datetime,
-    is_last: bool = True,
+    standings: Iterable[Standing], *, kind: WaiverKind, scope: Scope, reason: str, author: str, now: datetime
 ) -> list[Waiver]:
-    """One waiver per standing, as bad as it is now; they are judged anew.
-
-    With the last piece of them so are other broken windows of its tests, where the waivers reach on, and whole tables:
-    what the windows that are waived by now explain of these needs no waiver.
-    """
+    """One waiver per standing, as bad as it is now; they are judged anew."""
     rows = [row for row in standings if row.data_test.revision_id]
-    parts = [row for row in rows if row.data_test.scope != Reach.TABLE]
-    waivers = _waive(parts, kind, scope, reason, author, now)
-    if not is_last:
-        return waivers
-    if scope is Scope.TEST:
-        for test in {row.data_test_id: row.data_test for row in parts}.values():
-            refold_troubled(test, now, Q(waiver=None))
-    for test in _whole_tables_of({(row.data_test.dataset_id, row.data_test.category) for row in rows}):
-        refold_troubled(test, now)
-    wholes = Standing.objects.filter(pk__in=[row.pk for row in rows if row.data_test.scope == Reach.TABLE])
-    broken = wholes.filter(last_outcome=Outcome.BROKEN).select_related("data_test__dataset", "data_test__revision")
-    return waivers + _waive(list(broken), kind, scope, reason, author, now)
-
-
-def _waive(
-    rows: Sequence[Standing], kind: WaiverKind, scope: Scope, reason: str, author: str, now: datetime
-) -> list[Waiver]:
     waivers = Waiver.objects.bulk_create(_waiver(row, kind, scope, reason, author, now) for row in rows)
     tests = {row.data_test_id: row.data_test for row in rows}
     locked = Standing.objects.select_for_update().select_related("waiver")
     for row in locked.filter(TO_JUDGE, pk__in=[row.pk for row in rows]).order_by("pk"):
         refold(row, tests[row.data_test_id], evidence_of(tests[row.data_test_id], row.window), now)
     return waivers
+
+
+def judge_what_waivers_reach(tests: Iterable[DataTest], *, scope: Scope, now: datetime) -> None:
+    """Judge anew what waivers of some windows of these tests explain besides.
+
+    These are other broken windows of the tests, where the waivers reach on, and the whole tables of their datasets:
+    what the waived windows explain of a whole table needs no waiver of its own.
+    """
+    live = [test for test in tests if test.revision_id]
+    if scope is Scope.TEST:
+        for test in live:
+            if test.scope != Reach.TABLE:
+                refold_troubled(test, now, Q(waiver=None))
+    for test in _whole_tables_of({(test.dataset_id, test.category) for test in live}):
+        refold_troubled(test, now)
 
 
 def _whole_tables_of(places: Iterable[tuple[int, str]]) -> list[DataTest]:

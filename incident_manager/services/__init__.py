@@ -1,6 +1,7 @@
 """What the incident manager does: by itself, and for users."""
 
 from incident_manager.services.checks import check_standing
+from incident_manager.services.endings import accept, end_piece, force_resolve
 from incident_manager.services.follow import follow_change
 from incident_manager.services.gates import ToRead, gate, gate_of
 from incident_manager.services.handle import handle_flip
@@ -17,7 +18,7 @@ from incident_manager.services.reports import (
     reply,
     report,
 )
-from incident_manager.services.users import accept, acknowledge, annotate, force_resolve, rerun
+from incident_manager.services.users import acknowledge, annotate, rerun
 
 __all__ = [
     "LookUpAnswer",
@@ -29,6 +30,7 @@ __all__ = [
     "annotate",
     "check_standing",
     "confirm_report",
+    "end_piece",
     "fix_report",
     "follow_change",
     "force_resolve",

@@ -111,6 +111,13 @@ STAGES = (
         came="created_at",
         task="incident_manager.tasks.rejudge",
     ),
+    Stage(
+        name="end",
+        table="incident_manager.Ending",
+        marker="ended_at",
+        came="said_at",
+        task="incident_manager.tasks.end",
+    ),
     Stage(name="remind", table="incident_manager.Report", due="next_step_at", task="incident_manager.tasks.remind"),
     # so that tables stay fast for years: what has had its time goes
     Stage(name="prune", table="assay.Pruning", due="due_at", task="incident_manager.tasks.prune"),

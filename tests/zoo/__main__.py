@@ -54,7 +54,7 @@ def main() -> None:
     end = min(given.first + given.count, len(names()))
     homes = [(first, min(OF_A_HOME, end - first)) for first in range(given.first, end, OF_A_HOME)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        visits = pool.map(lambda home: visited(*home, given.kept), homes)
+        visits = pool.map(lambda home: visited(home[0], home[1], given.kept), homes)
         every = list(track(visits, "tables, by fifty", len(homes)))
     seen = [sighting for visit in every for sighting in visit["seen"]]
     for sighting in seen:

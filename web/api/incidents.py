@@ -14,7 +14,7 @@ from alerting.waivers import Scope
 from assay import clock
 from assay.models import Category
 from incident_manager import services
-from incident_manager.models import Entry, Incident, Kind, Report, SpoiltWindow
+from incident_manager.models import Ending, Entry, Incident, Kind, Report, SpoiltWindow
 from web.api.base import Rows
 from web.api.errors import conflict
 from web.api.fields import DatasetField, InstantField, Row, Shape, WindowField
@@ -71,17 +71,36 @@ class Claim(Row):
         fields = ("id", "reporter", "saw", "window", "datacenter", "description", "state", "created_at")
 
 
+class EndingRow(Row):
+    """A user's word that ends an incident of many windows, while these are ended."""
+
+    windows_left = serializers.IntegerField(source="left.count", help_text="how many are not ended yet")
+
+    class Meta:
+        model = Ending
+        fields = ("kind", "scope", "author", "said_at", "windows_left")
+
+
 class WholeIncident(IncidentRow):
     """An incident with its windows, its timeline and the users who reported it."""
 
     spoilt_windows = serializers.SerializerMethodField(help_text="the newest 200, those that are not healed first")
     more_windows = serializers.SerializerMethodField(help_text="how many windows are not listed")
+    ending = serializers.SerializerMethodField(help_text="the word of a user that is being carried out, or null")
     timeline = EntryRow(many=True)
     reports = Claim(many=True, source="all_reports")
     silences = serializers.SerializerMethodField(help_text="those that keep somebody from being told of it")
 
     class Meta(IncidentRow.Meta):
-        fields = (*IncidentRow.Meta.fields, "spoilt_windows", "more_windows", "timeline", "reports", "silences")  # type: ignore[assignment]
+        fields = (
+            *IncidentRow.Meta.fields,
+            "spoilt_windows",
+            "more_windows",
+            "ending",
+            "timeline",
+            "reports",
+            "silences",
+        )  # type: ignore[assignment]
 
     @extend_schema_field(SpoiltWindowRow(many=True))
     def get_spoilt_windows(self, row: Incident) -> Any:
@@ -92,6 +111,12 @@ class WholeIncident(IncidentRow):
     def get_more_windows(self, row: Incident) -> int:
         """The others."""
         return max(0, row.spoilt_windows.count() - MOST_WINDOWS)
+
+    @extend_schema_field(EndingRow(allow_null=True))
+    def get_ending(self, row: Incident) -> Any:
+        """The one under way; an incident has one at a time."""
+        under_way = row.endings.filter(ended_at__isnull=True).first()
+        return EndingRow(under_way).data if under_way else None
 
     @extend_schema_field(SilenceRow(many=True))
     def get_silences(self, row: Incident) -> Any:

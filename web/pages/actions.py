@@ -49,12 +49,17 @@ def _rerun(incident: Incident, given: Given, author: str, now: datetime) -> str:
 
 def _force_resolve(incident: Incident, given: Given, author: str, now: datetime) -> str:
     services.force_resolve(incident, scope=given["scope"], reason=given["reason"], author=author, now=now)
-    return "Resolved as a false positive."
+    return "Resolved as a false positive." + _others(incident)
 
 
 def _accept(incident: Incident, given: Given, author: str, now: datetime) -> str:
     services.accept(incident, reason=given["reason"], author=author, now=now)
-    return "Accepted: the gate warns on these windows until a run holds."
+    return "Accepted: the gate warns on these windows until a run holds." + _others(incident)
+
+
+def _others(incident: Incident) -> str:
+    """Of an incident of many windows the request ends but the first."""
+    return "" if incident.resolved_at else " It has many windows: the first are ended, and the others follow."
 
 
 Act = Callable[[Incident, Given, str, datetime], str]

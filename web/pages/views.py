@@ -120,7 +120,7 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         "incident": incident,
         "now": clock.now(),
         "windows": windows,
-        "unhealed": len(unhealed),
+        "unhealed": incident.spoilt_windows.filter(healed_at=None).count(),
         "may_act": may(request, Action.ACT, incident),
         "typed": typed,
         "annotation": typed.get("annotate") or annotation(incident),

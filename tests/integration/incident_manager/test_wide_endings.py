@@ -5,16 +5,18 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from alerting.models import Standing, Waiver
 from alerting.waivers import Scope
 from assay import clock
 from assay.models import DataTest
+from assay.queue import work
 from assay.windows import Window
 from execution_engine.models import Run
-from incident_manager.models import Incident, SpoiltWindow
-from incident_manager.services import accept, force_resolve
+from incident_manager.models import Ending, Incident, Resolution, SpoiltWindow
+from incident_manager.services import UnableToResolve, accept, end_piece, force_resolve
+from incident_manager.services.spoilt import heal
+from incident_manager.tasks import end
 from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory, IncidentFactory
 
 pytestmark = pytest.mark.django_db
@@ -38,12 +40,13 @@ def _break(test: DataTest, incident: Incident, windows: list[Window]) -> None:
     measured_at = NOW - timedelta(hours=30)
     runs = Run.objects.bulk_create(
         Run(
-            data_test=test, revision=test.revision, reason="schedule", slot=f"s{number}", window_start=window.start,
-            window_end=window.end, requested_at=measured_at, due_at=measured_at, accept_from=measured_at,
-            evaluated_at=measured_at, measured_at=measured_at, judged_at=measured_at, planned_at=measured_at,
+            data_test=test, revision=test.revision, reason="schedule", slot=f"{test.pk} {window.text}",
+            window_start=window.start, window_end=window.end, requested_at=measured_at, due_at=measured_at,
+            accept_from=measured_at, evaluated_at=measured_at, measured_at=measured_at, judged_at=measured_at,
+            planned_at=measured_at,
             outcome="broken", excess=0.1,
         )
-        for number, window in enumerate(windows)
+        for window in windows
     )  # fmt: skip
     Standing.objects.bulk_create(
         Standing(
@@ -62,28 +65,66 @@ def _break(test: DataTest, incident: Incident, windows: list[Window]) -> None:
     )  # fmt: skip
 
 
-def test_one_transaction_ends_at_most_100_windows(
-    incident: Incident, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
-) -> None:
-    with django_capture_on_commit_callbacks() as after:
-        accept(incident, reason="source is lost", author="ada", now=NOW)
+def test_a_request_ends_100_windows_and_the_stage_ends_the_others(incident: Incident) -> None:
+    accept(incident, reason="source is lost", author="ada", now=NOW)
     assert (Waiver.objects.count(), incident.resolved_at) == (PIECE, None)
-    for rest in after:
-        rest()
+    assert work("end", end_piece, limit=1) == 1
+    assert (Waiver.objects.count(), Incident.objects.get().resolved_at) == (2 * PIECE, None)
+    assert end() == 1
     incident.refresh_from_db()
     assert (Waiver.objects.count(), incident.resolution) == (WINDOWS, "accepted")
     assert not SpoiltWindow.objects.filter(healed_at=None).exists()
     assert not Standing.objects.filter(waiver=None).exists()
+    assert end() == 0
 
 
-def test_a_window_costs_as_much_however_many_there_are(
-    incident: Incident, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
-) -> None:
-    with (
-        CaptureQueriesContext(connection) as asked,
-        django_capture_on_commit_callbacks(execute=True),
-    ):
+def test_a_window_that_is_spoilt_after_the_word_is_no_part_of_it(incident: Incident) -> None:
+    accept(incident, reason="source is lost", author="ada", now=NOW)
+    test = DataTest.objects.get()
+    later = Window(start=NOW.replace(hour=0) - 5 * DAY, end=NOW.replace(hour=0) - 4 * DAY)
+    _break(test, incident, [later])
+    end()
+    incident.refresh_from_db()
+    assert incident.resolved_at is None
+    assert [row.window for row in SpoiltWindow.objects.filter(healed_at=None)] == [later]
+    assert not Ending.objects.filter(ended_at=None).exists()
+
+
+def test_what_is_being_ended_is_not_ended_twice(incident: Incident) -> None:
+    accept(incident, reason="source is lost", author="ada", now=NOW)
+    with pytest.raises(UnableToResolve, match="being ended by ada: 150 windows are left"):
+        force_resolve(incident, scope=Scope.TEST, reason="twins", author="bob", now=NOW)
+    assert (Waiver.objects.count(), incident.timeline.filter(actor="bob").count()) == (PIECE, 0)
+
+
+def test_windows_that_heal_by_themselves_meanwhile_need_no_waiver(incident: Incident) -> None:
+    accept(incident, reason="source is lost", author="ada", now=NOW)
+    heal(SpoiltWindow.objects.filter(healed_at=None), Resolution.AUTO, now=NOW)
+    end()
+    assert (Waiver.objects.count(), Incident.objects.get().resolved_at) == (PIECE, NOW)
+    assert not Ending.objects.filter(ended_at=None).exists()
+
+
+def test_waivers_reach_later_windows_of_each_test_of_the_incident(incident: Incident) -> None:
+    first = DataTest.objects.get()
+    second = DataTestFactory.create(dataset=first.dataset, category=first.category, name="second")
+    start = NOW.replace(hour=0) - 1000 * DAY
+    _break(second, incident, [Window(start=start, end=start + DAY)])
+    SpoiltWindow.objects.filter(data_test=second).update(window_start=start, window_end=start + DAY)
+    later = Window(start=NOW.replace(hour=0) - 3 * DAY, end=NOW.replace(hour=0) - 2 * DAY)
+    _break(second, incident, [later])
+    SpoiltWindow.objects.filter(data_test=second, window_start=later.start).delete()  # broken, not yet an incident
+    Standing.objects.filter(data_test=second, window_start=later.start).update(state="WARN")
+    force_resolve(incident, scope=Scope.TEST, reason="twins", author="ada", now=NOW)
+    end()
+    assert Incident.objects.get().resolution == "forced"
+    assert Standing.objects.get(data_test=second, window_start=later.start).waiver is not None
+
+
+def test_a_window_costs_as_much_however_many_there_are(incident: Incident) -> None:
+    with CaptureQueriesContext(connection) as asked:
         force_resolve(incident, scope=Scope.TEST, reason="twins", author="ada", now=NOW)
+        end()
     assert len(asked) <= 12 * WINDOWS
     assert incident.timeline.count() <= 60
     assert Incident.objects.get().resolution == "forced"

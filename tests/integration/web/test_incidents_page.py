@@ -1,11 +1,17 @@
-"""The page of all incidents."""
+"""The page of all incidents, and that of one."""
 
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
 
+from assay.access import Role
+from assay.models import Member
 from incident_manager.models import Incident
-from tests.factories import NOW, IncidentFactory
+from incident_manager.tasks import end
+from tests.factories import NOW, IncidentFactory, SpoiltWindowFactory
 from web.pages.selectors.incident import newest_incidents
 
 pytestmark = pytest.mark.django_db
@@ -24,3 +30,24 @@ def test_open_incidents_come_first_then_those_resolved_last() -> None:
     assert newest_incidents(10) == [new_open, old_open, late, early]
     assert newest_incidents(3) == [new_open, old_open, late]
     assert newest_incidents(1) == [new_open]
+
+
+def test_an_incident_of_many_windows_says_how_many_are_still_to_be_ended(client: Client) -> None:
+    incident = IncidentFactory.create()
+    SpoiltWindowFactory.create_batch(250, incident=incident, dataset=incident.dataset)
+    ada = User.objects.create(username="ada")
+    Member.objects.update_or_create(user=ada, defaults={"role": Role.ADMIN})
+    client.force_login(ada)
+    done = client.post(reverse("incident-action", args=[incident.pk, "accept"]), {"reason": "lost"}, follow=True)
+    page = done.content.decode()
+    assert "It has many windows: the first are ended, and the others follow." in page
+    assert "Accepted by ada: its windows are being ended, and 150 are left." in page
+    again = client.post(reverse("incident-action", args=[incident.pk, "accept"]), {"reason": "lost"}, follow=True)
+    assert "is being ended by ada: 150 windows are left." in again.content.decode()
+    told = client.get(f"/api/v1/incidents/{incident.pk}").json()["ending"]
+    assert (told["kind"], told["author"], told["windows_left"]) == ("accepted", "ada", 150)
+    end()
+    page = client.get(reverse("incident", args=[incident.pk])).content.decode()
+    assert "Accepted by ada" not in page
+    assert "Resolved" in page
+    assert client.get(f"/api/v1/incidents/{incident.pk}").json()["ending"] is None

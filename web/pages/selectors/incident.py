@@ -7,7 +7,7 @@ from django.db.models import Prefetch
 
 from alerting.models import Alert, Notice, Standing
 from assay.models import Dataset
-from incident_manager.models import Incident, SpoiltWindow
+from incident_manager.models import Ending, Incident, SpoiltWindow
 
 MOST_WINDOWS = 200
 MOST_KEYS = 2  # of partitions that stand for a window; a longer one is shown by its ends
@@ -37,10 +37,11 @@ def newest_incidents(most: int) -> list[Incident]:
 
 
 def incident_by_id(pk: int) -> Incident | None:
-    """The incident with its dataset, cause and timeline."""
+    """The incident with its dataset, cause, timeline and, where its windows are being ended, a user's word."""
     effects = Prefetch("alert__effects", Alert.objects.select_related("dataset", "incident"))
     found = Incident.objects.select_related("dataset", "alert__cause__dataset", "alert__cause__incident")
-    return found.prefetch_related("timeline", "episodes", effects).filter(pk=pk).first()
+    under_way = Prefetch("endings", Ending.objects.filter(ended_at__isnull=True))
+    return found.prefetch_related("timeline", "episodes", effects, under_way).filter(pk=pk).first()
 
 
 def annotation(incident: Incident) -> dict[str, str]:

@@ -1,0 +1,151 @@
+"""How a user ends an incident: force-resolve, accept. The windows end piece by piece, the first with the request."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from alerting.models import Standing, WaiverKind
+from alerting.services import judge_what_waivers_reach, waive
+from alerting.waivers import Scope
+from assay.models import DataTest
+from assay.models import Scope as Reach
+from assay.queue import finish
+from assay.windows import Window
+from execution_engine.outcome import Outcome
+from incident_manager.intervals import Intervals, overlap, union
+from incident_manager.models import Ending, Incident, Kind, SpoiltWindow
+from incident_manager.services.incidents import UnableToResolve, demand_open
+from incident_manager.services.spoilt import MOST_NOTED, heal
+from incident_manager.services.timeline import note
+
+AT_ONCE = 100  # windows that one transaction ends, each judged anew: the others write in between
+NAMED_AT_ONCE = 400  # windows that one statement names
+EVERY = Q()
+
+
+@transaction.atomic
+def force_resolve(incident: Incident, *, scope: Scope, reason: str, author: str, now: datetime) -> Incident:
+    """The incident, ended as a false positive; waivers cover its windows and, by scope ``test``, later ones too.
+
+    Of more than ``AT_ONCE`` windows the first are ended here, and the others by the stage ``end``.
+    """
+    return _end(incident, kind=WaiverKind.FORCED, scope=scope, reason=reason, author=author, now=now)
+
+
+@transaction.atomic
+def accept(incident: Incident, *, reason: str, author: str, now: datetime) -> Incident:
+    """The incident, ended as it is real and will not be repaired; waivers cover its windows.
+
+    Rows that are accepted as lost are not waited for any more: what the incident explains of them ends with it.
+    """
+    return _end(incident, kind=WaiverKind.ACCEPTED, scope=Scope.WINDOW, reason=reason, author=author, now=now)
+
+
+def end_piece(ending: Ending, now: datetime) -> None:
+    """End the next windows of what a user has ended; with the last of them, what their waivers explain besides.
+
+    Windows that were spoilt after the user's word are no part of it: the incident stays open with these.
+    """
+    related = ("incident", "dataset", "data_test__dataset", "data_test__revision")
+    left = ending.left().select_related(*related).order_by("window_start", "pk")
+    windows = list(left.filter(whole_table=False)[: AT_ONCE + 1])
+    is_last = len(windows) <= AT_ONCE
+    windows = windows[:AT_ONCE]
+    _waive(ending, windows, now, EVERY)
+    if is_last:
+        of_tables = list(left.filter(whole_table=True))
+        tests = DataTest.objects.filter(spoilt_windows__ending=ending).select_related("dataset", "revision").distinct()
+        judge_what_waivers_reach(tests.order_by("pk"), scope=Scope(ending.scope), now=now)
+        _waive(ending, of_tables, now, Q(last_outcome=Outcome.BROKEN))
+        windows += of_tables
+    noted = MOST_NOTED if ending.epoch == 0 else 0  # the first piece names its windows, the others count theirs
+    heal(windows, ending.how, now=now, actor=ending.author, noted=noted)
+    finish(ending, ended_at=now if is_last else None)
+
+
+def _end(incident: Incident, *, kind: WaiverKind, scope: Scope, reason: str, author: str, now: datetime) -> Incident:
+    if not reason.strip():
+        raise UnableToResolve("A reason is missing: say why, so that whoever is asked next month can know.")
+    locked = demand_open(incident)
+    if locked.kind == Kind.REPORTED:
+        raise UnableToResolve(f"Incident {locked.pk} was reported by a user: reject or fix its report instead.")
+    if (under_way := locked.endings.filter(ended_at__isnull=True).first()) is not None:
+        raise UnableToResolve(
+            f"Incident {locked.pk} is being ended by {under_way.author}: {under_way.left().count()} windows are left."
+        )
+    ending = Ending.objects.create(
+        incident=locked, kind=kind, scope=scope, reason=reason, author=author, said_at=now
+    )  # fmt: skip
+    keys = _to_end(locked, kind)
+    for start in range(0, len(keys), NAMED_AT_ONCE):
+        SpoiltWindow.objects.filter(pk__in=keys[start : start + NAMED_AT_ONCE]).update(ending=ending)
+    note(locked, kind.value, now=now, actor=author, text=f"{reason} (scope {scope})")
+    end_piece(ending, now)
+    incident.refresh_from_db()
+    return incident
+
+
+def _waive(ending: Ending, windows: list[SpoiltWindow], now: datetime, which: Q) -> None:
+    """Waive these windows' standings, or some of them."""
+    wanted = {_key(window.data_test, window.window) for window in windows if window.data_test is not None}
+    rows = Standing.objects.filter(
+        Q(window_key__in={key for _, key in wanted}) | Q(data_test__scope=Reach.TABLE),
+        which,
+        data_test__in={test for test, _ in wanted},
+    )
+    related = rows.select_related("data_test__dataset", "data_test__revision")
+    waive(
+        [row for row in related if _key(row.data_test, row.window) in wanted],
+        kind=WaiverKind(ending.kind),
+        scope=Scope(ending.scope),
+        reason=ending.reason,
+        author=ending.author,
+        now=now,
+    )
+
+
+def _to_end(incident: Incident, kind: WaiverKind) -> list[int]:
+    """The ids of the windows that end with an incident."""
+    own = _unhealed(incident)
+    ended = [pk for pk, *_ in own]
+    if kind is WaiverKind.ACCEPTED and incident.alert_id is not None:
+        bad = _bad(own)
+        for effect in _silent(incident):
+            ended += [pk for pk, place, window in _unhealed(effect) if _is_bad(bad, place, window)]
+    return ended
+
+
+def _unhealed(incident: Incident) -> list[tuple[int, str, Window]]:
+    """The windows of an incident: their ids, the datacenter and the window."""
+    rows = SpoiltWindow.objects.filter(incident=incident, healed_at__isnull=True).order_by("window_start", "pk")
+    columns = rows.values_list("pk", "datacenter", "window_start", "window_end")
+    return [(pk, place, Window(start=start, end=end)) for pk, place, start, end in columns]
+
+
+def _silent(incident: Incident) -> QuerySet[Incident]:
+    """The other incidents of the dataset that are silent as this one explains them."""
+    return Incident.objects.filter(
+        dataset=incident.dataset_id,
+        resolved_at__isnull=True,
+        alert__cause=incident.alert_id,
+        alert__inhibited_at__isnull=False,
+    )
+
+
+def _bad(windows: Iterable[tuple[int, str, Window]]) -> Mapping[str, Intervals]:
+    """What is bad in each datacenter; in all of them under the empty name."""
+    found: dict[str, list[Window]] = defaultdict(list)
+    for _, place, window in windows:
+        found[place].append(window)
+    return {place: union(own) for place, own in found.items()}
+
+
+def _is_bad(bad: Mapping[str, Intervals], place: str, window: Window) -> bool:
+    return any(overlap(bad.get(name, ()), window) for name in {"", place})
+
+
+def _key(test: DataTest, window: Window) -> tuple[int, str]:
+    return test.pk, "" if test.scope == Reach.TABLE else window.text
