@@ -95,6 +95,26 @@ def moved_slot(schedule: Schedule, window: Window, *, now: datetime) -> Slot:
     return first_slot(schedule, now=now)
 
 
+def is_ahead(schedule: Schedule, slot: Slot, *, now: datetime) -> bool:
+    """Whether a cursor stands behind the slot that a new test would wait for: it was moved on by a clock too fast."""
+    return slot.due_at > first_slot(schedule, now=now + _INSTANT).due_at
+
+
+def slot_after(schedule: Schedule, last: Slot | None, *, since: datetime, now: datetime) -> Slot:
+    """The slot that follows the last one that was run; of a test that was written ``since`` and never ran, its first.
+
+    It may be due already, and then it is made up for.
+    """
+    if last is None:
+        return first_slot(schedule, now=min(since, now))
+    if not schedule.is_partition:
+        return next(_firings(schedule, last.due_at))
+    assert schedule.partitioning
+    if schedule.partitioning.tile(last.window) != (last.window,):  # of an earlier schedule
+        return first_slot(schedule, now=now)
+    return _partition_slot(schedule, _judged(schedule, schedule.partitioning.next(last.window)))
+
+
 def jitter_of(name: str, most: timedelta) -> timedelta:
     """How much later than the instant a dataset's tests are due: the same each time, and less than ``most``."""
     share = int.from_bytes(blake2s(name.encode(), digest_size=4).digest()) / 2**32

@@ -2,6 +2,7 @@
 
 from execution_engine.services.evaluate import evaluate_runs
 from execution_engine.services.exclude import exclude_window, include_windows
+from execution_engine.services.leaps import bring_cursors_back, bring_runs_back
 from execution_engine.services.plan import plan_runs
 from execution_engine.services.quarantine import lift_quarantine
 from execution_engine.services.request import (
@@ -16,6 +17,8 @@ from execution_engine.services.schedule import first_cursor, schedule_tests, who
 from execution_engine.services.watch import look, unwatch_window, watch_window
 
 __all__ = [
+    "bring_cursors_back",
+    "bring_runs_back",
     "evaluate_runs",
     "exclude_window",
     "expires_at",

@@ -52,10 +52,10 @@ def _move_on(data_test: DataTest, now: datetime) -> Sequence[Slot]:
     if data_test.retired_at is not None or data_test.revision is None:
         data_test.next_due_at = data_test.next_window_start = data_test.next_window_end = None
         return ()
-    cursor = _cursor(data_test)
-    due = due_slots(schedule_of(data_test, data_test.revision, now), cursor, now=now)
+    stands = cursor(data_test)
+    due = due_slots(schedule_of(data_test, data_test.revision, now), stands, now=now)
     if due.skipped:
-        log.warning("slots skipped", test=str(data_test), first=cursor.window.text, number=due.skipped)
+        log.warning("slots skipped", test=str(data_test), first=stands.window.text, number=due.skipped)
     data_test.next_due_at = due.coming.due_at
     data_test.next_window_start, data_test.next_window_end = due.coming.window.start, due.coming.window.end
     data_test.skipped_slots += due.skipped
@@ -86,7 +86,7 @@ def whole_window(data_test: DataTest, now: datetime) -> Window | None:
     return window_at(schedule_of(data_test, data_test.revision, now), now)
 
 
-def _cursor(data_test: DataTest) -> Slot:
+def cursor(data_test: DataTest) -> Slot:
     """The slot that the row's own columns hold; a row that is due has all three."""
     assert data_test.next_due_at
     assert data_test.next_window_start

@@ -6,11 +6,13 @@ from datetime import datetime
 from django.utils.module_loading import import_string
 
 from assay import clock
+from assay.leaps import look_for_leaps
 from assay.probe import next_due, stages_with_work
 
 
 def drain() -> int:
     """Work the stages in their order, over and over, until none finds a pending row; how many rows were worked."""
+    look_for_leaps(clock.now())
     total = 0
     while worked := sum(import_string(stage.task)() or 0 for stage in stages_with_work(clock.now())):
         total += worked

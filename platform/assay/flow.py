@@ -5,6 +5,9 @@ now"; whatever a lost message left, the sweep finds here. Names, not imports: th
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +23,8 @@ class Stage:
     first: str | None = None  # claimed in the order of this column, then of when they are due
     then: str | None = None  # the order of those that are due at the same instant
     came: str | None = None  # when a row came, where neither ``due`` nor ``after`` says it
+    furthest: timedelta | None = None  # ahead that ``due`` lies; what lies further is of a clock that was set back
+    bring_back: str | None = None  # the function that does so for rows of which no one length says it
     by_datacenter: bool = False  # one queue per datacenter, worked beside its data
 
     @property
@@ -37,14 +42,27 @@ class Stage:
 
 STAGES = (
     # what to test: metadata and lineage → data tests → due runs
-    Stage(name="pull", table="assay.Pull", due="due_at", task="test_generator.tasks.pull"),
-    Stage(name="reconcile", table="assay.Dataset", due="reconcile_at", task="test_generator.tasks.reconcile"),
+    Stage(
+        name="pull",
+        table="assay.Pull",
+        due="due_at",
+        task="test_generator.tasks.pull",
+        bring_back="assay.pulling.bring_back",
+    ),
+    Stage(
+        name="reconcile",
+        table="assay.Dataset",
+        due="reconcile_at",
+        task="test_generator.tasks.reconcile",
+        furthest=DAY,
+    ),
     Stage(
         name="schedule",
         table="assay.DataTest",
         due="next_due_at",
         then="dataset_id",  # so that a dataset's tests share their scan
         task="execution_engine.tasks.schedule",
+        bring_back="execution_engine.services.bring_cursors_back",
     ),
     # what the data says: runs → measurements → scans → outcomes
     Stage(
@@ -54,6 +72,7 @@ STAGES = (
         due="due_at",
         first="turn",
         task="execution_engine.tasks.plan",
+        bring_back="execution_engine.services.bring_runs_back",
     ),
     Stage(
         name="scan",
@@ -77,6 +96,7 @@ STAGES = (
         due="next_look_at",
         task="execution_engine.tasks.watch",
         by_datacenter=True,
+        furthest=DAY,
     ),
     # what it means: outcomes → standings → incidents and alerts → notices
     Stage(
@@ -93,14 +113,33 @@ STAGES = (
         due="late_at",
         task="alerting.tasks.adopt",
     ),
-    Stage(name="age", table="alerting.Standing", due="next_age_at", task="alerting.tasks.age"),
+    Stage(name="age", table="alerting.Standing", due="next_age_at", task="alerting.tasks.age", furthest=32 * DAY),
     Stage(name="handle", table="alerting.Flip", marker="handled_at", came="at", task="incident_manager.tasks.handle"),
-    Stage(name="alert", table="alerting.Alert", due="next_notice_at", task="alerting.tasks.alert"),
-    Stage(name="gaps", table="test_generator.Gap", due="next_report_at", task="alerting.tasks.report_gaps"),
-    Stage(name="tell_of_pull", table="assay.Pull", due="tell_at", task="alerting.tasks.tell_of_pull"),
-    Stage(name="send", table="alerting.Notice", marker="settled_at", due="due_at", task="alerting.tasks.send"),
+    Stage(name="alert", table="alerting.Alert", due="next_notice_at", task="alerting.tasks.alert", furthest=DAY),
+    Stage(
+        name="gaps",
+        table="test_generator.Gap",
+        due="next_report_at",
+        task="alerting.tasks.report_gaps",
+        furthest=7 * DAY,
+    ),
+    Stage(name="tell_of_pull", table="assay.Pull", due="tell_at", task="alerting.tasks.tell_of_pull", furthest=HOUR),
+    Stage(
+        name="send",
+        table="alerting.Notice",
+        marker="settled_at",
+        due="due_at",
+        task="alerting.tasks.send",
+        furthest=HOUR,
+    ),
     # until the data is right: checks, changed data, new revisions, reports
-    Stage(name="check", table="alerting.Standing", due="next_check_at", task="incident_manager.tasks.check"),
+    Stage(
+        name="check",
+        table="alerting.Standing",
+        due="next_check_at",
+        task="incident_manager.tasks.check",
+        furthest=DAY,
+    ),
     Stage(
         name="follow", table="assay.DataChange", marker="followed_at", came="at", task="incident_manager.tasks.follow"
     ),
@@ -118,9 +157,15 @@ STAGES = (
         came="said_at",
         task="incident_manager.tasks.end",
     ),
-    Stage(name="remind", table="incident_manager.Report", due="next_step_at", task="incident_manager.tasks.remind"),
+    Stage(
+        name="remind",
+        table="incident_manager.Report",
+        due="next_step_at",
+        task="incident_manager.tasks.remind",
+        furthest=30 * DAY,
+    ),
     # so that tables stay fast for years: what has had its time goes
-    Stage(name="prune", table="assay.Pruning", due="due_at", task="incident_manager.tasks.prune"),
+    Stage(name="prune", table="assay.Pruning", due="due_at", task="incident_manager.tasks.prune", furthest=DAY),
 )
 
 

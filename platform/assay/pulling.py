@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from assay.cadence import next_time
 from assay.config import config
 from assay.models import Pull
 
@@ -12,3 +13,9 @@ def begin_pulling(now: datetime) -> None:
         Pull.objects.all().delete()
     else:
         Pull.objects.get_or_create(pk=1, defaults={"due_at": now})
+
+
+def bring_back(now: datetime) -> None:
+    """Read the catalog no later than its cadence has it, though a clock was ahead when it was read last."""
+    coming = next_time(config().catalog_every, now)
+    Pull.objects.filter(due_at__gt=coming).update(due_at=coming)

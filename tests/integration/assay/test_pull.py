@@ -12,6 +12,7 @@ from alerting.tasks import tell_of_pull
 from assay import clock
 from assay.cadence import UnableToReadCadence, next_time
 from assay.config import config
+from assay.leaps import bring_back
 from assay.models import AuditEntry, Dataset, Pull
 from assay.pulling import begin_pulling
 from test_generator.tasks import pull
@@ -115,3 +116,13 @@ def test_a_catalog_is_read_every_so_long_or_by_a_cron_line(cadence: str, after: 
 def test_what_is_no_cadence_is_refused(cadence: str) -> None:
     with pytest.raises(UnableToReadCadence, match="neither a length of time"):
         next_time(cadence, NOW)
+
+
+def test_a_read_that_a_clock_put_off_for_a_year_comes_when_its_cadence_has_it(catalog: Path) -> None:
+    clock.simulate(NOW + timedelta(days=366))
+    assert pull() == 1
+    clock.simulate(NOW)
+    bring_back(NOW)
+    assert Pull.objects.get().due_at == NOW + QUARTER
+    bring_back(NOW + QUARTER / 3)
+    assert Pull.objects.get().due_at == NOW + QUARTER

@@ -13,9 +13,11 @@ from execution_engine.schedules import (
     check_line,
     due_slots,
     first_slot,
+    is_ahead,
     jitter_of,
     moved_slot,
     period,
+    slot_after,
 )
 
 BERLIN = Partitioning(granularity=Granularity.DAY, time_zone="Europe/Berlin")
@@ -158,3 +160,43 @@ def test_jitter_is_below_its_bound_and_always_the_same(name: str) -> None:
     assert timedelta() <= jitter_of(name, most) < most
     assert jitter_of(name, most) == jitter_of(name, most)
     assert jitter_of(name, timedelta()) == timedelta()
+
+
+YEAR = timedelta(days=366)
+SCHEDULES = [
+    daily(),
+    daily("weekly", whole_table=True, kept_from=local(1, 5)),
+    daily("0 6 * * *"),
+    daily("0 0 1 1 *"),
+    daily(partitioning=Partitioning(granularity=Granularity.MONTH, time_zone="Europe/Berlin")),
+]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@given(hours=st.integers(min_value=0, max_value=500 * 24))
+def test_no_cursor_that_time_has_moved_on_stands_ahead(schedule: Schedule, hours: int) -> None:
+    now = NOW + hours * HOUR
+    coming = due_slots(schedule, first_slot(schedule, now=NOW), now=now).coming
+    assert not is_ahead(schedule, coming, now=now)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_cursor_that_was_moved_on_a_year_ahead_stands_ahead(schedule: Schedule) -> None:
+    coming = due_slots(schedule, first_slot(schedule, now=NOW), now=NOW + YEAR).coming
+    assert is_ahead(schedule, coming, now=NOW)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_the_slot_after_the_last_one_is_the_one_that_would_have_come(schedule: Schedule) -> None:
+    first, second = upcoming(schedule, first_slot(schedule, now=NOW), 2)
+    assert slot_after(schedule, first, since=NOW - YEAR, now=NOW) == second
+
+
+def test_a_test_that_never_ran_begins_anew_when_it_was_written() -> None:
+    assert slot_after(daily(), None, since=local(3, 9), now=NOW) == first_slot(daily(), now=local(3, 9))
+    assert slot_after(daily(), None, since=NOW + YEAR, now=NOW) == first_slot(daily(), now=NOW)
+
+
+def test_the_last_run_of_an_earlier_schedule_says_nothing_of_the_next_slot() -> None:
+    last = Slot(window=Window(start=local(3, 2), end=local(3, 9)), due_at=local(3, 9, 6))
+    assert slot_after(daily(), last, since=local(3, 1), now=NOW) == first_slot(daily(), now=NOW)

@@ -16,6 +16,7 @@ from assay.commands import Command as Base
 from assay.commands import UnableToRun
 from assay.config import config
 from assay.exit_codes import ExitCode
+from assay.leaps import look_for_leaps
 from assay.ping import Pinger
 from assay.pruning import begin_pruning
 from assay.pulling import begin_pulling
@@ -60,6 +61,7 @@ def _sweep(interval: timedelta) -> int:
     """One sweep and its beat; how many hints were sent."""
     begin_pruning(clock.now())
     begin_pulling(clock.now())
+    look_for_leaps(clock.now())
     hints = sweep()
     beat(interval)
     return hints
