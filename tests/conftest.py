@@ -1,11 +1,13 @@
 """Fixtures for every test: real servers, started once a session and only when asked for."""
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import structlog
 from django.core.cache import cache
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
 from django.test import TransactionTestCase
 from hypothesis import settings
 
@@ -21,6 +23,25 @@ settings.load_profile("assay")
 def _no_counts_of_other_tests() -> None:
     """Nobody is told to wait because of what another test asked."""
     cache.clear()
+
+
+@pytest.fixture(autouse=True)
+def _no_failure_goes_unseen(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A stage logs what goes wrong with a row, and goes on: a test that is not about such a failure must not pass."""
+    logger: Any = type(structlog.get_logger().bind())
+    failed: list[BaseException] = []
+    told = logger.exception
+
+    def exception(self: Any, *args: Any, **more: Any) -> Any:
+        error = sys.exc_info()[1]
+        if error is not None and not isinstance(error, OperationalError):
+            failed.append(error)
+        return told(self, *args, **more)
+
+    monkeypatch.setattr(logger, "exception", exception)
+    yield
+    if failed and request.node.get_closest_marker("logs_a_failure") is None:
+        raise failed[0]
 
 
 @pytest.fixture(autouse=True, scope="session")

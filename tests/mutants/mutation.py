@@ -1,6 +1,7 @@
 """Small faults in a module's code, one at a time: mutmut's changes of single nodes, where a test could notice them.
 
-Left as they are: annotations, decorators, docstrings, and texts with a space in them, as these are for people to read.
+Left as they are: annotations, decorators, docstrings, and texts with a space in them, as these are for people to read;
+and the list of names that a package offers, as mypy reads it.
 Nor is a default of False, None or an empty text exchanged for another of the three: nothing asks which of them it is.
 """
 
@@ -65,7 +66,9 @@ def mutants(path: Path) -> Iterator[Mutant]:
 def _nodes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The nodes that may be changed, depth first."""
     for child in node.children:
-        if isinstance(child, cst.Annotation | cst.Decorator | cst.Import | cst.ImportFrom) or _is_prose(child):
+        if isinstance(child, cst.Annotation | cst.Decorator | cst.Import | cst.ImportFrom):
+            continue
+        if _is_prose(child) or _is_offer(child):
             continue
         yield child
         yield from _nodes(child)
@@ -74,6 +77,11 @@ def _nodes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 def _is_prose(node: cst.CSTNode) -> bool:
     text = node.value if isinstance(node, cst.SimpleString) else ""
     return isinstance(node, cst.FormattedString | cst.ConcatenatedString) or " " in text.strip("\"'")
+
+
+def _is_offer(node: cst.CSTNode) -> bool:
+    targets = node.targets if isinstance(node, cst.Assign) else ()
+    return any(isinstance(each.target, cst.Name) and each.target.value == "__all__" for each in targets)
 
 
 def _is_empty(node: cst.CSTNode) -> bool:

@@ -16,6 +16,7 @@ TIERS = Target(path=ROOT / "platform" / "assay" / "tiers.py", is_pure=True)
 TESTS = ("tests/unit/alerting/test_backoff.py",)
 MODULE = '''"""About it."""
 
+__all__ = ["is_late", "say"]
 LIMIT = 3
 
 
@@ -47,7 +48,7 @@ def test_each_node_is_changed_alone_and_sentences_and_annotations_are_left(tmp_p
 
 def test_a_mutant_is_its_module_with_one_node_changed(tmp_path: Path) -> None:
     changed = changes(tmp_path)["> LIMIT → >= LIMIT"]
-    assert (changed.line, changed.source) == (8, MODULE.replace("age > LIMIT", "age >= LIMIT"))
+    assert (changed.line, changed.source) == (9, MODULE.replace("age > LIMIT", "age >= LIMIT"))
 
 
 def test_every_pure_module_and_every_service_is_a_target_with_tests() -> None:

@@ -24,6 +24,7 @@ from alerting.models import Standing
 from assay import clock
 from assay.models import Dataset, DataTest, Replica, Revision
 from assay.names import name_key
+from assay.queue import work
 from assay.reach import MOST
 from assay.windows import Window
 from benchmarks.engine.machine import machine
@@ -32,6 +33,9 @@ from benchmarks.service.inside.figures import show, write_docs
 from benchmarks.service.inside.latency import serving
 from execution_engine.language.parse import parse
 from execution_engine.language.serialise import to_json
+from execution_engine.models import Run
+from incident_manager.models import Ending, Incident, SpoiltWindow
+from incident_manager.services import end_piece
 from web.api.gate import GateQuestion
 from web.api.pipelines import MOST_OUTPUTS
 from web.sql_tables import MOST_WORDS
@@ -42,7 +46,7 @@ ASSERTION = "row_count() > 0"
 HEADINGS = ("", "status", "p50 ms", "most ms", "gate meanwhile, most ms")
 MOST_ASKED = GateQuestion().fields["datasets"].max_length  # type: ignore[attr-defined]
 
-Question = tuple[str, str, Any]  # what it is called, its path, and its body where it is a POST
+Question = tuple[str, Sequence[str], Any]  # what it is called, its paths in turn, and its body where it is a POST
 
 
 def main() -> None:
@@ -52,7 +56,7 @@ def main() -> None:
     parser.add_argument("--docs", action="store_true", help="write docs/benchmarks.md")
     asked, console = parser.parse_args(), Console()
     call_command("migrate", verbosity=0)
-    fill()
+    fill(lost=asked.times)
     user = User.objects.create_superuser("bench")
     browser = Client()
     browser.force_login(user)
@@ -62,14 +66,16 @@ def main() -> None:
     console.print(on, soft_wrap=True)
     with serving() as port:
         rows = [_row(port, headers, question, asked.times) for question in questions()]
+        rows.append(_row_of_the_stage(port, headers))
     show(console, HEADINGS, rows)
     if asked.docs:
         write_docs(f"largest-{connection.vendor}", on, HEADINGS, rows)
 
 
-def fill() -> None:
-    """A table whose every other partition is broken, one that is well, and many without a past."""
+def fill(lost: int) -> None:
+    """A table whose every other partition is broken, one that is well, many without a past, and some that are lost."""
     now, names = clock.now(), ["broken", "well", *(f"table_{number}" for number in range(TABLES))]
+    names += [f"lost_{number}" for number in range(lost)]
     usual = {"namespace": "lake", "owner": "ada", "tier": 2, "partition_column": "day", "granularity": "day"}
     first = f"{now - MOST * DAY:%Y-%m-%d}"
     Dataset.objects.bulk_create(
@@ -102,14 +108,64 @@ def fill() -> None:
     DataTest.objects.update(revision=Subquery(Revision.objects.filter(data_test=OuterRef("pk")).values("pk")[:1]))
     for test in DataTest.objects.filter(dataset__name__in=("broken", "well")).select_related("dataset"):
         Standing.objects.bulk_create(_standings(test), batch_size=2000)
+    for test in DataTest.objects.filter(dataset__name__startswith="lost_", name="test_0").select_related("dataset"):
+        _lose(test)
+
+
+def _lose(test: DataTest) -> None:
+    """An open incident of every window of a test: a run that was broken, the standing and the spoilt window of each."""
+    dataset, at = test.dataset, clock.now() - DAY
+    assert test.revision_id is not None
+    incident = Incident.objects.create(
+        dataset=dataset, category=test.category, open_key=f"{dataset.pk}:{test.category}", tier=dataset.tier,
+        owner=dataset.owner, detected_at=at,
+    )  # fmt: skip
+    windows = list(_days())
+    Run.objects.bulk_create(
+        (
+            Run(
+                data_test=test, revision_id=test.revision_id, reason="schedule", slot=f"{test.pk} {window.text}",
+                window_start=window.start, window_end=window.end, requested_at=at, due_at=at, accept_from=at,
+                planned_at=at, evaluated_at=at, measured_at=at, judged_at=at, outcome="broken", excess=0.1,
+            )
+            for window in windows
+        ),
+        batch_size=2000,
+    )  # fmt: skip
+    runs = Run.objects.filter(data_test=test).in_bulk(field_name="slot")
+    Standing.objects.bulk_create(
+        (
+            Standing(
+                data_test=test, revision_id=test.revision_id, window_key=window.text, window_start=window.start,
+                window_end=window.end, state="FAIL", last_outcome="broken", excess=0.1, due_at=window.end, since=at,
+                last_run=runs[f"{test.pk} {window.text}"],
+            )
+            for window in windows
+        ),
+        batch_size=2000,
+    )  # fmt: skip
+    SpoiltWindow.objects.bulk_create(
+        (
+            SpoiltWindow(
+                incident=incident, dataset=dataset, data_test=test, severity="hard", spoilt_at=at,
+                window_start=window.start, window_end=window.end,
+            )
+            for window in windows
+        ),
+        batch_size=2000,
+    )  # fmt: skip
+
+
+def _days() -> Iterator[Window]:
+    """The last days before today, the newest first."""
+    end = clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
+    return (Window(start=end - (number + 1) * DAY, end=end - number * DAY) for number in range(MOST))
 
 
 def _standings(test: DataTest) -> Iterator[Standing]:
     now = clock.now()
-    end = now.replace(hour=0, minute=0, second=0, microsecond=0)
     assert test.revision_id is not None
-    for number in range(MOST):
-        window = Window(start=end - (number + 1) * DAY, end=end - number * DAY)
+    for number, window in enumerate(_days()):
         is_broken = test.dataset.name == "broken" and number % 2 == 0
         yield Standing(
             data_test=test, revision_id=test.revision_id, window_key=window.text, window_start=window.start,
@@ -129,33 +185,52 @@ def questions() -> Sequence[Question]:
     two_centuries = [{"dataset": "lake.well", "window": "1900-01-01T00:00:00Z/2100-01-01T00:00:00Z"}]
     words = f"select a{', a' * ((MOST_WORDS - 6) // 2)} from lake.well"
     api = "/api/v1"
+    incidents = Incident.objects.order_by("pk").values_list("pk", flat=True)
+    look_up = f"{api}/quality?{urlencode({**always, 'dataset': 'lake.'})}"
     return (
-        ("look-up, 10,000 partitions, well", f"{api}/quality?{urlencode({'dataset': 'lake.well', **always})}", None),
+        ("look-up, 10,000 partitions, well", [f"{look_up}well"], None),
+        ("look-up, 10,000 partitions, broken", [f"{look_up}broken"], None),
+        ("gate, 10,000 partitions, broken", [f"{api}/gate"], {"datasets": ["lake.broken"], "window": all_days}),
+        (f"gate, {MOST_ASKED} tables never judged", [f"{api}/gate"], {"datasets": many, "window": all_days}),
+        (f"query of {MOST_WORDS:,} words", [f"{api}/quality/query"], {"sql": words}),
         (
-            "look-up, 10,000 partitions, broken",
-            f"{api}/quality?{urlencode({'dataset': 'lake.broken', **always})}",
-            None,
+            "query of 6,500 dates",
+            [f"{api}/quality/query"],
+            {"sql": f"select 1 from lake.broken where day in ({dates})"},
         ),
-        ("gate, 10,000 partitions, broken", f"{api}/gate", {"datasets": ["lake.broken"], "window": all_days}),
-        (f"gate, {MOST_ASKED} tables never judged", f"{api}/gate", {"datasets": many, "window": all_days}),
-        (f"query of {MOST_WORDS:,} words", f"{api}/quality/query", {"sql": words}),
-        ("query of 6,500 dates", f"{api}/quality/query", {"sql": f"select 1 from lake.broken where day in ({dates})"}),
-        ("completion of 200 years", f"{api}/pipelines/load/completed", {"outputs": two_centuries}),
-        (f"completion of {MOST_OUTPUTS} outputs", f"{api}/pipelines/load/completed", {"outputs": outputs}),
-        ("1,000 data tests", f"{api}/data-tests?limit=1000", None),
-        ("1,000 runs", f"{api}/runs?limit=1000", None),
-        ("1,000 datasets", f"{api}/datasets?limit=1000", None),
-        ("scores of all", f"{api}/scores?{urlencode({**always, 'to': now.isoformat()})}", None),
-        ("coverage", f"{api}/coverage", None),
-        ("catalogue page", "/", None),
-        ("page of 10,000 partitions", "/datasets/lake.broken", None),
+        ("completion of 200 years", [f"{api}/pipelines/load/completed"], {"outputs": two_centuries}),
+        (f"completion of {MOST_OUTPUTS} outputs", [f"{api}/pipelines/load/completed"], {"outputs": outputs}),
+        ("1,000 data tests", [f"{api}/data-tests?limit=1000"], None),
+        ("1,000 runs", [f"{api}/runs?limit=1000"], None),
+        ("1,000 datasets", [f"{api}/datasets?limit=1000"], None),
+        ("scores of all", [f"{api}/scores?{urlencode({**always, 'to': now.isoformat()})}"], None),
+        ("coverage", [f"{api}/coverage"], None),
+        ("catalogue page", ["/"], None),
+        ("page of 10,000 partitions", ["/datasets/lake.broken"], None),
+        ("page of an incident of 10,000 windows", [f"/incidents/{pk}" for pk in incidents], None),
+        ("incident of 10,000 windows", [f"{api}/incidents/{pk}" for pk in incidents], None),
+        ("accept of it", [f"{api}/incidents/{pk}/accept" for pk in incidents], {"reason": "the source is lost"}),
     )
 
 
-def _row(port: int, headers: Mapping[str, str], question: Question, times: int) -> Sequence[str]:
-    name, path, body = question
+def _row_of_the_stage(port: int, headers: Mapping[str, str]) -> Sequence[str]:
+    """What the stage does after each of these requests; how long one incident takes it, and who asks meanwhile."""
+    took: list[float] = []
     with _gate_asked(port, headers) as waited:
-        answers = [_ask(port, headers, path, body) for _ in range(times)]
+        while Ending.objects.filter(ended_at=None).exists():
+            left = Ending.objects.filter(ended_at=None).count()
+            started = time.perf_counter()
+            while Ending.objects.filter(ended_at=None).count() == left:
+                work("end", end_piece, limit=1)
+            took.append(1000 * (time.perf_counter() - started))
+    figures = (median(took), max(took), 1000 * max(waited, default=0.0))
+    return ("its other windows, by the stage", "", *(f"{figure:,.0f}" for figure in figures))
+
+
+def _row(port: int, headers: Mapping[str, str], question: Question, times: int) -> Sequence[str]:
+    name, paths, body = question
+    with _gate_asked(port, headers) as waited:
+        answers = [_ask(port, headers, paths[number % len(paths)], body) for number in range(times)]
     took = [1000 * seconds for _, seconds in answers]
     figures = (median(took), max(took), 1000 * max(waited, default=0.0))
     return (name, str(answers[0][0]), *(f"{figure:,.0f}" for figure in figures))

@@ -73,6 +73,7 @@ def test_a_lease_given_before_the_databases_clock_was_set_back_is_over(leap: tim
 
 
 @pytest.mark.django_db
+@pytest.mark.logs_a_failure
 def test_a_row_that_raises_waits_for_its_lease_and_holds_up_no_other() -> None:
     clock.simulate(NOW)
     bad, _ = DatasetFactory.create_batch(2, reconcile_at=NOW)
@@ -107,6 +108,7 @@ def test_rows_that_are_worked_together_are_finished_together() -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.logs_a_failure
 def test_a_poison_row_holds_up_none_of_those_that_are_worked_with_it() -> None:
     clock.simulate(NOW)
     bad, *_ = DatasetFactory.create_batch(3, reconcile_at=NOW)
