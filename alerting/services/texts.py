@@ -19,24 +19,27 @@ from alerting.messages import (
 )
 from alerting.models import Alert, Standing
 from alerting.notice_policy import Event
+from alerting.shown import is_hidden
 from alerting.standing import State
+from assay import clock
 from assay.catalog.selectors import by_names, downstreams, owned
 from assay.config import config
 from assay.members import person_called
 from assay.readers import may_read
+from execution_engine.shown import HIDDEN, Veil
 
 
 def text_of(alert: Alert) -> IncidentText:
     """What is known of an alert now; once closed, without the windows that are right again."""
-    dataset = alert.dataset
+    dataset, veil = alert.dataset, Veil(clock.now())
     return IncidentText(
         dataset=dataset.full_name,
         category=alert.category,
         tier=dataset.tier,
         owner=alert.owner,
         failed_at=alert.opened_at,
-        windows=tuple(_window(row) for row in failing(alert)),
-        inhibited=tuple(_inhibited(effect) for effect in effects(alert)),
+        windows=tuple(_window(row, veil) for row in failing(alert)),
+        inhibited=tuple(_inhibited(effect, veil) for effect in effects(alert)),
         eta=alert.eta,
         url=f"{config().public_url}/datasets/{dataset.full_name}",
     )
@@ -92,7 +95,7 @@ def failing(alert: Alert) -> list[Standing]:
         state=State.FAIL.value,
         waiver__isnull=True,
     )
-    return list(rows.select_related("data_test", "revision", "last_run").order_by("window_start", "pk"))
+    return list(rows.select_related("data_test__dataset", "revision", "last_run").order_by("window_start", "pk"))
 
 
 def effects(alert: Alert) -> list[Alert]:
@@ -101,25 +104,26 @@ def effects(alert: Alert) -> list[Alert]:
     return list(found.select_related("dataset").order_by("pk"))
 
 
-def _window(row: Standing) -> BrokenWindow:
+def _window(row: Standing, veil: Veil) -> BrokenWindow:
+    hidden = is_hidden(row, veil)
     return BrokenWindow(
         test=row.data_test.name,
         assertion=row.revision.assertion,
         window=row.window,
-        value=row.sentence or f"{row.value}",
+        value=HIDDEN if hidden else row.sentence or f"{row.value}",
         datacenter=row.data_test.spoilt_datacenter,
         lost_keys=lost_keys(row),
-        share=row.value if row.data_test.category in MISSING and 0 <= (row.value or 0) < 1 else None,
+        share=row.value if not hidden and row.data_test.category in MISSING and 0 <= (row.value or 0) < 1 else None,
     )
 
 
-def _inhibited(effect: Alert) -> InhibitedAlert:
+def _inhibited(effect: Alert, veil: Veil) -> InhibitedAlert:
     rows = failing(effect)
     lost = [keys for row in rows if (keys := lost_keys(row)) is not None]
     return InhibitedAlert(
         dataset=effect.dataset.full_name,
         category=effect.category,
-        value="; ".join(row.sentence or f"{row.value}" for row in rows[:3]),
+        value="; ".join(_window(row, veil).value for row in rows[:3]),
         lost_keys=sum(lost) if lost else None,
     )
 

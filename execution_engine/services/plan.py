@@ -9,14 +9,14 @@ from assay.models import Scope, Tallied
 from assay.queue import finish, finish_all
 from assay.tallies import tally
 from assay.windows import Window
-from execution_engine.disclosure import objection
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
-from execution_engine.language.tree import History, Operand
+from execution_engine.language.tree import Operand
 from execution_engine.models import Ask, Measurement, Run, RunReason
 from execution_engine.outcome import Failure, Outcome, Reason
 from execution_engine.planning import Planner, UnableToPlan, Want
 from execution_engine.services.ask import ask, flatten
+from execution_engine.shown import objection_to
 from execution_engine.sources import Sources
 from execution_engine.turns import is_made_up_for
 
@@ -110,11 +110,7 @@ def _wants(run: Run, accept_from: datetime | None, sources: Sources) -> dict[str
 
 def _undisclosed(run: Run, asked: Sequence[Operand], sources: Sources) -> Failure | None:
     """Why the run would tell what it must not: readers and sensitive columns may be others than when it was written."""
-    own = sources.privacy(run.data_test.dataset.full_name)
-    assert own is not None
-    metrics = [operand.metric if isinstance(operand, History) else operand for operand in asked]
-    found = (objection(own, metric.spec, metric.dataset, sources.privacy) for metric in metrics)
-    told = next((why for why in found if why), None)
+    told = objection_to(asked, run.data_test.dataset.full_name, sources)
     return None if told is None else Failure(reason=Reason.INVALID, detail=told)
 
 

@@ -13,12 +13,14 @@ from alerting.services import silences_of
 from alerting.waivers import Scope
 from assay import clock
 from assay.models import Category
+from execution_engine.shown import Veil
 from incident_manager import services
 from incident_manager.models import Ending, Entry, Incident, Kind, Report, SpoiltWindow
 from web.api.base import Rows
 from web.api.errors import conflict
 from web.api.fields import DatasetField, InstantField, Row, Shape, WindowField
 from web.api.silences import SilenceRow
+from web.timeline import shown_timeline
 
 MOST_WINDOWS = 200
 
@@ -87,7 +89,7 @@ class WholeIncident(IncidentRow):
     spoilt_windows = serializers.SerializerMethodField(help_text="the newest 200, those that are not healed first")
     more_windows = serializers.SerializerMethodField(help_text="how many windows are not listed")
     ending = serializers.SerializerMethodField(help_text="the word of a user that is being carried out, or null")
-    timeline = EntryRow(many=True)
+    timeline = serializers.SerializerMethodField(help_text="what has happened, the oldest first")
     reports = Claim(many=True, source="all_reports")
     silences = serializers.SerializerMethodField(help_text="those that keep somebody from being told of it")
 
@@ -117,6 +119,11 @@ class WholeIncident(IncidentRow):
         """The one under way; an incident has one at a time."""
         under_way = row.endings.filter(ended_at__isnull=True).first()
         return EndingRow(under_way).data if under_way else None
+
+    @extend_schema_field(EntryRow(many=True))
+    def get_timeline(self, row: Incident) -> Any:
+        """The entries, without values that must not be shown any more."""
+        return EntryRow(shown_timeline(row, Veil(clock.now())), many=True).data
 
     @extend_schema_field(SilenceRow(many=True))
     def get_silences(self, row: Incident) -> Any:

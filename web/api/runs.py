@@ -1,9 +1,12 @@
 """Runs and the measurements they asked for."""
 
+from typing import Any
+
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
 
 from assay import clock
 from assay.catalog.asked import asked_window
@@ -12,11 +15,29 @@ from assay.windows import UnableToReadWindow, Window
 from execution_engine.models import Measurement, Run, RunReason
 from execution_engine.outcome import Outcome
 from execution_engine.services import is_undeclared, request_run
+from execution_engine.shown import HIDDEN, Veil
 from web.api.base import Rows
 from web.api.errors import Wrong, conflict
-from web.api.fields import DatasetField, Row, Shape, WindowField
+from web.api.fields import DatasetField, Row, Shape, WindowField, finite
 
+UNSHOWN: dict[str, Any] = {
+    "sentence": HIDDEN,
+    "value": None,
+    "exact": "",
+    "excess": None,
+    "operands": {},
+    "findings": {},
+}
 LIVE_TESTS = DataTest.objects.select_related("dataset", "revision").filter(retired_at=None)
+
+
+def veil_of(serializer: BaseSerializer[Any]) -> Veil:
+    """What is hidden of all rows of one answer."""
+    context: Any = serializer.root.context
+    if "veil" not in context:
+        context["veil"] = Veil(clock.now())
+    veil: Veil = context["veil"]
+    return veil
 
 
 class RunRow(Row):
@@ -33,6 +54,20 @@ class RunRow(Row):
             "evaluated_at", "judged_at", "outcome", "error_reason", "transient", "sentence", "value", "exact",
             "excess", "operands", "findings",
         )  # fmt: skip
+
+    def to_representation(self, instance: Run) -> dict[str, Any]:
+        """The row, without what must not be shown any more."""
+        veil, row = veil_of(self), super().to_representation(instance)
+        if veil.hides_run(instance):
+            return row | {
+                "sentence": HIDDEN,
+                "value": None,
+                "exact": "",
+                "excess": None,
+                "operands": {},
+                "findings": {},
+            }
+        return row | {"findings": finite(veil.findings(instance))}
 
 
 class RunQuery(Shape):
@@ -112,6 +147,13 @@ class MeasurementRow(Row):
             "id", "dataset", "datacenter", "window", "metric", "requested_at", "measured_at", "value", "exact",
             "detail", "failure_reason", "failure_detail", "fingerprint", "state_length",
         )  # fmt: skip
+
+    def to_representation(self, instance: Measurement) -> dict[str, Any]:
+        """The row, without what must not be shown any more."""
+        veil, row = veil_of(self), super().to_representation(instance)
+        if veil.hides_measurement(instance):
+            return row | {"value": None, "exact": "", "detail": {}}
+        return row | {"detail": finite(veil.detail(instance))}
 
 
 class MeasurementQuery(Shape):

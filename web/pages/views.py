@@ -9,6 +9,7 @@ from assay import clock
 from assay.access import Action
 from assay.models import Category, Dataset
 from assay.names import name_key
+from execution_engine.shown import Veil
 from incident_manager.metric_reporter import data_qualities
 from incident_manager.models import Saw
 from incident_manager.quality.now import facts_now
@@ -26,6 +27,7 @@ from web.pages.selectors.lineage import lineage
 from web.pages.status import MEANINGS, WORDS, Status
 from web.pages.typed import typed_before
 from web.throttles import SAFE
+from web.timeline import shown_timeline
 from web.who import may, readable
 
 MOST_INCIDENTS = 200
@@ -67,7 +69,9 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
     """One dataset: what it promises, how it stands, what it hangs on."""
     dataset = get_object_or_404(Dataset.objects.prefetch_related("replicas"), name_key=name_key(name))
     demand(request, Action.READ, dataset)
-    now, tests = clock.now(), live_tests(dataset)
+    now = clock.now()
+    veil = Veil(now)
+    tests = live_tests(dataset, veil)
     known = facts_now({dataset.pk: dataset.full_name}, now=now)[dataset.pk]
     answer, replicas = judge(known, Asked()), dataset.replicas.all()
     wanted = request.GET.get("test", "")
@@ -92,7 +96,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "seen": typed.get("saw") or Saw.SOMETHING_ELSE,
         "typed": typed,
         "may_report": may(request, Action.REPORT, dataset),
-        "history": history(chosen) if chosen else None,
+        "history": history(chosen, veil) if chosen else None,
         "graph": lineage(dataset, now=now),
     }
     return render(request, "web/dataset.html", context)
@@ -112,14 +116,16 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
     if incident is None:
         raise Http404(f"There is no incident {pk}.")
     demand(request, Action.READ, incident)
-    windows, typed = spoilt_windows(incident), typed_before(request)
+    veil, typed = Veil(clock.now()), typed_before(request)
+    windows = spoilt_windows(incident, veil)
     unhealed = [spoilt for spoilt in windows if spoilt.row.healed_at is None]
-    sentences = [spoilt.standing.sentence for spoilt in (unhealed or windows) if spoilt.standing]
+    sentences = [spoilt.sentence for spoilt in (unhealed or windows) if spoilt.standing]
     context = {
         "here": "incidents",
         "incident": incident,
         "now": clock.now(),
         "windows": windows,
+        "timeline": shown_timeline(incident, veil),
         "unhealed": incident.spoilt_windows.filter(healed_at=None).count(),
         "may_act": may(request, Action.ACT, incident),
         "typed": typed,

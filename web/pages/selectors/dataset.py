@@ -7,10 +7,12 @@ from django.db.models import F, OuterRef, Subquery
 
 from alerting.models import Standing
 from alerting.selectors import complete_up_to, times_to_complete
+from alerting.shown import sentence_of
 from assay.catalog.selectors import slas
 from assay.durations import format_duration
 from assay.keys import zone
 from assay.models import Dataset, DataTest
+from execution_engine.shown import Veil
 from incident_manager.models import Incident
 from web.pages.status import RANK, TROUBLE, Status, status_of
 
@@ -22,6 +24,7 @@ class LiveTest:
     test: DataTest
     standing: Standing | None
     status: Status
+    sentence: str
 
 
 def promises(dataset: Dataset) -> tuple[tuple[str, str], ...]:
@@ -50,7 +53,7 @@ def progress(dataset: Dataset) -> tuple[tuple[str, str], ...]:
     return ("Complete up to", text), ("Last window took", newest[0].text)
 
 
-def live_tests(dataset: Dataset) -> list[LiveTest]:
+def live_tests(dataset: Dataset, veil: Veil) -> list[LiveTest]:
     """The live tests of a dataset, the troubled first, in two statements."""
     own = Standing.objects.filter(data_test=OuterRef("pk")).order_by("-window_start").values("pk")
     annotated = (
@@ -60,8 +63,9 @@ def live_tests(dataset: Dataset) -> list[LiveTest]:
         .order_by("category", "name")
     )
     tests = list(annotated)
-    standings = Standing.objects.in_bulk([pk for test in tests for pk in (test.troubled, test.newest) if pk])
-    found = [_live(test, standings.get(test.troubled or test.newest)) for test in tests]
+    joined = Standing.objects.select_related("revision", "data_test__dataset")
+    standings = joined.in_bulk([pk for test in tests for pk in (test.troubled, test.newest) if pk])
+    found = [_live(test, standings.get(test.troubled or test.newest), veil) for test in tests]
     return sorted(found, key=lambda live: RANK[live.status])
 
 
@@ -71,6 +75,7 @@ def incidents_of(dataset: Dataset, limit: int = 20) -> list[Incident]:
     return list(found.order_by(F("resolved_at").desc(nulls_first=True), "-detected_at")[:limit])
 
 
-def _live(test: DataTest, standing: Standing | None) -> LiveTest:
+def _live(test: DataTest, standing: Standing | None, veil: Veil) -> LiveTest:
     status = status_of(standing.state, standing.waiver_id is not None) if standing else Status.PENDING
-    return LiveTest(test=test, standing=standing, status=status)
+    sentence = sentence_of(standing, veil) if standing else ""
+    return LiveTest(test=test, standing=standing, status=status, sentence=sentence)

@@ -9,18 +9,22 @@ from assay.models import Category, DataTest, Revision
 from execution_engine.language.serialise import from_json
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome
+from execution_engine.shown import Veil
 from web.pages.bounds import Bounds, bounds
 
 LONGEST = 1000
 
 
-def history(data_test: DataTest) -> dict[str, Any]:
+def history(data_test: DataTest, veil: Veil) -> dict[str, Any]:
     """Parallel columns by window, oldest first: start (seconds), value, outcome and the bounds of its revision.
 
     ``was`` is the value that was first seen broken, whatever the newest result is: what is mended stays in sight.
-    Of freshness the value is how long the window took to be complete.
+    Of freshness the value is how long the window took to be complete. What must not be told now has no value.
     """
     seen, took = _seen(data_test), _took(data_test)
+    for run in seen:
+        if veil.hides_run(run):
+            run.value = None
     runs = list({run.window_start: run for run in seen}.values())
     first_broken = {run.window_start: run for run in reversed(seen) if run.outcome == Outcome.BROKEN}
     limits = {revision.pk: bounds(from_json(revision.tree)) for revision in _revisions(runs)}
@@ -40,7 +44,8 @@ def history(data_test: DataTest) -> dict[str, Any]:
 def _seen(data_test: DataTest) -> list[Run]:
     """What held or broke, by window and then as it was measured, oldest first."""
     judged = data_test.runs.filter(outcome__in=(Outcome.HELD, Outcome.BROKEN)).exclude(reason=RunReason.BACKTEST)
-    return list(reversed(judged.order_by("-window_start", "-measured_at", "-pk")[:LONGEST]))
+    joined = judged.select_related("revision", "data_test__dataset")
+    return list(reversed(joined.order_by("-window_start", "-measured_at", "-pk")[:LONGEST]))
 
 
 def _took(data_test: DataTest) -> dict[datetime, float]:

@@ -6,7 +6,9 @@ from typing import Any
 from django.db.models import Prefetch
 
 from alerting.models import Alert, Notice, Standing
+from alerting.shown import sentence_of
 from assay.models import Dataset
+from execution_engine.shown import Veil
 from incident_manager.models import Ending, Incident, SpoiltWindow
 
 MOST_WINDOWS = 200
@@ -20,12 +22,8 @@ class Spoilt:
     row: SpoiltWindow
     key: str
     standing: Standing | None
-
-    @property
-    def findings(self) -> list[tuple[str, str]]:
-        """What the newest result found, such as lost keys, as pairs of a name and a text."""
-        run = self.standing.last_run if self.standing else None
-        return [(name.replace("_", " "), _text(value)) for name, value in run.findings.items()] if run else []
+    sentence: str = ""
+    findings: tuple[tuple[str, str], ...] = ()  # of the newest result, such as lost keys: a name and a text each
 
 
 def newest_incidents(most: int) -> list[Incident]:
@@ -50,26 +48,35 @@ def annotation(incident: Incident) -> dict[str, str]:
     return {"root_cause": incident.root_cause, "eta": eta, "backfill": incident.backfill, "text": ""}
 
 
-def spoilt_windows(incident: Incident) -> list[Spoilt]:
+def spoilt_windows(incident: Incident, veil: Veil) -> list[Spoilt]:
     """The newest 200 spoilt windows, the unhealed first, in two statements."""
     rows = list(
         incident.spoilt_windows.select_related("data_test__revision").order_by("healed_at", "-window_start")[
             :MOST_WINDOWS
         ]
     )
-    standings = Standing.objects.select_related("last_run").filter(
+    joined = ("data_test__dataset", "revision", "last_run__revision", "last_run__data_test__dataset")
+    standings = Standing.objects.select_related(*joined).filter(
         data_test__in={row.data_test_id for row in rows if row.data_test_id},
         window_key__in={_window_key(row) for row in rows},
     )
     by_place = {(standing.data_test_id, standing.window_key): standing for standing in standings}
     return [
-        Spoilt(
-            row=row,
-            key=_partition_key(incident.dataset, row),
-            standing=by_place.get((row.data_test_id or 0, _window_key(row))),
-        )
-        for row in rows
+        _spoilt(row, incident.dataset, by_place.get((row.data_test_id or 0, _window_key(row))), veil) for row in rows
     ]
+
+
+def _spoilt(row: SpoiltWindow, dataset: Dataset, standing: Standing | None, veil: Veil) -> Spoilt:
+    run = standing.last_run if standing else None
+    return Spoilt(
+        row=row,
+        key=_partition_key(dataset, row),
+        standing=standing,
+        sentence=sentence_of(standing, veil) if standing else "",
+        findings=tuple((name.replace("_", " "), _text(found)) for name, found in veil.findings(run).items())
+        if run
+        else (),
+    )
 
 
 def notices_of(incident: Incident) -> list[Notice]:
