@@ -8,7 +8,7 @@ from execution_engine.metrics.signature import ArgumentType, ColumnKind
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
-from .conditions import UnableToReadCondition, check_columns, read_condition
+from .conditions import UnableToReadCondition, check_columns, in_sql, read_condition
 
 Kinds = Mapping[str, ColumnKind | None]  # of each column; ANY: not known; None: of none of them, such as a boolean
 
@@ -55,16 +55,20 @@ def kind_problem(spec: MetricSpec, wanted: ColumnKind, columns: Kinds, table: st
         return None
     found = kinds[other.lower()]
     shown = f"column {other} of {table} is {found.value}" if found else f"column {other} of {table} is of another type"
-    mend = f"take another column, or cast it in a condition, such as {_MENDS[wanted].format(other)}"
+    mend = f"take another column, or cast it in a condition, such as {_MENDS[wanted].format(in_sql(other))}"
     return Failure(reason=Reason.INVALID, detail=f"{spec.text} needs a {wanted.value} column: {shown}; {mend}")
 
 
-def _check_conditions(spec: MetricSpec, columns: tuple[str, ...], table: str) -> Failure | None:
+def conditions_of(spec: MetricSpec) -> list[str]:
+    """The conditions of Spark SQL in it; a query is none."""
     arguments = zip(METRICS[spec.name].signature.arguments, spec.arguments, strict=True)
     conditions = [str(value) for kind, value in arguments if kind is ArgumentType.SQL and spec.name != "query"]
+    return [*conditions, *([spec.where] if spec.where else [])]
+
+
+def _check_conditions(spec: MetricSpec, columns: tuple[str, ...], table: str) -> Failure | None:
     try:
-        texts = [*conditions, *([spec.where] if spec.where else [])]
-        paths = [path for text in texts for path in read_condition(text).paths]
+        paths = [path for text in conditions_of(spec) for path in read_condition(text).paths]
     except UnableToReadCondition as error:
         return error.failure
     missing = [path for path in paths if check_columns([written(path[0])], columns, table)]

@@ -3,11 +3,13 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ErrorLevel, SqlglotError
 
+from .backticks import told_of_backticks
 from .characters import MAX_CONDITION
 from .dialect import MariaDB, Plain
 from .functions import IN_CONDITIONS, check_functions
@@ -15,7 +17,7 @@ from .growth import check_growth
 from .names import SESSION_WORDS, check_names
 from .nodes import EXPRESSION, check_nodes
 from .patterns import check_patterns
-from .reading import Rule, judge, parse_one, read_again, write
+from .reading import TWO_WAYS, Rule, judge, parse_one, read_again, write
 from .refusal import Refusal, UnableToAllow
 
 _DIALECTS = {"mysql": MariaDB}
@@ -47,12 +49,27 @@ class Condition:
             name.set("quoted", name.args.get("quoted") or name.name.lower() in SESSION_WORDS)
         plain = tree.sql(dialect=Plain, comments=False)
         try:
-            return sqlglot.parse_one(plain, dialect="spark").sql(
-                dialect=_DIALECTS.get(dialect, dialect), comments=False
+            known = sqlglot.parse_one(plain, dialect="spark")
+            judge(known, (_check_indexes,), plain)
+            return known.sql(
+                dialect=_DIALECTS.get(dialect, dialect), comments=False, unsupported_level=ErrorLevel.RAISE
             )
         except (SqlglotError, RecursionError):
             refusal = Refusal(what=f"{dialect} has no such expression", mend="write it more plainly")
             raise UnableToAllow(refusal, plain) from None
+
+
+def _check_indexes(tree: exp.Expr) -> Refusal | None:
+    """The first index that is computed: databases count from 0 or from 1, and sqlglot moves only one that it can read.
+
+    A negative one counts from the end in Spark's ``element_at``, and is NULL or nothing elsewhere.
+    """
+    indexes = (index for bracket in tree.find_all(exp.Bracket) for index in bracket.expressions)
+    computed = next((index for index in indexes if not isinstance(index, exp.Literal)), None)
+    if computed is None:
+        return None
+    what = "an index that is computed or negative means another element in another database"
+    return Refusal(what=what, mend="write it as a number or a text").at(computed)
 
 
 def read_condition(text: str, columns: Collection[str] | None = None) -> Condition:
@@ -60,6 +77,15 @@ def read_condition(text: str, columns: Collection[str] | None = None) -> Conditi
 
     ``columns``: of its table. Without them the caller must check that the table has ``Condition.columns``.
     """
+    try:
+        return _read(text, columns)
+    except UnableToAllow as refused:
+        raise told_of_backticks(
+            refused, text, lambda tried: chain(*_read(tried, columns).paths), columns=columns, before=_BEFORE
+        ) from None
+
+
+def _read(text: str, columns: Collection[str] | None) -> Condition:
     tree = _only_expression(parse_one(text, MAX_CONDITION, before=_BEFORE, after=_AFTER))
     if tree is None:
         mend = "write one expression over the columns; a query belongs into query(…)"
@@ -67,11 +93,19 @@ def read_condition(text: str, columns: Collection[str] | None = None) -> Conditi
     whole = f"{_BEFORE}{text}{_AFTER}"
     judge(tree, _rules(columns), whole, skipped=len(_BEFORE))
     sql = write(tree)
-    inner = _only_expression(read_again(f"SELECT 1 WHERE ({sql})", whole, skipped=len(_BEFORE)))
-    if inner is None or write(inner) != sql:
-        raise UnableToAllow(Refusal(what="it can be read in two ways", mend="write it more plainly"), text)
-    judge(inner, _rules(columns), sql)
+    judge(read_inside(sql, whole, skipped=len(_BEFORE)), _rules(columns), sql)
     return Condition(tree=tree, sql=sql)
+
+
+def read_inside(sql: str, text: str, *, skipped: int = 0) -> exp.Expr:
+    """The tree of a condition that was written for ``text``; UnableToAllow if brackets around it hold it not together.
+
+    As all that was read is written the same again, nothing but the brackets can differ.
+    """
+    inner = _only_expression(read_again(f"SELECT 1 WHERE ({sql})", text, skipped=skipped))
+    if inner is None:
+        raise UnableToAllow(TWO_WAYS, text, skipped=skipped)
+    return inner
 
 
 def _rules(columns: Collection[str] | None) -> tuple[Rule, ...]:

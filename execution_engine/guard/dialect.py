@@ -52,13 +52,14 @@ class Plain(Spark):
             self.raise_error("Expected a query")
 
     class Generator(SparkGenerator):
-        """Writes literals by one rule, and operators as they were."""
+        """Writes literals by one rule, and operators as they were: ``~~`` is another than two ``~``."""
 
         TRANSFORMS: ClassVar[dict[Any, Any]] = {
             **SparkGenerator.TRANSFORMS,
             exp.NullSafeEQ: lambda self, node: self.binary(node, "<=>"),
             exp.BitwiseLeftShift: lambda self, node: self.binary(node, "<<"),
             exp.BitwiseRightShift: lambda self, node: self.binary(node, ">>"),
+            exp.BitwiseNot: lambda self, node: f"{'~ ' if node.this.key == node.key else '~'}{self.sql(node, 'this')}",
             exp.RawString: lambda self, node: quoted(node.name),
         }
 

@@ -17,7 +17,7 @@ _LONGEST = {  # the argument that says how much, and the most it may say
     "space": (0, 1_000),
 }
 _GROWING = frozenset({"repeat", "lpad", "rpad", "array_repeat", "space", "sequence"})
-_DAYS = {"day": 1, "week": 7, "month": 28, "quarter": 89, "year": 365}
+_DAYS = {"day": 1, "week": 7, "month": 28, "year": 365}
 
 
 def check_growth(tree: exp.Expr) -> Refusal | None:

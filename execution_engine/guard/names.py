@@ -9,7 +9,7 @@ from sqlglot import exp
 from .characters import shown
 from .refusal import Refusal
 
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 MAX_NAME = 128
 # Spark answers these without brackets wherever no column of the name is in sight
 SESSION_WORDS = frozenset({"current_user", "user", "session_user", "current_time", "localtime"})
@@ -42,7 +42,7 @@ def _check_printable(node: exp.Identifier) -> Refusal | None:
 
 
 def _check_identifier(node: exp.Identifier, known: set[str]) -> Refusal | None:
-    return None if _PLAIN.fullmatch(node.name) or node.name.lower() in known else _no_name(node)
+    return None if PLAIN.fullmatch(node.name) or node.name.lower() in known else _no_name(node)
 
 
 def _check_there(node: exp.Column, known: set[str]) -> Refusal | None:

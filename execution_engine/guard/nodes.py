@@ -3,6 +3,7 @@
 from sqlglot import exp
 
 from .characters import names
+from .functions import called
 from .refusal import Refusal
 
 MAX_NODES = 5_000
@@ -38,11 +39,12 @@ _PARTS: dict[type[exp.Expr], frozenset[str]] = {
     exp.Trim: frozenset({"this", "expression", "position"}),
     exp.Group: names("expressions cube rollup grouping_sets all"),
 }
-_UNITS = frozenset(
+_LENGTHS = frozenset(
     f"{unit}{plural}"
-    for unit in names("year quarter month week day hour minute second millisecond microsecond")
+    for unit in names("year month week day hour minute second millisecond microsecond")
     for plural in ("", "s")
-) | names("dayofweek dow dayofyear doy yearofweek isoyear dayofweek_iso")
+)
+_UNITS = _LENGTHS | names("quarter quarters dayofweek dow dayofyear doy yearofweek isoyear dayofweek_iso")
 _TYPES = names(
     """
     BOOLEAN TINYINT SMALLINT INT BIGINT FLOAT DOUBLE DECIMAL TEXT VARCHAR CHAR BINARY DATE TIMESTAMP TIMESTAMPTZ
@@ -103,13 +105,24 @@ def _check_value(node: exp.Expr) -> Refusal | None:
         return Refusal(what=f"{node.name:.40} is no unit of time", mend="write year, month, day, hour, minute, second")
     if type(node) is exp.DataType and not _is_known(node):  # a span of an interval is one of its kinds
         return Refusal(what="a cast to that type is not allowed", mend="cast to a type of Spark's own")
-    if isinstance(node, exp.Alias) and not isinstance(node.parent, exp.Select | exp.Anonymous):
+    if isinstance(node, exp.Var) and isinstance(node.parent, exp.Interval) and node.name.lower() not in _LENGTHS:
+        what = f"{node.name:.40} is no unit of an interval"
+        return Refusal(what=what, mend="write years, months, weeks, days, hours, minutes or seconds")
+    if isinstance(node, exp.Alias) and not _may_be_named(node):
         return Refusal(what="a name is given in a place that has none", mend="remove it, or the words around it")
     if isinstance(node, exp.Select) and not node.expressions:
         return Refusal(what="it selects nothing", mend="name what to select")
+    if isinstance(node, exp.Distinct) and isinstance(node.parent, exp.Anonymous) and not node.expressions:
+        return Refusal(what="nothing stands behind distinct", mend="name what is to be distinct")
     if isinstance(node, exp.Lateral) and not node.args.get("view"):
         return Refusal(what="a lateral subquery is not allowed", mend=_MEND["Lateral"])
     return None
+
+
+def _may_be_named(node: exp.Alias) -> bool:
+    """Whether Spark takes a name there: for a column of a select, or for a field of a struct."""
+    call = node.parent
+    return isinstance(call, exp.Select) or (isinstance(call, exp.Anonymous) and called(call) == "struct")
 
 
 def _is_span(node: exp.Var) -> bool:

@@ -6,6 +6,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from .backticks import told_of_backticks
 from .characters import MAX_QUERY
 from .functions import IN_QUERIES, check_functions
 from .growth import check_growth
@@ -15,7 +16,7 @@ from .nodes import QUERY, check_nodes
 from .patterns import check_patterns
 from .reading import Rule, judge, parse_one, read_again, write
 from .refusal import Refusal, UnableToAllow
-from .tables import check_places, check_reads, name_of, places_of
+from .tables import check_names_of_ctes, check_places, check_reads, name_of, places_of
 
 MAX_COLUMNS = 256  # of one select
 
@@ -51,6 +52,22 @@ def read_query(text: str, tables: Collection[str], columns: Collection[str] = ()
 
     ``columns``: of these tables, where they are known; the only ones whose names may be more than letters and digits.
     """
+    try:
+        return _read(text, tables, columns)
+    except UnableToAllow as refused:
+        raise told_of_backticks(
+            refused, text, lambda tried: _columns(_read(tried, tables, columns)), columns=columns or None
+        ) from None
+
+
+def _columns(query: Query) -> set[str]:
+    """The names of its columns, their tables among them; a query that reads no table has none."""
+    if not query.names:
+        return set()
+    return {part.name for column in query.tree.find_all(exp.Column) for part in column.parts}
+
+
+def _read(text: str, tables: Collection[str], columns: Collection[str]) -> Query:
     tree = parse_one(text, MAX_QUERY)
     if not isinstance(tree, exp.Select | exp.SetOperation):
         raise UnableToAllow(Refusal(what="it must be exactly one SELECT", mend="write select … from …"), text)
@@ -78,7 +95,7 @@ def _rules(tables: Collection[str], columns: Collection[str]) -> tuple[Rule, ...
 def _check_tables(tree: exp.Expr, tables: Collection[str]) -> Refusal | None:
     if not isinstance(tree, exp.Query):
         return Refusal(what="it must be exactly one SELECT", mend="write select … from …")
-    return check_places(places_of(tree), tables) or check_reads(tree)
+    return check_places(places_of(tree), tables) or check_names_of_ctes(tree) or check_reads(tree)
 
 
 def _check_width(tree: exp.Expr) -> Refusal | None:

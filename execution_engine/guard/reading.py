@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import sqlglot
 from sqlglot import exp
@@ -14,6 +15,7 @@ from .refusal import Refusal, UnableToAllow
 from .words import check_words, lost_word
 
 Rule = Callable[[exp.Expr], Refusal | None]
+TWO_WAYS = Refusal(what="it can be read in two ways", mend="write it more plainly")
 _END_OF_TOLD = re.compile(r"\. Line | but got <|\n")  # behind it stand the place and sqlglot's own names
 
 
@@ -77,10 +79,7 @@ def read_again(sql: str, text: str, *, skipped: int = 0) -> exp.Expr:
     except Exception:  # as above
         same = False
     if lost is not None or not same or tree is None:
-        refusal = Refusal(
-            what="it can be read in two ways", mend="write it more plainly", offset=lost.start if lost else None
-        )
-        raise UnableToAllow(refusal, text, skipped=skipped)
+        raise UnableToAllow(replace(TWO_WAYS, offset=lost.start if lost else None), text, skipped=skipped)
     return tree
 
 

@@ -25,8 +25,17 @@ class UnableToAllow(ValueError):
     """The guard refuses a text; ``failure`` says what, where and how to mend it."""
 
     def __init__(self, refusal: Refusal, text: str, *, skipped: int = 0) -> None:
-        self.refusal = refusal
+        self.refusal, self._text, self._skipped = refusal, text, skipped
         super().__init__(f"{_place(refusal.offset, text, skipped)}{refusal.what}; {refusal.mend}")
+
+    def with_refusal(self, refusal: Refusal) -> "UnableToAllow":
+        """The same of the same text, in other words."""
+        return UnableToAllow(refusal, self._text, skipped=self._skipped)
+
+    @property
+    def offset(self) -> int | None:
+        """Where it stands in what the user wrote, if it is known."""
+        return None if self.refusal.offset is None else self.refusal.offset - self._skipped
 
     @property
     def failure(self) -> Failure:

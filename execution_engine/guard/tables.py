@@ -59,6 +59,17 @@ def name_of(place: exp.Table) -> str:
     return ".".join(part.name for part in place.parts)
 
 
+def check_names_of_ctes(tree: exp.Query) -> Refusal | None:
+    """The first WITH that takes the name of another beside it; case does not matter to Spark."""
+    for with_ in tree.find_all(exp.With):
+        seen: set[str] = set()
+        for cte in with_.expressions:
+            if cte.alias.lower() in seen:
+                return Refusal(what=f"two WITH are called {shown(cte.alias)}", mend="name them apart").at(cte)
+            seen.add(cte.alias.lower())
+    return None
+
+
 def check_reads(tree: exp.Query) -> Refusal | None:
     """Spark writes every WITH out where it is named: twenty, each naming the one before twice, are a million reads."""
     ctes = list(tree.find_all(exp.CTE))

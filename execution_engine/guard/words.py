@@ -8,6 +8,7 @@ from itertools import pairwise, zip_longest
 from sqlglot.tokenizer_core import Token, TokenType
 
 from .characters import shown
+from .commands import check_commands
 from .functions import IN_QUERIES
 from .refusal import Refusal
 
@@ -23,12 +24,14 @@ _REFUSED = {
     TokenType.PLACEHOLDER: ("a parameter", "write the value, or a template such as {window.start:date}"),
     TokenType.L_BRACE: ("a brace", "write the value, or a template such as {window.start:date}"),
 }
-_NUMBER = re.compile(r"[\d.]{1,40}(?:[eE][+-]?\d{1,3})?[a-zA-Z]{0,2}")
+MAX_DIGITS = 38  # of a number, in Spark
+_NUMBER = re.compile(rf"(?:\.?\d){{1,{MAX_DIGITS}}}\.?(?:[eE][+-]?\d{{1,3}})?[a-zA-Z]{{0,2}}")
+_AS = TokenType.ALIAS
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "%": "\\%", "_": "\\_"}
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
-_NAMES = {TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER, TokenType.VAR}
+_NAMES = {TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER, TokenType.VAR, TokenType.ALL}
 _UNSAID = {"nulls", "first", "last", "char"}  # Spark's own order of nulls goes without saying; char(9) is a string
 
 
@@ -53,9 +56,11 @@ def check_words(text: str, words: Sequence[Token]) -> Refusal | None:
     """The first thing wrong with the words of ``text``."""
     checks: tuple[Callable[[str, Sequence[Token]], Refusal | None], ...] = (
         _check_count,
+        check_commands,
         _check_depth,
         _check_each,
         _check_joined,
+        _check_named,
     )
     return next((refusal for check in checks if (refusal := check(text, words))), None)
 
@@ -90,7 +95,7 @@ def _check_word(text: str, word: Token) -> Refusal | None:
         mend = "write it in ASCII; letters that look alike are not the same"
         return Refusal(what=f"{shown(word.text)} has letters outside ASCII", mend=mend, offset=word.start)
     if kind is TokenType.NUMBER and not _NUMBER.fullmatch(word.text):
-        return Refusal(what="a number is too long", mend="give it at most 40 digits", offset=word.start)
+        return Refusal(what="a number is too long", mend=f"give it at most {MAX_DIGITS} digits", offset=word.start)
     source = text[word.start : word.end + 1]
     if kind is TokenType.STRING and _as_spark_reads(source) != word.text:
         return _unclear(word, source)
@@ -123,3 +128,13 @@ def _check_joined(text: str, words: Sequence[Token]) -> Refusal | None:
         return None
     what = "two literals follow each other"
     return Refusal(what=what, mend="join them with ||, or write '' for a quote in one", offset=second.start)
+
+
+def _check_named(text: str, words: Sequence[Token]) -> Refusal | None:
+    """sqlglot passes over an AS with nothing behind it, which may be a column of that name: ``coalesce(fare, as)``."""
+    ends = _CLOSE | {TokenType.COMMA}
+    found = (word for word, after in pairwise(words) if word.token_type is _AS and after.token_type in ends)
+    bare = next(found, None)
+    if bare is None:
+        return None
+    return Refusal(what="no name stands behind as", mend="write it, or leave as out", offset=bare.start)

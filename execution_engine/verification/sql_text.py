@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from functools import lru_cache
 
-from execution_engine.engines.spark.sql import column as column_sql
+from execution_engine.engines.conditions import in_sql
 from execution_engine.engines.spark.sql import literal
-from execution_engine.guard import UnableToAllow, read_condition
-from execution_engine.metrics.columns import named, path_of
+from execution_engine.metrics.columns import named
 
 Scalar = str | bool | int | float | Decimal | date | datetime
 
@@ -20,18 +18,9 @@ def both(first: str | None, second: str | None) -> str | None:
     return f"({first}) and ({second})"
 
 
-@lru_cache(maxsize=1024)
 def identifier(column: str) -> str:
     """The column as SQL names it, in backticks where it must be; ``a.b`` is the field b of a struct."""
-    name = named(column)
-    return name if _is_plain(name) else column_sql(name)
-
-
-def _is_plain(name: str) -> bool:
-    try:
-        return read_condition(f"{name} is null").columns == path_of(name)[:1]
-    except UnableToAllow:
-        return False
+    return in_sql(named(column))
 
 
 def is_null(column: str) -> str:

@@ -32,6 +32,13 @@ EVERYWHERE = [
     "query('select count(distinct `order id`) from shop.orders where `item.one` > 50 and `kept on` is not null') = 50",
     "uniqueness(`item.one`) = 1 and row_count() = 25 by `it's`",
 ]
+WORDS_OF_SQL = [  # a condition reads desc, but not union, without backticks; metrics read both
+    "completeness(union) = 0.75 and count_distinct(desc) = 100 and count_distinct(union, desc) = 75",
+    "compliance(\"`union` = 'x'\") = 0.25 and compliance(\"desc in ('o 1', 'o 2')\") = 0.02",
+    "row_count(where=\"`union` is null or `desc` = 'o 1'\") = 26",
+    "row_count(where=\"`union` = 'x' or `desc` is null\") = coalesce(row_count(), 0) by union for 25 % of groups",
+    "query(\"select count(distinct `desc`) from shop.orders where `union` = 'x'\") = 25",
+]
 OF_STRUCTS = [
     "max(item.one) = 200 and max(`item.one`) = 100 and max(item.`unit price`) = 50",
     "row_count(where='item.one = 200 and item.`unit price` = 50') = 1",
@@ -127,6 +134,33 @@ def test_every_test_of_such_columns_runs_in_files_of_each_kind(
     lossy = found["consistency-bloom:sea>phx"]
     assert (lossy["outcome"], lossy["value"]) == ("broken", 0.99)
     assert "keys_found(`item.one`, `order id`, datacenter='phx')" in lossy["sentence"]
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_column_whose_name_is_a_word_of_sql_stands_between_backticks_in_conditions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    renamed = rows(100).rename(columns={"it's": "union", "order id": "desc"})[["union", "desc"]]
+    part = tmp_path / "orders" / f"day={DAY}"
+    part.mkdir(parents=True)
+    renamed.to_parquet(part / "part-0.parquet", index=False)
+    dataset = {
+        "name": "shop.orders",
+        "owner": "olga@example.com",
+        "tier": 3,
+        "columns": {"union": "string", "desc": "string"},
+        "partition": {"column": "day", "granularity": "day", "first": DAY},
+        "replicas": [{"datacenter": "sea", "storage": "parquet", "location": "orders"}],
+    }
+    asked = [*WORDS_OF_SQL, "compliance(\"union = 'x'\") = 0.25"]
+    tests = [{"dataset": "shop.orders", "name": f"own {n}", "assertion": each} for n, each in enumerate(asked)]
+    (tmp_path / "catalog.yaml").write_text(yaml.safe_dump({"datasets": [dataset], "tests": tests}))
+    code, said = told(capsys, "sync", str(tmp_path / "catalog.yaml"))
+    assert code == 0, said
+    *held, bare = [run for name, run in sorted(runs(capsys).items()) if name.startswith("own")]
+    assert [run["sentence"] for run in held if run["outcome"] != "held"] == []
+    assert bare["outcome"] == "error"
+    assert "if union is a column's name, put it between backticks: `union`" in bare["sentence"]
 
 
 def test_a_table_outside_the_lake_is_tested_and_sampled_by_such_columns(

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import mutual_info_score
 
+from execution_engine.engines.conditions import in_sql
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.spec import quoted
 
@@ -106,7 +107,7 @@ def _of_texts(name: str, known: pd.Series, rows: int) -> Iterator[str]:
         share = float((known == value).sum() / rows)
         yield f"ratio_of({name}, {quoted(value)}) {near(share)}"
         if not set(value) & set("{\\'"):  # of a template and of Spark's texts
-            condition = quoted(f"{name} = '{value}'")
+            condition = quoted(f"{in_sql(name)} = '{value}'")
             yield f"compliance({condition}) {near(share)}"
 
 

@@ -9,12 +9,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.schema_drift import Seen
+from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.statistics import Value
 from execution_engine.metrics.uniqueness import KEEP
 from execution_engine.outcome import Failure, Reason
 
 from ..assembly import measured_of, plan
-from ..checks import check_spec
+from ..checks import check_spec, conditions_of
+from ..conditions import UnableToReadCondition
 from ..derived import measure_derived
 from ..drift import measure_drift
 from ..gathering import Asked
@@ -28,12 +30,24 @@ from .source import SqlSource
 def measure(source: SqlSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
     """Every measurement wanted, by key."""
     wanted = [replace(item, spec=settled(item.spec, source.columns)) for item in wanted]
-    wrong = {item.key: check_spec(item.spec, source.columns, source.name, engine="sql") for item in wanted}
+    wrong = {item.key: _check(source, item.spec) for item in wanted}
     refused = {key: Measured(failure=failure) for key, failure in wrong.items() if failure is not None}
     sound = [item for item in wanted if item.key not in refused]
     aggregates = [item for item in sound if METRICS[item.spec.name].kind is Kind.AGGREGATE]
     alone = {item.key: _isolated(source, item) for item in sound if item not in aggregates}
     return refused | _measure_aggregates(source, aggregates) | alone
+
+
+def _check(source: SqlSource, spec: MetricSpec) -> Failure | None:
+    """What can be said against it before anything is asked: also a condition that the database cannot be told."""
+    if wrong := check_spec(spec, source.columns, source.name, engine="sql"):
+        return wrong
+    try:
+        for text in conditions_of(spec):
+            source.write.condition(text)
+    except UnableToReadCondition as error:
+        return error.failure
+    return None
 
 
 def _measure_aggregates(source: SqlSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:

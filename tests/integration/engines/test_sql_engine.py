@@ -129,6 +129,20 @@ def test_a_metric_that_fails_leaves_the_others_alone(engine: SqlEngine, table: T
     assert reasons == [Reason.UNKNOWN_COLUMN, Reason.INVALID, Reason.INVALID]
 
 
+def test_a_condition_that_the_database_cannot_be_told_leaves_the_others_alone(engine: SqlEngine, table: Table) -> None:
+    rows, *failed = measure(
+        engine,
+        table,
+        metric("row_count"),
+        metric("compliance", arguments=("array(fare, 1)[riders] > 1",)),
+        metric("row_count", where="array(fare, 1)[riders] > 1"),
+        metric("distinct_count", "city", where="array(fare, 1)[riders] > 1"),
+    )
+    assert rows.value == 5
+    assert [one.failure.reason for one in failed if one.failure] == [Reason.INVALID] * 3
+    assert all("write it as a number" in one.failure.detail for one in failed if one.failure)
+
+
 def test_what_only_the_lake_measures_says_so(engine: SqlEngine, table: Table) -> None:
     assert "in the lake only" in failure_of(engine, table, metric("bloom_filter", "trip_id")).detail
 

@@ -63,3 +63,4 @@ null
 fare > 1 /* a /* nested */ comment */ and riders > 1
 isnull(city) or isnotnull(fare) and isnan(fare)
 lpad(cast(riders as string), 3, '0') = '001'
+~ ~riders = riders and ~riders < 0

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from execution_engine.guard import UnableToAllow, read_condition, read_query
@@ -97,3 +99,31 @@ def test_a_condition_goes_into_the_dialect_of_another_database(dialect: str, sql
 
 def test_a_column_called_user_is_no_word_of_another_database() -> None:
     assert read_condition("user = 'x'").into("postgres") == "\"user\" = 'x'"
+
+
+@pytest.mark.parametrize(
+    ("text", "sql"),
+    [
+        ("array('a', 'b')[0] = 'a'", "(ARRAY['a', 'b'])[1] = 'a'"),
+        ("tags[0] = 'a' and array(tags[1], 'b')[1] = 'b'", "tags[1] = 'a' AND (ARRAY[tags[2], 'b'])[2] = 'b'"),
+        ("element_at(tags, 1) = 'a'", "tags[1] = 'a'"),
+        ("extra['k'] = 1", "extra['k'] = 1"),
+    ],
+)
+def test_an_index_is_that_of_the_same_element_in_another_database(text: str, sql: str) -> None:
+    assert read_condition(text).into("postgres") == sql
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [("tags[riders] = 'a'", 6), ("array(10, 20, 30)[riders] = 20", 19), ("element_at(tags, -1) = 'a'", 19)],
+)
+def test_an_index_that_may_mean_another_element_there_is_refused(text: str, column: int) -> None:
+    what = "an index that is computed or negative means another element in another database"
+    with pytest.raises(UnableToAllow, match=re.escape(f"column {column}: {what}; write it as a number or a text")):
+        read_condition(text).into("postgres")
+
+
+def test_what_another_database_has_not_is_refused_and_not_only_logged() -> None:
+    with pytest.raises(UnableToAllow, match=r"^mysql has no such expression; write it more plainly$"):
+        read_condition("array(fare)[0] > 1").into("mysql")
