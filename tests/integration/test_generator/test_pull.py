@@ -1,0 +1,149 @@
+"""The scheduled read of a catalog, as its row and the audit tell of it."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from assay import clock
+from assay.config import config
+from assay.models import AuditEntry, Dataset, Pull
+from test_generator.services import pull_due
+from test_generator.services.pull import pull
+from tests.factories import HOUR, NOW, DatasetFactory
+
+pytestmark = pytest.mark.django_db
+
+QUARTER = timedelta(minutes=15)
+SECOND = timedelta(seconds=1)
+
+
+@pytest.fixture
+def catalog(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A catalog of one table, that is read every quarter of an hour as the source ``ours``, and next at noon."""
+    path = write(tmp_path / "catalog.yaml", "trips")
+    monkeypatch.setattr(config(), "catalog_path", path)
+    monkeypatch.setattr(config(), "catalog_source", "ours")
+    clock.simulate(NOW)
+    Pull.objects.create(due_at=NOW)
+    return path
+
+
+def write(path: Path, *names: str, tier: int = 1, owner: str = "ada") -> Path:
+    path.write_text(
+        "datasets:\n"
+        + "".join(
+            f"  - {{name: raw.{name}, owner: {owner}, tier: {tier}, "
+            f"replicas: [{{datacenter: sea, storage: parquet, location: /sea/{name}}}]}}\n"
+            for name in names
+        )
+    )
+    return path
+
+
+def read(at: datetime) -> Pull:
+    clock.simulate(at)
+    Pull.objects.update(due_at=at)
+    assert pull_due() == 1
+    return Pull.objects.get()
+
+
+def test_a_read_is_noted_and_due_again_after_the_cadence(catalog: Path) -> None:
+    clock.simulate(NOW - SECOND)
+    assert pull_due() == 0
+    clock.simulate(NOW)
+    assert pull_due() == 1
+    row = Pull.objects.get()
+    told = (row.due_at, row.read_at, row.failing_since, row.fault, row.tell_at, row.told_since)
+    assert told == (NOW + QUARTER, NOW, None, "", None, None)
+    assert (row.lease_until, row.attempts, row.epoch) == (None, 0, 1)
+    found = Dataset.objects.get()
+    assert (found.full_name, found.source, found.created_at) == ("raw.trips", "ours", NOW)
+
+
+def test_only_what_a_read_has_changed_is_audited(catalog: Path) -> None:
+    for number in range(11):
+        DatasetFactory.create(namespace="left", name=f"t{number:02}", source="ours")
+    DatasetFactory.create(namespace="left", name="kept", source="other")
+    names = ("trips", *(f"r{number}" for number in range(11)))
+    left = [f"left.t{number:02}" for number in range(5)]
+    Dataset.objects.filter(full_name__startswith="left.t").exclude(full_name__in=left).delete()
+    read(NOW)
+    write(catalog, *names)
+    read(NOW + HOUR)
+    read(NOW + 2 * HOUR)
+    write(catalog, *names, owner="rita")
+    read(NOW + 3 * HOUR)
+    write(catalog, *names[1:], owner="rita")
+    read(NOW + 4 * HOUR)
+    rows = AuditEntry.objects.order_by("pk")
+    assert {(row.actor, row.via, row.action, row.object_kind, row.object_id) for row in rows} == {
+        ("assay", "pull", "catalog.synced", "catalog", "ours")
+    }
+    full = [f"raw.{name}" for name in names]
+    assert [(row.before, row.after) for row in rows] == [
+        (None, {"created": ["raw.trips"], "changed": [], "missing": left}),
+        (None, {"created": full[1:], "changed": [], "missing": []}),
+        (None, {"created": [], "changed": full, "missing": []}),
+        (None, {"created": [], "changed": [], "missing": ["raw.trips"]}),
+    ]
+
+
+def test_a_refused_read_leaves_everything_and_says_since_when_it_fails(catalog: Path) -> None:
+    read(NOW)
+    write(catalog, "trips", "rides", tier=9)
+    row = read(NOW + HOUR)
+    assert "tier: found 9" in row.fault
+    told = (row.due_at, row.read_at, row.failing_since, row.tell_at)
+    assert told == (NOW + HOUR + QUARTER, NOW, NOW + HOUR, NOW + HOUR)
+    row = read(NOW + 2 * HOUR)
+    assert (row.read_at, row.failing_since, row.tell_at) == (NOW, NOW + HOUR, NOW + HOUR)
+    assert (row.lease_until, row.attempts) == (None, 0)
+    assert (Dataset.objects.count(), AuditEntry.objects.count()) == (1, 1)
+
+
+def test_on_call_that_knows_of_the_failing_is_told_once_it_is_over(catalog: Path) -> None:
+    write(catalog, "trips", tier=9)
+    read(NOW)
+    Pull.objects.update(tell_at=None, told_since=NOW)
+    row = read(NOW + HOUR)
+    assert (row.failing_since, row.tell_at, row.told_since) == (NOW, None, NOW)
+    write(catalog, "trips")
+    row = read(NOW + 2 * HOUR)
+    assert (row.failing_since, row.fault, row.read_at) == (None, "", NOW + 2 * HOUR)
+    assert (row.tell_at, row.told_since) == (NOW + 2 * HOUR, NOW)
+
+
+def test_a_failing_that_ends_before_on_call_was_told_is_told_to_nobody(catalog: Path) -> None:
+    write(catalog, "trips", tier=9)
+    assert read(NOW).tell_at == NOW
+    write(catalog, "trips")
+    assert read(NOW + HOUR).tell_at is None
+
+
+@pytest.mark.parametrize("wrong", ["another source's", "a test of none"])
+def test_whatever_a_sync_refuses_is_a_failed_read(catalog: Path, tmp_path: Path, wrong: str) -> None:
+    if wrong == "another source's":
+        DatasetFactory.create(name="trips", source="other")
+        assert "raw.trips belongs to the source 'other'" in read(NOW).fault
+    else:
+        (tmp_path / "_delta_log").mkdir()
+        catalog.write_text(catalog.read_text().replace("/sea/trips", str(tmp_path)))
+        assert "raw.trips in sea: " in read(NOW).fault
+    assert not Dataset.objects.filter(source="ours").exists()
+
+
+def test_a_row_goes_once_the_settings_name_no_catalog(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config(), "catalog_path", None)
+    pull(Pull.objects.get(), NOW)
+    assert not Pull.objects.exists()
+    assert not Dataset.objects.exists()
+
+
+@pytest.mark.logs_a_failure
+def test_a_read_has_a_quarter_of_an_hour_until_another_may_try(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config(), "catalog_every", "never")
+    assert (pull_due(), pull_due()) == (1, 0)
+    lease_until = Pull.objects.get().lease_until
+    assert lease_until is not None
+    assert QUARTER - timedelta(minutes=1) < lease_until - clock.database_now() <= QUARTER
