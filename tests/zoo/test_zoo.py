@@ -10,7 +10,7 @@ from tests.zoo.visit import visit
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 
 COUNT, SEED = 60, 20261122
-ODD_NAMES = ["MASS/Cars93", "vcdExtra/Asbestos"]  # with dots and spaces
+ODD_NAMES = ["MASS/Cars93", "vcdExtra/Asbestos", "AER/CPS1985"]  # with dots and spaces, and a text called union
 
 
 def test_every_metric_of_sixty_tables_that_strangers_made_is_what_pandas_says(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from tests.unit.execution_engine.language.golden import pairs
 from tests.unit.execution_engine.language.trees import assertions
 
 WORDS = [*"+-*/()<>=!,'\"%#.", "and", "or", "not", "between", "by", "abs", "row_count()", "x", "7d", "1", "last=", "\n"]
+OWN_WORDS = ["and", "or", "not", "between", "by", "for", "of", "groups", "abs", "least", "coalesce", "last", "ago"]
 
 
 @pytest.mark.parametrize(("text", "canonical"), pairs("assertions.txt"))
@@ -56,6 +57,12 @@ def test_a_function_of_a_metric_call_is_over_history_and_of_a_column_a_metric() 
     inner = Metric(spec=MetricSpec(name="row_count"))
     assert history == History(function=HistoryFunction.MEAN, metric=inner, last=7)
     assert metric == Metric(spec=MetricSpec(name="mean", columns=("fare",)))
+
+
+@pytest.mark.parametrize("word", ["union", "desc", "set", "from", "null", "true", *OWN_WORDS])
+def test_a_word_of_sql_or_of_the_language_is_a_column_wherever_a_metric_takes_one(word: str) -> None:
+    text = "mean({0}) > 1 and distinct_count(city, {0}, address.{0}) > 1 by city, {0}"
+    assert parse(text.format(word)) == parse(text.format(f"`{word}`"))
 
 
 def test_half_of_the_past_windows_are_needed_unless_min_says_otherwise() -> None:
