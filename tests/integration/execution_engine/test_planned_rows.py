@@ -1,0 +1,330 @@
+"""Which measurements and scans a run is given, and which early run spares it one: rows of others are never taken."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from assay import clock
+from assay.models import Dataset, DataTest, Scope, Tally
+from execution_engine import services, tasks
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.models import Ask, Measurement, Run, RunReason, Scan
+from execution_engine.outcome import Failure, Reason
+from execution_engine.planning import ROW_COUNT, Want, hash_of
+from execution_engine.services.ask import ask, flatten
+from execution_engine.services.plan import end_as_error
+from execution_engine.sources import Sources
+from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day
+from tests.fakes import rows
+from tests.integration.execution_engine.conftest import Loop
+
+MONDAY, SUNDAY = day("2026-03-09"), day("2026-03-08")
+LATER = NOW + HOUR
+SECOND = timedelta(seconds=1)
+SAMPLE = MetricSpec(name="sample", columns=("id",))
+
+
+def plan(data_test: DataTest, reason: RunReason = RunReason.SCHEDULE, at: datetime = LATER) -> Run:
+    """A run that was asked for and planned then."""
+    clock.simulate(at)
+    run = services.request_run(data_test=data_test, window=MONDAY, reason=reason, occasion="1", now=at)
+    assert run
+    tasks.plan()
+    run.refresh_from_db()
+    return run
+
+
+def early(data_test: DataTest, **more: Any) -> Run:
+    """A run of Monday that somebody asked for, held at noon."""
+    given = {"reason": "trigger", "measured_at": NOW, "evaluated_at": NOW, "window": MONDAY, **more}
+    run: Run = RunFactory.create(data_test=data_test, **given)
+    for at in (NOW + 5 * timedelta(minutes=1), NOW):
+        taken = measurement(data_test.dataset, window=run.window, measured_at=at)
+        Ask.objects.create(run=run, measurement=taken, operand=str(at))
+    return run
+
+
+def measurement(dataset: Dataset, spec: MetricSpec = ROW_COUNT, **more: Any) -> Measurement:
+    window = more.pop("window", MONDAY)
+    given = {
+        "datacenter": "sea",
+        "window_start": window.start,
+        "window_end": window.end,
+        "spec": spec.to_json(),
+        "spec_hash": hash_of(spec),
+        "spec_text": spec.text,
+        "requested_at": NOW,
+        "value": 120.0 if more.get("measured_at") else None,
+        **more,
+    }
+    return Measurement.objects.create(dataset=dataset, **given)
+
+
+@pytest.mark.parametrize("reason", ["trigger", "manual"])
+def test_a_held_early_run_counts_from_its_first_measurement_on(loop: Loop, trips: Dataset, reason: str) -> None:
+    data_test = DataTestFactory.create(dataset=trips)
+    early(data_test, reason=reason)
+    assert plan(data_test).accept_from == NOW
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"outcome": "broken"},
+        {"outcome": "error"},
+        {"evaluated_at": None},
+        {"reason": "check"},
+        {"reason": "revision"},
+        {"reason": "backtest"},
+        {"window": SUNDAY},
+    ],
+    ids=str,
+)
+def test_no_other_run_spares_a_scheduled_one_its_measurement(
+    loop: Loop, trips: Dataset, other: dict[str, object]
+) -> None:
+    data_test = DataTestFactory.create(dataset=trips)
+    early(data_test, **other)
+    early(DataTestFactory.create(dataset=trips))
+    assert plan(data_test).accept_from == LATER
+
+
+def test_a_broken_run_takes_back_what_an_earlier_one_held(loop: Loop, trips: Dataset) -> None:
+    data_test = DataTestFactory.create(dataset=trips)
+    early(data_test)
+    early(data_test, outcome="broken", measured_at=NOW + SECOND)
+    assert plan(data_test).accept_from == LATER
+
+
+def test_one_that_held_after_a_broken_one_counts(loop: Loop, trips: Dataset) -> None:
+    data_test = DataTestFactory.create(dataset=trips)
+    early(data_test)
+    early(data_test, outcome="broken", measured_at=NOW - SECOND)
+    assert plan(data_test).accept_from == NOW
+
+
+def test_only_a_scheduled_run_is_spared_and_never_made_stricter(loop: Loop, trips: Dataset) -> None:
+    data_test = DataTestFactory.create(dataset=trips)
+    early(data_test)
+    assert plan(data_test, RunReason.CHECK).accept_from == LATER
+    assert plan(data_test, at=NOW - HOUR).accept_from == NOW - HOUR
+
+
+def test_what_cannot_be_measured_ends_its_run_at_once(loop: Loop, trips: Dataset) -> None:
+    run = plan(DataTestFactory.create(dataset=trips, assertion="row_count() / row_count(dataset='raw.gone') = 1"))
+    assert (run.planned_at, run.ready_at, run.evaluated_at, run.measured_at) == (LATER,) * 4
+    assert (run.outcome, run.error_reason, run.transient) == ("error", "assertion is invalid", False)
+    assert run.sentence.startswith("assertion is invalid: There is no dataset 'raw.gone'")
+    assert (run.lease_until, run.attempts) == (None, 0)
+    assert list(Tally.objects.values_list("kind", "label", "amount")) == [("runs", "error", 1)]
+
+
+def test_a_run_that_ends_as_an_error_keeps_the_instants_that_it_has(loop: Loop, trips: Dataset) -> None:
+    run = RunFactory.create(planned_at=NOW - HOUR, ready_at=NOW, evaluated_at=None, measured_at=None)
+    end_as_error(run, Failure(reason=Reason.LEASE_LOST, detail="lost"), LATER)
+    run.refresh_from_db()
+    assert (run.planned_at, run.ready_at, run.evaluated_at, run.measured_at) == (NOW - HOUR, NOW, LATER, LATER)
+    assert (run.transient, run.sentence) == (True, "lease lost: lost")
+
+
+def test_a_run_whose_workers_were_lost_says_so(loop: Loop, trips: Dataset) -> None:
+    run = loop.request(DataTestFactory.create(dataset=trips), MONDAY)
+    Run.objects.update(attempts=2)  # planned the third time
+    tasks.plan()
+    assert Run.objects.get(pk=run.pk).outcome == ""
+    Run.objects.update(planned_at=None, attempts=3)
+    tasks.plan()
+    assert Run.objects.get(pk=run.pk).sentence == "lease lost: planning it failed; see the log"
+
+
+@pytest.mark.logs_a_failure
+def test_a_plan_that_nobody_foresaw_to_fail_ends_its_own_run(
+    loop: Loop, trips: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = loop.request(DataTestFactory.create(dataset=trips), MONDAY)
+    monkeypatch.setattr(
+        "execution_engine.planning.Planner.want", lambda *_: (_ for _ in ()).throw(OverflowError("x" * 2000))
+    )
+    tasks.plan()
+    run.refresh_from_db()
+    said = f"assertion is invalid: it cannot be planned over {MONDAY.text}: OverflowError('xxx"
+    assert (run.sentence[: len(said)], len(run.sentence)) == (said, len("assertion is invalid: ") + 1000)
+
+
+def test_a_measurement_and_its_scan_are_those_of_the_run(loop: Loop) -> None:
+    dataset = DatasetFactory.create(name="trips", owner="grace", tier=4, datacenters=("sea", "phx"))
+    dataset.replicas.filter(datacenter="phx").update(storage="sql", location="mysql://host/db")
+    run = plan(DataTestFactory.create(dataset=dataset, datacenter="phx"))
+    row, scan = Measurement.objects.get(), Scan.objects.get()
+    assert (row.dataset, row.datacenter, row.window, row.metric) == (dataset, "phx", MONDAY, ROW_COUNT)
+    assert (row.spec_hash, row.spec_text, row.scan) == (hash_of(ROW_COUNT), "row_count()", scan)
+    assert (row.requested_at, row.accept_from, row.measured_at) == (LATER, LATER, None)
+    assert (scan.dataset, scan.datacenter, scan.window, scan.created_at) == (dataset, "phx", MONDAY, LATER)
+    assert (scan.turn, scan.owner, scan.engine[:4]) == (4, "grace", "sql ")
+    assert scan.open_key == f"{dataset.pk}:phx:{MONDAY.text}"
+    assert list(Ask.objects.values_list("run", "measurement", "operand")) == [(run.pk, row.pk, "row_count()")]
+    assert (run.planned_at, run.ready_at) == (LATER, None)
+
+
+def test_the_scan_of_a_replica_that_is_gone_since_is_of_no_engine(loop: Loop, trips: Dataset) -> None:
+    sources = Sources(NOW)
+    sources.load([trips.full_name])
+    trips.replicas.all().delete()
+    ask([want()], sources=sources, now=NOW)
+    assert Scan.objects.get().engine == ""
+
+
+def test_a_test_of_the_whole_table_has_measurements_of_its_own(loop: Loop, trips: Dataset) -> None:
+    plan(DataTestFactory.create(dataset=trips))
+    plan(DataTestFactory.create(dataset=trips, scope=Scope.TABLE))
+    part, whole = Measurement.objects.order_by("pk")
+    assert (part.is_of_whole_table, whole.is_of_whole_table) == (False, True)
+    assert part.spec_hash != whole.spec_hash
+    assert (whole.metric, part.scan) == (ROW_COUNT, whole.scan)
+
+
+def want(spec: MetricSpec = ROW_COUNT, **more: Any) -> Want:
+    return Want(**{"dataset": "raw.trips", "datacenter": "sea", "window": MONDAY, "spec": spec, **more})
+
+
+def asked(*wants: Want, now: datetime = NOW, **more: bool) -> list[Measurement]:
+    """The measurements of these wants, as the rows of ``raw.trips`` are."""
+    sources = Sources(now)
+    found = ask(wants, sources=sources, now=now, **more)
+    return [found[each.key] for each in wants]
+
+
+def test_of_equal_wants_the_strictest_counts_and_inputs_come_first() -> None:
+    part = want(MetricSpec(name="row_count", where="a"))
+    loose, strict = want(), want(accept_from=NOW)
+    stricter = want(accept_from=LATER, inputs=())
+    assert flatten([loose, strict, stricter, strict, loose]) == [stricter]
+    whole = want(SAMPLE, inputs=(part,))
+    assert flatten([whole]) == [part, whole]
+    assert flatten([strict, want(accept_from=NOW)])[0] is strict
+
+
+def test_a_pending_measurement_is_shared_and_made_stricter_never_looser(loop: Loop, trips: Dataset) -> None:
+    (first,) = asked(want(accept_from=NOW))
+    for accept_from, expected in ((None, NOW), (NOW - HOUR, NOW), (NOW, NOW), (LATER, LATER), (NOW, LATER)):
+        (again,) = asked(want(accept_from=accept_from))
+        first.refresh_from_db()
+        assert (again.pk, first.accept_from) == (first.pk, expected)
+    assert Measurement.objects.count() == Scan.objects.count() == 1
+
+
+def test_what_was_pending_without_a_bound_is_given_one(loop: Loop, trips: Dataset) -> None:
+    (first,) = asked(want())
+    asked(want(accept_from=NOW))
+    first.refresh_from_db()
+    assert first.accept_from == NOW
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"datacenter": "phx"},
+        {"window": SUNDAY},
+        {"spec": MetricSpec(name="row_count", where="fare > 1")},
+        {"dataset": "raw.other"},
+    ],
+    ids=["datacenter", "window", "metric", "dataset"],
+)
+def test_a_measurement_of_something_else_is_not_shared(loop: Loop, other: dict[str, Any]) -> None:
+    for name in ("trips", "other"):
+        DatasetFactory.create(name=name, datacenters=("sea", "phx"))
+    (own,) = asked(want())
+    (else_,) = asked(want(**other))
+    assert own.pk != else_.pk
+    (again, both) = asked(want(), want(**other))
+    assert (again.pk, both.pk) == (own.pk, else_.pk)
+
+
+def test_what_is_being_scanned_or_measured_already_is_asked_for_anew(loop: Loop, trips: Dataset) -> None:
+    (first,) = asked(want())
+    Scan.objects.update(open_key=None, started_at=NOW)
+    (second,) = asked(want())
+    Measurement.objects.filter(pk=second.pk).update(measured_at=NOW)
+    (third,) = asked(want())
+    assert len({first.pk, second.pk, third.pk}) == 3
+    assert second.scan == third.scan != first.scan
+
+
+def test_what_is_wanted_now_hurries_and_what_is_made_up_for_waits(loop: Loop, trips: Dataset) -> None:
+    asked(want(), are_made_up_for=True)
+    assert Scan.objects.get().turn == 2 + 6
+    asked(want(), are_made_up_for=True)
+    assert Scan.objects.get().turn == 2 + 6
+    asked(want(window=SUNDAY))  # another's scan does not hurry it
+    assert Scan.objects.get(window_start=MONDAY.start).turn == 2 + 6
+    for _ in range(2):
+        asked(want())
+        assert set(Scan.objects.values_list("turn", flat=True)) == {2}
+
+
+def test_a_measurement_waits_for_its_inputs_without_a_scan(loop: Loop, trips: Dataset) -> None:
+    found = want(MetricSpec(name="sample_found", arguments=("raw.trips",)), inputs=(want(SAMPLE),))
+    part, whole = asked(want(SAMPLE), found)
+    assert (part.scan is not None, whole.scan) == (True, None)
+    assert list(whole.inputs.all()) == [part]
+    again = asked(found)  # with the same inputs it is the same
+    assert again == [whole]
+    Measurement.objects.filter(pk=part.pk).update(measured_at=NOW)
+    anew, of_anew = asked(want(SAMPLE), found)
+    assert anew.pk != part.pk
+    assert of_anew.pk != whole.pk  # it builds on another
+    assert list(of_anew.inputs.all()) == [anew]
+
+
+def test_one_that_waits_for_another_sample_is_not_shared(loop: Loop, trips: Dataset) -> None:
+    found = want(MetricSpec(name="sample_found", arguments=("raw.trips",)), inputs=(want(SAMPLE),))
+    _, whole = asked(want(SAMPLE), found)
+    whole.inputs.set([measurement(trips, SAMPLE)])
+    assert asked(found) != [whole]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {},
+        {"failure_reason": "timeout"},
+        {"value": 0.0},
+        {"measured_at": None},
+        {"datacenter": "phx"},
+        {"window": SUNDAY},
+        {"spec": MetricSpec(name="sample", columns=("fare",))},
+        {"measured_at": NOW - HOUR + SECOND},
+    ],
+    ids=str,
+)
+def test_the_first_sample_that_was_ever_taken_stays_the_same(loop: Loop, trips: Dataset, other: dict[str, Any]) -> None:
+    first = measurement(trips, SAMPLE, measured_at=NOW - HOUR, value=7.0)
+    given = {"measured_at": NOW - DAY, "value": 7.0, "spec": SAMPLE, **other}
+    earlier = measurement(trips, **given)
+    measurement(DatasetFactory.create(), SAMPLE, measured_at=NOW - 2 * DAY, value=7.0)
+    (kept,) = asked(want(SAMPLE, keep_first=True))
+    assert kept == (first if other else earlier)
+    assert asked(want(SAMPLE))[0].pk not in (first.pk, earlier.pk)
+
+
+def test_a_run_over_a_kept_sample_is_scanned_at_once(loop: Loop, trips: Dataset) -> None:
+    kept = measurement(trips, SAMPLE, measured_at=NOW - HOUR, value=7.0)
+    part = want(SAMPLE, keep_first=True)
+    found, size = asked(
+        want(MetricSpec(name="sample_found", arguments=("raw.trips",)), inputs=(part,)),
+        want(MetricSpec(name="sample_size", arguments=("raw.trips",)), inputs=(part,)),
+    )
+    assert list(found.inputs.all()) == [kept]
+    assert found.scan == Scan.objects.get()
+    assert (size.scan, size.value, size.measured_at) == (None, 7.0, NOW - HOUR)
+
+
+def test_a_run_whose_measurements_are_all_known_is_ready_at_once(loop: Loop, trips: Dataset) -> None:
+    orders = DatasetFactory.create(name="orders")
+    loop.write(orders, "2026-03-09", rows(10))
+    data_test = DataTestFactory.create(dataset=trips, assertion="sample_size('raw.orders') > 0")
+    loop.run(data_test, MONDAY)
+    run = plan(DataTestFactory.create(dataset=trips, assertion="sample_size('raw.orders') >= 10"))
+    assert (run.planned_at, run.ready_at) == (LATER, LATER)
+    assert clock.now() == LATER
