@@ -1,0 +1,478 @@
+"""A catalog as rows: what is written of what a provider tells, what is refused, and what is read of it again."""
+
+from dataclasses import fields, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from assay.access import Owned
+from assay.catalog import selectors
+from assay.catalog.declared import Declared
+from assay.catalog.profile import (
+    CatalogProfile,
+    Column,
+    DatasetProfile,
+    LineageProfile,
+    PartitionProfile,
+    ReplicaProfile,
+    SlaProfile,
+)
+from assay.catalog.services import (
+    Applied,
+    UnableToApply,
+    UnableToComplete,
+    UnableToRemove,
+    UnableToShare,
+    apply_catalog,
+    check_locations,
+    mark_changed,
+    record_completion,
+    removal_fault,
+)
+from assay.config import config
+from assay.models import DataChange, Dataset, LineageEdge, Replica, Source
+from assay.names import name_key
+from assay.stored_times import Holds
+from assay.windows import Granularity, Window
+from tests.factories import DAY, HOUR, NOW, DatasetFactory, LineageEdgeFactory, day
+
+pytestmark = pytest.mark.django_db
+
+LATER = NOW + HOUR
+FULL = DatasetProfile(
+    namespace="mart",
+    name="Full",
+    owner="rita",
+    tier=1,
+    replicas=(
+        ReplicaProfile(datacenter="sea", storage="csv", location="/sea/full", options={"header": "true"}),
+        ReplicaProfile(datacenter="phx", storage="parquet", location="/phx/full"),
+    ),
+    description="All of them.",
+    team="trips",
+    columns=(Column(name="id", type="bigint"), Column(name="Fare", type="double", sensitive=True)),
+    primary_key=("id", "city"),
+    partition=PartitionProfile(
+        column="city",
+        granularity=Granularity.HOUR,
+        holds=Holds.TIME,
+        stored_time_zone="Asia/Tokyo",
+        time_zone="Europe/Berlin",
+        key_format="%Y%m%d%H",
+        first="2026010100",
+    ),
+    slas=SlaProfile(freshness=HOUR, completeness=0.9, duplicates=0.1, consistency=0.8, unpartitioned=0.2),
+    sustain=timedelta(0),
+    grace=2 * HOUR,
+    severity="soft",
+    catch_up="none",
+    allow_empty=True,
+    retention=30 * DAY,
+    gate_on="incident",
+    unknown_policy="open",
+    readers=("team:trips", "user:rita"),
+)
+BARE = DatasetProfile(
+    namespace="raw",
+    name="bare",
+    owner="ada",
+    tier=3,
+    replicas=(ReplicaProfile(datacenter="sea", storage="parquet", location="/sea/bare"),),
+)
+
+
+def named(name: str, like: DatasetProfile = BARE, **more: Any) -> DatasetProfile:
+    return replace(like, name=name, **more)
+
+
+def edge(upstream: str, downstream: str, **flags: Any) -> LineageProfile:
+    return LineageProfile(upstream=upstream, downstream=downstream, **flags)
+
+
+def applied(*datasets: DatasetProfile, lineage: tuple[LineageProfile, ...] = (), **more: Any) -> Applied:
+    profile = CatalogProfile(datasets=datasets, lineage=lineage)
+    return apply_catalog(profile, **{"source": "ours", "full": True, "now": NOW, **more})
+
+
+def found(name: str = "raw.bare") -> Dataset:
+    return Dataset.objects.get(name_key=name_key(name))
+
+
+def left_to_reconcile(at: datetime = LATER) -> set[str]:
+    """The datasets that were marked at this time."""
+    rows = Dataset.objects.filter(reconcile_at=at, changed_at=at)
+    assert set(rows) == set(Dataset.objects.filter(reconcile_at=at)) == set(Dataset.objects.filter(changed_at=at))
+    return {row.full_name for row in rows}
+
+
+def test_a_dataset_is_read_again_with_every_field_that_was_told() -> None:
+    unset = {each.name for each in fields(FULL) if getattr(FULL, each.name) == getattr(BARE, each.name)}
+    assert unset == {"place"}
+    applied(FULL, BARE)
+    assert selectors.profile_of(found("mart.full")) == FULL
+    assert selectors.profile_of(found()) == BARE
+    assert [replica.options for replica in found("mart.full").replicas.all()] == [{"header": "true"}, {}]
+
+
+@pytest.mark.parametrize("name", sorted({each.name for each in fields(FULL)} - {"namespace", "name", "place"}))
+def test_each_field_that_is_told_otherwise_is_written_and_no_other(name: str) -> None:
+    applied(FULL)
+    changed = replace(FULL, **{name: getattr(BARE, name)})
+    assert applied(changed, now=LATER).changed == ("mart.Full",)
+    assert selectors.profile_of(found("mart.full")) == changed
+    assert left_to_reconcile() == {"mart.Full"}
+
+
+def test_a_new_dataset_has_a_source_and_the_time_at_which_it_came() -> None:
+    assert applied(FULL) == Applied(created=("mart.Full",), changed=(), missing=(), known=0)
+    row = found("mart.full")
+    assert (row.source, row.created_at, row.changed_at, row.reconcile_at) == ("ours", NOW, NOW, NOW)
+    assert (row.full_name, row.missing_since) == ("mart.Full", None)
+    assert row.declared == {"id": NOW.isoformat(), "Fare": NOW.isoformat()}
+
+
+def test_what_is_told_again_in_whatever_case_changes_nothing() -> None:
+    applied(FULL, BARE)
+    Dataset.objects.update(reconcile_at=None)
+    again = replace(FULL, namespace="MART", name="full")
+    assert applied(again, BARE, now=LATER) == Applied(created=(), changed=(), missing=(), known=2)
+    assert left_to_reconcile() == set()
+    assert found("mart.full").full_name == "mart.Full"
+
+
+def test_a_column_is_declared_from_when_it_came_or_changed_its_type() -> None:
+    applied(FULL)
+    columns = (Column(name="ID", type="bigint"), Column(name="Fare", type="float"), Column(name="tip", type="int"))
+    applied(replace(FULL, columns=columns), now=LATER)
+    first, second = NOW.isoformat(), LATER.isoformat()
+    assert found("mart.full").declared == {"ID": first, "Fare": second, "tip": second}
+
+
+def test_replicas_come_change_their_places_and_go() -> None:
+    beside = DatasetFactory.create(datacenters=("sea", "lax"))
+    one, two = FULL.replicas
+    applied(FULL)
+    kept = Replica.objects.get(dataset__name="Full", datacenter="phx")
+    third = ReplicaProfile(datacenter="lax", storage="orc", location="/lax/full")
+    moved = replace(
+        FULL, replicas=(replace(two, storage="csv", location="/phx/new", options={"header": "true"}), third)
+    )
+    assert applied(moved, now=LATER).changed == ("mart.Full",)
+    rows = [(each.pk == kept.pk, each.datacenter, each.position) for each in found("mart.full").replicas.all()]
+    assert rows == [(True, "phx", 0), (False, "lax", 1)]
+    assert selectors.profile_of(found("mart.full")).replicas == moved.replicas
+    assert applied(replace(moved, replicas=(*moved.replicas, one)), now=LATER).changed == ("mart.Full",)
+    assert selectors.profile_of(beside).replicas[1].datacenter == "lax"
+
+
+def test_a_full_sync_notes_what_is_told_no_more_of_its_own_source_alone() -> None:
+    applied(BARE, named("gone"), named("B"))
+    applied(named("theirs"), source="theirs")
+    long_ago = DatasetFactory.create(name="away", source="ours", missing_since=NOW - DAY)
+    assert applied(named("b"), full=False, now=LATER).missing == ()
+    assert not Dataset.objects.filter(missing_since=LATER).exists()
+    told = applied(named("b"), now=LATER)
+    assert (told.missing, told.known, told.changed) == (("raw.bare", "raw.gone"), 3, ())
+    missing = Dataset.objects.filter(missing_since__isnull=False)
+    assert {row.full_name: row.missing_since for row in missing} == {
+        "raw.bare": LATER,
+        "raw.gone": LATER,
+        str(long_ago): NOW - DAY,
+    }
+    assert left_to_reconcile() == {"raw.bare", "raw.gone"}
+    assert applied(named("b"), now=LATER).known == 1
+
+
+def test_a_dataset_that_comes_back_is_missing_no_more() -> None:
+    applied(BARE, named("b"))
+    applied(named("b"), now=LATER)
+    back = applied(BARE, named("b"), source="ours", now=LATER + HOUR)
+    assert (back.created, back.changed) == ((), ("raw.bare",))
+    assert found().missing_since is None
+    assert left_to_reconcile(LATER + HOUR) == {"raw.bare"}
+
+
+def test_what_another_source_tells_of_is_refused_with_both_places_until_it_is_free() -> None:
+    Source.objects.create(name="theirs", place="/etc/theirs.yaml")
+    applied(named("b"), named("a"), named("c"), source="theirs")
+    applied(named("d"), source="nameless")
+    Dataset.objects.filter(name="c").update(missing_since=NOW)
+    with pytest.raises(UnableToShare) as error:
+        applied(named("B"), named("a", place="ours.yaml:7"), named("c"), named("d"), named("new"))
+    assert str(error.value).splitlines() == [
+        "ours.yaml:7: raw.a belongs to the source 'theirs' (/etc/theirs.yaml), and 'ours' tells of it too",
+        "raw.b belongs to the source 'theirs' (/etc/theirs.yaml), and 'ours' tells of it too",
+        "raw.d belongs to the source 'nameless', and 'ours' tells of it too",
+        "keep each in one of the two; what leaves a source, or whose source is removed, is free for another",
+    ]
+    assert not Dataset.objects.filter(source="ours").exists()
+    assert applied(named("c"), now=LATER).changed == ("raw.c",)
+    assert (found("raw.c").source, found("raw.c").missing_since) == ("ours", None)
+
+
+@pytest.mark.parametrize(
+    ("gone", "known", "is_fault"),
+    [(5, 5, False), (6, 59, True), (6, 60, False), (6, 61, False), (7, 60, True), (0, 0, False)],
+)
+def test_at_most_five_or_a_tenth_leave_a_source_at_once(gone: int, known: int, is_fault: bool) -> None:
+    names = [f"t{number}" for number in range(gone)]
+    said = f"{gone} of its {known} datasets would leave the source at once: {', '.join(names)}"
+    assert removal_fault(names, known) == (said if is_fault else None)
+
+
+@pytest.mark.parametrize(("gone", "ends"), [(20, "t19"), (21, "t19 and 1 more"), (25, "t19 and 5 more")])
+def test_twenty_of_those_that_would_leave_are_named(gone: int, ends: str) -> None:
+    said = removal_fault([f"t{number}" for number in range(gone)], gone)
+    assert said is not None
+    assert said.endswith(f", t18, {ends}")
+
+
+def test_too_many_leave_a_source_only_where_that_is_asked_for() -> None:
+    names = [f"t{number}" for number in range(6)]
+    applied(*(named(name) for name in names))
+    applied(named("theirs"), source="theirs")
+    with pytest.raises(UnableToRemove) as error:
+        applied(named("new"), now=LATER)
+    assert str(error.value) == (
+        "'ours': 6 of its 6 datasets would leave the source at once: "
+        f"{', '.join(f'raw.{name}' for name in names)}; if that is meant, say --allow-removal"
+    )
+    assert not Dataset.objects.filter(missing_since__isnull=False).exists()
+    assert not Dataset.objects.filter(name="new").exists()
+    assert len(applied(named("new"), allow_removal=True, now=LATER).missing) == 6
+
+
+def test_a_location_that_may_not_be_read_is_told_of_each_dataset_and_datacenter() -> None:
+    def at(location: str, datacenter: str = "sea", **more: Any) -> ReplicaProfile:
+        return ReplicaProfile(**{"datacenter": datacenter, "storage": "parquet", "location": location, **more})
+
+    wrong = CatalogProfile(
+        datasets=(
+            named("a", replicas=(at("/right"), at("relative", "phx"))),
+            named("b", replicas=(at("ftp://x/y"),), place="ours.yaml:7"),
+            named("c", replicas=(at("/right", options={"header": "true"}),)),
+        )
+    )
+    with pytest.raises(UnableToApply) as error:
+        apply_catalog(wrong, source="ours", full=True, now=NOW)
+    assert [line.partition(": ")[0] for line in str(error.value).splitlines()] == [
+        "raw.a in phx",
+        "ours.yaml:7",
+        "raw.c in sea",
+    ]
+    assert "ours.yaml:7: raw.b in sea: no file system is called ftp://" in str(error.value)
+    assert not Dataset.objects.exists()
+
+
+def test_only_what_is_pushed_is_bound_to_the_roots_where_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = CatalogProfile(datasets=(BARE,))
+    monkeypatch.setattr(config(), "allowed_roots", ())
+    check_locations(profile, source="ours")
+    with pytest.raises(UnableToApply, match=r"raw\.bare in sea: /sea/bare lies outside"):
+        check_locations(profile, source="push")
+    monkeypatch.setattr(config(), "allowed_roots", ("/sea",))
+    check_locations(profile, source="push")
+
+
+def pushed(told: DatasetProfile, **more: Any) -> DatasetProfile:
+    """What a dataset is once a request has told of it."""
+    applied(told, source="push", full=False, **more)
+    return selectors.profile_of(found(told.full_name))
+
+
+def test_a_request_opens_nothing_that_was_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config(), "allowed_roots", ("/",))
+    closed = named(
+        "bare",
+        team="trips",
+        readers=("team:trips",),
+        columns=(
+            Column(name="Id", type="bigint", sensitive=True),
+            Column(name="email", type="string", sensitive=True),
+            Column(name="fare", type="double"),
+        ),
+    )
+    assert pushed(closed) == closed
+    told = named("bare", owner="eve", team="eves", readers=(), tier=4, columns=(Column(name="ID", type="int"),))
+    assert pushed(told, now=LATER) == replace(
+        told,
+        owner="ada",
+        team="trips",
+        readers=("team:trips",),
+        columns=(
+            Column(name="ID", type="int", sensitive=True),
+            Column(name="email", type="string", sensitive=True),
+        ),
+    )
+    assert found().declared == {"ID": LATER.isoformat(), "email": NOW.isoformat()}
+
+
+def test_a_request_may_change_what_is_open_and_a_file_may_open_what_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config(), "allowed_roots", ("/",))
+    pushed(named("bare", columns=(Column(name="id", type="int"),)))
+    told = named("bare", owner="eve", team="eves", readers=("team:eves",), columns=(Column(name="x", type="int"),))
+    assert pushed(told) == told
+    closed = named("closed", readers=("team:trips",), columns=(Column(name="id", type="int", sensitive=True),))
+    applied(closed)
+    opened = named("closed", owner="eve", columns=(Column(name="id", type="int"),))
+    applied(opened, now=LATER)
+    assert selectors.profile_of(found("raw.closed")) == opened
+
+
+def edges() -> dict[tuple[str, str], tuple[bool, bool, str]]:
+    rows = LineageEdge.objects.select_related("upstream", "downstream")
+    return {(row.upstream.name, row.downstream.name): (row.one_to_one, row.sampled, row.source) for row in rows}
+
+
+def test_edges_come_change_and_go_with_their_source_and_leave_their_downstreams_to_be_reconciled() -> None:
+    tables = tuple(named(name) for name in "abcdef")
+    applied(*tables, source="tables")
+    first = (
+        edge("raw.a", "raw.b", one_to_one=True),
+        edge("raw.b", "raw.c", sampled=True),
+        edge("raw.c", "raw.d"),
+        edge("raw.d", "raw.e"),
+    )
+    applied(lineage=first)
+    LineageEdgeFactory.create(upstream=found("raw.e"), downstream=found("raw.f"), source="theirs")
+    assert left_to_reconcile(NOW) == {f"raw.{name}" for name in "abcdef"}
+    second = (edge("RAW.A", "RAW.B", one_to_one=True), edge("raw.b", "raw.c", one_to_one=True), edge("raw.a", "raw.f"))
+    applied(lineage=second, full=False, now=LATER)
+    kept = {("c", "d"): (False, False, "ours"), ("d", "e"): (False, False, "ours")}
+    told = {
+        ("a", "b"): (True, False, "ours"),
+        ("b", "c"): (True, False, "ours"),
+        ("a", "f"): (False, False, "ours"),
+        ("e", "f"): (True, False, "theirs"),
+    }
+    assert edges() == {**told, **kept}
+    assert left_to_reconcile() == {"raw.c", "raw.f"}
+    applied(lineage=second, now=LATER + HOUR)
+    assert edges() == told
+    assert left_to_reconcile(LATER + HOUR) == {"raw.d", "raw.e"}
+
+
+@pytest.mark.parametrize(("source", "may"), [("ours", True), ("push", True), ("openlineage", True), ("theirs", False)])
+def test_an_edge_that_another_source_owns_is_its_alone(source: str, may: bool) -> None:
+    applied(named("a"), named("b"), named("c"), source="tables")
+    for end in ("b", "c"):
+        LineageEdgeFactory.create(upstream=found("raw.a"), downstream=found(f"raw.{end}"), source=source)
+    applied(lineage=(edge("raw.a", "raw.b", one_to_one=True),), full=False)  # as it is: nobody minds
+    told = (edge("raw.a", "raw.c", sampled=True), edge("raw.a", "raw.b"))
+    if may:
+        applied(lineage=told)
+        assert edges() == {("a", "b"): (False, False, "ours"), ("a", "c"): (False, True, "ours")}
+    else:
+        with pytest.raises(UnableToApply) as error:
+            applied(lineage=told)
+        assert str(error.value) == (
+            "other sources tell otherwise of lineage: raw.a to raw.b by 'theirs'; raw.a to raw.c by 'theirs'; "
+            "keep each edge in one source"
+        )
+
+
+def test_edges_of_datasets_that_nobody_tells_of_are_refused_by_name() -> None:
+    with pytest.raises(UnableToApply) as error:
+        applied(BARE, lineage=(edge("raw.z", "raw.bare"), edge("raw.BARE", "raw.y"), edge("raw.z", "raw.y")))
+    assert str(error.value) == "lineage names datasets that the catalog lacks: raw.y, raw.z; tell of them first"
+
+
+def test_what_compares_itself_with_a_dataset_is_reconciled_with_it() -> None:
+    tables = {name: named(name) for name in "abcd"}
+    lineage = (edge("raw.a", "raw.b"), edge("raw.b", "raw.c"))
+    applied(*tables.values(), lineage=lineage)
+    applied(*(tables | {"a": named("a", tier=1)}).values(), lineage=lineage, now=LATER)
+    assert left_to_reconcile() == {"raw.a", "raw.b"}
+
+
+def test_datasets_are_marked_by_their_names_in_whatever_case() -> None:
+    applied(named("a"), named("b"))
+    mark_changed({"RAW.A", "raw.none"}, LATER)
+    assert left_to_reconcile() == {"raw.a"}
+
+
+def test_a_completion_is_written_with_all_that_is_told() -> None:
+    dataset, window = DatasetFactory.create(), day("2026-03-09")
+    more: dict[str, Any] = {"run": "r7", "rows": 12, "mode": "append"}
+    told = {"dataset": dataset, "datacenter": "phx", "window": window, "pipeline": "load", "now": NOW}
+    names = ("dataset", "datacenter", "kind", "window", "pipeline", "run", "rows", "mode", "at", "followed_at")
+    for said, kept in ((more, ("r7", 12, "append")), ({}, ("", None, ""))):
+        change = DataChange.objects.get(pk=record_completion(**told, **said).pk)  # type: ignore[arg-type]
+        assert tuple(getattr(change, name) for name in names) == (
+            dataset,
+            "phx",
+            "completed",
+            window,
+            "load",
+            *kept,
+            NOW,
+            None,
+        )
+
+
+def test_a_completion_of_more_partitions_than_one_change_may_name_is_refused() -> None:
+    hourly = DatasetFactory.create(name="trips", granularity="hour")
+    wide = Window(start=NOW - 4000 * DAY, end=NOW)
+    with pytest.raises(UnableToComplete, match=r"partitions of raw\.trips: complete it in parts"):
+        record_completion(dataset=hourly, datacenter="sea", window=wide, pipeline="load", now=NOW)
+    assert not DataChange.objects.exists()
+    whole = DatasetFactory.create(partition_column="", granularity="")
+    assert record_completion(dataset=whole, datacenter="sea", window=wide, pipeline="load", now=NOW).window == wide
+
+
+def test_the_targets_are_the_datasets_own_and_else_its_tiers() -> None:
+    applied(FULL, BARE)
+    assert selectors.slas(found("mart.full")) == FULL.targets
+    assert selectors.slas(found()) == BARE.targets
+
+
+def test_datasets_are_found_by_the_names_that_were_asked_for() -> None:
+    trips, rides = DatasetFactory.create(name="Trips"), DatasetFactory.create(name="rides")
+    DatasetFactory.create(name="other")
+    assert selectors.by_name("raw.TRIPS") == trips
+    assert selectors.by_name("raw.trip") is None
+    asked = ("RAW.rides", "raw.trips", "raw.none", "raw.Trips")
+    assert selectors.by_names(asked) == {"RAW.rides": rides, "raw.trips": trips, "raw.Trips": trips}
+
+
+def test_a_datasets_readers_columns_and_replicas_are_its_own() -> None:
+    applied(FULL, BARE)
+    full, bare = found("mart.full"), found()
+    assert selectors.owned(full) == Owned(
+        name="mart.Full", owner="rita", team="trips", readers=("team:trips", "user:rita")
+    )
+    assert selectors.owned(bare) == Owned(name="raw.bare", owner="ada", team="", readers=())
+    assert selectors.sensitive_columns(full) == {"fare"}
+    assert selectors.home(full).datacenter == "sea"
+    phx = selectors.replica(full, "phx")
+    assert phx is not None
+    assert phx.location == "/phx/full"
+    assert selectors.replica(bare, "phx") is None
+
+
+def test_a_column_that_nothing_dates_is_declared_since_its_dataset_came() -> None:
+    columns = [{"name": name, "type": "int"} for name in ("ID", "fare", "datestr")]
+    dataset = DatasetFactory.create(columns=columns, declared={"fare": LATER.isoformat()})
+    since = dataset.created_at
+    assert selectors.declared_by(dataset) == (
+        Declared(name="ID", type="int", is_key=True, since=since),
+        Declared(name="fare", type="int", is_key=False, since=LATER),
+        Declared(name="datestr", type="int", is_key=True, since=since),
+    )
+
+
+def test_lineage_is_read_by_its_ends_and_in_the_order_of_names() -> None:
+    a, b, c, d = (DatasetFactory.create(name=name) for name in ("d", "c", "b", "a"))
+    for upstream, downstream in ((a, c), (b, c), (c, d), (c, a), (b, d)):
+        LineageEdgeFactory.create(upstream=upstream, downstream=downstream)
+    assert [each.upstream for each in selectors.upstream_edges(c)] == [b, a]
+    assert {each.downstream for each in selectors.upstream_edges(c)} == {c}
+    assert selectors.upstream_keys("RAW.B") == {a.name_key, b.name_key}
+    assert selectors.downstreams(c) == [d, a]
+    found_map = selectors.upstream_map()
+    assert {key: set(value) for key, value in found_map.items()} == {
+        a.pk: {c.pk},
+        c.pk: {a.pk, b.pk},
+        d.pk: {b.pk, c.pk},
+    }
