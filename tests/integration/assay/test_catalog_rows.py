@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from assay.access import Owned
 from assay.catalog import selectors
@@ -434,6 +435,23 @@ def test_datasets_are_found_by_the_names_that_were_asked_for() -> None:
     assert selectors.by_name("raw.trip") is None
     asked = ("RAW.rides", "raw.trips", "raw.none", "raw.Trips")
     assert selectors.by_names(asked) == {"RAW.rides": rides, "raw.trips": trips, "raw.Trips": trips}
+
+
+def test_what_is_found_by_name_brings_its_replicas_and_an_edge_its_upstream(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    tables = [DatasetFactory.create(name=name, datacenters=("phx", "sea")) for name in "abc"]
+    for upstream in tables[:2]:
+        LineageEdgeFactory.create(upstream=upstream, downstream=tables[2])
+    with django_assert_num_queries(2):
+        one = selectors.by_name("raw.a")
+        assert one is not None
+        assert selectors.home(one).datacenter == "phx"
+    with django_assert_num_queries(2):
+        several = selectors.by_names(["raw.a", "raw.b", "raw.c"])
+        assert [selectors.home(each).datacenter for each in several.values()] == ["phx"] * 3
+    with django_assert_num_queries(1):
+        assert [each.upstream.name for each in selectors.upstream_edges(tables[2])] == ["a", "b"]
 
 
 def test_a_datasets_readers_columns_and_replicas_are_its_own() -> None:

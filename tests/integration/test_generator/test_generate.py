@@ -4,11 +4,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from assay.models import Dataset, DataTest, LineageEdge, Replica, Revision
 from test_generator.models import Gap
+from test_generator.reconcile import ExistingTest
 from test_generator.services import reconcile_dataset, revise, write_data_test
-from test_generator.services.generate import generate
+from test_generator.services.generate import changes, generate
+from test_generator.wanted import Generation
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, day
 from tests.integration.test_generator.written import named, newest, revisions, row
 
@@ -121,6 +124,8 @@ def test_where_nothing_has_changed_nothing_is_written() -> None:
     brought(dataset)
     tests, count = named(dataset), Revision.objects.count()
     stood = {name: row(test) for name, test in tests.items()}
+    left = changes(dataset, generate(dataset), NOW)
+    assert (left.is_empty, {each.name for each in left.keep}) == (True, set(tests))
     brought(dataset, NOW + DAY)
     assert {name: row(test) for name, test in named(dataset).items()} == stood
     assert (DataTest.objects.count(), Revision.objects.count()) == (len(tests), count)
@@ -297,6 +302,26 @@ def test_users_tests_are_left_alone_and_their_names_are_theirs() -> None:
     assert newest(users).number == 1
 
 
+def test_a_users_test_is_known_by_its_name_and_by_when_it_left_in_one_statement(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    dataset = mart()
+    brought(dataset)
+    ids = {
+        name: DataTestFactory.create(dataset=dataset, name=name, missing_since=since).pk
+        for name, since in {"fares": NOW, "tips": NOW - DAY, "kept": None}.items()
+    }
+    with django_assert_num_queries(1):
+        found = changes(dataset, Generation(), NOW)
+
+    def users(name: str, since: datetime) -> ExistingTest:
+        return ExistingTest(id=ids[name], name=name, origin="user", definition=None, missing_since=since)
+
+    assert found.keep == (users("fares", NOW),)
+    assert [each for each in found.retire if each.origin == "user"] == [users("tips", NOW - DAY)]
+    assert {each.name for each in found.retire} == STANDARD | {"tips"}
+
+
 def test_a_users_test_that_left_its_source_ends_after_a_day_each_in_its_own_time() -> None:
     dataset, beside = mart(), mart(namespace="raw")
     ago = {"fares": HOUR, "tips": 3 * HOUR, "kept": None}
@@ -359,6 +384,15 @@ def test_a_dataset_that_is_as_it_should_be_waits_for_no_more() -> None:
     found = Dataset.objects.get(pk=dataset.pk)
     assert (found.reconcile_at, found.attempts, found.lease_until) == (None, 0, None)
     assert LineageEdge.objects.count() == 0
-    revise(named(dataset)["freshness"], severity="soft", author="ada", now=NOW)
+
+
+def test_a_generated_test_that_somebody_revised_is_brought_back_to_what_metadata_says() -> None:
+    dataset = mart()
+    brought(dataset)
+    freshness = named(dataset)["freshness"]
+    others: dict[str, Any] = {"severity": "soft", "schedule": "0 7 * * *", "sustain": HOUR, "catch_up": "none"}
+    revise(freshness, assertion="row_count() >= 1", **others, author="ada", now=NOW)
     brought(dataset, NOW + HOUR)
-    assert newest(named(dataset)["freshness"]).severity == "hard"
+    first, second, third = revisions(freshness)
+    assert (second["author"], second["schedule"]) == ("ada", "0 7 * * *")
+    assert third == {**first, "number": 3, "created_at": NOW + HOUR, "rejudged_at": None}

@@ -218,6 +218,7 @@ def test_standard_tests_are_told_as_reconciling_will_have_them(tmp_path: Path) -
         **{f"raw.gone: {name}": "-" for name in names if name != "schema"},
         **{f"raw.new: {name}": "+" for name in names if name != "schema"},
     }
+    assert list(told) == sorted(told)
     assert told["raw.trips: freshness"].fields == {
         "assertion": ("freshness(complete=0.995) < 6h", "freshness(complete=0.999) < 4h"),
         "catch_up": ("latest", "all"),
