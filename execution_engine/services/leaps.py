@@ -14,8 +14,6 @@ from execution_engine.services.schedule import cursor, schedule_of
 
 log = structlog.get_logger(__name__)
 
-LONGEST_WAIT = timedelta(minutes=15)  # of a run that nobody has scheduled, from when it was asked for
-
 
 def bring_cursors_back(now: datetime) -> None:
     """Put the cursor of each test that stands too far ahead behind the last slot that was run in time."""
@@ -27,13 +25,15 @@ def bring_cursors_back(now: datetime) -> None:
 
 
 def bring_runs_back(now: datetime) -> None:
-    """Let runs that wait be due at once, and what was measured after now be measured now.
+    """Let runs that were asked for after now be due at once, and what was measured after now be measured now.
 
-    That is true, as the clock was ahead, and what is measured from now on counts as newer.
+    That is true, as the clock was ahead, and what is measured from now on counts as newer. A run that was asked for in
+    time waits for its instant, however far that is: a freshness whose deadline was moved is not late before it.
     """
     here = Value(now, output_field=DateTimeField())
     asked_for = Run.objects.exclude(reason=RunReason.SCHEDULE)
-    asked_for.filter(planned_at__isnull=True, due_at__gt=now + LONGEST_WAIT + SLACK).update(due_at=now, accept_from=now)
+    of_the_leap = asked_for.filter(planned_at__isnull=True, requested_at__gt=now + SLACK)
+    of_the_leap.update(requested_at=now, due_at=now, accept_from=now)
     asked_for.filter(evaluated_at__gt=now + SLACK).update(due_at=Least("due_at", here))
     Run.objects.filter(evaluated_at__gt=now + SLACK).update(
         requested_at=Least("requested_at", here), measured_at=Least("measured_at", here), evaluated_at=now
