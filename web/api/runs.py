@@ -59,14 +59,7 @@ class RunRow(Row):
         """The row, without what must not be shown any more."""
         veil, row = veil_of(self), super().to_representation(instance)
         if veil.hides_run(instance):
-            return row | {
-                "sentence": HIDDEN,
-                "value": None,
-                "exact": "",
-                "excess": None,
-                "operands": {},
-                "findings": {},
-            }
+            return row | UNSHOWN
         return row | {"findings": finite(veil.findings(instance))}
 
 

@@ -115,6 +115,7 @@ def test_a_dataset_that_gates_on_incidents_only_warns_before_one_is_open(scenari
     assert scenario.ask(TRIPS, MONDAY).decision == "block"
 
 
+@pytest.mark.logs_a_failure
 @pytest.mark.parametrize(
     ("tier", "policy", "decision"),
     [(0, None, "block"), (1, None, "block"), (2, None, "allow"), (2, "closed", "block"), (0, "open", "allow")],

@@ -17,6 +17,7 @@ TRIPS, MONDAY = "raw.trips", "2026-03-09"
 NO_COLUMN = Failure(reason=Reason.UNKNOWN_COLUMN, detail="There is no column 'id': known are ride, fare.")
 
 
+@pytest.mark.logs_a_failure
 def test_an_engine_that_cannot_be_reached_is_told_to_the_platforms_on_call(scenario: Scenario) -> None:
     scenario.catalog(dataset(TRIPS))
     scenario.land(TRIPS, MONDAY, 100)
@@ -59,6 +60,7 @@ def test_what_could_never_be_evaluated_is_judged_once_its_data_is_mended(scenari
     )
 
 
+@pytest.mark.logs_a_failure
 def test_an_engines_first_success_makes_all_that_waited_for_it_due_at_once(scenario: Scenario) -> None:
     names = ("raw.rides", "raw.trips", "raw.tips")
     scenario.catalog(*(dataset(name, tier=tier, primary_key=()) for tier, name in enumerate(names, start=1)))

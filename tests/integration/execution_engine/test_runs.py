@@ -131,6 +131,7 @@ def test_a_table_that_cannot_be_read_is_an_error_and_the_others_go_on(loop: Loop
     assert (sound.outcome, broken.outcome, broken.error_reason) == ("held", "error", "table cannot be read")
 
 
+@pytest.mark.logs_a_failure
 def test_an_engine_that_crashes_makes_a_transient_error_and_the_others_go_on(loop: Loop, trips: Dataset) -> None:
     fares = DatasetFactory.create(name="fares")
     loop.write(fares, "2026-03-09", rows(120))

@@ -69,6 +69,7 @@ def test_a_run_that_can_never_be_measured_counts_as_an_error(loop: Loop) -> None
     assert read("assay_runs_total")["error",] == 1
 
 
+@pytest.mark.logs_a_failure
 def test_a_scan_that_failed_counts_as_one(loop: Loop) -> None:
     def die() -> None:
         raise OSError("the disk is gone")

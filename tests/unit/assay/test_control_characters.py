@@ -33,6 +33,7 @@ def test_a_hostile_text_stays_on_its_line(told: pytest.CaptureFixture[str], as_j
     assert not set(written.strip()) & set("\r\n\x1b\u2028\u202e\x85")
 
 
+@pytest.mark.logs_a_failure
 def test_a_traceback_keeps_its_lines_and_none_begins_as_ours(told: pytest.CaptureFixture[str]) -> None:
     configure_logs(level="INFO", as_json=False)
     try:
