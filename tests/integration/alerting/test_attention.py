@@ -1,0 +1,259 @@
+"""What a change of a standing asks of others: which data is watched closely, and who hears of what nobody could judge."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from alerting.models import Notice, Standing, Waiver, WaiverKind
+from alerting.services.attention import asks_for_looks, note_known_again, note_unknown, watch_closely
+from assay.models import Category, Dataset, DataTest
+from assay.windows import Window
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.models import Ask, Measurement, Run, Watch
+from execution_engine.planning import hash_of
+from tests.factories import HOUR, NOW, DatasetFactory, DataTestFactory, NoticeFactory, RunFactory, StandingFactory, day
+
+pytestmark = pytest.mark.django_db
+
+MONDAY = day("2026-03-09")
+SUNDAY = day("2026-03-08")
+SECOND = timedelta(seconds=1)
+ROWS = MetricSpec(name="row_count")
+
+
+def reads(run: Run, dataset: Dataset, place: str = "sea", window: Window = MONDAY) -> None:
+    """Let a run ask for a measurement."""
+    measurement = Measurement.objects.create(
+        dataset=dataset,
+        datacenter=place,
+        spec=ROWS.to_json(),
+        spec_hash=hash_of(ROWS),
+        spec_text=ROWS.text,
+        window_start=window.start,
+        window_end=window.end,
+        requested_at=NOW,
+    )
+    Ask.objects.create(run=run, measurement=measurement, operand="row_count()")
+
+
+def waiver(test: DataTest) -> Waiver:
+    return Waiver.objects.create(
+        data_test=test,
+        revision=test.revision,
+        kind=WaiverKind.ACCEPTED,
+        window_start=MONDAY.start,
+        window_end=MONDAY.end,
+        reason="gone",
+        author="ada",
+        starts_at=NOW,
+    )
+
+
+def stands(test: DataTest, state: str, *, waived: bool = False, **more: Any) -> Standing:
+    """The test's standing on Monday."""
+    row: Standing = StandingFactory.create(
+        data_test=test, state=state, waiver=waiver(test) if waived else None, **{"since": NOW - HOUR, **more}
+    )
+    return row
+
+
+def watched() -> set[tuple[int, str, Window, bool, datetime | None]]:
+    """Every watch: the dataset, the datacenter, the window, whether closely, and when it looks next."""
+    return {(row.dataset_id, row.datacenter, row.window, row.closely, row.next_look_at) for row in Watch.objects.all()}
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "waived", "asks"),
+    [
+        ("WARN", "", False, True),
+        ("FAIL", "", False, True),
+        ("UNKNOWN", "", False, True),
+        ("FAIL", "timeout", True, False),
+        ("PENDING", "timeout", False, True),
+        ("PENDING", "timeout", True, False),
+        ("PENDING", "", False, False),
+        ("PASS", "timeout", False, False),
+        ("LEARNING", "warming up", False, False),
+    ],
+)
+def test_data_is_looked_at_often_while_its_window_is_in_trouble_or_its_due_run_has_erred(
+    state: str, error: str, waived: bool, asks: bool
+) -> None:
+    assert asks_for_looks(stands(DataTestFactory.create(), state, error_reason=error, waived=waived)) is asks
+
+
+def test_all_that_the_newest_run_of_a_troubled_window_reads_is_watched_closely() -> None:
+    test, stops = DataTestFactory.create(), DatasetFactory.create()
+    before, newest = RunFactory.create_batch(2, data_test=test)
+    reads(before, DatasetFactory.create())
+    reads(newest, test.dataset)
+    reads(newest, stops, "phx", SUNDAY)
+    standing = stands(test, "FAIL", last_run=newest)
+    watch_closely(standing, test, was=True, now=NOW)
+    assert watched() == set()
+    watch_closely(standing, test, was=False, now=NOW + 61 * SECOND)
+    soon = NOW + 300 * SECOND
+    assert watched() == {(test.dataset_id, "sea", MONDAY, True, soon), (stops.pk, "phx", SUNDAY, True, soon)}
+
+
+def test_a_window_without_a_measurement_has_the_data_of_its_own_test_watched() -> None:
+    test = DataTestFactory.create(datacenter="phx")
+    watch_closely(stands(test, "UNKNOWN"), test, was=False, now=NOW)
+    assert watched() == {(test.dataset_id, "phx", MONDAY, True, NOW + 300 * SECOND)}
+
+
+@pytest.mark.parametrize(
+    ("other", "read", "closely"),
+    [
+        ({"state": "WARN"}, {}, True),
+        ({"state": "FAIL"}, {}, True),
+        ({"state": "UNKNOWN"}, {}, True),
+        ({"state": "PENDING", "error_reason": "timeout"}, {}, True),
+        ({"state": "PENDING"}, {}, False),
+        ({"state": "PASS", "error_reason": "timeout"}, {}, False),
+        ({"state": "FAIL", "waived": True}, {}, False),
+        ({"state": "PENDING", "error_reason": "timeout", "waived": True}, {}, False),
+        ({"state": "FAIL"}, {"dataset": None}, False),
+        ({"state": "FAIL"}, {"place": "phx"}, False),
+        ({"state": "FAIL"}, {"window": Window(start=MONDAY.start - HOUR, end=MONDAY.end)}, False),
+        ({"state": "FAIL"}, {"window": Window(start=MONDAY.start, end=MONDAY.end + HOUR)}, False),
+    ],
+)
+def test_data_is_watched_as_usual_again_once_no_test_in_trouble_reads_it(
+    other: dict[str, Any], read: dict[str, Any], closely: bool
+) -> None:
+    test, another = DataTestFactory.create(), DataTestFactory.create()
+    own, theirs = RunFactory.create(data_test=test), RunFactory.create(data_test=another)
+    reads(own, test.dataset)
+    given = {"dataset": test.dataset, **read}
+    reads(theirs, **{**given, "dataset": given["dataset"] or another.dataset})
+    stands(another, **other, last_run=theirs)
+    standing = stands(test, "FAIL", last_run=own)
+    watch_closely(standing, test, was=False, now=NOW)
+    standing.state = "PASS"  # what is written of it is in trouble itself, and counts for nothing
+    watch_closely(standing, test, was=True, now=NOW + SECOND)
+    next_look = NOW + (300 * SECOND if closely else HOUR)
+    assert watched() == {(test.dataset_id, "sea", MONDAY, closely, next_look)}
+
+
+def only_notice() -> Notice:
+    return Notice.objects.get()
+
+
+def test_who_is_told_of_an_unknown_reads_which_test_has_no_verdict_since_when_and_why() -> None:
+    test = DataTestFactory.create(dataset=DatasetFactory.create(name="trips"), name="fares")
+    run = RunFactory.create(data_test=test, outcome="error", error_reason="timeout", sentence="it took too long.")
+    standing = stands(test, "UNKNOWN", error_reason="timeout", last_run=run)
+    note_unknown(standing, test, was="PENDING", now=NOW)
+    row = only_notice()
+    assert row.key == f"standing:{standing.pk}:20260310T110000:unknown:log:platform-on-call"
+    assert (row.event, row.recipient, row.created_at, row.due_at) == ("unknown", "platform-on-call", NOW, NOW)
+    assert row.subject == "raw.trips: fares could not be judged"
+    assert "Cause: it took too long. This says nothing about the data." in row.body
+    assert "The test fares of raw.trips has no verdict for 2026-03-09" in row.body
+    assert "since 2026-03-10 11:00 UTC." in row.body
+    assert row.facts == {"dataset": "raw.trips", "test": "fares", "window": MONDAY.text}
+
+
+@pytest.mark.parametrize(
+    ("error", "run", "cause", "hears"),
+    [
+        ("", None, "no result yet", "platform-on-call"),
+        ("query failed", None, "query failed", "ada"),
+        ("query failed", {"outcome": "error", "sentence": "no such function"}, "no such function", "ada"),
+        ("query failed", {"outcome": "broken", "sentence": "too few rows"}, "query failed", "ada"),
+        ("lease lost", {"outcome": "error", "sentence": ""}, "lease lost", "platform-on-call"),
+    ],
+)
+def test_the_cause_of_an_unknown_is_the_error_of_the_newest_run_and_nothing_that_held_or_broke(
+    error: str, run: dict[str, Any] | None, cause: str, hears: str
+) -> None:
+    test = DataTestFactory.create()
+    newest = None if run is None else RunFactory.create(data_test=test, **run)
+    note_unknown(stands(test, "UNKNOWN", error_reason=error, last_run=newest), test, was="WARN", now=NOW)
+    assert f"Cause: {cause}. This" in only_notice().body
+    assert only_notice().recipient == hears
+
+
+@pytest.mark.parametrize(
+    ("state", "was", "waived"), [("PASS", "PENDING", False), ("UNKNOWN", "UNKNOWN", False), ("UNKNOWN", "WARN", True)]
+)
+def test_what_was_known_already_judged_or_waived_is_told_to_nobody(state: str, was: str, waived: bool) -> None:
+    test = DataTestFactory.create()
+    note_unknown(stands(test, state, waived=waived), test, was=was, now=NOW)
+    assert not Notice.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("freshness", "of_test", "is_told"),
+    [
+        ({"state": "FAIL"}, {}, False),
+        ({"state": "WARN"}, {}, False),
+        ({"state": "WARN", "window": Window(start=MONDAY.start - HOUR, end=MONDAY.start + SECOND)}, {}, False),
+        ({"state": "WARN", "window": Window(start=MONDAY.end - SECOND, end=MONDAY.end + HOUR)}, {}, False),
+        ({"state": "WARN", "window": SUNDAY}, {}, True),
+        ({"state": "WARN", "window": day("2026-03-10")}, {}, True),
+        ({"state": "UNKNOWN"}, {}, True),
+        ({"state": "PASS"}, {}, True),
+        ({"state": "FAIL"}, {"category": Category.CUSTOM}, True),
+        ({"state": "FAIL"}, {"dataset": None}, True),
+    ],
+)
+def test_that_there_is_no_data_is_no_news_while_the_freshness_of_the_same_data_is_broken(
+    freshness: dict[str, Any], of_test: dict[str, Any], is_told: bool
+) -> None:
+    test = DataTestFactory.create()
+    given = {"dataset": test.dataset, "category": Category.FRESHNESS, **of_test}
+    beside = DataTestFactory.create(**{**given, "dataset": given["dataset"] or DatasetFactory.create()})
+    StandingFactory.create(data_test=beside, **freshness)
+    note_unknown(stands(test, "UNKNOWN", error_reason="no data"), test, was="PENDING", now=NOW)
+    assert Notice.objects.exists() is is_told
+
+
+@pytest.mark.parametrize(
+    ("state", "says"),
+    [
+        ("PASS", "holds again"),
+        ("WARN", "has a verdict again: it is broken"),
+        ("FAIL", "has a verdict again: it is broken"),
+        ("LEARNING", "gathers history again"),
+        ("UNTESTED", "needs no verdict any more"),
+        ("PENDING", "needs no verdict any more"),
+    ],
+)
+def test_whoever_was_told_last_of_an_unknown_hears_what_became_of_it(state: str, says: str) -> None:
+    test = DataTestFactory.create(dataset=DatasetFactory.create(name="trips"), name="fares")
+    standing = stands(test, state)
+    for hour, who in ((9, "night-watch"), (10, "ada"), (11, "grace")):
+        key = f"standing:{standing.pk}:20260310T{hour:02d}0000:unknown:log:{who}"
+        NoticeFactory.create(
+            key=key, event="unknown", recipient=who, suppressed="resolved within grace" if who == "grace" else ""
+        )
+    note_known_again(standing, test, was="UNKNOWN", now=NOW)
+    row = Notice.objects.get(event="known again")
+    assert row.key == f"standing:{standing.pk}:20260310T100000:known again:log:ada"
+    assert (row.recipient, row.created_at) == ("ada", NOW)
+    assert row.subject == "raw.trips: fares can be judged again"
+    assert row.body.startswith(f"Since 2026-03-10 12:00 UTC the test fares of raw.trips {says} for 2026-03-09")
+    assert row.facts == {"dataset": "raw.trips", "test": "fares", "window": MONDAY.text}
+
+
+@pytest.mark.parametrize(
+    ("state", "was", "key", "event"),
+    [
+        ("UNKNOWN", "UNKNOWN", "standing:{pk}:20260310T100000:unknown:log:ada", "unknown"),
+        ("PASS", "FAIL", "standing:{pk}:20260310T100000:unknown:log:ada", "unknown"),
+        ("PASS", "UNKNOWN", "standing:{pk}1:20260310T100000:unknown:log:ada", "unknown"),
+        ("PASS", "UNKNOWN", "standing:0:20260310T100000:unknown:log:ada", "unknown"),
+        ("PASS", "UNKNOWN", "standing:{pk}:20260310T100000:opened:log:ada", "opened"),
+    ],
+)
+def test_without_a_word_of_that_unknown_nobody_hears_that_it_is_over(
+    state: str, was: str, key: str, event: str
+) -> None:
+    test = DataTestFactory.create()
+    standing = stands(test, state)
+    NoticeFactory.create(key=key.format(pk=standing.pk), event=event)
+    note_known_again(standing, test, was=was, now=NOW)
+    assert Notice.objects.count() == 1
