@@ -213,9 +213,7 @@ def test_a_waiver_is_written_of_each_window_as_bad_as_it_is_and_the_window_is_ju
     beside = stands(test, window=TUESDAY)
     unrevised = stands(DataTestFactory.create())
     unrevised.data_test.revision = None
-    made = waive(
-        [*rows, unrevised], kind=WaiverKind.FORCED, scope=Scope.TEST, reason="twins", author="grace", now=NOW
-    )
+    made = waive([*rows, unrevised], kind=WaiverKind.FORCED, scope=Scope.TEST, reason="twins", author="grace", now=NOW)
     written = list(Waiver.objects.order_by("pk"))
     assert len(made) == len(written) == 2
     assert [(row.data_test, row.revision, row.window, row.excess) for row in written] == [
