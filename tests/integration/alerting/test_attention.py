@@ -1,4 +1,4 @@
-"""What a change of a standing asks of others: which data is watched closely, and who hears of what nobody could judge."""
+"""What a change of a standing asks of others: which data is watched closely, and who hears of what was not judged."""
 
 from datetime import datetime, timedelta
 from typing import Any
