@@ -38,6 +38,7 @@ def reads(run: Run, dataset: Dataset, place: str = "sea", window: Window = MONDA
 
 
 def waiver(test: DataTest) -> Waiver:
+    assert test.revision is not None
     return Waiver.objects.create(
         data_test=test,
         revision=test.revision,

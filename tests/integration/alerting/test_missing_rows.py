@@ -237,8 +237,9 @@ def test_what_broke_last_was_counted_last_whatever_ran_after_it(trips: Dataset, 
     ):
         given = {"data_test": test, "outcome": "broken", "findings": SOME, **more}
         RunFactory.create(measured_at=at, **given)
+    assert row.last_run is not None
     if newest is None:
-        row.last_run.delete() if row.last_run else None
+        row.last_run.delete()
         row.last_run = None
     else:
         row.last_run.outcome = newest

@@ -19,7 +19,7 @@ from alerting.services.send import retry_after, send_due
 from assay import clock
 from assay.clock import database_now
 from assay.config import config
-from assay.models import Beat, Category, Dataset, Pull
+from assay.models import Beat, Category, Dataset, Pull, Tallied
 from assay.queue import UnableToFinish
 from assay.tallies import totals
 from test_generator.models import Gap
@@ -61,16 +61,19 @@ def test_a_receiver_is_left_alone_twice_as_long_after_each_failure_up_to_an_hour
 
 
 def test_only_what_is_due_and_not_settled_is_sent_and_no_more_than_was_asked_for() -> None:
-    rows = {name: due(name, **more) for name, more in {
-        "first": {"due_at": NOW - HOUR}, "second": {}, "third": {"recipient": "bob"},
-        "later": {"due_at": NOW + SECOND}, "settled": {"settled_at": NOW - DAY},
-    }.items()}  # fmt: skip
+    rows = {
+        "first": due("first", due_at=NOW - HOUR),
+        "second": due("second"),
+        "third": due("third", recipient="bob"),
+        "later": due("later", due_at=NOW + SECOND),
+        "settled": due("settled", settled_at=NOW - DAY),
+    }
     assert send_due(limit=2) == 2
     sent = {name for name, row in rows.items() if Notice.objects.get(pk=row.pk).sent_at}
     assert sent == {"first", "second"}
     assert send_due() == 1
     assert send_due() == 0
-    assert totals()["notices"] == {"sent": 3}
+    assert totals()[Tallied.NOTICES] == {"sent": 3}
     row = Notice.objects.get(key="third")
     assert (row.sent_at, row.settled_at, row.error, row.lease_until, row.attempts) == (NOW, NOW, "", None, 0)
 
@@ -159,7 +162,7 @@ def test_a_failure_is_noted_and_the_notice_comes_again_or_is_given_up(monkeypatc
     assert "503" in again.error
     assert (dead.failures, dead.due_at, dead.settled_at, dead.sent_at) == (10, NOW, NOW, None)
     assert "503" in dead.error
-    assert totals()["notices"] == {"dead": 1}
+    assert totals()[Tallied.NOTICES] == {"dead": 1}
     (error,) = [entry for entry in logs if entry["log_level"] == "error"]
     assert (error["event"], error["notice"], error["alert"], error["failures"]) == (
         "notice given up",
@@ -208,19 +211,20 @@ def test_a_planned_notice_is_written_once_and_a_suppressed_one_is_settled_and_co
     assert (row.key, row.alert, row.event, row.channel, row.recipient) == ("k", found, "opened", "log", "ada")
     assert (row.subject, row.body, row.facts) == ("s" * 300, "first", {"n": 1})
     assert (row.created_at, row.due_at, row.settled_at, row.suppressed) == (NOW, NOW, settled_at, suppressed)
-    assert totals()["notices"] == ({"suppressed": 1} if suppressed else {})
+    assert totals()[Tallied.NOTICES] == ({"suppressed": 1} if suppressed else {})
 
 
 def test_who_was_told_of_an_alert_are_those_whose_notice_of_these_events_was_not_suppressed() -> None:
     found = an_alert()
-    for who, more in {
+    others: dict[str, dict[str, Any]] = {
         "ada": {},
         "bob": {"event": "downstream", "channel": "log"},
         "eve": {"event": "updated"},
         "joe": {"suppressed": "already told"},
         "kim": {"alert": an_alert()},
         "lee": {"alert": None},
-    }.items():
+    }
+    for who, more in others.items():
         NoticeFactory.create(recipient=who, **{"alert": found, **more})
     wanted = {Address(recipient="ada", channel="email"), Address(recipient="bob", channel="log")}
     assert told(found, ["opened", "downstream"]) == wanted

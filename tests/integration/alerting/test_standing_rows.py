@@ -43,6 +43,7 @@ def fares() -> DataTest:
 
 def waiver(test: DataTest, **more: Any) -> Waiver:
     given = {"kind": WaiverKind.FORCED, "reason": "twins", "author": "ada", "starts_at": NOW - DAY, **more}
+    assert test.revision is not None
     return Waiver.objects.create(
         data_test=test, revision=test.revision, window_start=MONDAY.start, window_end=MONDAY.end, **given
     )
@@ -266,7 +267,7 @@ def test_data_that_is_kept_no_more_is_judged_no_more() -> None:
 
 @pytest.mark.parametrize("state", ["PASS", "WARN", "FAIL"])
 def test_the_word_of_an_older_revision_stays_until_the_newest_has_held_or_broken(fares: DataTest, state: str) -> None:
-    older = DataTestFactory.create().revision
+    older: Any = DataTestFactory.create().revision
     row = StandingFactory.create(data_test=fares, revision=older, state=state, streak_at=DUE, next_check_at=NOW)
     ran(fares, "error", DUE)
     refold(row, fares, evidence_of(fares, MONDAY), NOW)
