@@ -9,8 +9,7 @@ from assay import clock, leaps
 from assay.config import config
 from assay.leaps import bring_back, is_time_to_look, look_for_leaps
 from assay.models import Dataset, Pruning
-from execution_engine.models import Run
-from tests.factories import DatasetFactory, RunFactory
+from tests.factories import DatasetFactory
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 HOUR, DAY, YEAR = timedelta(hours=1), timedelta(days=1), timedelta(days=366)
@@ -40,16 +39,6 @@ def test_what_is_due_as_late_as_it_may_be_stays_and_what_is_later_comes_then() -
     bring_back(NOW)
     found = {row.name: row.reconcile_at - NOW for row in Dataset.objects.all() if row.reconcile_at}
     assert found == {"now": timedelta(), "late": DAY, "lost": DAY}
-
-
-@pytest.mark.django_db
-def test_a_run_that_was_asked_for_in_time_waits_for_its_instant_and_one_of_the_leap_is_due_now() -> None:
-    waits = {"reason": "revision", "planned_at": None, "ready_at": None, "evaluated_at": None, "judged_at": None}
-    late = RunFactory.create(**waits, requested_at=NOW - HOUR, due_at=NOW + 2 * DAY, accept_from=NOW - HOUR)
-    lost = RunFactory.create(**waits, requested_at=NOW + YEAR, due_at=NOW + YEAR, accept_from=NOW + YEAR)
-    bring_back(NOW)
-    found = {row.pk: (row.requested_at, row.due_at, row.accept_from) for row in Run.objects.all()}
-    assert found == {late.pk: (NOW - HOUR, NOW + 2 * DAY, NOW - HOUR), lost.pk: (NOW, NOW, NOW)}
 
 
 @pytest.mark.django_db

@@ -10,7 +10,6 @@ from assay.models import DataTest
 from assay.windows import Window
 from execution_engine import services
 from execution_engine.models import Measurement, Run
-from execution_engine.services.leaps import LONGEST_WAIT
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day
 
 pytestmark = pytest.mark.django_db
@@ -131,24 +130,24 @@ def test_only_what_was_planned_before_its_time_is_free_to_be_run_again() -> None
     assert told == {f"leap:{freed.pk}", "in time", "manual", "not planned", "of another"}
 
 
-def test_what_was_asked_for_and_waits_too_long_is_due_now() -> None:
-    longest = NOW + LONGEST_WAIT + SLACK
-    assert timedelta(minutes=15) == LONGEST_WAIT
-    waiting = {"planned_at": None, "evaluated_at": None, "measured_at": None, "requested_at": NOW}
+def test_what_was_asked_for_after_now_and_waits_is_due_now() -> None:
+    late = NOW + SLACK + SECOND
+    waiting = {"planned_at": None, "evaluated_at": None, "measured_at": None, "due_at": NOW + 300 * DAY}
     waiting["accept_from"] = NOW - DAY
     for slot, more in {
-        "too long": {"due_at": longest + SECOND, "reason": "check"},
-        "at most": {"due_at": longest, "reason": "check"},
-        "planned": {"due_at": longest + SECOND, "reason": "check", "planned_at": NOW},
-        "scheduled": {"due_at": longest + SECOND, "reason": "schedule"},
+        "of the leap": {"requested_at": late, "reason": "check"},
+        "in time": {"requested_at": NOW + SLACK, "reason": "check"},
+        "planned": {"requested_at": late, "reason": "check", "planned_at": NOW},
+        "scheduled": {"requested_at": late, "reason": "schedule"},
     }.items():
         RunFactory.create(slot=slot, **{**waiting, **more})
     services.bring_runs_back(NOW)
-    assert {run.slot: (run.due_at, run.accept_from) for run in Run.objects.all()} == {
-        "too long": (NOW, NOW),
-        "at most": (longest, NOW - DAY),
-        "planned": (longest + SECOND, NOW - DAY),
-        "scheduled": (longest + SECOND, NOW - DAY),
+    stays = (NOW + 300 * DAY, NOW - DAY)
+    assert {run.slot: (run.requested_at, run.due_at, run.accept_from) for run in Run.objects.all()} == {
+        "of the leap": (NOW, NOW, NOW),
+        "in time": (NOW + SLACK, *stays),
+        "planned": (late, *stays),
+        "scheduled": (late, *stays),
     }
 
 
