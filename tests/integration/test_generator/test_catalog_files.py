@@ -118,7 +118,7 @@ def test_each_mistake_of_a_test_is_told_where_it_stands(tmp_path: Path) -> None:
 
 
 def test_mistakes_of_shape_and_of_assertions_are_told_together(tmp_path: Path) -> None:
-    lines = (one_test("mart.trips", assertion="mean(tip) >= 1"), one_test("mart.nope"))
+    lines = (one_test("mart.nope"), one_test("mart.trips", assertion="mean(tip) >= 1"))
     path = write(tmp_path / "catalog.yaml", TRIPS, "tests:", *lines)
     assert len(mistakes(path)) == 2
 
