@@ -133,6 +133,13 @@ def test_a_new_dataset_has_a_source_and_the_time_at_which_it_came() -> None:
     assert row.declared == {"id": NOW.isoformat(), "Fare": NOW.isoformat()}
 
 
+def test_a_table_without_partitions_has_keys_in_utc_and_names_none() -> None:
+    applied(BARE)
+    names = ("partition_column", "granularity", "partition_holds", "key_format", "first_partition")
+    assert [getattr(found(), name) for name in names] == ["", "", "key", "", ""]
+    assert (found().stored_time_zone, found().time_zone) == ("UTC", "UTC")
+
+
 def test_what_is_told_again_in_whatever_case_changes_nothing() -> None:
     applied(FULL, BARE)
     Dataset.objects.update(reconcile_at=None)
