@@ -1,17 +1,19 @@
 """Which windows are looked at, and what counts as told: rows of other windows, places and tables stay as they are."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
+from assay import clock
 from assay.catalog.services import record_completion
 from assay.models import ChangeKind, DataChange, Dataset
 from assay.windows import Window
 from execution_engine import services, tasks
 from execution_engine.models import Watch
-from execution_engine.services.watch import note_fingerprint, watch_window
+from execution_engine.services.watch import is_news, note_fingerprint, watch_window
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, day
-from tests.fakes import rows
+from tests.fakes import FakeEngine, rows
 from tests.integration.execution_engine.conftest import Loop
 
 MONDAY, SUNDAY = day("2026-03-09"), day("2026-03-08")
@@ -110,3 +112,196 @@ def test_a_rewrite_that_was_told_does_not_announce_the_next(loop: Loop, trips: D
         loop.at(NOW + hours * HOUR)
         tasks.watch()
     assert DataChange.objects.filter(kind=ChangeKind.REWRITTEN).count() == 2
+
+
+def looked_at(loop: Loop, dataset: Dataset, hours: int = 1) -> Watch:
+    """The watch of Monday in sea, looked at so many hours later."""
+    loop.at(NOW + hours * HOUR)
+    tasks.watch()
+    return Watch.objects.get(dataset=dataset, datacenter="sea", window_start=MONDAY.start, window_end=MONDAY.end)
+
+
+def changes() -> list[tuple[object, ...]]:
+    return list(DataChange.objects.order_by("pk").values_list("kind", "datacenter", "window_start", "window_end", "at"))
+
+
+REWRITTEN = (ChangeKind.REWRITTEN, "sea", MONDAY.start, MONDAY.end)
+
+
+def test_looks_are_counted_of_one_datacenter_or_of_all(others: list[Watch]) -> None:
+    Watch.objects.update(next_look_at=NOW)
+    clock.simulate(NOW)
+    assert (services.look("dca"), services.look("phx"), services.look("phx"), services.look()) == (0, 1, 0, 2)
+    assert set(Watch.objects.values_list("seen_at", "next_look_at", "lease_until", "attempts")) == {
+        (NOW, NOW + HOUR, None, 0)
+    }
+
+
+def test_what_a_look_finds_changed_is_written_down_and_told(loop: Loop, trips: Dataset) -> None:
+    loop.run(DataTestFactory.create(dataset=trips), MONDAY)
+    first = Watch.objects.get()
+    assert (first.seen_at, first.changed_at, first.closely) == (NOW, NOW, False)
+    same = looked_at(loop, trips)
+    assert (same.fingerprint, same.seen_at, same.changed_at) == (first.fingerprint, NOW + HOUR, NOW)
+    assert (changes(), same.lease_until, same.attempts) == ([], None, 0)
+    loop.write(trips, "2026-03-09", rows(7))
+    other = looked_at(loop, trips, 2)
+    assert (other.fingerprint != first.fingerprint, other.changed_at) == (True, NOW + 2 * HOUR)
+    assert changes() == [(*REWRITTEN, NOW + 2 * HOUR)]
+
+
+def test_the_first_look_at_a_window_in_trouble_tells_nothing(loop: Loop, trips: Dataset) -> None:
+    loop.write(trips, "2026-03-09", rows(7))
+    watch_window(dataset=trips, datacenter="sea", window=MONDAY, closely=True, now=NOW)
+    found = looked_at(loop, trips)
+    assert (found.changed_at, found.seen_at, found.fingerprint != "") == (NOW + HOUR, NOW + HOUR, True)
+    assert (found.next_look_at, changes()) == (NOW + HOUR + timedelta(minutes=5), [])
+
+
+@pytest.mark.logs_a_failure
+def test_a_look_that_fails_says_nothing_of_the_data(
+    loop: Loop, trips: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = watched(trips)
+    Watch.objects.update(next_look_at=NOW)
+
+    def away(*_: object) -> None:
+        raise ConnectionError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(FakeEngine, "fingerprint", away)
+        found = looked_at(loop, trips)
+    assert (found.fingerprint, found.seen_at, found.next_look_at) == (before.fingerprint, NOW + HOUR, NOW + 2 * HOUR)
+    trips.replicas.all().delete()
+    assert (looked_at(loop, trips, 2).fingerprint, changes()) == ("f", [])
+
+
+def test_a_window_without_a_fingerprint_that_still_has_none_has_not_changed(
+    loop: Loop, trips: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeEngine, "fingerprint", lambda *_: None)
+    watched(trips)
+    Watch.objects.update(next_look_at=NOW, fingerprint="")
+    assert looked_at(loop, trips).fingerprint == ""
+    Watch.objects.update(fingerprint="f", next_look_at=NOW)
+    gone = looked_at(loop, trips, 2)
+    assert (gone.fingerprint, gone.changed_at) == ("cannot be looked at", NOW + 2 * HOUR)
+    assert changes() == [(*REWRITTEN, NOW + 2 * HOUR)]
+
+
+def test_of_several_windows_those_that_expired_are_looked_at_no_more(loop: Loop) -> None:
+    trips = DatasetFactory.create(name="trips", retention=9 * DAY)
+    kept, old = watched(trips), watched(trips, window=day("2026-02-28"))
+    Watch.objects.update(next_look_at=NOW, attempts=1)
+    looked_at(loop, trips)
+    assert (fresh(kept).next_look_at, fresh(kept).seen_at) == (NOW + 2 * HOUR, NOW + HOUR)
+    row = fresh(old)
+    assert (row.next_look_at, row.seen_at, row.lease_until, row.attempts) == (None, NOW, None, 0)
+
+
+def test_each_table_and_place_is_looked_at_by_itself(loop: Loop) -> None:
+    trips = DatasetFactory.create(name="trips", datacenters=("sea", "phx"))
+    fares = DatasetFactory.create(name="fares")
+    own, there, other = watched(trips), watched(trips, "phx"), watched(fares)
+    loop.write(trips, "2026-03-09", rows(1))
+    loop.write(trips, "2026-03-09", rows(2), datacenter="phx")
+    loop.write(fares, "2026-03-09", rows(3))
+    Watch.objects.update(next_look_at=NOW)
+    looked_at(loop, trips)
+    assert len({fresh(row).fingerprint for row in (own, there, other)} - {"f"}) == 3
+    assert DataChange.objects.count() == 3
+
+
+def noted(dataset: Dataset, print_: str, **more: Any) -> Watch:
+    note_fingerprint(dataset, "sea", MONDAY, print_, **{"now": NOW + HOUR, **more})
+    return Watch.objects.get(dataset=dataset, datacenter="sea", window_start=MONDAY.start, window_end=MONDAY.end)
+
+
+@pytest.mark.parametrize(
+    ("print_", "written", "changed"),
+    [("g", None, NOW + HOUR), ("g", NOW, NOW), ("g", NOW + DAY, NOW + HOUR), ("", NOW, None)],
+)
+def test_the_first_scan_notes_what_it_saw(
+    db: None, print_: str, written: datetime | None, changed: datetime | None
+) -> None:
+    row = noted(DatasetFactory.create(), print_, written_at=written)
+    assert (row.fingerprint, row.seen_at, row.changed_at) == (print_, NOW + HOUR, changed)
+    assert (row.next_look_at, row.closely, changes()) == (NOW + 2 * HOUR, False, [])
+
+
+@pytest.mark.parametrize(
+    ("before", "print_", "after", "changed", "is_told"),
+    [
+        ("f", "f", "f", NOW - DAY, False),
+        ("f", "g", "g", NOW, True),
+        ("", "g", "g", NOW, False),
+        ("f", "", "f", NOW - DAY, False),
+    ],
+)
+def test_a_later_scan_notes_what_is_new(
+    others: list[Watch], before: str, print_: str, after: str, changed: datetime, is_told: bool
+) -> None:
+    trips = others[0].dataset
+    watched(trips)
+    Watch.objects.update(fingerprint=before, changed_at=NOW - DAY)
+    row = noted(trips, print_, written_at=NOW)
+    assert (row.fingerprint, row.seen_at, row.changed_at, row.next_look_at) == (after, NOW + HOUR, changed, NOW + DAY)
+    assert changes() == ([(*REWRITTEN, NOW + HOUR)] if is_told else [])
+    assert {fresh(other).seen_at for other in others} == {NOW}
+
+
+def test_windows_of_whole_tables_are_not_watched_as_their_partitions_are(db: None) -> None:
+    dataset, bare = DatasetFactory.create(), DatasetFactory.create(partition_column="")
+    for days, is_watched in ((32, True), (33, False)):
+        window = Window(start=MONDAY.start, end=MONDAY.start + days * DAY)
+        for each in (dataset, bare):
+            assert is_news(each, "sea", window, "f") is (is_watched or each is bare)
+            note_fingerprint(each, "sea", window, "f", NOW)
+        assert Watch.objects.filter(dataset=dataset, window_end=window.end).exists() is is_watched
+        assert Watch.objects.filter(dataset=bare, window_end=window.end).exists()
+
+
+def test_news_is_what_was_never_seen_of_this_window_there(others: list[Watch]) -> None:
+    trips = others[0].dataset
+    assert is_news(trips, "sea", MONDAY, "f")  # those who know it are of something else
+    watched(trips)
+    assert [is_news(trips, "sea", MONDAY, print_) for print_ in ("f", "g", "")] == [False, True, False]
+
+
+def test_a_watch_is_made_closer_once_and_looser_once(db: None) -> None:
+    trips = DatasetFactory.create()
+    watched(trips)
+    close = {"dataset": trips, "datacenter": "sea", "window": MONDAY, "closely": True}
+    watch_window(**close, now=NOW)
+    watch_window(**close, now=NOW + HOUR)  # it is so already: its next look stays
+    assert terms(list(Watch.objects.all())) == [(True, NOW + timedelta(minutes=5))]
+    watch_window(**{**close, "closely": False}, now=NOW)
+    assert terms(list(Watch.objects.all())) == [(False, NOW + HOUR)]
+
+
+@pytest.mark.parametrize(
+    ("window", "is_announced"),
+    [
+        (Window(start=SUNDAY.start, end=MONDAY.start + HOUR), True),
+        (Window(start=MONDAY.end - HOUR, end=MONDAY.end + DAY), True),
+        (SUNDAY, False),
+        (day("2026-03-10"), False),
+    ],
+)
+def test_a_completion_announces_what_it_overlaps(others: list[Watch], window: Window, is_announced: bool) -> None:
+    trips = others[0].dataset
+    watched(trips)
+    record_completion(dataset=trips, datacenter="sea", window=window, pipeline="daily", now=NOW)
+    noted(trips, "g")
+    assert DataChange.objects.filter(kind=ChangeKind.REWRITTEN).exists() is not is_announced
+
+
+def test_a_rewrite_that_was_found_announces_no_other(others: list[Watch]) -> None:
+    trips = others[0].dataset
+    watched(trips)
+    DataChange.objects.create(
+        dataset=trips, datacenter="sea", kind=ChangeKind.REWRITTEN, window_start=MONDAY.start, window_end=MONDAY.end,
+        at=NOW,
+    )  # fmt: skip
+    noted(trips, "g")
+    assert DataChange.objects.count() == 2
