@@ -271,7 +271,7 @@ def test_news_is_what_was_never_seen_of_this_window_there(others: list[Watch]) -
 def test_a_watch_is_made_closer_once_and_looser_once(db: None) -> None:
     trips = DatasetFactory.create()
     watched(trips)
-    close = {"dataset": trips, "datacenter": "sea", "window": MONDAY, "closely": True}
+    close: dict[str, Any] = {"dataset": trips, "datacenter": "sea", "window": MONDAY, "closely": True}
     watch_window(**close, now=NOW)
     watch_window(**close, now=NOW + HOUR)  # it is so already: its next look stays
     assert terms(list(Watch.objects.all())) == [(True, NOW + timedelta(minutes=5))]
