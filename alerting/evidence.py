@@ -127,10 +127,10 @@ def evidence(runs: Iterable[Run]) -> Evidence:
     return Evidence(runs=tuple(by_id[result.run_id] for result in results), results=results)
 
 
-def waived_counts(test: DataTest) -> dict[Window, Counts]:
-    """What the partitions' own test of the same assertion last counted of each broken window that is waived."""
+def waived_parts(test: DataTest) -> QuerySet[Standing]:
+    """The broken windows that are waived, of the partitions' own test of what a whole table's test asserts."""
     assert test.revision is not None
-    waived = Standing.objects.filter(
+    return Standing.objects.filter(
         data_test__dataset=test.dataset_id,
         data_test__category=test.category,
         data_test__datacenter=test.datacenter,
@@ -141,7 +141,11 @@ def waived_counts(test: DataTest) -> dict[Window, Counts]:
         waiver__isnull=False,
         last_outcome=Outcome.BROKEN,
     )
-    places = set(waived.values_list("data_test", "window_start", "window_end"))
+
+
+def waived_counts(test: DataTest) -> dict[Window, Counts]:
+    """What was last counted of each of these windows."""
+    places = set(waived_parts(test).values_list("data_test", "window_start", "window_end"))
     runs = Run.objects.filter(
         data_test__in={test_id for test_id, _, _ in places},
         window_start__in={start for _, start, _ in places},

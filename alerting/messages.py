@@ -156,7 +156,7 @@ def ended(incident: IncidentText, *, ended_at: datetime, how: str) -> Message:
 def unknown(*, dataset: str, test: str, window: Window, since: datetime, reason: str) -> Message:
     """What the on-call or the owner reads when a test could not be judged."""
     lines = [
-        f"The test {test} of {dataset} has no verdict for {_span(window)} since {_time(since)}.",
+        f"The test {test} of {dataset} has no verdict for {span(window)} since {_time(since)}.",
         f"Cause: {reason.rstrip('.')}. This says nothing about the data.",
     ]
     return _message(f"{dataset}: {test} could not be judged", lines)
@@ -164,7 +164,7 @@ def unknown(*, dataset: str, test: str, window: Window, since: datetime, reason:
 
 def known_again(*, dataset: str, test: str, window: Window, at: datetime, now_is: str) -> Message:
     """What whoever was told that a test could not be judged reads once that is over; ``now_is`` says what it found."""
-    lines = [f"Since {_time(at)} the test {test} of {dataset} {now_is} for {_span(window)}."]
+    lines = [f"Since {_time(at)} the test {test} of {dataset} {now_is} for {span(window)}."]
     return _message(f"{dataset}: {test} can be judged again", lines)
 
 
@@ -179,7 +179,7 @@ def digest(messages: Sequence[Message]) -> Message:
 def _window_line(broken: BrokenWindow) -> str:
     place = f" in {broken.datacenter}" if broken.datacenter else ""
     test = f"{broken.test}: {broken.assertion}" if broken.assertion else broken.test
-    return f"{_span(broken.window)}{place}: {broken.value}{_lost(broken.lost_keys)}; {test}"
+    return f"{span(broken.window)}{place}: {broken.value}{_lost(broken.lost_keys)}; {test}"
 
 
 def _inhibited_line(alert: InhibitedAlert) -> str:
@@ -218,7 +218,7 @@ def _lost(keys: int | None) -> str:
     return "" if keys is None else f", {keys:,} keys lost"
 
 
-def _span(window: Window) -> str:
+def span(window: Window) -> str:
     return f"{_time(window.start)} to {_time(window.end)}"
 
 

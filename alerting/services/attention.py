@@ -24,6 +24,7 @@ NOW_IS = {
     State.WARN: "has a verdict again: it is broken",
     State.FAIL: "has a verdict again: it is broken",
     State.LEARNING: "gathers history again",
+    State.PENDING: "needs no verdict yet",
 }
 
 

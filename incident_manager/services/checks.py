@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from alerting.evidence import waived_parts
 from alerting.models import Standing
 from alerting.services import after_check, is_checked, last_cost, withdraw
 from alerting.standing import State
@@ -11,10 +12,13 @@ from execution_engine.models import RunReason
 from execution_engine.outcome import Reason
 from execution_engine.services import request_run
 
+MOST_COUNTED_ANEW = 20  # windows with one check of their whole table, those first that were counted longest ago
+
 
 def check_standing(standing: Standing, now: datetime) -> None:
     """Request the next run of a window in trouble, and note when the one after is due."""
-    row = Standing.objects.select_related("data_test__dataset", "data_test__revision", "waiver").get(pk=standing.pk)
+    joined = ("data_test__dataset", "data_test__revision", "waiver", "last_run")
+    row = Standing.objects.select_related(*joined).get(pk=standing.pk)
     if not _is_wanted(row, now):
         finish(standing, next_check_at=None, attempt=0)
         return
@@ -29,7 +33,28 @@ def check_standing(standing: Standing, now: datetime) -> None:
         withdraw(row, row.data_test, now)
         finish(standing, next_check_at=None, next_age_at=None, attempt=0)
         return
+    if row.data_test.scope == Scope.TABLE:
+        _count_waived_anew(row, now)
     finish(standing, next_check_at=_next(row, now), attempt=row.attempt + 1)
+
+
+def _count_waived_anew(row: Standing, now: datetime) -> None:
+    """Count the waived windows that a whole table was last held to without, where that was counted before it was.
+
+    Rows that were accepted as lost may have come since, and then the whole table has more than is left out of it.
+    """
+    if row.last_run is None or row.last_run.measured_at is None:
+        return
+    older = waived_parts(row.data_test).filter(last_run__measured_at__lt=row.last_run.measured_at)
+    parts = older.select_related("data_test__dataset", "data_test__revision").order_by("last_run__measured_at", "pk")
+    for part in parts[:MOST_COUNTED_ANEW]:
+        request_run(
+            data_test=part.data_test,
+            window=part.window,
+            reason=RunReason.CHECK,
+            occasion=f"whole:{row.last_run_id}",
+            now=now,
+        )
 
 
 def _is_wanted(row: Standing, now: datetime) -> bool:

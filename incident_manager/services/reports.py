@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
+from alerting.messages import span
 from alerting.models import Standing
 from alerting.notice_policy import Event
 from alerting.services import tell
@@ -261,7 +262,7 @@ def _close(row: Report, how: Resolution, author: str, now: datetime, text: str =
 
 def _tell(row: Report, recipients: Iterable[str], what: str, step: str, now: datetime) -> None:
     subject = f"Report {row.pk} on {row.dataset.full_name}: {SUBJECTS.get(step, step)}"
-    body = f"{row.reporter} reports of {row.dataset.full_name}, {row.window.text}:\n\n{row.description}\n\n{what}\n"
+    body = f"{row.reporter} reports of {row.dataset.full_name}, {span(row.window)}:\n\n{row.description}\n\n{what}\n"
     facts = {"report": row.pk, "dataset": row.dataset.full_name, "window": row.window.text, "state": row.state}
     for recipient in recipients:
         tell(

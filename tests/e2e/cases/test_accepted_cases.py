@@ -107,3 +107,40 @@ def test_accepted_rows_that_come_after_all_leave_nothing_broken(scenario: Scenar
     scenario.until("2026-03-16 12:00")
     assert [each.resolution for each in incidents(TRIPS, "completeness")] == ["accepted"]
     assert said(scenario.ask(TRIPS, WEDNESDAY))[0] == "allow"
+
+
+def test_a_part_of_accepted_rows_that_comes_unseen_is_counted_before_the_whole_table_fails(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scenario.lake, "fingerprint", lambda table, part: None)  # as of a database
+    accepted_week(scenario)
+    scenario.land(TRIPS, WEDNESDAY, 90, on="2026-03-16 05:58")
+    scenario.until("2026-03-16 06:30")
+    assert state(WHOLE) == "PASS"
+    scenario.until("2026-03-16 11:00")
+    assert state(WHOLE) == "PASS"
+    assert [each.resolution for each in incidents(TRIPS, "completeness")] == ["accepted"]
+    assert said(scenario.ask(TRIPS, SUNDAY))[0] == "allow"
+
+
+def test_rows_that_are_lost_beside_accepted_ones_that_come_break_the_whole_table(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scenario.lake, "fingerprint", lambda table, part: None)
+    accepted_week(scenario)
+    scenario.land(TRIPS, WEDNESDAY, 90, on="2026-03-16 05:58")
+    scenario.land(TRIPS, THURSDAY, 70)
+    scenario.until("2026-03-16 11:00")
+    assert state(WHOLE) == "FAIL"
+
+
+def test_accepted_rows_that_come_when_the_whole_table_was_accepted_with_them_leave_nothing_worse(
+    scenario: Scenario,
+) -> None:
+    week(scenario, lacking={SUNDAY: 80}, until="2026-03-16 11:00")
+    accept(open_incident(TRIPS, "completeness"))
+    scenario.land(TRIPS, SUNDAY, 100, on="2026-03-17 05:58")
+    for hour in ("06:01", "07:30", "12:00"):
+        scenario.until(f"2026-03-17 {hour}")
+        assert (state(WHOLE), said(scenario.ask(TRIPS, SUNDAY))[0]) == ("PASS", "allow")
+    assert [each.resolution for each in incidents(TRIPS, "completeness")] == ["accepted"]

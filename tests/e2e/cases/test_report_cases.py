@@ -12,7 +12,7 @@ from assay.windows import Granularity, Window
 from incident_manager import services
 from incident_manager.models import Incident, Report
 from test_generator.services import write_data_test
-from tests.e2e.cases.people import DAY, open_incident, said
+from tests.e2e.cases.people import DAY, body, open_incident, said
 from tests.e2e.scenario import Scenario, custom, dataset, flow, incidents, window
 from tests.fakes import Row, rows
 
@@ -40,6 +40,12 @@ def heard(recipient: str) -> list[str]:
     """The last line of what somebody was told of reports, in the order of telling."""
     bodies = Notice.objects.filter(event="reported", channel="log", recipient=recipient).order_by("pk")
     return [body.strip().splitlines()[-1] for body in bodies.values_list("body", flat=True)]
+
+
+def test_a_notice_of_a_report_says_its_window_as_all_notices_do(scenario: Scenario) -> None:
+    two_days(scenario)
+    claim(both_days())
+    assert "of raw.trips, 2026-03-09 00:00 UTC to 2026-03-11 00:00 UTC:\n" in body("reported", "trips")
 
 
 def two_days(scenario: Scenario) -> Incident:

@@ -3,13 +3,17 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 import pytest
 
-from alerting.models import Standing
+from alerting.models import Notice, Standing
+from assay import clock
+from assay.catalog.profile import SlaProfile
 from execution_engine.outcome import Failure, Reason
+from test_generator.services.data_tests import retire
 from tests.e2e.cases.people import body, told
-from tests.e2e.scenario import Scenario, dataset, runs, standing, state
+from tests.e2e.scenario import Scenario, data_test, dataset, runs, standing, state
 
 pytestmark = pytest.mark.django_db
 
@@ -131,6 +135,35 @@ def test_a_whole_table_that_could_not_be_read_is_tested_again_once_it_is_back(
     assert whole_table() == "WARN"  # a verdict: each day has the same ids
 
 
+def test_whoever_was_told_hears_the_end_once_when_the_test_is_retired(scenario: Scenario) -> None:
+    scenario.catalog(dataset(TRIPS))
+    scenario.land(TRIPS, MONDAY, 100)
+    scenario.lake.failures["/sea/raw.trips"] = NO_COLUMN
+    scenario.until("2026-03-10 12:00")
+    assert (state("raw.trips/duplicates", MONDAY), told("known again")) == ("UNKNOWN", [])
+    of_duplicates = sum("test duplicates of" in text for text in bodies("unknown"))
+    retire(data_test("raw.trips/duplicates"), now=clock.now())
+    scenario.until("2026-03-10 12:01")
+    scenario.until("2026-03-10 14:00")
+    ended = [text for text in bodies("known again") if "test duplicates of" in text]
+    assert (state("raw.trips/duplicates", MONDAY), len(ended)) == ("UNTESTED", of_duplicates)
+    assert ended[0].startswith("Since 2026-03-10 12:00 UTC the test duplicates of raw.trips needs no verdict any more ")
+
+
+def test_whoever_was_told_hears_the_end_once_when_the_test_is_put_off(scenario: Scenario) -> None:
+    scenario.catalog(dataset(TRIPS))
+    scenario.land(TRIPS, MONDAY, 100)
+    scenario.lake.failures["/sea/raw.trips"] = NO_COLUMN
+    scenario.until("2026-03-10 12:00")
+    of_freshness = sum("test freshness of" in text for text in bodies("unknown"))
+    assert (state("raw.trips/freshness", MONDAY), of_freshness > 0) == ("UNKNOWN", True)
+    scenario.catalog(dataset(TRIPS, slas=SlaProfile(freshness=timedelta(hours=20))))
+    scenario.until("2026-03-10 19:00")
+    ended = [text for text in bodies("known again") if "test freshness of" in text]
+    assert (state("raw.trips/freshness", MONDAY), len(ended)) == ("PENDING", of_freshness)
+    assert ended[0].startswith("Since 2026-03-10 12:00 UTC the test freshness of raw.trips needs no verdict yet for ")
+
+
 @contextmanager
 def no_folder(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Meanwhile the folder of the trips is not there."""
@@ -139,6 +172,11 @@ def no_folder(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
         scenario.lake.failures["/sea/raw.trips"] = Failure(reason=Reason.UNREADABLE, detail="There is no such folder.")
         yield
     del scenario.lake.failures["/sea/raw.trips"]
+
+
+def bodies(event: str) -> list[str]:
+    """What was told of an event, in the order of telling."""
+    return list(Notice.objects.filter(event=event, channel="log").order_by("pk").values_list("body", flat=True))
 
 
 def whole_table() -> str:
