@@ -220,7 +220,7 @@ def test_that_there_is_no_data_is_no_news_while_the_freshness_of_the_same_data_i
         ("FAIL", "has a verdict again: it is broken"),
         ("LEARNING", "gathers history again"),
         ("UNTESTED", "needs no verdict any more"),
-        ("PENDING", "needs no verdict any more"),
+        ("PENDING", "needs no verdict yet"),
     ],
 )
 def test_whoever_was_told_last_of_an_unknown_hears_what_became_of_it(state: str, says: str) -> None:
