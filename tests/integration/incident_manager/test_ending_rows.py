@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from alerting.messages import span
 from alerting.models import Alert, Flip, Notice, Standing, Waiver, WaiverKind
 from alerting.waivers import Scope as Reach
 from assay.models import Category, Dataset, DataTest, LineageEdge, Scope
@@ -267,7 +268,7 @@ def test_its_owner_reads_what_is_reported_of_which_data(fares: DataTest) -> None
     assert (said.event, said.recipient, said.created_at) == ("reported", "ada", NOW)
     assert said.subject == f"Report {row.pk} on raw.trips: is it bad?"
     assert said.body == (
-        f"eve reports of raw.trips, {BOTH.text}:\n\nfares are zero\n\nPlease confirm, reject or fix it.\n"
+        f"eve reports of raw.trips, {span(BOTH)}:\n\nfares are zero\n\nPlease confirm, reject or fix it.\n"
     )
     assert said.facts == {"report": row.pk, "dataset": "raw.trips", "window": BOTH.text, "state": "open"}
     assert row.incident is not None
