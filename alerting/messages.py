@@ -219,6 +219,7 @@ def _lost(keys: int | None) -> str:
 
 
 def span(window: Window) -> str:
+    """The window in words, in UTC."""
     return f"{_time(window.start)} to {_time(window.end)}"
 
 
