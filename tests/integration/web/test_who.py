@@ -52,7 +52,7 @@ def token_of(of: User, *scopes: str) -> AccessToken:
     ],
 )
 def test_somebody_is_what_their_row_says(
-    role: str, teams: tuple[str, ...], more: dict[str, bool], expected: tuple[Role, set[str]]
+    role: str, teams: tuple[str, ...], more: dict[str, Any], expected: tuple[Role, set[str]]
 ) -> None:
     person = person_of(request(user(role=role, teams=teams, **more)))
     assert (person.role, set(person.teams), person.name, person.scopes) == (*expected, "grace", None)
@@ -66,7 +66,7 @@ def test_a_token_narrows_what_its_user_may() -> None:
     grace = user(role="admin")
     token = token_of(grace, "read")
     asked = request(grace, auth=token)
-    assert person_of(asked).scopes == {"read"}
+    assert person_of(asked).scopes == frozenset({"read"})
     assert way_of(asked) == f"token {token.token_key}"
     assert person_of(request(grace, auth="no token of ours")).scopes is None
 
