@@ -250,3 +250,17 @@ def test_states_are_of_the_instant_at_which_they_are_kept(monkeypatch: pytest.Mo
         states.save_rollup(KEYS, {"a": "1", "b": "2"}, b"u")  # the same partitions in another order
     (row,) = PartState.objects.all()
     assert (row.key, row.kept_at, row.prints) == ("", NOW, {"a": "1", "b": "2"})
+
+
+@pytest.mark.django_db
+def test_what_cannot_be_merged_is_read_over_all_partitions_together(tmp_path: Path) -> None:
+    keys = (MONDAY, "2026-03-10")
+    for key in keys:
+        folder(tmp_path, key)
+    dataset = with_whole_test(DatasetFactory.create())
+    engine, part = Counting(rows=dict.fromkeys(keys, 9)), Part(keys=keys)
+    report = scan_by_parts(engine, table(tmp_path, "parquet"), part, WANTED[1:], dataset=dataset, datacenter="phx")
+    assert engine.asked[-1] == (part, ("mean(fare)", "query('select 1')"))
+    assert {key: each.value for key, each in report.measured.items()} == {"2": 18.0, "3": 18.0}
+    assert report.spark_jobs == 2 * len(engine.asked)
+    assert report.seconds >= 0.5
