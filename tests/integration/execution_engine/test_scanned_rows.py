@@ -16,7 +16,7 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Ask, Measurement, Run, RunReason, Scan, Suspect
 from execution_engine.outcome import Failure, Reason
 from execution_engine.planning import ROW_COUNT, hash_of
-from execution_engine.services.reading import state_of
+from execution_engine.services.reading import read, state_of
 from execution_engine.services.suspects import REMEMBERED, ends_before, note_ends
 from execution_engine.services.wake import wake
 from execution_engine.state_store import INLINE_BYTES
@@ -521,3 +521,10 @@ def test_a_run_is_ready_once_all_it_asks_for_is_in(trips: Dataset) -> None:
     wake([done.pk], NOW + HOUR)
     found = dict(Run.objects.values_list("slot", "ready_at"))
     assert found == {"ready": NOW + HOUR, "waits": None, "was ready": before, "of others": None}
+
+
+def test_what_builds_on_a_failure_fails_as_that_did(loop: Loop, trips: Dataset) -> None:
+    row = linked(trips, earlier(trips, "", failure_reason="timeout", failure_detail="late"))
+    reading = read(scan_of(trips), [row])
+    failure = reading.results[row.pk].failure
+    assert (failure and str(failure), loop.lake.scans) == ("timeout: late", [])
