@@ -45,6 +45,16 @@ def _no_failure_goes_unseen(request: pytest.FixtureRequest, monkeypatch: pytest.
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _loggers_are_bound_anew() -> Iterator[None]:
+    """A logger that has been used keeps its settings, and would not reach a test that captures what is logged."""
+    configure: Any = structlog.configure
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(structlog, "configure", lambda **more: configure(**more | {"cache_logger_on_first_use": False}))
+        structlog.configure()
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _audit_can_be_emptied_after_a_test() -> Iterator[None]:
     """After a test with transactions of its own Django empties all tables: meanwhile nothing forbids it."""
     cases: Any = TransactionTestCase
