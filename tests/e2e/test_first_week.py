@@ -12,7 +12,6 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
-from assay import clock
 from assay.config import config
 from tests.crawler.crawl import crawl_as
 from tests.e2e.bakery.days import before, berlin, day_of, happenings
@@ -109,7 +108,7 @@ def wednesday_the_tables_become_known(newcomer: Newcomer) -> None:
     assert planned.code == HELD, planned.err
     assert "gap: stock.Deliveries, duplicates: it has no primary key." in planned.out
     assert newcomer.assay("plan", str(newcomer.catalog)).out == planned.out
-    clock.simulate(OPENED)
+    newcomer.until(OPENED)
     synced = newcomer.program("sync", str(newcomer.catalog))
     written = sum(line.startswith("+ test ") for line in planned.out.splitlines())
     assert (synced.code, synced.out.splitlines()[-1]) == (HELD, f"10 datasets with {written} live tests"), synced

@@ -11,6 +11,7 @@ from alerting.services.texts import text_of
 from assay.models import Dataset
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement
+from execution_engine.services.derive_freshness import TIME_TO_COMPLETE
 from incident_manager.models import Incident
 from incident_manager.services.timeline import note
 from tests.factories import (
@@ -115,3 +116,22 @@ def test_a_notice_that_is_written_after_it_tells_no_value(pay: Dataset) -> None:
     mark(pay)
     said = [window.value for window in text_of(alert).windows]
     assert (COUNTED in said, SAID in said) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("spec", "shown"),
+    [
+        (TIME_TO_COMPLETE, 7200),  # of a clock, not of a column
+        (MetricSpec(name="gone_since", columns=("salary",)), None),  # an earlier version measured it
+    ],
+)
+def test_what_no_test_can_ask_for_is_shown_unless_it_is_of_a_column(
+    pay: Dataset, api: APIClient, spec: MetricSpec, shown: float | None
+) -> None:
+    mark(pay)
+    row = Measurement.objects.order_by("pk")[0]
+    Measurement.objects.exclude(pk=row.pk).delete()
+    row.spec, row.spec_text, row.value = spec.to_json(), spec.text, 7200
+    row.save()
+    (told,) = api.get("/api/v1/measurements").json()["results"]
+    assert told["value"] == shown
