@@ -13,7 +13,7 @@ from alerting.standing import State
 from assay.config import config
 from assay.models import Category, Dataset, DataTest
 from assay.windows import Window
-from execution_engine.models import Measurement
+from execution_engine.models import Ask, Measurement
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.services import watch_window
 
@@ -56,13 +56,17 @@ def _read_by(standing: Standing, test: DataTest) -> set[tuple[int, str, Window]]
 
 def _troubled_elsewhere(standing: Standing, dataset_id: int, datacenter: str, window: Window) -> bool:
     """Whether another test that is in trouble reads the same data."""
+    # the runs first: they are few, and SQLite would go through all that is in trouble anywhere
+    asked = Ask.objects.filter(
+        measurement__dataset=dataset_id,
+        measurement__datacenter=datacenter,
+        measurement__window_start=window.start,
+        measurement__window_end=window.end,
+    )
     others = Standing.objects.filter(
         Q(state__in=TROUBLED) | (Q(state=State.PENDING) & ~Q(error_reason="")),
         waiver__isnull=True,
-        last_run__asks__measurement__dataset=dataset_id,
-        last_run__asks__measurement__datacenter=datacenter,
-        last_run__asks__measurement__window_start=window.start,
-        last_run__asks__measurement__window_end=window.end,
+        last_run__in=list(asked.values_list("run", flat=True).distinct()),
     )
     return others.exclude(pk=standing.pk).exists()
 
