@@ -8,7 +8,7 @@ from django.db import connection
 from assay.queue import work
 from incident_manager import pruning, services
 
-MOST_PIECES = 10  # of one task
+MOST_PIECES = 20  # of one task
 PAUSE_SECONDS = 0.3
 
 

@@ -99,21 +99,23 @@ def _is_repaired(said: Verdict, by: Revision, standing: Standing) -> bool:
 
 
 def heal(
-    windows: Iterable[SpoiltWindow], how: Resolution, *, now: datetime, actor: str = "assay", noted: int = MOST_NOTED
+    windows: Iterable[SpoiltWindow], how: Resolution, *, now: datetime, actor: str = "assay", noted: bool = True
 ) -> None:
-    """Write that windows are healed, and resolve the incidents that have none left; ``noted`` with a line each."""
+    """Write that windows are healed, in timelines too if ``noted``, and resolve the incidents that have none left."""
     found = list(windows)
     for some in (found[start : start + AT_ONCE] for start in range(0, len(found), AT_ONCE)):
         keys = [window.pk for window in some]
         SpoiltWindow.objects.filter(pk__in=keys, healed_at__isnull=True).update(healed_at=now, how=how)
         for dataset in {window.dataset for window in some}:
             include_windows(dataset=dataset, holders=[_holder(window) for window in some if window.dataset == dataset])
-    for incident, own in _by_incident(found):
-        _note_healed(incident, own, how, now=now, actor=actor, noted=noted)
+    for incident, own in by_incident(found):
+        if noted:
+            _note_healed(incident, own, how, now=now, actor=actor)
         resolve_healed(incident, now, actor=actor)
 
 
-def _by_incident(windows: Iterable[SpoiltWindow]) -> Iterable[tuple[Incident, list[SpoiltWindow]]]:
+def by_incident(windows: Iterable[SpoiltWindow]) -> Iterable[tuple[Incident, list[SpoiltWindow]]]:
+    """Windows as those of each incident."""
     found: dict[int, list[SpoiltWindow]] = defaultdict(list)
     for window in windows:
         found[window.incident_id].append(window)
@@ -121,13 +123,13 @@ def _by_incident(windows: Iterable[SpoiltWindow]) -> Iterable[tuple[Incident, li
 
 
 def _note_healed(
-    incident: Incident, windows: list[SpoiltWindow], how: Resolution, *, now: datetime, actor: str, noted: int
+    incident: Incident, windows: list[SpoiltWindow], how: Resolution, *, now: datetime, actor: str
 ) -> None:
     """A line for each window; of many for the first ones, and one that counts the others."""
     said = how.label.lower()
-    for window in windows[:noted]:
+    for window in windows[:MOST_NOTED]:
         note(incident, "healed", now=now, actor=actor, text=f"{window.window.text}: {said}")
-    if (more := len(windows) - noted) > 0:
+    if (more := len(windows) - MOST_NOTED) > 0:
         note(incident, "healed", now=now, actor=actor, text=f"{more} more windows: {said}")
 
 

@@ -261,7 +261,10 @@ def test_the_spoilt_window_of_a_whole_table_moves_with_its_standing(fares: DataT
     assert SpoiltWindow.objects.count() == 3
 
 
-def test_healed_windows_enter_histories_again_and_each_incident_ends_with_its_last(fares: DataTest) -> None:
+def test_healed_windows_enter_histories_again_and_each_incident_ends_with_its_last(
+    fares: DataTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("incident_manager.services.spoilt.MOST_NOTED", 1)
     one, other = incident_of(fares), incident_of(DataTestFactory.create())
     rows = {"monday": spoils(one, fares), "tuesday": spoils(one, fares, TUESDAY), "other": spoils(other, None)}
     left = spoils(one, fares, SUNDAY)
@@ -273,7 +276,7 @@ def test_healed_windows_enter_histories_again_and_each_incident_ends_with_its_la
             window_start=row.window_start,
             window_end=row.window_end,
         )
-    heal([*rows.values(), before], Resolution.FORCED, now=NOW, actor="ada", noted=1)
+    heal([*rows.values(), before], Resolution.FORCED, now=NOW, actor="ada")
     assert healed(rows) == dict.fromkeys(rows, "forced")
     assert [each.holder for each in Exclusion.objects.all()] == [f"spoilt:{left.pk}"]
     before.refresh_from_db()
