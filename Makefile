@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 BIN := .venv/bin
+BESIDE := -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder  # files beside each other, the longest first
 
 .PHONY: help demo up test unit lint format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days fuzz mutants zoo faults guards run-ready dev-ready test-ready clean
 
@@ -19,8 +20,8 @@ service: test-ready ## Run the whole service, each process for itself, without D
 
 test: test-ready ## Run what CI runs: linters, all tests, the database tests again on MariaDB
 	@$(MAKE) --no-print-directory lint
-	$(BIN)/pytest
-	$(BIN)/python tests/servers.py $(BIN)/pytest -m django_db --ignore tests/zoo
+	$(BIN)/pytest $(BESIDE)
+	$(BIN)/python tests/servers.py $(BIN)/pytest $(BESIDE) -m django_db --ignore tests/zoo
 
 unit: dev-ready ## Run the unit tests alone, in seconds
 	@$(BIN)/pytest tests/unit

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +16,16 @@ from assay.append_only import forbid, permit
 from assay.models import AuditEntry
 from tests import servers
 
+LONGEST_FIRST = ("e2e", "faults", "zoo", "mutants", "crawler", "browser", "fuzz", "integration", "unit")
+
 settings.register_profile("assay", deadline=None)  # how fast things are is for benchmarks/ to say
 settings.load_profile("assay")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes long, so that no worker is left alone with it at the end."""
+    here = Path(__file__).parent
+    items.sort(key=lambda item: LONGEST_FIRST.index(item.path.relative_to(here).parts[0]))
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +105,9 @@ def chromium_path() -> str:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Puts SQLite's database under test into a file: one in memory locks its tables unlike the one in service."""
     connection = connections["default"]
     if connection.vendor == "sqlite":
