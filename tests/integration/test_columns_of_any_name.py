@@ -21,7 +21,14 @@ from execution_engine.verification import Check, VerificationSuite
 pytestmark = [pytest.mark.django_db(transaction=True)]
 
 DAY = "2026-03-02"
-TYPES = {"item.one": "bigint", "order id": "string", "it's": "string", "a`b": "double", "by": "string"}
+TYPES = {
+    "item.one": "bigint",
+    "order id": "string",
+    "it's": "string",
+    "a`b": "double",
+    "by": "string",
+    " at ": "bigint",
+}
 PARQUET = TYPES | {"item": "struct<one:bigint,`unit price`:double>"}
 BACKTICK = {"orc": "a-b"}  # no ORC file can hold a backtick in a name: its own notation of types ends there
 EVERYWHERE = [
@@ -31,6 +38,7 @@ EVERYWHERE = [
     "compliance(\"`it's` in ('x', 'y', 'z') or `it's` is null\") = 1 and row_count() = 25 by `by`",
     "query('select count(distinct `order id`) from shop.orders where `item.one` > 50 and `kept on` is not null') = 50",
     "uniqueness(`item.one`) = 1 and row_count() = 25 by `it's`",
+    "max(` at `) = 7 and row_count(where='` at ` = 7') = 100",
 ]
 WORDS_OF_SQL = [  # a condition reads desc, but not union, without backticks; metrics read both
     "completeness(union) = 0.75 and count_distinct(desc) = 100 and count_distinct(union, desc) = 75",
@@ -61,6 +69,7 @@ def rows(count: int, kind: str = "parquet") -> pd.DataFrame:
             "it's": [("x", "y", "z", None)[at % 4] for at in range(count)],
             "a`b": [0.5] * count,
             "by": [("n", "e", "s", "w")[at % 4] for at in range(count)],
+            " at ": [7] * count,
         }
     )
     return found.rename(columns={"a`b": BACKTICK.get(kind, "a`b")})

@@ -18,6 +18,7 @@ from execution_engine.metrics.spec import quoted
 RELATIVE = 1e-9  # of the sum of the magnitudes: the last digits of sums of floats
 SIGMA = 0.016  # the standard error of a count of distinct values, of which five are allowed
 RANK = 0.02  # an approximate quantile's rank share: three times its error of 0.7 %
+LARGEST = 1.7976931348623157e308
 MOST_PAIRED = 60  # distinct values of a column for which pairs are counted
 INSTANT = "2026-01-01 00:00:00"
 
@@ -81,8 +82,11 @@ def near(value: float, slack: float = 1e-12) -> str:
 
 
 def _of_numbers(name: str, known: pd.Series) -> Iterator[str]:
-    exact = [Decimal(str(value)) for value in known.tolist()]
     floats = known.astype(float).to_numpy()
+    if not np.isfinite(floats).all():
+        yield from _of_infinite(name, floats)
+        return
+    exact = [Decimal(str(value)) for value in known.tolist()]
     yield f"min({name}) = {_number(min(exact))} and max({name}) = {_number(max(exact))}"
     slack = RELATIVE * float(np.abs(floats).sum()) + 1e-300
     yield f"sum({name}) {near(float(sum(exact)), slack)}"
@@ -96,6 +100,15 @@ def _of_numbers(name: str, known: pd.Series) -> Iterator[str]:
     first, last = sorted((exact[0], exact[-1]))
     inside = sum(first <= value <= last for value in exact) / len(exact)
     yield f"in_range({name}, {_number(first)}, {_number(last)}) {near(inside)}"
+
+
+def _of_infinite(name: str, floats: np.ndarray) -> Iterator[str]:
+    """What can be said of values some of which are infinite, as no number of the language is."""
+    values = {"min": floats.min(), "max": floats.max(), "sum": floats.sum(), "mean": floats.mean()}
+    for metric, value in values.items():
+        if not np.isnan(value):
+            bound = f"= {_number(value)}" if np.isfinite(value) else f"> {LARGEST}" if value > 0 else f"< -{LARGEST}"
+            yield f"{metric}({name}) {bound}"
 
 
 def _of_texts(name: str, known: pd.Series, rows: int) -> Iterator[str]:

@@ -26,6 +26,7 @@ ARROW = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "decimal(12,2)": pa.decimal128(12, 2),
 }
+AS_PANDAS_WRITES = {"escape": '"', "multiLine": "true"}  # quotes are doubled, and texts hold line breaks
 MOST_CLAUSES = 12  # of one assertion: the language bounds its operands
 
 
@@ -78,13 +79,14 @@ def _entry(home: Path, dataset: str, specimen: Specimen, storage: str) -> dict[s
             schema = pa.schema([(column, ARROW[kind]) for column, kind in specimen.types.items()])
             table = pa.Table.from_pandas(specimen.day(day), schema=schema, preserve_index=False)
             pq.write_table(table, place / "part-0.parquet")
+    options = AS_PANDAS_WRITES if storage == "csv" else {}
     return {
         "name": dataset,
         "owner": "keeper@example.com",
         "tier": 3,
         "columns": specimen.types,
         "partition": {"column": "visited_on", "granularity": "day", "first": DAYS[0]},
-        "replicas": [{"datacenter": "here", "storage": storage, "location": dataset}],
+        "replicas": [{"datacenter": "here", "storage": storage, "location": dataset, "options": options}],
     }
 
 

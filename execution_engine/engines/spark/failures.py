@@ -82,9 +82,12 @@ def _of_file(text: str) -> str | None:
         return None
     if (kind := kind_of(named[1])) not in ("csv", "json"):
         return f"{named[1]} cannot be read: it is cut or damaged; write it again"
+    lines = "multiLine: 'true' if its texts hold line breaks" + (", or " if kind == "json" else ", ")
+    quotes = "" if kind == "json" else "escape: '\"' if quotes within quotes are doubled, or "
     return (
         f"{named[1]} cannot be read as {kind}: a record or the header does not fit the columns; mend the file, declare "
-        "its columns with other types, or give the option mode: PERMISSIVE, which takes what does not fit as missing"
+        f"its columns with other types, or give an option: {lines}{quotes}mode: PERMISSIVE, which takes what does not "
+        "fit as missing"
     )
 
 

@@ -46,6 +46,7 @@ def _not_repeated(values: list[Any]) -> list[Any]:
 
 
 Word = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^\S(.*\S)?$")]
+ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"\S")]  # a space at its end too
 FullName = Annotated[str, StringConstraints(max_length=240, pattern=r"^[A-Za-z0-9_][\w:/@-]*(\.[\w:/@-]+)+$")]
 Place = Annotated[str, StringConstraints(max_length=60, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 Length = Annotated[timedelta, BeforeValidator(_duration), Field(gt=timedelta(0))]
@@ -143,8 +144,8 @@ class DatasetPart(Part):
     replicas: Annotated[list[ReplicaPart], Field(min_length=1)]
     description: str = ""
     team: str = ""
-    columns: dict[Word, Word | ColumnPart] = {}
-    primary_key: Annotated[list[Word], AfterValidator(_not_repeated)] = []
+    columns: dict[ColumnName, Word | ColumnPart] = {}
+    primary_key: Annotated[list[ColumnName], AfterValidator(_not_repeated)] = []
     partition: PartitionPart | None = None
     slas: SlaPart = SlaPart()
     sustain: Period | None = None

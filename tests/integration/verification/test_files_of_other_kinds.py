@@ -102,6 +102,7 @@ def test_a_run_reads_one_partition_by_its_declared_columns(
     ("name", "content", "said"),
     [
         ("part-0.csv", "id,city,fare\n1,rome,2\n2,oslo,3,4,5\n", "cannot be read as csv: a record or the header"),
+        ("part-0.csv", 'id,city,fare\n1,"ro\nme",2\n', "multiLine: 'true' if its texts hold line breaks"),
         ("part-0.csv", "", "names no columns"),
         ("part-0.json", '[{"id": 1,\n"city": "rome"}]', "multiLine: 'true'"),
         ("part-0.json", '{"id": 1, "city": "rome", "fare": 2}\n{"id": ', "cannot be read as json"),
@@ -117,6 +118,16 @@ def test_what_cannot_be_read_says_what_is_wrong_with_it_and_how_to_mend_it(
     Path("rides", name).write_text(content)
     code, message = verify(capsys, "rides")
     assert (code, said in message) == (ExitCode.UNABLE, True), message
+
+
+def test_options_read_what_pandas_and_databases_write_quotes_doubled_and_texts_over_lines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("checks.yaml").write_text('checks: ["max_length(city) = 14 and ratio_of(city, \'the \\"old\\"\\ntown\') = 1"]')
+    Path("rides.csv").write_text('id,city,fare\n1,"the ""old""\ntown",2\n')
+    assert verify(capsys, "rides.csv")[0] == ExitCode.UNABLE
+    given = ("--option", 'escape="', "--option", "multiLine=true")
+    assert verify(capsys, "rides.csv", *given)[0] == ExitCode.HELD
 
 
 def test_an_option_says_how_a_file_is_written(capsys: pytest.CaptureFixture[str]) -> None:
