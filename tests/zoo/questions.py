@@ -18,7 +18,7 @@ from execution_engine.metrics.spec import quoted
 RELATIVE = 1e-9  # of the sum of the magnitudes: the last digits of sums of floats
 SIGMA = 0.016  # the standard error of a count of distinct values, of which five are allowed
 RANK = 0.02  # an approximate quantile's rank share: three times its error of 0.7 %
-LARGEST = 1.7976931348623157e308
+LARGEST = 1e308  # of what is not infinite
 MOST_PAIRED = 60  # distinct values of a column for which pairs are counted
 INSTANT = "2026-01-01 00:00:00"
 
@@ -103,12 +103,14 @@ def _of_numbers(name: str, known: pd.Series) -> Iterator[str]:
 
 
 def _of_infinite(name: str, floats: np.ndarray) -> Iterator[str]:
-    """What can be said of values some of which are infinite, as no number of the language is."""
-    values = {"min": floats.min(), "max": floats.max(), "sum": floats.sum(), "mean": floats.mean()}
-    for metric, value in values.items():
-        if not np.isnan(value):
-            bound = f"= {_number(value)}" if np.isfinite(value) else f"> {LARGEST}" if value > 0 else f"< -{LARGEST}"
-            yield f"{metric}({name}) {bound}"
+    """What is asked where some values are infinite: without these, as the message of an error says."""
+    finite = floats[np.isfinite(floats)]
+    where = f"where={quoted(f'abs({in_sql(name)}) < {LARGEST}')}"
+    yield f"row_count({where}) = {len(finite)}"
+    if len(finite):
+        yield f"min({name}, {where}) = {_number(finite.min())} and max({name}, {where}) = {_number(finite.max())}"
+        slack = RELATIVE * float(np.abs(finite).sum()) + 1e-300
+        yield f"sum({name}, {where}) {near(float(finite.sum()), slack)}"
 
 
 def _of_texts(name: str, known: pd.Series, rows: int) -> Iterator[str]:
