@@ -2,9 +2,10 @@
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 BIN := .venv/bin
+ON_BOTH := tests/e2e/cases/test_ending_cases.py tests/e2e/cases/test_data_change_cases.py  # of the stories
 BESIDE := -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder  # files beside each other, the longest first
 
-.PHONY: help demo up test unit lint format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days fuzz mutants zoo faults guards run-ready dev-ready test-ready clean
+.PHONY: help demo up test mariadb unit lint format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days fuzz mutants zoo faults guards run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +22,9 @@ service: test-ready ## Run the whole service, each process for itself, without D
 test: test-ready ## Run what CI runs: linters, all tests, the database tests again on MariaDB
 	@$(MAKE) --no-print-directory lint
 	$(BIN)/pytest $(BESIDE)
+	$(BIN)/python tests/servers.py $(BIN)/pytest $(BESIDE) -m django_db tests/integration tests/fuzz $(ON_BOTH)
+
+mariadb: test-ready ## Run all that uses the database on MariaDB, every story included
 	$(BIN)/python tests/servers.py $(BIN)/pytest $(BESIDE) -m django_db --ignore tests/zoo
 
 unit: dev-ready ## Run the unit tests alone, in seconds
