@@ -1,4 +1,4 @@
-"""A column whose name is a word of SQL: the word that, between backticks, would make a refused text an allowed one."""
+"""Columns whose names are words of SQL: those that, between backticks, would make a refused text an allowed one."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -12,7 +12,8 @@ from .names import PLAIN
 from .refusal import UnableToAllow
 
 MOST_WORDS = 300  # of a text that is tried: each trial reads all of it
-MOST_TRIALS = 8
+MOST_TRIALS = 8  # for each of the names
+MOST_NAMES = 3
 _FREE = {TokenType.VAR, TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER}
 _GRAMMAR = frozenset(Plain.Parser.NO_PAREN_FUNCTION_PARSERS)  # words that only the parser knows
 
@@ -25,17 +26,54 @@ def told_of_backticks(
     columns: Collection[str] | None,
     before: str = "",
 ) -> UnableToAllow:
-    """The refusal; its mending tells of backticks if one word of ``text`` between them makes it a text to allow.
+    """The refusal; its mending tells of backticks if words of ``text`` between them make it a text to allow.
 
     ``names`` gives those of a text's columns, or raises UnableToAllow; ``columns``: the only ones to try, None for any;
     ``before``: what the guard puts before the text.
     """
-    trials = _trials(refused, text, columns, before)
-    name = next((name for name, tried in trials if _is_named(name, tried, names)), None)
-    if name is None:
+    found = _mending_words(refused, text, names, columns=columns, before=before)
+    if not found:
         return refused
-    mend = f"{refused.refusal.mend}; if {name} is a column's name, put it between backticks: `{name}`"
-    return refused.with_refusal(replace(refused.refusal, mend=mend))
+    quoted = ", ".join(f"`{name}`" for name in found)
+    if len(found) == 1:
+        advice = f"if {found[0]} is a column's name, put it between backticks: {quoted}"
+    else:
+        advice = f"if {' and '.join(found)} are names of columns, put them between backticks: {quoted}"
+    return refused.with_refusal(replace(refused.refusal, mend=f"{refused.refusal.mend}; {advice}"))
+
+
+def _mending_words(
+    refused: UnableToAllow,
+    text: str,
+    names: Callable[[str], Iterable[str]],
+    *,
+    columns: Collection[str] | None,
+    before: str,
+    chosen: tuple[str, ...] = (),
+) -> tuple[str, ...]:
+    """The words that mend ``text``, in which ``chosen`` are between backticks already; none where none do.
+
+    Where no word alone does, the one that moves the fault nearest to the end is chosen, and the others are tried then.
+    """
+    furthest = _left(refused, text)
+    choice: tuple[UnableToAllow, str, tuple[str, ...]] | None = None
+    for name, tried in _trials(refused, text, columns, before):
+        words = (*chosen, name)
+        try:
+            if {word.lower() for word in words} <= {found.lower() for found in names(tried)}:
+                return words
+        except UnableToAllow as again:
+            if (left := _left(again, tried)) < furthest:
+                furthest, choice = left, (again, tried, words)
+    if choice is None or len(choice[2]) == MOST_NAMES:
+        return ()
+    refused, text, words = choice
+    return _mending_words(refused, text, names, columns=columns, before=before, chosen=words)
+
+
+def _left(refused: UnableToAllow, text: str) -> int:
+    """Characters but backticks from the fault to the end of the text; all where its place is not known."""
+    return len(text[refused.offset or 0 :].replace("`", ""))
 
 
 def _trials(
@@ -74,11 +112,3 @@ def _between_backticks(text: str, places: Sequence[int], length: int) -> str:
     for at in sorted(places, reverse=True):
         text = f"{text[:at]}`{text[at : at + length]}`{text[at + length :]}"
     return text
-
-
-def _is_named(name: str, tried: str, names: Callable[[str], Iterable[str]]) -> bool:
-    """Whether the text is allowed, and has a column of the name."""
-    try:
-        return name.lower() in {found.lower() for found in names(tried)}
-    except UnableToAllow:
-        return False

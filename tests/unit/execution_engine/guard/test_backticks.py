@@ -1,5 +1,7 @@
 """A column whose name is a word of SQL: the refusal tells of the backticks that mend it."""
 
+import re
+
 import pytest
 
 from execution_engine.guard import Condition, Query, Refusal, UnableToAllow, read_condition, read_query
@@ -65,13 +67,33 @@ def test_the_word_is_found_wherever_it_stands(text: str, word: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("union = 'no' and values = 1", ("union", "values")),
+        ("values = 1 or union", ("values", "union")),
+        ("From > 1 and length(WHEN) > 2 and from > 3", ("From", "WHEN")),
+        ("union = 1 and values = 2 and case = 3", ("union", "values", "case")),
+        ("select count(distinct when) from t where values > 1", ("when", "values")),
+    ],
+)
+def test_several_words_are_told_together(text: str, words: tuple[str, ...]) -> None:
+    quoted = ", ".join(f"`{word}`" for word in words)
+    hint = f"; if {' and '.join(words)} are names of columns, put them between backticks: {quoted}"
+    assert refusal(text).endswith(hint)
+    mended = re.sub(rf"(?i)\b({'|'.join(words)})\b", r"`\1`", text)
+    assert not isinstance(answer(mended, None, is_query=text.startswith("select ")), str)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "fare >",
         "fare 1",
         "city = 'x' and",
         "fare > 1 union = 'x'",
-        "union = 'no' and values = 1",
+        "union = 'no' and values = 1 and when = 2 and from = 3",
+        "union = 'no' and values 1",
+        "union = 'no' and values = 1 and (",
         "reflect('a') and not fare > 1",
         "union = 'no",
         "select count(*) from t where",
