@@ -12,6 +12,7 @@ from execution_engine.language.steps import misfit
 from execution_engine.language.tree import Assertion, By, History, HistoryFunction, Metric, Node, Text
 from execution_engine.language.types import Mismatch, Type, type_of
 from execution_engine.language.walk import fold
+from execution_engine.metrics.columns import named
 from execution_engine.metrics.signature import Signature
 from execution_engine.metrics.spec import MetricSpec
 
@@ -69,7 +70,7 @@ class _Check:
     def visit(self, node: Node, below: Sequence[Type]) -> Type:
         match node:
             case Text():
-                self.report("a text cannot be compared or reckoned with: a metric gives a number or a duration", node)
+                self.report(self._of_a_text(node.value), node)
                 return None
             case Metric():
                 return self._metric(node)
@@ -81,6 +82,14 @@ class _Check:
             self.report(found.message, node)
             return None
         return found
+
+    def _of_a_text(self, text: str) -> str:
+        column = named(text) if self.home.kind_of(text) is None else text
+        if self.home.kind_of(column) is not None:
+            return (
+                f"a text is no column: give {column} to a metric, without these quotes, such as completeness({column})"
+            )
+        return "a text cannot be compared or reckoned with: a metric gives a number or a duration"
 
     def _metric(self, metric: Metric) -> Type:
         found = call_problems(metric, self.home, self.schema_of, self.signatures)

@@ -38,6 +38,17 @@ _PHRASES = (
 
 # What people write instead, as it is found at the place (the last character before it stands first), and the mending.
 _MENDINGS = (
+    (r"\(\*", "rows are counted by row_count()"),
+    (r"=>", "write >= for at least"),
+    (r"=<", "write <= for at most"),
+    (r"\d[,_]\d", "write a number without signs between its digits, such as 1000"),
+    (r".;", "an assertion ends without a semicolon: leave it out"),
+    (r".where\b", """a condition on rows goes into the metric: completeness(email, where="country = 'US'")"""),
+    (r".(group|partition)\b", "groups are named by 'by', after the whole assertion: row_count() > 0 by city"),
+    (r".(if|when)\b", """what holds of some rows is said by satisfies_if("country = 'US'", "zip is not null") = 1"""),
+    (r".for\b", "'for' follows 'by': row_count() > 0 by city for 95 % of groups"),
+    (r".(sec|min|hr|hour|day|week|month|year)\w*", "write a duration as a number and s, m, h, d or w, such as 4h"),
+    (r".%", "'%' stands behind a number only: there is no remainder"),
     (r".by\b", "'by' comes once, after the whole assertion: row_count() > 0 by city"),
     (r"\*\*", "there is no power operator: multiply"),
     (r"<>", "write != for unequal"),
@@ -54,7 +65,8 @@ _MENDINGS = (
     (r".\.", "there are no attributes: a dataset's full name goes in quotes, dataset='raw.trips'"),
 )
 
-_NAME_IN_PIECES = re.compile(r"[(,]\s*[A-Za-z_]\w*\s*$")
+_NAME_IN_PIECES = re.compile(r"[(,]\s*([A-Za-z_]\w*)\s*$")
+_OPTIONS = ("where", "dataset", "datacenter", "ago", "last", "every", "min")
 
 
 def describe(expected: Iterable[str]) -> str:
@@ -71,24 +83,23 @@ def describe(expected: Iterable[str]) -> str:
 def mending(source: str, position: int, expected: Iterable[str]) -> str | None:
     """How to mend the text at ``position``, where it is a mistake people are known to make."""
     terminals = set(expected)
-    if terminals == {"LPAR"}:
-        before = source[:position].rstrip()[-MAX_NAME:]  # a longer search for its last word would be quadratic
-        return _mending_of_a_name(re.split(r"\W", before)[-1])
     if terminals == {"NAME", "QUOTED"}:
         return "name columns without quotes, such as by city, `order id`"
     if "_FOR" in terminals:
         return "'by city' stands at the end, after every condition"
     if position >= len(source.rstrip()):
         return "an assertion compares, such as row_count() > 0" if "COMPARATOR" in terminals else None
-    if {"COMMA", "RPAR"} <= terminals and _NAME_IN_PIECES.search(source[:position][-MAX_NAME:]):
-        return "a column of another name than letters, digits and _ stands between backticks, such as `order id`"
+    if terminals == {"NUMBER", "STRING", "LENGTH", "MINUS"} and re.match(r"[a-z_`]", source[position:], re.IGNORECASE):
+        return """a text stands in quotes, such as where="country = 'US'\""""
+    if {"COMMA", "RPAR"} <= terminals and (pieces := _NAME_IN_PIECES.search(source[:position][-MAX_NAME:])):
+        return _mending_in_pieces(pieces[1].lower(), source[position:])
     found = f"{source[position - 1] if position else ' '}{source[position:]}"
     return next((mend for pattern, mend in _MENDINGS if re.match(pattern, found, re.IGNORECASE | re.DOTALL)), None)
 
 
-def _mending_of_a_name(name: str) -> str:
-    if name.lower() in ("null", "nan", "true", "false", "inf"):
-        return f"there is no literal {name}: coalesce(…, 0) replaces a NULL"
-    if name.lower() in ("and", "or", "between", "by"):
-        return f"something is missing before {name!r}"
-    return f"a metric is called with parentheses: {name}()"
+def _mending_in_pieces(name: str, after: str) -> str:
+    if name == "distinct":
+        return "distinct values are counted by count_distinct(city)"
+    if name in _OPTIONS or any(re.match(rf"{option}\b", after, re.IGNORECASE) for option in _OPTIONS):
+        return """an option stands behind a comma as name=value, such as where="country = 'US'" or last=7"""
+    return "a column of another name than letters, digits and _ stands between backticks, such as `order id`"

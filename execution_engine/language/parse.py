@@ -7,6 +7,7 @@ from unicodedata import category
 from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
+from execution_engine.language.bare import end_of_name, mending_of_bare
 from execution_engine.language.build import build
 from execution_engine.language.expected import describe, mending
 from execution_engine.language.problem import Problem, Refusal, Span
@@ -76,11 +77,24 @@ def _feed(parser: InteractiveParser) -> None:
 
 def _unexpected(text: str, place: Span, parser: InteractiveParser) -> Refusal:
     expected = parser.accepts()
+    if expected == {"LPAR"}:
+        return _bare(text, parser.parser_state.value_stack[-1].start_pos)
+    if (
+        "ABS" in expected
+        and text[place.start : place.start + 1] == "`"
+        and end_of_name(text, place.start) > place.start
+    ):
+        return _bare(text, place.start)
     found = text[place.start : place.end]
     shown = found if len(found) <= MAX_FOUND else f"{found[:MAX_FOUND]}…"
     message = f"expected {describe(expected)}, found {repr(shown) if found else 'the end'}"
     mend = mending(text, place.start, expected)
     return Refusal(f"{message}; {mend}" if mend else message, place)
+
+
+def _bare(text: str, start: int) -> Refusal:
+    end = end_of_name(text, start)
+    return Refusal(mending_of_bare(text[start:end], text[end:]), Span(start=start, end=end))
 
 
 def _check_text(text: str) -> None:

@@ -93,6 +93,17 @@ REFUSED = [
     ("freshness() * 1h < 4h", "freshness() * 1h", "a duration cannot be multiplied by a duration"),
     ("1 / freshness() < 4", "1 / freshness()", "a number cannot be divided by a duration"),
     ("least(freshness(), 1) < 4h", "least(freshness(), 1)", "least takes numbers or durations, not both"),
+    (
+        "'fare' > max(fare)",
+        "'fare'",
+        "a text is no column: give fare to a metric, without these quotes, such as completeness(fa",
+    ),
+    (
+        "'order id' > max(fare)",
+        "'order id'",
+        "a text is no column: give `order id` to a metric, without these quotes, such as",
+    ),
+    ("mean(fare) > '`order id`'", "'`order id`'", "a text is no column: give `order id` to a metric, without these"),
     ("row_count() > 'a'", "'a'", "a text cannot be compared or reckoned with"),
     ("1 < 2", "1 < 2", "it measures nothing: compare a metric, such as row_count()"),
     ("row_count(dataset='raw.trps') > 0", "dataset='raw.trps'", "there is no dataset 'raw.trps'"),

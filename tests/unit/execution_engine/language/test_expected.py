@@ -49,6 +49,10 @@ BY_ONCE = "'by' comes once, after the whole assertion: row_count() > 0 by city"
 CONDITION = """write a condition on rows as compliance("status in ('a', 'b')") >= 0.99"""
 NULL = "there is no such literal: coalesce(…, 0) replaces a NULL"
 BACKTICK = "a column's name ends with the backtick it began with; a backtick inside is doubled"
+WHERE = """a condition on rows goes into the metric: completeness(email, where="country = 'US'")"""
+GROUPS = "groups are named by 'by', after the whole assertion: row_count() > 0 by city"
+IF = """what holds of some rows is said by satisfies_if("country = 'US'", "zip is not null") = 1"""
+DURATION = "write a duration as a number and s, m, h, d or w, such as 4h"
 ANY = {"RPAR"}
 
 
@@ -77,39 +81,42 @@ ANY = {"RPAR"}
             for unit in ("s", "m", "h", "d", "w", "y", "mo")
         ],
         ("4 ", "x", None),
-        ("4 ", "hours", None),
         ("f(", "`a b)", BACKTICK),
         ("f(", "``)", "a column has a name: write it between the backticks"),
         ("f(", "'a", "a text ends with the quote it began with; a quote inside is doubled"),
         ("f(", '"a', "a text ends with the quote it began with; a quote inside is doubled"),
         ("f", "[0]", "there is no index"),
         ("raw", ".trips", "there are no attributes: a dataset's full name goes in quotes, dataset='raw.trips'"),
-        ("f", ";", None),
+        ("f()", ";", "an assertion ends without a semicolon: leave it out"),
+        ("f(", "*)", "rows are counted by row_count()"),
+        ("f() =", "> 3", "write >= for at least"),
+        ("f() =", "< 3", "write <= for at most"),
+        ("f() = ", "> 3", None),
+        *[
+            ("f() > 1", rest, "write a number without signs between its digits, such as 1000")
+            for rest in (",000", "_000")
+        ],
+        ("f() > 1", ", 2", None),
+        ("f() > 0 ", "where a = 1", WHERE),
+        ("f() > 0 ", "group by city", GROUPS),
+        ("f() > 0 ", "PARTITION by city", GROUPS),
+        ("f() > 0 ", "if b = 2", IF),
+        ("f() > 0 ", "when b = 2", IF),
+        ("f() ", "for city", "'for' follows 'by': row_count() > 0 by city for 95 % of groups"),
+        ("4", "hours", DURATION),
+        *[("4 ", unit, DURATION) for unit in ("sec", "min", "hr", "hours", "Days", "weeks", "month", "years")],
+        ("f() ", "% 2", "'%' stands behind a number only: there is no remainder"),
     ],
 )
 def test_what_people_write_instead_is_mended(before: str, after: str, mend: str | None) -> None:
     assert mending(before + after, len(before), ANY) == mend
 
 
-@pytest.mark.parametrize(
-    ("before", "mend"),
-    [
-        ("row_count", "a metric is called with parentheses: row_count()"),
-        ("1 < Row_Count  ", "a metric is called with parentheses: Row_Count()"),
-        ("x" * 200, f"a metric is called with parentheses: {'x' * 128}()"),
-        *[
-            (f"1 < {name}", f"there is no literal {name}: coalesce(…, 0) replaces a NULL")
-            for name in ("null", "NaN", "true", "FALSE", "inf")
-        ],
-        *[(f"1 < {name} ", f"something is missing before {name!r}") for name in ("and", "OR", "between", "by")],
-    ],
-)
-def test_a_name_that_is_not_called_is_told_what_it_may_have_meant(before: str, mend: str) -> None:
-    assert mending(f"{before}> 0", len(before), {"LPAR"}) == mend
-
-
 FOR = "'by city' stands at the end, after every condition"
 COMPARES = "an assertion compares, such as row_count() > 0"
+OPTION = """an option stands behind a comma as name=value, such as where="country = 'US'" or last=7"""
+LITERAL = {"NUMBER", "STRING", "LENGTH", "MINUS"}
+QUOTES = """a text stands in quotes, such as where="country = 'US'\""""
 PIECES = "a column of another name than letters, digits and _ stands between backticks, such as `order id`"
 
 
@@ -126,6 +133,14 @@ PIECES = "a column of another name than letters, digits and _ stands between bac
         ("f(a, order id)", 11, {"COMMA", "RPAR", "EQUAL"}, PIECES),
         ("f(1 id)", 4, {"COMMA", "RPAR"}, None),
         ("f(order id)", 8, {"COMMA"}, None),
+        ("f(distinct city)", 11, {"COMMA", "RPAR"}, "distinct values are counted by count_distinct(city)"),
+        ("f(a where b = 1)", 4, {"COMMA", "RPAR"}, OPTION),
+        ("f(a, where b = 1)", 11, {"COMMA", "RPAR"}, OPTION),
+        ("f(a, last 7)", 10, {"COMMA", "RPAR"}, OPTION),
+        ("f(a whereabouts)", 4, {"COMMA", "RPAR"}, PIECES),
+        ("f(a, where=b)", 11, LITERAL, QUOTES),
+        ("f(a, where=`b`)", 11, LITERAL, QUOTES),
+        ("f(a, where=)", 11, LITERAL, None),
         ("f(" + "x" * 125 + " id)", 128, {"COMMA", "RPAR"}, PIECES),
         ("f(" + "x" * 126 + "  id)", 130, {"COMMA", "RPAR"}, None),
     ],
