@@ -1,6 +1,7 @@
 """What a change of a standing asks of others: which data is watched closely, and who hears of what was not judged."""
 
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -258,3 +259,25 @@ def test_without_a_word_of_that_unknown_nobody_hears_that_it_is_over(
     NoticeFactory.create(key=key.format(pk=standing.pk), event=event)
     note_known_again(standing, test, was=was, now=NOW)
     assert Notice.objects.count() == 1
+
+
+def test_whoever_was_told_of_an_unknown_hears_once_that_a_window_holds_again_that_is_waived_since() -> None:
+    test = DataTestFactory.create()
+    standing = stands(test, "UNKNOWN", error_reason="query failed")
+    note_unknown(standing, test, was="PENDING", now=NOW)
+    standing.waiver = waiver(test)
+    for hour, (was, state) in enumerate(pairwise(("UNKNOWN", "PASS", "UNKNOWN", "PASS")), start=1):
+        standing.state, standing.since = state, NOW + hour * HOUR
+        note_unknown(standing, test, was=was, now=standing.since)
+        note_known_again(standing, test, was=was, now=standing.since)
+    said = list(Notice.objects.order_by("pk").values_list("event", "recipient", "created_at"))
+    assert said == [("unknown", "ada", NOW), ("known again", "ada", NOW + HOUR)]
+
+
+def test_nobody_hears_that_a_window_holds_again_that_was_waived_before_it_could_not_be_judged() -> None:
+    test = DataTestFactory.create()
+    standing = stands(test, "UNKNOWN", error_reason="query failed", waived=True)
+    note_unknown(standing, test, was="PENDING", now=NOW)
+    standing.state = "PASS"
+    note_known_again(standing, test, was="UNKNOWN", now=NOW + HOUR)
+    assert not Notice.objects.exists()
