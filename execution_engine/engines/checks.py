@@ -1,14 +1,17 @@
 """What can be said against one measurement from its spec and the real columns alone, before any data is read."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.registry import METRICS
-from execution_engine.metrics.signature import ArgumentType, ColumnKind
+from execution_engine.metrics.signature import ArgumentType, ColumnKind, column_kind
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
 from .conditions import UnableToReadCondition, check_columns, in_sql, read_condition
+from .protocol import Measured, Wanted
+from .settled import settled
 
 Kinds = Mapping[str, ColumnKind | None]  # of each column; ANY: not known; None: of none of them, such as a boolean
 
@@ -33,6 +36,22 @@ def check_spec(spec: MetricSpec, columns: Kinds, table: str, *, engine: str) -> 
         or kind_problem(spec, METRICS[spec.name].signature.column_kind, columns, table)
         or _check_conditions(spec, tuple(columns), table)
     )
+
+
+def kinds_of(columns: Mapping[str, str]) -> dict[str, ColumnKind | None]:
+    """The kind of each column (name → Spark's type); None of one that no metric wants a kind of, such as a boolean."""
+    kinds = {name: column_kind(type_) for name, type_ in columns.items()}
+    return {name: None if kind is ColumnKind.ANY else kind for name, kind in kinds.items()}
+
+
+def sifted(
+    wanted: Sequence[Wanted], columns: Collection[str], kinds: Kinds, table: str
+) -> tuple[list[Wanted], dict[str, Measured]]:
+    """What can be measured in the lake, its names settled, and by their keys the failures of what cannot."""
+    meant = [replace(item, spec=settled(item.spec, columns)) for item in wanted]
+    wrong = {item.key: check_spec(item.spec, kinds, table, engine="spark") for item in meant}
+    refused = {key: Measured(failure=failure) for key, failure in wrong.items() if failure is not None}
+    return [item for item in meant if item.key not in refused], refused
 
 
 def _check_arguments(spec: MetricSpec) -> Failure | None:

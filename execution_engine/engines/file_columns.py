@@ -29,8 +29,7 @@ def columns_of_files(listing: Listing, storage: str) -> tuple[Seen, ...]:
 
 def columns_by_name(listing: Listing, names: Mapping[str, str]) -> tuple[Seen, ...]:
     """The columns of files that tell names alone, as they were found in the newest."""
-    newest = max(listing.files, key=lambda file: file.mtime_ns)
-    return (_seen(listing.root, newest, dict.fromkeys(names)),)
+    return (_seen(listing.root, listing.newest, dict.fromkeys(names)),)
 
 
 def _seen(root: Root, file: FileInfo, columns: Mapping[str, str | None]) -> Seen:

@@ -68,6 +68,11 @@ class Listing:
         return [self.root.url(file.path) for file in self.files]
 
     @property
+    def newest(self) -> FileInfo:
+        """The file written last; there must be one."""
+        return max(self.files, key=lambda file: file.mtime_ns)
+
+    @property
     def folder_columns(self) -> tuple[str, ...]:
         """The columns that the folders' names hold: ``datestr`` of ``datestr=2013-01-01/``."""
         inside = self.files[0].path[len(self.root.path) :].split("/")[:-1] if self.files else []

@@ -10,10 +10,11 @@ import pyarrow.parquet as pq
 from pyarrow.fs import FileInfo
 
 from execution_engine.metrics.columns import written
-from execution_engine.metrics.statistics import ROWS, Gather, Statistic, Value
+from execution_engine.metrics.statistics import ROWS, Gather, Statistic, Value, over_nothing
 
 from .files import Root
 from .footers import MOST_FOOTERS, unreadable
+from .gathering import Asked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +48,16 @@ class FooterStatistics:
             case Gather.MAX:
                 return bounds.greatest
         return None
+
+
+def told(footers: FooterStatistics | None, asked: Iterable[Asked]) -> dict[Asked, Value]:
+    """What the footers tell of the statistics asked; of no rows everything is known."""
+    if footers is None:
+        return {}
+    if footers.rows == 0:
+        return {one: over_nothing(one.statistic) for one in asked}
+    answers = {one: footers.answer(one.statistic) for one in asked if one.where is None}
+    return {one: value for one, value in answers.items() if value is not None}
 
 
 def footer_statistics(root: Root, files: Sequence[FileInfo]) -> FooterStatistics | None:

@@ -1,5 +1,7 @@
 """The columns of a parquet file from its footer, as types of Spark's; given a schema, Spark opens it without a job."""
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types
@@ -8,6 +10,7 @@ from pyarrow.fs import FileInfo
 from execution_engine.outcome import Failure, Reason
 
 from .files import Root, UnableToListFiles, kind_of
+from .nested import with_fields
 
 READABLE = "Assay reads folders of parquet, ORC (.orc), CSV (.csv, .tsv) and JSON (.json, .jsonl) files"
 NANOSECONDS = "bigint of nanoseconds"  # no type of Spark's; the reader turns it into a timestamp
@@ -45,6 +48,11 @@ def read_columns(root: Root, file: FileInfo) -> dict[str, str]:
     except (pa.ArrowException, OSError) as error:
         raise unreadable(root, file, error) from error
     return {name: type_ for name, type_ in types_.items() if type_ is not None}
+
+
+def shown_columns(stored: Mapping[str, str]) -> dict[str, str]:
+    """The columns (name → stored type) as assertions write them, fields of structs as a.b → Spark's type."""
+    return with_fields({name: "timestamp" if type_ == NANOSECONDS else type_ for name, type_ in stored.items()})
 
 
 def unreadable(root: Root, file: FileInfo, error: Exception) -> UnableToListFiles:

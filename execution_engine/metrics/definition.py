@@ -27,6 +27,9 @@ class Kind(StrEnum):
     LAYOUT = "layout"  # of the keys of the partitions, known to whoever knows the format of the dataset's keys
 
 
+SHARED = (Kind.AGGREGATE, Kind.SKETCH, Kind.GROUPING)  # what all metrics of a scan gather together
+
+
 @dataclass(frozen=True, kw_only=True)
 class Grouping:
     """The keys to count: rows alike in ``columns``, of those rows where none of ``present`` is null.
@@ -77,4 +80,4 @@ class MetricDefinition:
     @property
     def merges(self) -> bool:
         """Whether its state over a union follows from those of the parts."""
-        return self.kind in (Kind.AGGREGATE, Kind.SKETCH, Kind.GROUPING) and self.name != "quantile"
+        return self.kind in SHARED and self.name != "quantile"

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import SparkSession
 
-from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.definition import SHARED
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.statistics import Statistic, Value, merge, over_nothing
 
@@ -35,7 +35,6 @@ FILE = "_metadata.file_path"
 BATCHED_ROWS = 200_000  # of a part that shares its job with others
 ROWS_AT_ONCE = 50 * BATCHED_ROWS  # whose keys may come along in one job
 UNITS_AT_ONCE = 2_000
-_SHARED = (Kind.AGGREGATE, Kind.SKETCH, Kind.GROUPING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +158,7 @@ def _may_share(one: Opened) -> bool:
     if any(check_spec(item.spec, source.kinds, source.name, engine="spark") for item in one.unit.wanted):
         return False
     definitions = [(METRICS[item.spec.name], item.spec) for item in one.unit.wanted]
-    return all(each.kind in _SHARED and each.merges and not spec.by for each, spec in definitions)
+    return all(each.kind in SHARED and each.merges and not spec.by for each, spec in definitions)
 
 
 def _shape(one: Opened) -> object:

@@ -9,6 +9,7 @@ from pyspark.sql.functions import expr
 from execution_engine.metrics.statistics import Statistic, Value, merge, over_nothing
 from execution_engine.outcome import Failure
 
+from ..footer_statistics import told
 from ..gathering import Asked, Select, selects
 from .failures import OF_ALL, SPARK_ERRORS, failure_of
 from .jobs import action
@@ -18,17 +19,10 @@ from .statistics import aggregates, values
 
 def gather(source: Source, asked: Sequence[Asked]) -> dict[Asked, Value | Failure]:
     """Every statistic asked: told by the footers, or gathered in as few jobs as their kinds allow."""
-    told = {one: value for one in asked if one.where is None and (value := _told(source, one)) is not None}
-    if source.rows == 0:
-        return {one: over_nothing(one.statistic) for one in asked}
-    found: dict[Asked, Value | Failure] = dict(told)
-    for select in selects([one for one in asked if one not in told], together=source.small):
+    found: dict[Asked, Value | Failure] = dict(told(source.footers, asked))
+    for select in selects([one for one in asked if one not in found], together=source.small):
         found |= _gathered(source, select)
     return found
-
-
-def _told(source: Source, one: Asked) -> Value:
-    return source.footers.answer(one.statistic) if source.footers else None
 
 
 def _gathered(source: Source, select: Select) -> dict[Asked, Value | Failure]:

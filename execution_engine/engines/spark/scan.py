@@ -1,19 +1,17 @@
 """One scan in Spark: check each measurement, gather what all of them need at once, then compute them one by one."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.definition import SHARED, Kind
 from execution_engine.metrics.registry import METRICS
 
 from ..assembly import measured_of, plan
-from ..checks import check_spec
+from ..checks import sifted
 from ..derived import measure_derived
 from ..files import UnableToListFiles
 from ..protocol import WHOLE, Measured, Table, Wanted
-from ..settled import settled
 from .accuracy import compare_records
 from .failures import SPARK_ERRORS, failure_of
 from .frequencies import frequencies, is_full, listed
@@ -42,15 +40,11 @@ ACROSS: Mapping[str, Callable[[Source, Wanted, OpenTable], Measured]] = {
     "referential_integrity": find_references,
     "accuracy": compare_records,
 }
-SHARED = (Kind.AGGREGATE, Kind.SKETCH, Kind.GROUPING)
 
 
 def measure(session: SparkSession, source: Source, wanted: Sequence[Wanted]) -> dict[str, Measured]:
     """Every measurement wanted, by key."""
-    wanted = [replace(item, spec=settled(item.spec, source.columns)) for item in wanted]
-    wrong = {item.key: check_spec(item.spec, source.kinds, source.name, engine="spark") for item in wanted}
-    refused = {key: Measured(failure=failure) for key, failure in wrong.items() if failure is not None}
-    sound = [item for item in wanted if item.key not in refused]
+    sound, refused = sifted(wanted, source.columns, source.kinds, source.name)
     alone = {item.key: _measure_alone(session, source, item) for item in sound if not _is_shared(item)}
     counted = _counted_by_filters(source, sound, alone)
     shared = [item for item in sound if _is_shared(item) and item.key not in counted]

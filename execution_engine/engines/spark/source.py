@@ -8,13 +8,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.schema_drift import Seen
-from execution_engine.metrics.signature import ColumnKind, column_kind
+from execution_engine.metrics.signature import ColumnKind
 from execution_engine.outcome import Failure, Reason
 
+from ..checks import kinds_of
 from ..file_columns import TELLING, columns_by_name, columns_of_files
 from ..files import Listing, UnableToListFiles, list_part, newest_file
 from ..footer_statistics import FooterStatistics, footer_statistics
-from ..footers import NANOSECONDS, read_columns
+from ..footers import NANOSECONDS, read_columns, shown_columns
 from ..nested import with_fields
 from ..protocol import HIVE_NULL, Part, Table
 from .formats import columns_in, names_in_all, read_as, reading_options
@@ -85,8 +86,7 @@ class Source:
     @property
     def kinds(self) -> dict[str, ColumnKind | None]:
         """The kind of each column; None of one that no metric wants a kind of, such as a boolean or a struct."""
-        kinds = {name: column_kind(type_) for name, type_ in self.columns.items()}
-        return {name: None if kind is ColumnKind.ANY else kind for name, kind in kinds.items()}
+        return kinds_of(self.columns)
 
 
 def open_source(session: SparkSession, table: Table, part: Part) -> Source:
@@ -137,7 +137,7 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
     return Source(
         name=table.name,
         open=open_,
-        columns=_shown(stored),
+        columns=shown_columns(stored),
         small=small,
         fingerprint=listing.fingerprint,
         footers=footer_statistics(listing.root, listing.files) if tells else None,
@@ -162,7 +162,7 @@ def _columns_inside(session: SparkSession, table: Table, listing: Listing) -> di
     """The columns inside the files, and their types in Spark."""
     if table.storage != "parquet":
         return columns_in(session, table, listing)
-    return read_columns(listing.root, max(listing.files, key=lambda file: file.mtime_ns))
+    return read_columns(listing.root, listing.newest)
 
 
 def _open_nothing(session: SparkSession, table: Table, listing: Listing) -> Source:
@@ -201,10 +201,6 @@ def _part_condition(table: Table, columns: Mapping[str, str], keys: tuple[str, .
     is_text = columns.get(column) == "string"  # compared as it is, so that the filter is pushed into the files
     named = is_in(quote(column) if is_text else f"cast({quote(column)} as string)", keys)
     return f"({named} or {quote(column)} is null)" if HIVE_NULL in keys else named
-
-
-def _shown(stored: Mapping[str, str]) -> dict[str, str]:
-    return with_fields({name: "timestamp" if type_ == NANOSECONDS else type_ for name, type_ in stored.items()})
 
 
 def _as_timestamp(name: str) -> str:

@@ -1,0 +1,49 @@
+"""A scan that the footers of parquet files answer by themselves: no Spark need be started for it."""
+
+from collections.abc import Sequence
+from time import monotonic
+
+from execution_engine.metrics.definition import SHARED
+from execution_engine.metrics.frequencies import Frequencies
+from execution_engine.metrics.registry import METRICS
+
+from .assembly import measured_of, plan
+from .checks import kinds_of, sifted
+from .files import Listing, UnableToListFiles, list_part
+from .footer_statistics import footer_statistics, told
+from .footers import read_columns, shown_columns
+from .protocol import WHOLE, Measured, ScanReport, Table, Wanted
+from .spark.sql import expressions
+
+
+def told_by_footers(table: Table, wanted: Sequence[Wanted]) -> ScanReport | None:
+    """The report of a whole table, as Spark would give it; None where anything asked for is not in the footers.
+
+    What cannot be listed or read is None too: the engine says what is wrong with it.
+    """
+    started = monotonic()
+    if table.storage != "parquet":
+        return None
+    try:
+        listing = list_part(table, WHOLE)
+        measured = _measured(table, listing, wanted) if listing.files else None
+    except UnableToListFiles:
+        return None
+    if measured is None:
+        return None
+    return ScanReport(measured=measured, spark_jobs=0, seconds=monotonic() - started, fingerprint=listing.fingerprint)
+
+
+def _measured(table: Table, listing: Listing, wanted: Sequence[Wanted]) -> dict[str, Measured] | None:
+    stored = read_columns(listing.root, listing.newest) | dict.fromkeys(listing.folder_columns, "string")
+    columns = shown_columns(stored)
+    sound, refused = sifted(wanted, columns, kinds_of(columns), table.name)
+    if any(item.spec.by or METRICS[item.spec.name].kind not in SHARED for item in sound):
+        return None
+    planned = plan(sound, expressions(columns))
+    footers = footer_statistics(listing.root, listing.files)
+    found = told(footers, planned.asked)
+    keys = {keyed: Frequencies() for keyed in planned.keyed} if footers and footers.rows == 0 else {}
+    if len(found) < len(planned.asked) or len(keys) < len(planned.keyed):
+        return None
+    return refused | {item.key: measured_of(item, planned, found, keys) for item in sound}
