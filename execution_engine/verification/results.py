@@ -3,9 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from execution_engine.exact import Number, digits_of, to_json
 from execution_engine.outcome import Failure
@@ -13,6 +11,9 @@ from execution_engine.outcome import Failure
 from .constraints import Ask, shown
 from .levels import ConstraintStatus, Level, Status, gravest, status_of
 from .scope import On
+
+if TYPE_CHECKING:  # it takes longer to import than most checks to run
+    import pandas as pd
 
 COLUMNS = (
     *("check", "level", "on", "check_status", "constraint", "status", "metric", "bound", "value", "exact"),
@@ -82,6 +83,8 @@ class VerificationResult:
 
     def to_dataframe(self) -> "pd.DataFrame":
         """One row for each constraint."""
+        import pandas as pd
+
         return pd.DataFrame([[row[name] for name in COLUMNS] for row in self.to_rows()], columns=list(COLUMNS))
 
     def to_rows(self) -> list[dict[str, Any]]:
