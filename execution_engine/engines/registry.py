@@ -10,7 +10,6 @@ from .child.process import ChildOptions
 from .limits import Limits
 from .protocol import Engine
 from .spark.options import SparkOptions
-from .sql.engine import SqlEngine
 
 STORAGES = (*FILES, "table", "sql")
 DEFAULT = SparkOptions()
@@ -43,5 +42,8 @@ def _spark(options: SparkOptions, limits: Limits) -> Engine:
 
 
 @cache
-def _sql() -> SqlEngine:
+def _sql() -> Engine:
+    """SQLAlchemy is imported only by the process that reads a database."""
+    from .sql.engine import SqlEngine
+
     return SqlEngine()

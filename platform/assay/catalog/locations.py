@@ -9,14 +9,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
-
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
 
 from assay.catalog.hosts import is_same_machine
 from assay.catalog.storages import check_options
 from assay.config import LOCATION_PREFIX, Config
+
+if TYPE_CHECKING:  # imported only where the location of a database is judged
+    from sqlalchemy.engine import URL
 
 PREFIX = "env:"
 PUSHED = "push"  # the source of what a request told, who is not the operator
@@ -167,6 +168,9 @@ def _shows(folder: str, own: str) -> bool:
 
 
 def _database(place: Place, location: str, rules: Rules) -> Found:
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
     try:
         url = make_url(location)
     except (ArgumentError, ValueError):
@@ -193,7 +197,7 @@ def _database(place: Place, location: str, rules: Rules) -> Found:
     return Found(location=location)
 
 
-def _check_query(place: Place, url: URL) -> None:
+def _check_query(place: Place, url: "URL") -> None:
     """Drivers take files to read and commands to run from what stands after the question mark."""
     wrong = sorted(key for key in url.query if place.variable is None or _NEVER_IN_A_QUERY.fullmatch(key))
     if wrong:
@@ -226,10 +230,12 @@ def _is_below(location: str, root: str) -> bool:
     return _is_inside(unquote(one.path).rstrip("/"), unquote(other.path).rstrip("/"))
 
 
-def _is_server(url: URL, root: str) -> bool:
+def _is_server(url: "URL", root: str) -> bool:
     """Whether a database is the root's: what the root leaves open may be anything."""
     if "://" not in root:
         return False
+    from sqlalchemy.engine import make_url
+
     allowed = make_url(root)
     return (
         _family(url) == _family(allowed)
@@ -239,8 +245,10 @@ def _is_server(url: URL, root: str) -> bool:
     )
 
 
-def _is_own_database(url: URL, schema: str, own: str) -> bool:
+def _is_own_database(url: "URL", schema: str, own: str) -> bool:
     """By names first, so that hosts are looked up only where the answer hangs on them."""
+    from sqlalchemy.engine import make_url
+
     ours = make_url(own)
     names = {name.casefold() for name in (url.database, schema) if name}
     if ours.get_backend_name() == "sqlite" or _family(url) != _family(ours):
@@ -252,11 +260,11 @@ def _is_own_database(url: URL, schema: str, own: str) -> bool:
     return same_port and is_same_machine(url.host or "localhost", ours.host or "localhost")
 
 
-def _port(url: URL) -> int | None:
+def _port(url: "URL") -> int | None:
     return url.port or {"mysql": 3306, "postgresql": 5432}.get(_family(url))
 
 
-def _family(url: URL) -> str:
+def _family(url: "URL") -> str:
     backend = url.get_backend_name()
     return "mysql" if backend in MYSQL else backend
 
