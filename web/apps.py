@@ -11,6 +11,5 @@ class WebConfig(AppConfig):
     name = "web"
 
     def ready(self) -> None:
-        """Tell the OpenAPI generator of our own authentication, and the logs of those who sign in."""
-        import_module("web.api.schema")
+        """Tell the logs of those who sign in."""
         import_module("web.sign_ins")
