@@ -143,7 +143,7 @@ def work(
     handle: Callable[[Any, datetime], None],
     *,
     limit: int = MAX_LIMIT,
-    prefetch: Sequence[str | Prefetch[Any]] = (),
+    prefetch: Sequence["str | Prefetch[Any]"] = (),
     **filters: Any,
 ) -> int:
     """Claim rows of the stage ``name`` and handle each in its own transaction; the number that were claimed.
@@ -165,7 +165,7 @@ def work_together(
     handle: Callable[[list[Any], datetime], None],
     *,
     limit: int = MAX_LIMIT,
-    prefetch: Sequence[str | Prefetch[Any]] = (),
+    prefetch: Sequence["str | Prefetch[Any]"] = (),
     **filters: Any,
 ) -> int:
     """As ``work``, but ``handle`` gets several rows, for one transaction; where that fails, one by one, read anew."""
@@ -181,7 +181,7 @@ def _work_part(
     part: list[Any],
     now: datetime,
     handle: Callable[[list[Any], datetime], None],
-    prefetch: Sequence[str | Prefetch[Any]],
+    prefetch: Sequence["str | Prefetch[Any]"],
 ) -> None:
     prefetch_related_objects(part, *prefetch)
     if len(part) > 1 and _attempt_together(name, part, now, handle):

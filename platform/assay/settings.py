@@ -4,14 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import dj_database_url
-import django_stubs_ext
 from csp.constants import NONE, SELF
 
 from assay.config import config
 from assay.logs import configure_logs
 from assay.rates import merged
-
-django_stubs_ext.monkeypatch()
 
 CONFIG = config()
 configure_logs(level=CONFIG.log_level, as_json=CONFIG.log_json)
