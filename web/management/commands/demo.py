@@ -2,13 +2,9 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import datetime
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from assay.commands import Command as Base
 from assay.commands import UnableToRun
@@ -17,21 +13,14 @@ from assay.exit_codes import ExitCode
 from assay.logs import configure_logs
 from execution_engine.engines.spark.java import UnableToFindJava, use_java
 from web.demo.data import UnableToLoadData
-from web.demo.days import BEGINS_AT, ENDS_AT, ZONE
 from web.demo.home import UnableToUseHome, prepare
+from web.demo.progress import progress
 from web.demo.replay import replay
 from web.demo.result import findings, result
 from web.demo.show import show
 
 # A JVM that lives for two minutes and reads small files gains nothing from its second compiler and many collectors.
 SHORT_LIVED_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-COLUMNS = (
-    TextColumn("{task.description}"),
-    BarColumn(),
-    MofNCompleteColumn(),
-    TextColumn("days"),
-    TimeElapsedColumn(),
-)
 
 
 class Command(Base):
@@ -51,7 +40,7 @@ class Command(Base):
         try:
             java = use_java() if not conf.spark_remote else None
             prepare(conf.home)
-            with _progress() as seen:
+            with progress(Console(stderr=True)) as seen:
                 replay(conf.home, seen=seen)
         except (UnableToFindJava, UnableToLoadData, UnableToUseHome) as error:
             raise UnableToRun(str(error)) from None
@@ -81,18 +70,3 @@ def _refuse_what_leaves_home() -> None:
     }
     if named := [name for name, value in given.items() if value]:
         raise UnableToRun(f"the demo keeps to its own folder: unset {', '.join(named)}")
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[datetime], None]]:
-    """A bar of simulated days on standard error, where somebody looks at it."""
-    console = Console(stderr=True)
-    with Progress(*COLUMNS, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task("replaying", total=(ENDS_AT - BEGINS_AT).days)
-
-        def seen(instant: datetime) -> None:
-            today = f"{instant.astimezone(ZONE):%a %d %b %Y}"
-            progress.update(task, completed=(instant - BEGINS_AT).days, description=today)
-
-        yield seen
-        progress.update(task, completed=(ENDS_AT - BEGINS_AT).days)
