@@ -37,7 +37,8 @@ def instant_of(value: object) -> datetime:
 
 def simulate(instant: datetime) -> None:
     """Set the simulated now; domain time stands still there until it is set again."""
-    SimulatedClock.objects.update_or_create(id=1, defaults={"now": instant})
+    if not SimulatedClock.objects.filter(id=1).update(now=instant):
+        SimulatedClock.objects.update_or_create(id=1, defaults={"now": instant})
 
 
 def stop_simulating() -> None:

@@ -12,10 +12,11 @@ from assay.probe import next_due, stages_with_work
 
 def drain() -> int:
     """Work the stages in their order, over and over, until none finds a pending row; how many rows were worked."""
-    look_for_leaps(clock.now())
-    total = 0
-    while worked := sum(import_string(stage.task)() or 0 for stage in stages_with_work(clock.now())):
+    now, total = clock.now(), 0
+    look_for_leaps(now)
+    while worked := sum(import_string(stage.task)() or 0 for stage in stages_with_work(now)):
         total += worked
+        now = clock.now()
     return total
 
 
@@ -30,9 +31,11 @@ def advance(
     ``settle`` returns once nothing is pending: by doing it all here, or by waiting for workers that do.
     """
     settle()
-    while (instant := next_due(clock.now())) and instant <= until:
+    now = clock.now()
+    while (instant := next_due(now)) and instant <= until:
         clock.simulate(instant)
         seen(instant)
         settle()
+        now = instant
     clock.simulate(until)
     settle()

@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, OperationalError
+from django.db import IntegrityError, OperationalError, connection
 from django.db.models import Q
+from django.test.utils import CaptureQueriesContext
 from structlog.testing import capture_logs
 
 from assay import clock, queue
@@ -146,6 +147,13 @@ def test_only_those_are_claimed_that_may_be() -> None:
 def test_rows_are_claimed_part_after_part_up_to_the_limit(limit: int, part: int | None, sizes: list[int]) -> None:
     due(30)
     assert [len(rows) for rows in claims(RECONCILE, now=NOW, limit=limit, part=part)] == sizes
+
+
+def test_where_all_that_was_free_is_claimed_nothing_is_asked_for_again() -> None:
+    due(3)
+    with CaptureQueriesContext(connection) as asked:
+        assert [len(rows) for rows in claims(RECONCILE, now=NOW, limit=99)] == [3]
+    assert [sql["sql"].split()[0] for sql in asked] == ["SAVEPOINT", "SELECT", "UPDATE", "RELEASE"]
 
 
 def test_what_is_finished_is_written_and_free_again_and_nothing_else() -> None:
