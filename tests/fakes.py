@@ -79,6 +79,9 @@ class FakeEngine:
             return None
         return blake2s(json.dumps(self._rows(table, part)).encode(), digest_size=16).hexdigest()
 
+    def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
+        return tuple(self.fingerprint(table, part) for part in parts)
+
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         return tuple(sorted(self.tables[table.location]))
 

@@ -181,6 +181,21 @@ def read_fingerprint(table: Table, part: Part) -> str | None:
         return None
 
 
+def read_fingerprints(table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
+    """As ``read_fingerprint`` of each part, from one listing where their partitions have folders of their own."""
+    keys = tuple(dict.fromkeys(key for part in parts for key in part.keys or ()))
+    is_plain = len(parts) > 1 and all(part.keys for part in parts) and not any(map(_is_odd, keys))
+    try:
+        found = _files_by_key(table, Part(keys=keys)) if is_plain else None
+    except UnableToListFiles:  # for one of them perhaps, and not for the others
+        found = None
+    if found is None:
+        return tuple(read_fingerprint(table, part) for part in parts)
+    root, files = found
+    own = ([file for key in sorted(set(part.keys or ())) for file in files.get(key, ())] for part in parts)
+    return tuple(Listing(root=root, files=tuple(some)).fingerprint for some in own)
+
+
 def read_written_at(table: Table, part: Part) -> datetime | None:
     """When the newest file of a part was written; None where nothing says it, as where files hold other parts too."""
     try:
@@ -208,6 +223,15 @@ def list_partitions(table: Table) -> tuple[str, ...] | None:
 
 def partition_prints(table: Table, part: Part) -> dict[str, str] | None:
     """The fingerprint of each partition of the part, by key; None where files lie outside the partitions' folders."""
+    found = _files_by_key(table, part)
+    if found is None:
+        return None
+    root, files = found
+    return {key: Listing(root=root, files=tuple(some)).fingerprint for key, some in sorted(files.items())}
+
+
+def _files_by_key(table: Table, part: Part) -> tuple[Root, dict[str, list[FileInfo]]] | None:
+    """The root, and the files of each partition that is there; None where files lie outside the partitions' folders."""
     if table.storage not in FILES or table.partition_column is None:
         return None
     listing = list_part(table, part)
@@ -217,7 +241,7 @@ def partition_prints(table: Table, part: Part) -> dict[str, str] | None:
         if listing.filtered or not inside or not folder.startswith(start):
             return None
         files[unquote(folder[len(start) :])].append(file)
-    return {key: Listing(root=listing.root, files=tuple(some)).fingerprint for key, some in sorted(files.items())}
+    return listing.root, files
 
 
 def newest_file(table: Table) -> FileInfo | None:

@@ -139,6 +139,10 @@ class Engine(Protocol):
         """Changes whenever the files of the part do, found without reading data; None where there is none."""
         ...
 
+    def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
+        """The fingerprint of each part, in their order, found together."""
+        ...
+
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """The keys present, sorted, ``HIVE_NULL`` that of null; None where there are none or they cannot be read."""
         ...

@@ -1,12 +1,11 @@
 """Look at what data looks like without reading it, and tell when it changed."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import structlog
-from django.db import transaction
 from django.db.models import QuerySet
 
 from assay import clock
@@ -14,7 +13,7 @@ from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.selectors import replica as replica_of
 from assay.flow import stage
 from assay.models import ChangeKind, DataChange, Dataset
-from assay.queue import claims
+from assay.queue import claims, in_transaction
 from assay.windows import Window
 from execution_engine.looks import LONG_WINDOW, next_look
 from execution_engine.models import Watch
@@ -38,12 +37,22 @@ def look(datacenter: str | None = None) -> int:
 
 
 def _look_at_all(rows: Iterable[Watch], now: datetime) -> None:
+    """Look at each table in each place by itself, and write down in one transaction what all of them look like."""
     groups: defaultdict[tuple[int, str], list[Watch]] = defaultdict(list)
     for row in rows:
         groups[row.dataset_id, row.datacenter].append(row)
     datasets = Dataset.objects.prefetch_related("replicas").in_bulk({dataset for dataset, _ in groups})
+    kept: list[Watch] = []
+    gone: list[int] = []
+    seen: dict[int, str] = {}
     for (dataset_id, place), watches in groups.items():
-        _look_at(datasets[dataset_id], place, watches, now)
+        dataset = datasets[dataset_id]
+        expired = {watch.pk for watch in watches if is_expired(dataset, watch.window, now)}
+        own = [watch for watch in watches if watch.pk not in expired]
+        kept += own
+        gone += expired
+        seen |= _look_at(dataset, place, own)
+    in_transaction(lambda: _note_looks(kept, seen, gone, now))
 
 
 def watch_window(*, dataset: Dataset, datacenter: str, window: Window, closely: bool, now: datetime) -> None:
@@ -109,28 +118,29 @@ def _is_watched(dataset: Dataset, window: Window) -> bool:
     return not dataset.partitioning or window.duration <= LONG_WINDOW
 
 
-def _look_at(dataset: Dataset, datacenter: str, watches: Sequence[Watch], now: datetime) -> None:
-    """One group of windows; what was there and can be read no more has changed, unless the look itself failed."""
-    kept = [watch for watch in watches if not is_expired(dataset, watch.window, now)]
+def _look_at(dataset: Dataset, datacenter: str, watches: Sequence[Watch]) -> dict[int, str]:
+    """What windows of a table look like; what was there and can be read no more is gone, unless the look failed."""
     try:
-        seen = _fingerprints(dataset, datacenter, kept)
+        seen = _fingerprints(dataset, datacenter, watches)
     except Exception:
         log.exception("look failed", dataset=dataset.full_name, datacenter=datacenter)
-        seen = {}
-    seen |= {watch.pk: GONE for watch in kept if watch.fingerprint and seen.get(watch.pk) == ""}
+        return {}
+    return seen | {watch.pk: GONE for watch in watches if watch.fingerprint and seen.get(watch.pk) == ""}
+
+
+def _note_looks(kept: Sequence[Watch], seen: Mapping[int, str], gone: Sequence[int], now: datetime) -> None:
+    """Note what was seen of windows and tell what has changed; those (ids) that have expired are looked at no more."""
     changed = [watch for watch in kept if seen.get(watch.pk) and seen[watch.pk] != watch.fingerprint]
-    with transaction.atomic():
-        for watch in changed:
-            Watch.objects.filter(pk=watch.pk).update(fingerprint=seen[watch.pk], changed_at=now)
-        if changed:
-            _tell([watch for watch in changed if watch.fingerprint or watch.seen_at], now)  # else it is the first look
-        _set_next_looks(kept, now)
-        gone = {watch.pk for watch in watches} - {watch.pk for watch in kept}
-        if gone:
-            Watch.objects.filter(pk__in=gone).update(next_look_at=None, lease_until=None, attempts=0)
+    for watch in changed:
+        Watch.objects.filter(pk=watch.pk).update(fingerprint=seen[watch.pk], changed_at=now)
+    if changed:
+        _tell([watch for watch in changed if watch.fingerprint or watch.seen_at], now)  # else it is the first look
+    _set_next_looks(kept, now)
+    if gone:
+        Watch.objects.filter(pk__in=gone).update(next_look_at=None, lease_until=None, attempts=0)
 
 
-def _fingerprints(dataset: Dataset, datacenter: str, watches: Iterable[Watch]) -> dict[int, str]:
+def _fingerprints(dataset: Dataset, datacenter: str, watches: Sequence[Watch]) -> dict[int, str]:
     replica = replica_of(dataset, datacenter)
     if replica is None:
         return {}
@@ -139,9 +149,8 @@ def _fingerprints(dataset: Dataset, datacenter: str, watches: Iterable[Watch]) -
     except UnableToUseLocation:
         return {}
     engine = engine_of(replica)
-    return {
-        watch.pk: engine.fingerprint(table, part_of(dataset, watch.window, engine, table)) or "" for watch in watches
-    }
+    prints = engine.fingerprints(table, [part_of(dataset, watch.window, engine, table) for watch in watches])
+    return {watch.pk: print_ or "" for watch, print_ in zip(watches, prints, strict=True)}
 
 
 def _tell(watches: Iterable[Watch], now: datetime) -> None:

@@ -9,7 +9,7 @@ from assay.catalog.storages import FILES
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
-from ..files import UnableToListFiles, list_partitions, read_fingerprint
+from ..files import UnableToListFiles, list_partitions, read_fingerprint, read_fingerprints
 from ..ladder import Answer, TooLate, is_done, too_late, wait_for
 from ..protocol import FailingRows, Part, ScanReport, Table, Unit, Wanted, none_failing
 from .death import UnableToAnswer
@@ -69,6 +69,10 @@ class ChildEngine:
     def fingerprint(self, table: Table, part: Part) -> str | None:
         """Of the paths, sizes and modification times of the files, read without Spark; None for catalog tables."""
         return read_fingerprint(table, part)
+
+    def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
+        """Those of each part, from one listing where the table's partitions have folders of their own."""
+        return read_fingerprints(table, parts)
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """The keys present, sorted: from the folders' names, else by Spark from the column; None where unreadable."""

@@ -60,6 +60,10 @@ class DeadlineEngine:
         """As the engine's, without Spark."""
         return self._engine.fingerprint(table, part)
 
+    def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
+        """As the engine's, without Spark."""
+        return self._engine.fingerprints(table, parts)
+
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """As the engine's; None where it passes the deadline."""
         try:

@@ -12,7 +12,7 @@ from execution_engine.metrics.columns import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
-from ..files import UnableToListFiles, list_part, list_partitions
+from ..files import UnableToListFiles, list_partitions, read_fingerprint, read_fingerprints
 from ..protocol import HIVE_NULL, WHOLE, FailingRows, Measured, Part, ScanReport, Table, Unit, Wanted, none_failing
 from .batch import scan_shared
 from .catalog_partitions import listed_keys
@@ -75,12 +75,11 @@ class SparkEngine:
 
     def fingerprint(self, table: Table, part: Part) -> str | None:
         """Of the paths, sizes and modification times of the files; None for catalog tables and what is unreadable."""
-        if table.storage not in FILES:
-            return None
-        try:
-            return list_part(table, part).fingerprint
-        except UnableToListFiles:
-            return None
+        return read_fingerprint(table, part)
+
+    def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
+        """Those of each part, from one listing where the table's partitions have folders of their own."""
+        return read_fingerprints(table, parts)
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """The keys present, sorted: from the folders' names, else from the column; None where neither can."""

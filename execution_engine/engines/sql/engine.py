@@ -73,6 +73,10 @@ class SqlEngine:
         """None: a database does not say whether its rows have changed."""
         return None
 
+    def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
+        """None of any part."""
+        return (None,) * len(parts)
+
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """The keys present, sorted: values of the partition column, or of the partitions that its times fall into.
 

@@ -4,6 +4,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from assay import clock
 from assay.catalog.services import record_completion
@@ -17,6 +19,7 @@ from tests.fakes import FakeEngine, rows
 from tests.integration.execution_engine.conftest import Loop
 
 MONDAY, SUNDAY = day("2026-03-09"), day("2026-03-08")
+LOOK = 11  # statements: the time, a claim in five, the tables and where they lie, and what was seen in three
 HALF_PAST = NOW + timedelta(minutes=30)
 
 
@@ -210,6 +213,20 @@ def test_each_table_and_place_is_looked_at_by_itself(loop: Loop) -> None:
     looked_at(loop, trips)
     assert len({fresh(row).fingerprint for row in (own, there, other)} - {"f"}) == 3
     assert DataChange.objects.count() == 3
+
+
+def test_a_look_at_many_tables_takes_as_many_statements_as_at_one(loop: Loop) -> None:
+    taken = []
+    for tables in (1, 9):
+        for _ in range(tables):
+            watched(DatasetFactory.create())
+        Watch.objects.update(next_look_at=NOW)
+        tasks.watch()  # what they look like is known from here on
+        Watch.objects.update(next_look_at=NOW)
+        with CaptureQueriesContext(connection) as asked:
+            tasks.watch()
+        taken.append(len(asked))
+    assert taken == [LOOK, LOOK]
 
 
 def noted(dataset: Dataset, print_: str, **more: Any) -> Watch:
