@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from time import monotonic
+from urllib.parse import urlsplit
 
 from execution_engine.metrics.definition import SHARED
 from execution_engine.metrics.frequencies import Frequencies
@@ -19,10 +20,11 @@ from .spark.sql import expressions
 def told_by_footers(table: Table, wanted: Sequence[Wanted]) -> ScanReport | None:
     """The report of a whole table, as Spark would give it; None where anything asked for is not in the footers.
 
-    What cannot be listed or read is None too: the engine says what is wrong with it.
+    What cannot be listed or read is None too: the engine says what is wrong with it. So is what does not lie on this
+    machine: a store that hangs is left after a time by the engine alone.
     """
     started = monotonic()
-    if table.storage != "parquet":
+    if table.storage != "parquet" or urlsplit(table.location).scheme not in ("", "file"):
         return None
     try:
         listing = list_part(table, WHOLE)
