@@ -1,8 +1,10 @@
 """Look at what data looks like without reading it, and tell when it changed."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import structlog
@@ -36,23 +38,34 @@ def look(datacenter: str | None = None) -> int:
     return total
 
 
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What windows of one table look like in one place; ids of those that have expired, which are looked at no more."""
+
+    kept: Sequence[Watch]
+    seen: Mapping[int, str]
+    gone: Collection[int]
+
+
 def _look_at_all(rows: Iterable[Watch], now: datetime) -> None:
-    """Look at each table in each place by itself, and write down in one transaction what all of them look like."""
+    """Look at each table in each place by itself, and note in one transaction what all of them look like.
+
+    Where that fails, each is noted in its own, so that a table keeps no other from being looked at.
+    """
     groups: defaultdict[tuple[int, str], list[Watch]] = defaultdict(list)
     for row in rows:
         groups[row.dataset_id, row.datacenter].append(row)
     datasets = Dataset.objects.prefetch_related("replicas").in_bulk({dataset for dataset, _ in groups})
-    kept: list[Watch] = []
-    gone: list[int] = []
-    seen: dict[int, str] = {}
-    for (dataset_id, place), watches in groups.items():
-        dataset = datasets[dataset_id]
-        expired = {watch.pk for watch in watches if is_expired(dataset, watch.window, now)}
-        own = [watch for watch in watches if watch.pk not in expired]
-        kept += own
-        gone += expired
-        seen |= _look_at(dataset, place, own)
-    in_transaction(lambda: _note_looks(kept, seen, gone, now))
+    looks = [_look_at(datasets[dataset], place, watches, now) for (dataset, place), watches in groups.items()]
+    try:
+        in_transaction(partial(_note_looks, looks, now))
+    except Exception as error:
+        log.info("not together, so one by one", tables=len(looks), why=f"{type(error).__name__}: {error}"[:500])
+        for look in looks:
+            try:
+                in_transaction(partial(_note_looks, [look], now))
+            except Exception:
+                log.exception("look not noted", windows=[watch.pk for watch in look.kept[:20]])
 
 
 def watch_window(*, dataset: Dataset, datacenter: str, window: Window, closely: bool, now: datetime) -> None:
@@ -118,25 +131,29 @@ def _is_watched(dataset: Dataset, window: Window) -> bool:
     return not dataset.partitioning or window.duration <= LONG_WINDOW
 
 
-def _look_at(dataset: Dataset, datacenter: str, watches: Sequence[Watch]) -> dict[int, str]:
-    """What windows of a table look like; what was there and can be read no more is gone, unless the look failed."""
+def _look_at(dataset: Dataset, datacenter: str, watches: Sequence[Watch], now: datetime) -> Look:
+    """One group of windows; what was there and can be read no more has changed, unless the look itself failed."""
+    kept = [watch for watch in watches if not is_expired(dataset, watch.window, now)]
     try:
-        seen = _fingerprints(dataset, datacenter, watches)
+        seen = _fingerprints(dataset, datacenter, kept)
     except Exception:
         log.exception("look failed", dataset=dataset.full_name, datacenter=datacenter)
-        return {}
-    return seen | {watch.pk: GONE for watch in watches if watch.fingerprint and seen.get(watch.pk) == ""}
+        seen = {}
+    seen |= {watch.pk: GONE for watch in kept if watch.fingerprint and seen.get(watch.pk) == ""}
+    return Look(kept=kept, seen=seen, gone={watch.pk for watch in watches} - {watch.pk for watch in kept})
 
 
-def _note_looks(kept: Sequence[Watch], seen: Mapping[int, str], gone: Sequence[int], now: datetime) -> None:
-    """Note what was seen of windows and tell what has changed; those (ids) that have expired are looked at no more."""
+def _note_looks(looks: Sequence[Look], now: datetime) -> None:
+    """Note what was seen of windows, and tell what has changed."""
+    kept = [watch for look in looks for watch in look.kept]
+    seen = {pk: print_ for look in looks for pk, print_ in look.seen.items()}
     changed = [watch for watch in kept if seen.get(watch.pk) and seen[watch.pk] != watch.fingerprint]
     for watch in changed:
         Watch.objects.filter(pk=watch.pk).update(fingerprint=seen[watch.pk], changed_at=now)
     if changed:
         _tell([watch for watch in changed if watch.fingerprint or watch.seen_at], now)  # else it is the first look
     _set_next_looks(kept, now)
-    if gone:
+    if gone := [pk for look in looks for pk in look.gone]:
         Watch.objects.filter(pk__in=gone).update(next_look_at=None, lease_until=None, attempts=0)
 
 

@@ -13,6 +13,7 @@ from assay.models import ChangeKind, DataChange, Dataset
 from assay.windows import Window
 from execution_engine import services, tasks
 from execution_engine.models import Watch
+from execution_engine.services import watch
 from execution_engine.services.watch import is_news, note_fingerprint, watch_window
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, day
 from tests.fakes import FakeEngine, rows
@@ -213,6 +214,27 @@ def test_each_table_and_place_is_looked_at_by_itself(loop: Loop) -> None:
     looked_at(loop, trips)
     assert len({fresh(row).fingerprint for row in (own, there, other)} - {"f"}) == 3
     assert DataChange.objects.count() == 3
+
+
+@pytest.mark.logs_a_failure
+def test_a_table_whose_look_cannot_be_noted_keeps_no_other_from_it(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
+    trips, fares = DatasetFactory.create(name="trips"), DatasetFactory.create(name="fares")
+    own, other = watched(trips), watched(fares)
+    for dataset in (trips, fares):
+        loop.write(dataset, "2026-03-09", rows(1))
+    Watch.objects.update(next_look_at=NOW)
+    tell = watch._tell
+
+    def told(changed: list[Watch], now: datetime) -> None:
+        if trips in {row.dataset for row in changed}:
+            raise ValueError("not this one")
+        tell(changed, now)
+
+    monkeypatch.setattr(watch, "_tell", told)
+    tasks.watch()
+    assert (fresh(own).fingerprint, fresh(own).seen_at) == ("f", NOW)
+    assert fresh(other).fingerprint != "f"
+    assert [change.dataset for change in DataChange.objects.all()] == [fares]
 
 
 def test_a_look_at_many_tables_takes_as_many_statements_as_at_one(loop: Loop) -> None:
