@@ -21,7 +21,7 @@ from incident_manager.services.incidents import UnableToResolve, demand_open
 from incident_manager.services.spoilt import by_incident, heal
 from incident_manager.services.timeline import note
 
-AT_ONCE = 25  # windows that one transaction ends, each judged anew: a gate on SQLite waits for one transaction
+AT_ONCE = 12  # windows that one transaction ends, each judged anew: a gate on SQLite waits for one transaction
 NAMED_AT_ONCE = 400  # windows that one statement names
 EVERY = Q()
 
