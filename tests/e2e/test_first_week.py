@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import date
+from getpass import getuser
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,7 @@ def test_the_first_week(newcomer: Newcomer) -> None:
     a_catalog_that_lacks_six_tables_changes_nothing(newcomer)
     monday_the_weekly_tests_run_and_the_folder_is_back(newcomer)
     a_user_reports_what_no_test_has_seen(newcomer)
+    another_reports_the_same_from_a_shell(newcomer)
     its_owner_confirms_and_mends_it(newcomer)
     tuesday_the_week_is_looked_back_on(newcomer)
     a_file_is_verified_before_it_is_copied(newcomer)
@@ -290,13 +292,22 @@ def a_user_reports_what_no_test_has_seen(newcomer: Newcomer) -> None:
     assert [(each["user"], each["name"], each["scopes"]) for each in listed] == [(BEN, "notebook", ["act", "read"])]
 
 
+def another_reports_the_same_from_a_shell(newcomer: Newcomer) -> None:
+    """It is known already: that is what they read, and nobody is told again."""
+    about = ("mart.Complaints", "all of them have five stars", "--window", str(FRIDAY), "--saw", "values wrong")
+    said = newcomer.assay("claim", *about)
+    known = "This is known already as incident 4, which ben@bakery.example reported and mia@bakery.example has heard of"
+    assert (said.code, said.out) == (HELD, f"Report 2 is written down. {known}; your report joined it.\n"), said
+
+
 def its_owner_confirms_and_mends_it(newcomer: Newcomer) -> None:
-    """Confirmed, it blocks; mended, it is over: the reporter hears of both."""
+    """Confirmed, it blocks; mended, it is over: both reporters hear of both."""
     mia = Client()
     mia.force_login(get_user_model().objects.get(username=MIA))
     assert mia.post("/api/v1/reports/1/confirm", {}, "application/json").status_code == 200
     newcomer.until(berlin("03-30 13:00"))
-    assert newcomer.told() == [("03-30 12:30", "ben", "Report 1 on mart.Complaints: confirmed")]
+    said = "Report 1 on mart.Complaints: confirmed"
+    assert newcomer.told() == [("03-30 12:30", who, said) for who in ("ben", getuser())]
     assert of_complaints(newcomer) == ("bad", "block")
     assert newcomer.dashboard() == [
         ("mart.Complaints", "bad"),
@@ -306,7 +317,8 @@ def its_owner_confirms_and_mends_it(newcomer: Newcomer) -> None:
     newcomer.until(berlin("03-30 18:00"))
     assert mia.post("/api/v1/reports/1/fix", {}, "application/json").status_code == 200
     newcomer.until(berlin("03-30 18:30"))
-    assert newcomer.told() == [("03-30 18:00", "ben", "Report 1 on mart.Complaints: fixed")]
+    said = "Report 1 on mart.Complaints: fixed"
+    assert newcomer.told() == [("03-30 18:00", who, said) for who in ("ben", getuser())]
     assert of_complaints(newcomer) == ("good", "allow")
     assert newcomer.cards() == []
 
