@@ -66,6 +66,7 @@ def leased(real_now: datetime) -> Q:
     return Q(lease_until__gte=real_now, lease_until__lte=real_now + LONGEST_LEASE)
 
 
+@transaction.atomic
 def claim(
     stage: Stage, *, now: datetime, limit: int, lease: timedelta = LEASE, may: Q | None = None, **filters: Any
 ) -> list[Any]:
@@ -77,27 +78,18 @@ def claim(
     the others with it, so that they are fewer at the second try, and at the third it is alone. What is fresh never goes
     before what waits longer.
     """
-    return _claim(stage, now=now, limit=limit, lease=lease, may=may, **filters)[0]
-
-
-@transaction.atomic
-def _claim(
-    stage: Stage, *, now: datetime, limit: int, lease: timedelta = LEASE, may: Q | None = None, **filters: Any
-) -> tuple[list[Any], bool]:
-    """The rows that were leased, and whether they are all that were free."""
     real_now = clock.database_now()
     free = pending(stage, now, **filters).filter(unleased(real_now))
     if may is not None:
         free = free.filter(may)
     skip = connection.features.has_select_for_update_skip_locked
-    found = list(free.select_for_update(skip_locked=skip).order_by(*stage.order)[:limit])
-    rows = _claimed_together(found)
+    rows = _claimed_together(list(free.select_for_update(skip_locked=skip).order_by(*stage.order)[:limit]))
     if rows:
         leased_rows = table(stage)._default_manager.filter(pk__in=[row.pk for row in rows])
         leased_rows.update(lease_until=real_now + lease, epoch=F("epoch") + 1, attempts=F("attempts") + 1)
     for row in rows:  # they are locked since they were read, so that this is what is written of them
         row.lease_until, row.epoch, row.attempts = real_now + lease, row.epoch + 1, row.attempts + 1
-    return rows, len(rows) == len(found) < limit
+    return rows
 
 
 def _claimed_together(found: Sequence[Any]) -> list[Any]:
@@ -113,12 +105,10 @@ def claims(
 
     It may leave hundreds that are leased by few or alone: they must not wait for a message each.
     """
-    left, is_last = limit, False
-    while left and not is_last:
-        rows, is_last = _claim(stage, now=now, limit=min(left, part or left), may=may, **filters)
+    left = limit
+    while left and (rows := claim(stage, now=now, limit=min(left, part or left), may=may, **filters)):
         left -= len(rows)
-        if rows:
-            yield rows
+        yield rows
 
 
 def finish(row: Claimable, **changes: Any) -> None:

@@ -149,11 +149,23 @@ def test_rows_are_claimed_part_after_part_up_to_the_limit(limit: int, part: int 
     assert [len(rows) for rows in claims(RECONCILE, now=NOW, limit=limit, part=part)] == sizes
 
 
-def test_where_all_that_was_free_is_claimed_nothing_is_asked_for_again() -> None:
+def test_rows_are_read_once_with_their_lease() -> None:
     due(3)
     with CaptureQueriesContext(connection) as asked:
-        assert [len(rows) for rows in claims(RECONCILE, now=NOW, limit=99)] == [3]
+        rows = claim(RECONCILE, now=NOW, limit=99)
     assert [sql["sql"].split()[0] for sql in asked] == ["SAVEPOINT", "SELECT", "UPDATE", "RELEASE"]
+    for row in rows:
+        kept = type(row)._default_manager.get(pk=row.pk)
+        assert (row.lease_until, row.epoch, row.attempts) == (kept.lease_until, kept.epoch, kept.attempts)
+
+
+def test_a_row_that_gives_itself_back_is_worked_again_by_the_same_task() -> None:
+    due(1)
+    seen = []
+    for (row,) in claims(RECONCILE, now=NOW, limit=3):
+        seen.append(row.epoch)
+        finish(row)
+    assert seen == [1, 2, 3]
 
 
 def test_what_is_finished_is_written_and_free_again_and_nothing_else() -> None:

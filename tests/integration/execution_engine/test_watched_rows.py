@@ -20,7 +20,7 @@ from tests.fakes import FakeEngine, rows
 from tests.integration.execution_engine.conftest import Loop
 
 MONDAY, SUNDAY = day("2026-03-09"), day("2026-03-08")
-LOOK = 11  # statements: the time, a claim in five, the tables and where they lie, and what was seen in three
+LOOK = 15  # statements: the time, two claims of five and four, the tables and where they lie, what was seen in three
 HALF_PAST = NOW + timedelta(minutes=30)
 
 
