@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from execution_engine.exact import Number, decimal_of
-from execution_engine.language.evaluate import evaluate
+from execution_engine.language.evaluating.evaluate import evaluate
+from execution_engine.language.evaluating.verdict import Verdict, ZeroDivision
 from execution_engine.language.operands import operands
 from execution_engine.language.tree import Assertion, Metric
-from execution_engine.language.verdict import Verdict, ZeroDivision
 from execution_engine.outcome import Outcome
 
 # Of a whole table no more than the sums of those of its windows.

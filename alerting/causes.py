@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
 
-from alerting.standing import State
 from assay.windows import Window
+
+from .standing import State
 
 
 class Reach(Enum):

@@ -7,11 +7,12 @@ from functools import cache
 
 from django.db.models import Exists, OuterRef
 
-from alerting.models import Waiver
-from alerting.selectors import is_reachable
 from assay.models import Dataset, DataTest, Origin
 from test_generator.coverage import DatasetCoverage, TierCoverage, coverage
 from test_generator.models import Gap
+
+from .models import Waiver
+from .selectors import is_reachable
 
 
 def coverage_by_tier(*, now: datetime, owner: str | None = None) -> tuple[TierCoverage, ...]:

@@ -6,9 +6,6 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from alerting.accepted import Counts, holds_without, told_without
-from alerting.models import Standing
-from alerting.standing import Seen, in_order
 from assay.catalog.selectors import slas
 from assay.models import DataTest, Scope
 from assay.windows import Window
@@ -16,6 +13,10 @@ from execution_engine.exact import from_json as number
 from execution_engine.language.serialise import from_json
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome, Reason
+
+from .accepted import Counts, holds_without, told_without
+from .models import Standing
+from .standing import Seen, in_order
 
 TABLE_KEY = "table"
 MOST_RUNS = 500  # of a whole table, the newest

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2s
 
-from alerting.notice_policy import PlannedNotice, Step
+from .notice_policy import PlannedNotice, Step
 
 
 @dataclass(frozen=True, kw_only=True)

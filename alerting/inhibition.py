@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from alerting.causes import FRESHNESS, MISSING, Spot, Trouble, explains_since, narrowed, root_cause, twin
-from alerting.standing import State
+from .causes import FRESHNESS, MISSING, Spot, Trouble, explains_since, narrowed, root_cause, twin
+from .standing import State
 
 LONGEST_INHIBITION = timedelta(hours=24)
 

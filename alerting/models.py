@@ -2,10 +2,11 @@
 
 from django.db import models
 
-from alerting.standing import State
 from assay.models import Category, Claimable, Dataset, DataTest, Revision
 from assay.windows import Window
 from execution_engine.models import Run, Windowed
+
+from .standing import State
 
 STATES = [(state.value, state.value) for state in State]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from alerting.inhibition import Action, Decision, Why
+from .inhibition import Action, Decision, Why
 
 
 class Event(StrEnum):

@@ -6,20 +6,21 @@ from decimal import Decimal
 
 from django.db.models import Max, QuerySet
 
-from alerting import delay
-from alerting.channels import channels
-from alerting.evidence import Evidence, due_at, evidence_of
-from alerting.models import Standing
-from alerting.standing import State, Verdict, fold, unknown_after
-from alerting.streak import with_streak
 from assay.catalog.selectors import slas
 from assay.models import Category, Dataset, DataTest, LineageEdge, Scope
 from assay.windows import Window
-from execution_engine.language.sentence import length_shown
+from execution_engine.language.evaluating.sentence import length_shown
 from execution_engine.models import Measurement
 from execution_engine.planning import hash_of
 from execution_engine.selectors import period
 from execution_engine.services.derive_freshness import TIME_TO_COMPLETE
+
+from . import delay
+from .channels import channels
+from .evidence import Evidence, due_at, evidence_of
+from .models import Standing
+from .standing import State, Verdict, fold, unknown_after
+from .streak import with_streak
 
 USUAL_WINDOWS = 14
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import groupby
 
-from alerting.standing import Seen, State, Verdict, in_order
 from assay.windows import Window
 from execution_engine.outcome import Outcome
+
+from .standing import Seen, State, Verdict, in_order
 
 
 @dataclass(frozen=True, kw_only=True)

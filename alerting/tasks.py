@@ -2,8 +2,9 @@
 
 from celery import shared_task
 
-from alerting import services
 from assay.queue import work, work_together
+
+from . import services
 
 
 @shared_task(name="alerting.tasks.judge", ignore_result=True)

@@ -10,7 +10,8 @@ from assay.steps import StepUnit
 from assay.windows import Granularity, Partitioning, Step, Window, shift
 from execution_engine.language.operands import operands
 from execution_engine.language.tree import Assertion, Metric
-from execution_engine.planning import SHARE_OPTION
+
+from .planning import SHARE_OPTION
 
 USUAL_WINDOWS = 6  # of the same weekday are looked at
 USUAL_NEEDED = 3  # of them must be known

@@ -7,9 +7,10 @@ from django.db import models
 
 from assay.models import Claimable, Dataset, DataTest, Revision
 from assay.windows import Window
-from execution_engine.exact import Number, from_json
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.outcome import Outcome
+
+from .exact import Number, from_json
+from .outcome import Outcome
 
 LATE_AFTER = timedelta(minutes=15)
 WHOLE_TABLE = "whole_table"  # in the JSON of what is measured: the rows that lie in no partition belong to it

@@ -13,14 +13,15 @@ from assay.keys import zone
 from assay.windows import Granularity, Partitioning, Step, UnableToAlign, UnableToStep, Window, shift
 from execution_engine.language.templates import UnableToRender, render
 from execution_engine.language.tree import History, Metric, Operand
-from execution_engine.metrics import schema_drift
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.registry import METRICS, SIGNATURES
 from execution_engine.metrics.signature import ArgumentType
 from execution_engine.metrics.spec import Literal, MetricSpec
-from execution_engine.outcome import Failure, Reason
-from execution_engine.past_windows import UnableToLookBack, partition_before, past_windows
+
+from .metrics import schema_drift
+from .outcome import Failure, Reason
+from .past_windows import UnableToLookBack, partition_before, past_windows
 
 ROW_COUNT = MetricSpec(name="row_count")
 SHARE_OPTION = "complete"

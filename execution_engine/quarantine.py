@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from execution_engine.engines.protocol import Wanted
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.outcome import Failure, Reason
+
+from .outcome import Failure, Reason
 
 MOST_ENDS = 3
 ONE_BY_ONE = 2  # ends after which everything is measured by itself

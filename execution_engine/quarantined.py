@@ -6,10 +6,11 @@ from functools import cached_property
 
 from assay.models import Revision
 from assay.windows import Window
-from execution_engine.models import Measurement, Suspect
-from execution_engine.outcome import Failure, Reason
-from execution_engine.planning import Want
-from execution_engine.quarantine import quarantine_failure
+
+from .models import Measurement, Suspect
+from .outcome import Failure, Reason
+from .planning import Want
+from .quarantine import quarantine_failure
 
 Place = tuple[int, str, str]  # dataset, datacenter, spec_hash
 

@@ -6,9 +6,10 @@ from datetime import timedelta
 from assay.bulk import in_parts
 from assay.models import Dataset, DataTest
 from assay.windows import Granularity, Window
-from execution_engine import schedules
-from execution_engine.exact import Number, from_json
-from execution_engine.models import Ask, Exclusion, Measurement
+
+from . import schedules
+from .exact import Number, from_json
+from .models import Ask, Exclusion, Measurement
 
 
 def latest_values(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) -> dict[Window, Number | None]:

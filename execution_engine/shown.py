@@ -6,15 +6,16 @@ from typing import Any
 
 from assay.catalog.selectors import sensitive_columns
 from assay.models import Dataset, Revision
-from execution_engine.disclosure import objection, others_of, told
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import History, Metric, Operand
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.models import Measurement, Run
-from execution_engine.outcome import Outcome
-from execution_engine.sources import Sources
+
+from .disclosure import objection, others_of, told
+from .models import Measurement, Run
+from .outcome import Outcome
+from .sources import Sources
 
 HIDDEN = (
     "what it found is not shown: a column that it reads is sensitive now, or another dataset has limited its readers"

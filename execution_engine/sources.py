@@ -8,9 +8,10 @@ from django.db.models import Prefetch
 from assay.catalog.selectors import declared_by, profile_of, slas
 from assay.models import Dataset, LineageEdge
 from assay.names import name_key
-from execution_engine.disclosure import Privacy, privacy_of
-from execution_engine.planning import Source
-from execution_engine.quarantined import Quarantine
+
+from .disclosure import Privacy, privacy_of
+from .planning import Source
+from .quarantined import Quarantine
 
 FEEDING = Prefetch("upstream_edges", queryset=LineageEdge.objects.select_related("upstream"))
 MOST_SHARE = 0.999  # of its upstream's rows that completes a window, be the completeness SLA even stricter

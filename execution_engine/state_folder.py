@@ -7,10 +7,11 @@ from hashlib import blake2s
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
-from execution_engine.incremental import Prints
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states import UnableToReadState
-from execution_engine.state_store import write_whole
+
+from .incremental import Prints
+from .state_store import write_whole
 
 MOST_ROLLUPS = 2  # of one metric; each is as large as all its partitions' states
 

@@ -7,9 +7,10 @@ from celery import shared_task
 from assay import clock
 from assay.celery import worker_name
 from assay.queue import work_together
-from execution_engine import services
 from execution_engine.services.evaluate import ASKED
-from execution_engine.sources import Sources
+
+from . import services
+from .sources import Sources
 
 RUN = ("revision", "data_test__dataset")
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.windows import Window
-from incident_manager.intervals import Intervals, clip, subtract
+
+from .intervals import Intervals, clip, subtract
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from assay.windows import Window
-from incident_manager.intervals import Intervals
 from incident_manager.quality.rules import Answer, Kind, Reason
+
+from .intervals import Intervals
 
 
 class Decision(StrEnum):

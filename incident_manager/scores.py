@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from assay.windows import Window
-from incident_manager.intervals import Intervals, clip, subtract, total, union
-from incident_manager.lifecycle import How
+
+from .intervals import Intervals, clip, subtract, total, union
+from .lifecycle import How
 
 REAL = frozenset({None, How.AUTO, How.ACCEPTED})  # None: still open
 FALSE = frozenset({How.FORCED, How.REDEFINED})

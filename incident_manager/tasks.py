@@ -6,7 +6,8 @@ from celery import shared_task
 from django.db import connection
 
 from assay.queue import work
-from incident_manager import pruning, services
+
+from . import pruning, services
 
 MOST_PIECES = 30  # of one task
 PAUSE_SECONDS = 0.2

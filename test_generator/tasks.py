@@ -3,7 +3,8 @@
 from celery import shared_task
 
 from assay.queue import work
-from test_generator import services
+
+from . import services
 
 
 @shared_task(name="test_generator.tasks.pull", ignore_result=True)

@@ -6,7 +6,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from assay.beat import Scheduler, scheduler
 from assay.clock import database_now
-from web.metrics import REGISTRY
+
+from .metrics import REGISTRY
 
 
 def healthz(request: HttpRequest) -> HttpResponse:

@@ -4,9 +4,10 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import AllowAny
 
-import web.api.schema  # noqa: F401 - tells the OpenAPI generator of our own authentication
-from web import probes
+import web.api.conventions.schema  # noqa: F401 - tells the OpenAPI generator of our own authentication
 from web.api.elsewhere import NotThere
+
+from . import probes
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", probes.healthz),

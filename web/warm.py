@@ -13,7 +13,7 @@ from assay import clock
 from assay.models import Dataset
 from assay.windows import Window
 from incident_manager.services import look_up
-from web.api.gate import GateQuestion
+from web.api.consumption.gate import GateQuestion
 
 log = structlog.get_logger(__name__)
 

@@ -7,6 +7,6 @@ from django.core.wsgi import get_wsgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "assay.settings")
 application = get_wsgi_application()
 
-from web.warm import warm_up  # noqa: E402 - its models need the settings above
+from .warm import warm_up  # noqa: E402 - its models need the settings above
 
 warm_up()

@@ -1,11 +1,15 @@
-"""The ways to reach people. A new one is a file beside its siblings and one line in ``channels``."""
+"""The ways to reach people. A new one is a file beside its siblings and one line in ``channels``.
 
-from alerting.channels.base import Channel, Message, TransportError
-from alerting.channels.email import EmailChannel
-from alerting.channels.log import LogChannel
-from alerting.channels.webhook import WebhookChannel
+Who is told, and when, is decided before; a channel only sends.
+"""
+
 from assay.config import config
 from assay.destination import rules_for
+
+from .base import Channel, Message, TransportError
+from .email import EmailChannel
+from .log import LogChannel
+from .webhook import WebhookChannel
 
 __all__ = ["Channel", "Message", "TransportError", "channel", "channels"]
 

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from django.core.mail import EmailMessage, get_connection
 
-from alerting.channels.base import Message, TransportError
+from .base import Message, TransportError
 
 BACKEND = "django.core.mail.backends.smtp.EmailBackend"
 TIMEOUT = 10  # seconds

@@ -2,7 +2,7 @@
 
 import structlog
 
-from alerting.channels.base import Message
+from .base import Message
 
 log = structlog.get_logger(__name__)
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from string import punctuation
 from urllib.parse import quote
 
-from alerting.channels.base import Message, TransportError
 from assay.destination import Rules, UnableToCall
 from assay.outbound import SECONDS, Resolve, call, judge, resolved
+
+from .base import Message, TransportError
 
 TEMPORARY = frozenset({408, 425, 429})
 

@@ -1,17 +1,20 @@
-"""What alerting does: standings judged, alerts decided, notices told."""
+"""What alerting does: standings judged, alerts decided, notices told.
 
-from alerting.services.alerts import close_alert, open_alert, release_after, update_alert
-from alerting.services.checks import after_check, is_checked, last_cost
-from alerting.services.decide import decide_alert
-from alerting.services.gaps import report_gap
-from alerting.services.judge import adopt_run, age_standing, judge_runs
-from alerting.services.notices import tell
-from alerting.services.pulls import tell_of_pull
-from alerting.services.scheduler import look_after_scheduler
-from alerting.services.send import send_due
-from alerting.services.silences import UnableToSilence, end_silence, silence, silences_of
-from alerting.services.standings import put_off, withdraw
-from alerting.services.waivers import end_waivers, judge_what_waivers_reach, waive
+Other packages call only what is named here; what is decided stands in pure modules beside this folder.
+"""
+
+from .alerts import close_alert, open_alert, release_after, update_alert
+from .checks import after_check, is_checked, last_cost
+from .decide import decide_alert
+from .gaps import report_gap
+from .judge import adopt_run, age_standing, judge_runs
+from .notices import tell
+from .pulls import tell_of_pull
+from .scheduler import look_after_scheduler
+from .send import send_due
+from .silences import UnableToSilence, end_silence, silence, silences_of
+from .standings import put_off, withdraw
+from .waivers import end_waivers, judge_what_waivers_reach, waive
 
 __all__ = [
     "UnableToSilence",

@@ -8,12 +8,13 @@ from alerting.inhibition import Action, Decision, Why
 from alerting.models import Alert
 from alerting.notice_policy import AlertFacts, Event, Step, plan_notices
 from alerting.notice_policy import Silence as Silenced
-from alerting.services.notices import addresses, told, write_down
-from alerting.services.silences import silences_of
-from alerting.services.silent import decide_waiting
-from alerting.services.texts import facts_of, message, text_of
 from assay.catalog.selectors import downstreams, slas
 from assay.models import Dataset
+
+from .notices import addresses, told, write_down
+from .silences import silences_of
+from .silent import decide_waiting
+from .texts import facts_of, message, text_of
 
 OPENINGS = (Event.OPENED, Event.DOWNSTREAM)
 REPAIRED = "auto"

@@ -8,7 +8,6 @@ from alerting.audience import Audience, told_of_unknown
 from alerting.messages import known_again, unknown
 from alerting.models import Notice, Standing
 from alerting.notice_policy import Event
-from alerting.services.notices import tell
 from alerting.standing import State
 from assay.config import config
 from assay.models import Category, Dataset, DataTest
@@ -16,6 +15,8 @@ from assay.windows import Window
 from execution_engine.models import Ask, Measurement
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.services import watch_window
+
+from .notices import tell
 
 TROUBLED = (State.WARN.value, State.FAIL.value, State.UNKNOWN.value)
 BROKEN = (State.WARN.value, State.FAIL.value)

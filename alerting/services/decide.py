@@ -10,13 +10,14 @@ from alerting.messages import IncidentText, Message, opened, renamed
 from alerting.models import Alert, Notice
 from alerting.notice_policy import Event
 from alerting.selectors import usual_delay
-from alerting.services.alerts import OPENINGS, carry_out, decide_soon, known_facts
-from alerting.services.notices import tell, told
-from alerting.services.texts import facts_of, text_of, told_to
-from alerting.services.troubles import Around, around, measured_at
 from assay.catalog.selectors import slas
 from assay.queue import finish
 from assay.windows import Window
+
+from .alerts import OPENINGS, carry_out, decide_soon, known_facts
+from .notices import tell, told
+from .texts import facts_of, text_of, told_to
+from .troubles import Around, around, measured_at
 
 UNDER_A_CAUSE = frozenset({Why.CAUSE_MAY_FAIL, Why.CAUSE_FAILED, Why.CAUSE_OUTLASTED})
 

@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 from alerting.coverage import coverage_by_tier
 from alerting.notice_policy import Event
 from alerting.selectors import is_reachable
-from alerting.services.notices import tell
 from assay.queue import finish
 from test_generator.models import Gap
+
+from .notices import tell
 
 WEEK = timedelta(days=7)
 MOST_LISTED = 50

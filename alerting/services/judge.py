@@ -5,15 +5,16 @@ from datetime import datetime
 
 from alerting.evidence import evidence_of
 from alerting.models import Standing
-from alerting.services.checks import engine_answers, is_waited_for
-from alerting.services.sound import judge_sound
-from alerting.services.standings import create, judge_window, locked, refold
-from alerting.services.streaks import restreak
 from assay.models import DataTest
 from assay.queue import finish, finish_all
 from assay.windows import Window
 from execution_engine.models import Run, RunReason
 from execution_engine.services import request_run
+
+from .checks import engine_answers, is_waited_for
+from .sound import judge_sound
+from .standings import create, judge_window, locked, refold
+from .streaks import restreak
 
 
 def judge_runs(runs: Sequence[Run], now: datetime) -> None:

@@ -3,10 +3,11 @@
 from datetime import datetime
 
 from alerting.notice_policy import Event
-from alerting.services.notices import tell
 from assay.config import config
 from assay.models import Pull
 from assay.queue import finish
+
+from .notices import tell
 
 LONGEST = 4000  # characters of what is wrong
 

@@ -3,11 +3,12 @@
 from datetime import datetime, timedelta
 
 from alerting.notice_policy import Event
-from alerting.services.notices import tell
-from alerting.services.send import send_due
 from assay import clock
 from assay.beat import scheduler
 from assay.config import config
+
+from .notices import tell
+from .send import send_due
 
 TOLD_AFTER = timedelta(minutes=5)  # a restart wakes nobody
 

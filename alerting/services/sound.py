@@ -8,13 +8,14 @@ from django.db.models import Q
 
 from alerting.evidence import Evidence, evaluated_of, evidence, window_key
 from alerting.models import Standing
-from alerting.services.standings import Later, refold
 from alerting.standing import State
 from assay.models import DataTest, Scope
 from assay.windows import Window
 from execution_engine.models import Run
 from execution_engine.outcome import Outcome
 from execution_engine.selectors import period
+
+from .standings import Later, refold
 
 Place = tuple[DataTest, Window]
 UNTROUBLED = (State.PENDING.value, State.PASS.value)

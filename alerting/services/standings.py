@@ -9,10 +9,6 @@ from django.db import IntegrityError, transaction
 from alerting.evidence import Evidence, due_at, evidence_of, window_key
 from alerting.models import Flip, Standing, Waiver
 from alerting.selectors import verdict_of
-from alerting.services.attention import asks_for_looks, note_known_again, note_unknown, watch_closely
-from alerting.services.checks import check_terms
-from alerting.services.covers import end_held_waivers, waiver_of, waiver_over
-from alerting.services.silent import decide_again
 from alerting.standing import State, Verdict
 from assay.bulk import update_each
 from assay.models import DataTest, Scope
@@ -20,6 +16,11 @@ from assay.windows import Window
 from execution_engine.models import Run
 from execution_engine.outcome import Outcome
 from execution_engine.services import expires_at, is_expired
+
+from .attention import asks_for_looks, note_known_again, note_unknown, watch_closely
+from .checks import check_terms
+from .covers import end_held_waivers, waiver_of, waiver_over
+from .silent import decide_again
 
 KEPT = frozenset({State.PASS.value, State.WARN.value, State.FAIL.value})
 WRITTEN = (

@@ -7,11 +7,12 @@ from datetime import datetime
 from alerting.causes import MISSING, Spot, Trouble
 from alerting.models import Alert, Standing
 from alerting.selectors import spoilt_place
-from alerting.services.missing_rows import missing_rows
 from alerting.standing import State
 from assay.catalog.selectors import upstream_map
 from assay.models import Category, Replica
 from execution_engine.outcome import Outcome
+
+from .missing_rows import missing_rows
 
 Place = tuple[int, str]  # dataset id and category
 

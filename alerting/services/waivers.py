@@ -7,10 +7,11 @@ from django.db.models import Q
 
 from alerting.evidence import evidence_of
 from alerting.models import Standing, Waiver, WaiverKind
-from alerting.services.standings import TROUBLED, refold
 from alerting.waivers import Scope, waiver_end
 from assay.models import DataTest
 from assay.models import Scope as Reach
+
+from .standings import TROUBLED, refold
 
 EVERY = Q()
 TO_JUDGE = Q(state__in=TROUBLED) | Q(waiver__isnull=False)

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from deploy.local.fleet import Fleet, fleet
-from deploy.local.left import end_left
-from deploy.local.parts import Size
-from deploy.local.programs import UnableToStart, call
-from deploy.local.status import table, welcome
+from .fleet import Fleet, fleet
+from .left import end_left
+from .parts import Size
+from .programs import UnableToStart, call
+from .status import table, welcome
 
 HOME = ".assay/service"
 LOOK_EVERY = 1.0  # seconds

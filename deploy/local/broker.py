@@ -5,7 +5,7 @@ from pathlib import Path
 
 import redis
 
-from deploy.local.programs import DEPLOY, program
+from .programs import DEPLOY, program
 
 SERVICE_SETTINGS = DEPLOY / "redis" / "redis.conf"
 

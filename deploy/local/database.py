@@ -7,7 +7,7 @@ from getpass import getuser
 from pathlib import Path
 from tempfile import gettempdir
 
-from deploy.local.programs import DEPLOY, finish, program, succeeds
+from .programs import DEPLOY, finish, program, succeeds
 
 SERVICE_SETTINGS = DEPLOY / "mariadb" / "assay.cnf"
 ACCOUNTS = DEPLOY / "mariadb" / "accounts.sql"

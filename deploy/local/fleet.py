@@ -9,15 +9,15 @@ from functools import partial
 from pathlib import Path
 from urllib.request import urlopen
 
-from deploy.local import broker as redis
-from deploy.local import database as mariadb
-from deploy.local.left import end_left, note
-from deploy.local.lock import alone
-from deploy.local.parts import Size, assay, commands
-from deploy.local.process import Process
-from deploy.local.programs import finish, free_port
-from deploy.local.secrets import make_secrets, passwords, url_of, write_urls
-from deploy.local.supervisor import STOP_LIMIT, Supervisor, wait_until
+from . import broker as redis
+from . import database as mariadb
+from .left import end_left, note
+from .lock import alone
+from .parts import Size, assay, commands
+from .process import Process
+from .programs import finish, free_port
+from .secrets import make_secrets, passwords, url_of, write_urls
+from .supervisor import STOP_LIMIT, Supervisor, wait_until
 
 FOREIGN = ("ASSAY_DATABASE_URL", "ASSAY_BROKER_URL", "ASSAY_SECRET_KEY", "ASSAY_STATE_KEY")  # ours are files
 

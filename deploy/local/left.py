@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from deploy.local.process import Process
+from .process import Process
 
 NOTE = "processes.json"
 

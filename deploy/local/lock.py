@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from deploy.local.programs import UnableToStart
+from .programs import UnableToStart
 
 
 @contextmanager

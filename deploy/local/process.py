@@ -11,7 +11,7 @@ from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals
 from threading import RLock
 
-from deploy.local.programs import ROOT
+from .programs import ROOT
 
 FIRST_DELAY, LONGEST_DELAY = 0.1, 30.0  # seconds until it is started again
 STEADY_AFTER = 10.0  # seconds: what has lived so long and ends then has failed for the first time

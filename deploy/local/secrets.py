@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from deploy.local.broker import Broker
-from deploy.local.database import Database
-from deploy.local.programs import DEPLOY, finish
+from .broker import Broker
+from .database import Database
+from .programs import DEPLOY, finish
 
 PASSWORDS = {"owner_password": "database_owner_password", "service_password": "database_password"}
 

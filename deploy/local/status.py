@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.table import Table
 
-from deploy.local.fleet import Fleet
-from deploy.local.process import Process
+from .fleet import Fleet
+from .process import Process
 
 
 def table(processes: Iterable[Process]) -> Table:

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Iterable
 from threading import Event, Thread
 
-from deploy.local.process import Process, State
-from deploy.local.programs import SHOWN, UnableToStart
+from .process import Process, State
+from .programs import SHOWN, UnableToStart
 
 LOOK_EVERY = 0.1  # seconds
 START_LIMIT = 180.0  # a busy machine is no reason; one that ends is seen at once

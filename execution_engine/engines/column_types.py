@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from lark import Token, Transformer
 
-from .spark.types import type_tree
+from execution_engine.engines.spark.types import type_tree
 
 
 class TypeKind(StrEnum):

@@ -4,12 +4,12 @@ from dataclasses import replace
 from functools import cache
 
 from assay.catalog.storages import FILES
+from execution_engine.engines.child.engine import ChildEngine
+from execution_engine.engines.child.process import ChildOptions
+from execution_engine.engines.spark.options import SparkOptions
 
-from .child.engine import ChildEngine
-from .child.process import ChildOptions
 from .limits import Limits
 from .protocol import Engine
-from .spark.options import SparkOptions
 
 STORAGES = (*FILES, "table", "sql")
 DEFAULT = SparkOptions()
@@ -34,8 +34,8 @@ def _spark(options: SparkOptions, limits: Limits) -> Engine:
     """In a child wherever the driver is ours; pyspark is imported only by the process that needs it."""
     if limits.isolated and not options.remote:
         return ChildEngine(ChildOptions(spark=options, limits=limits))
-    from .spark.deadline import DeadlineEngine
-    from .spark.engine import SparkEngine
+    from execution_engine.engines.spark.deadline import DeadlineEngine
+    from execution_engine.engines.spark.engine import SparkEngine
 
     engine = SparkEngine(replace(options, memory=limits.memory))
     return DeadlineEngine(engine, limits.deadline_seconds) if options.remote else engine
@@ -44,6 +44,6 @@ def _spark(options: SparkOptions, limits: Limits) -> Engine:
 @cache
 def _sql() -> Engine:
     """SQLAlchemy is imported only by the process that reads a database."""
-    from .sql.engine import SqlEngine
+    from execution_engine.engines.sql.engine import SqlEngine
 
     return SqlEngine()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from time import monotonic
 from urllib.parse import urlsplit
 
+from execution_engine.engines.spark.sql import expressions
 from execution_engine.metrics.definition import SHARED
 from execution_engine.metrics.frequencies import Frequencies
 from execution_engine.metrics.registry import METRICS
@@ -14,7 +15,6 @@ from .files import Listing, UnableToListFiles, list_part
 from .footer_statistics import footer_statistics, told
 from .footers import read_columns, shown_columns
 from .protocol import WHOLE, Measured, ScanReport, Table, Wanted
-from .spark.sql import expressions
 
 
 def told_by_footers(table: Table, wanted: Sequence[Wanted]) -> ScanReport | None:

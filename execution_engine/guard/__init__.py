@@ -1,4 +1,7 @@
-"""The guard between what users write in SQL and Spark: it reads, judges by allow-lists, and writes the SQL anew."""
+"""The guard between what users write in SQL and Spark: it reads, judges by allow-lists, and writes the SQL anew.
+
+What is allowed beyond syntax, such as which columns there are, is asked by the engines.
+"""
 
 from .condition import Condition as Condition
 from .condition import read_condition as read_condition

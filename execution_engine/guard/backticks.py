@@ -7,8 +7,9 @@ from itertools import islice
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from execution_engine.guard.checks.names import PLAIN
+
 from .dialect import Plain
-from .names import PLAIN
 from .refusal import UnableToAllow
 
 MOST_WORDS = 300  # of a text that is tried: each trial reads all of it

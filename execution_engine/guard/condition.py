@@ -9,14 +9,15 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
+from execution_engine.guard.checks.functions import IN_CONDITIONS, check_functions
+from execution_engine.guard.checks.growth import check_growth
+from execution_engine.guard.checks.names import SESSION_WORDS, check_names
+from execution_engine.guard.checks.nodes import EXPRESSION, check_nodes
+from execution_engine.guard.checks.patterns import check_patterns
+
 from .backticks import told_of_backticks
 from .characters import MAX_CONDITION
 from .dialect import MariaDB, Plain
-from .functions import IN_CONDITIONS, check_functions
-from .growth import check_growth
-from .names import SESSION_WORDS, check_names
-from .nodes import EXPRESSION, check_nodes
-from .patterns import check_patterns
 from .reading import TWO_WAYS, Rule, judge, parse_one, read_again, write
 from .refusal import Refusal, UnableToAllow
 

@@ -6,14 +6,15 @@ from functools import partial
 
 from sqlglot import exp
 
+from execution_engine.guard.checks.functions import IN_QUERIES, check_functions
+from execution_engine.guard.checks.growth import check_growth
+from execution_engine.guard.checks.joins import check_joins
+from execution_engine.guard.checks.names import check_names
+from execution_engine.guard.checks.nodes import QUERY, check_nodes
+from execution_engine.guard.checks.patterns import check_patterns
+
 from .backticks import told_of_backticks
 from .characters import MAX_QUERY
-from .functions import IN_QUERIES, check_functions
-from .growth import check_growth
-from .joins import check_joins
-from .names import check_names
-from .nodes import QUERY, check_nodes
-from .patterns import check_patterns
 from .reading import Rule, judge, parse_one, read_again, write
 from .refusal import Refusal, UnableToAllow
 from .tables import check_names_of_ctes, check_places, check_reads, name_of, places_of

@@ -7,9 +7,10 @@ from itertools import pairwise, zip_longest
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from execution_engine.guard.checks.functions import IN_QUERIES
+
 from .characters import shown
 from .commands import check_commands
-from .functions import IN_QUERIES
 from .refusal import Refusal
 
 MAX_WORDS = 6_000  # a longer text takes seconds to read, whatever it says

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from execution_engine.language.tree import By, History, Metric, Node, Operand
-from execution_engine.language.walk import postorder
+from .tree import By, History, Metric, Node, Operand
+from .walk import postorder
 
 
 def operands(tree: Node) -> tuple[Operand, ...]:

@@ -5,7 +5,9 @@ from decimal import Decimal
 from typing import Any
 
 from execution_engine import exact
-from execution_engine.language.tree import (
+from execution_engine.metrics.spec import MetricSpec
+
+from .tree import (
     And,
     Arithmetic,
     Assertion,
@@ -29,8 +31,7 @@ from execution_engine.language.tree import (
     Percentage,
     Text,
 )
-from execution_engine.language.walk import fold, postorder
-from execution_engine.metrics.spec import MetricSpec
+from .walk import fold, postorder
 
 Json = dict[str, Any]
 MAX_NODES = 1000

@@ -5,7 +5,9 @@ from decimal import Decimal
 
 from execution_engine.exact import Number as Exact
 from execution_engine.exact import decimal_of
-from execution_engine.language.tree import (
+from execution_engine.metrics.spec import quoted
+
+from .tree import (
     And,
     Arithmetic,
     Between,
@@ -24,8 +26,7 @@ from execution_engine.language.tree import (
     Percentage,
     Text,
 )
-from execution_engine.language.walk import fold
-from execution_engine.metrics.spec import quoted
+from .walk import fold
 
 UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 

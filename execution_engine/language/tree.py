@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 
-from execution_engine.language.problem import NOWHERE, Span
 from execution_engine.metrics.spec import MetricSpec, quoted
+
+from .problem import NOWHERE, Span
 
 
 class Comparator(StrEnum):

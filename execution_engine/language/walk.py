@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from execution_engine.language.tree import And, Arithmetic, Between, By, Call, Comparison, Negative, Node, Not, Or
+from .tree import And, Arithmetic, Between, By, Call, Comparison, Negative, Node, Not, Or
 
 T = TypeVar("T")
 Unfolded = Sequence[tuple[Node, int]]  # every node after the nodes below it, with the number of those right below

@@ -4,8 +4,9 @@ Its inputs are a digest of the keys of each side and, where these differ, a ``bl
 which sends one to eight bytes a key, of the buckets that differ only.
 """
 
+from execution_engine.metrics.keys.shape import ERROR_RATES, Format
+
 from .definition import Kind, MetricDefinition
-from .keys.shape import ERROR_RATES, Format
 from .signature import ArgumentType, Signature
 from .spec import MetricSpec
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from execution_engine.metrics.registry import METRICS
+from .registry import METRICS
 
 # What is computed from the rows of one scan alone; a query, a filter or a sample knows no groups.
 GROUPABLE_KINDS = ("aggregate", "sketch", "grouping")

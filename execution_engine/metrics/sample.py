@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import nsmallest
 
+from execution_engine.metrics.keys.text import Key, encode
+
 from .definition import Kind, MetricDefinition
-from .keys.text import Key, encode
 from .signature import ArgumentType, Signature
 
 VERSION = 1

@@ -1,20 +1,17 @@
-"""What the engine does: schedule and request runs, plan, scan and evaluate them, watch what their data looks like."""
+"""What the engine does: schedule and request runs, plan, scan and evaluate them, watch what their data looks like.
 
-from execution_engine.services.evaluate import evaluate_runs
-from execution_engine.services.exclude import exclude_window, include_windows
-from execution_engine.services.leaps import bring_cursors_back, bring_runs_back
-from execution_engine.services.plan import plan_runs
-from execution_engine.services.quarantine import lift_quarantine
-from execution_engine.services.request import (
-    expires_at,
-    is_expired,
-    is_undeclared,
-    request_run,
-    request_runs,
-)
-from execution_engine.services.scan import run_scan, scan_pending
-from execution_engine.services.schedule import first_cursor, schedule_tests, whole_window
-from execution_engine.services.watch import look, unwatch_window, watch_window
+Other packages call only what is named here; what is decided stands in pure modules beside this folder.
+"""
+
+from .evaluate import evaluate_runs
+from .exclude import exclude_window, include_windows
+from .leaps import bring_cursors_back, bring_runs_back
+from .plan import plan_runs
+from .quarantine import lift_quarantine
+from .request import expires_at, is_expired, is_undeclared, request_run, request_runs
+from .scan import run_scan, scan_pending
+from .schedule import first_cursor, schedule_tests, whole_window
+from .watch import look, unwatch_window, watch_window
 
 __all__ = [
     "bring_cursors_back",

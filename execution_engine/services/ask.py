@@ -8,9 +8,10 @@ from django.db import connection
 
 from execution_engine.models import WHOLE_TABLE, Measurement, Scan
 from execution_engine.planning import Want
-from execution_engine.services.derive import is_derived, settle_derived
-from execution_engine.services.open_scans import Place, hurry, open_scans, scans_for
 from execution_engine.sources import Sources
+
+from .derive import is_derived, settle_derived
+from .open_scans import Place, hurry, open_scans, scans_for
 
 Key = tuple[str, str, str, str]
 

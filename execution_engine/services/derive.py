@@ -7,7 +7,8 @@ from execution_engine.metrics.definition import NOTE, Kind
 from execution_engine.metrics.registry import METRICS
 from execution_engine.models import Measurement
 from execution_engine.outcome import Failure, Reason
-from execution_engine.services.derive_freshness import Derived, derive_freshness
+
+from .derive_freshness import Derived, derive_freshness
 
 
 def is_derived(name: str) -> bool:

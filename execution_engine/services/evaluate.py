@@ -12,21 +12,22 @@ from assay.models import Origin, Tallied
 from assay.queue import finish_all
 from assay.tallies import tally
 from execution_engine.exact import digits_of, to_json
-from execution_engine.language.evaluate import Value, evaluate
+from execution_engine.language.evaluating.evaluate import Value, evaluate
+from execution_engine.language.evaluating.sentence import with_notes
+from execution_engine.language.evaluating.verdict import ZeroDivision, excess
 from execution_engine.language.operands import operands
-from execution_engine.language.sentence import with_notes
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import Assertion, History, Metric
-from execution_engine.language.verdict import ZeroDivision, excess
 from execution_engine.metrics.schema_drift import SCHEMA_DRIFT
 from execution_engine.models import Ask, Measurement, Run
 from execution_engine.outcome import Failure, Reason
 from execution_engine.planning import UnableToPlan
 from execution_engine.selectors import latest_values
-from execution_engine.services.derive import failure_of
-from execution_engine.services.groups import groups_of, past_groups
-from execution_engine.services.plan import MAX_ATTEMPTS, end_as_error, planner_of
 from execution_engine.sources import Sources
+
+from .derive import failure_of
+from .groups import groups_of, past_groups
+from .plan import MAX_ATTEMPTS, end_as_error, planner_of
 
 ASKED = Prefetch("asks", queryset=Ask.objects.select_related("measurement").defer("measurement__state").order_by("pk"))
 

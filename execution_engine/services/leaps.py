@@ -10,7 +10,8 @@ from assay.leaps import SLACK
 from assay.models import DataTest
 from execution_engine.models import Measurement, Run, RunReason
 from execution_engine.schedules import PARTITION, WEEKLY, Slot, is_ahead, slot_after
-from execution_engine.services.schedule import cursor, schedule_of
+
+from .schedule import cursor, schedule_of
 
 log = structlog.get_logger(__name__)
 

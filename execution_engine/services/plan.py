@@ -15,10 +15,11 @@ from execution_engine.language.tree import Operand
 from execution_engine.models import Ask, Measurement, Run, RunReason
 from execution_engine.outcome import Failure, Outcome, Reason
 from execution_engine.planning import Planner, UnableToPlan, Want
-from execution_engine.services.ask import ask, flatten
 from execution_engine.shown import objection_to
 from execution_engine.sources import Sources
 from execution_engine.turns import is_made_up_for
+
+from .ask import ask, flatten
 
 log = structlog.get_logger(__name__)
 

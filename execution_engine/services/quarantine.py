@@ -7,7 +7,8 @@ from django.db import transaction
 from execution_engine.models import Run, RunReason, Suspect
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.quarantine import ONE_BY_ONE
-from execution_engine.services.request import request_run
+
+from .request import request_run
 
 MOST_RUNS = 200  # that lifting one asks for, the newest windows first; the rest wait for their schedule or a check
 

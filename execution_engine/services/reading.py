@@ -20,15 +20,16 @@ from execution_engine.metrics.registry import METRICS
 from execution_engine.models import Measurement, Scan
 from execution_engine.outcome import ABNORMAL, Reason
 from execution_engine.quarantine import MOST_ENDS_OF_A_SCAN, NOT_TRIED, Group, groups
-from execution_engine.services.derive import input_failure
-from execution_engine.services.parts import scan_by_parts
-from execution_engine.services.query_tables import names_read, tables_read
-from execution_engine.services.settle import input_name, settled_by
-from execution_engine.services.suspects import ends_before
-from execution_engine.services.unpartitioned import count_unpartitioned
-from execution_engine.services.watch import is_news
 from execution_engine.state_store import StoredState, UnableToReadState, load_state
 from execution_engine.storage import engine_of, extent_of, table_of
+
+from .derive import input_failure
+from .parts import scan_by_parts
+from .query_tables import names_read, tables_read
+from .settle import input_name, settled_by
+from .suspects import ends_before
+from .unpartitioned import count_unpartitioned
+from .watch import is_news
 
 log = structlog.get_logger(__name__)
 

@@ -20,13 +20,14 @@ from execution_engine.engines.protocol import Measured, failed
 from execution_engine.exact import digits_of
 from execution_engine.models import Measurement, Scan
 from execution_engine.outcome import Reason
-from execution_engine.services.plan import MAX_ATTEMPTS
-from execution_engine.services.reading import Reading, read
-from execution_engine.services.suspects import note_ends
-from execution_engine.services.turns import may_begin
-from execution_engine.services.wake import wake
-from execution_engine.services.watch import note_fingerprint
 from execution_engine.state_store import INLINE_BYTES, store_state
+
+from .plan import MAX_ATTEMPTS
+from .reading import Reading, read
+from .suspects import note_ends
+from .turns import may_begin
+from .wake import wake
+from .watch import note_fingerprint
 
 log = structlog.get_logger(__name__)
 

@@ -26,8 +26,9 @@ from execution_engine.schedules import (
     moved_slot,
     window_at,
 )
-from execution_engine.services.request import request_scheduled
 from execution_engine.sources import kept_from
+
+from .request import request_scheduled
 
 log = structlog.get_logger(__name__)
 

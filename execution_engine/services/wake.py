@@ -6,8 +6,9 @@ from datetime import datetime
 from django.db.models import Prefetch
 
 from execution_engine.models import Ask, Measurement, Run
-from execution_engine.services.derive import is_derived, settle_derived
-from execution_engine.services.open_scans import open_scans, scans_for
+
+from .derive import is_derived, settle_derived
+from .open_scans import open_scans, scans_for
 
 
 def wake(measured: Collection[int], now: datetime) -> None:

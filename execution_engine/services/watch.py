@@ -19,8 +19,9 @@ from assay.queue import claims, in_transaction
 from assay.windows import Window
 from execution_engine.looks import LONG_WINDOW, next_look
 from execution_engine.models import Watch
-from execution_engine.services.request import is_expired
 from execution_engine.storage import engine_of, part_of, table_of
+
+from .request import is_expired
 
 log = structlog.get_logger(__name__)
 

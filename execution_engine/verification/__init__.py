@@ -1,17 +1,32 @@
-"""Unit tests for data: checks written in Python or YAML, run on a DataFrame or a table."""
+"""Unit tests for data: checks written in Python or YAML, run on a DataFrame or a table.
 
-from .assertion import UnableToAssert
-from .bounds import above, at_least, at_most, below, between, equal_to
-from .check import Check
-from .constrained import metric
-from .growing import FolderOfStates
-from .histogram import Histogram
-from .levels import ConstraintStatus, Level, Status
-from .over_time import SIZE
-from .repository import InMemoryRepository, MetricsRepository, ResultKey, StoredMetrics
-from .repository_file import FileRepository, UnableToReadRepository
+It needs no server and no database; the service's tests are in ``test_generator`` and ``runs``.
+"""
+
+from execution_engine.verification.checks.check import Check
+from execution_engine.verification.checks.constrained import metric
+from execution_engine.verification.checks.over_time import SIZE
+from execution_engine.verification.constraints.assertion import UnableToAssert
+from execution_engine.verification.constraints.bounds import above, at_least, at_most, below, between, equal_to
+from execution_engine.verification.constraints.histogram import Histogram
+from execution_engine.verification.constraints.levels import ConstraintStatus, Level, Status
+from execution_engine.verification.constraints.strategies import (
+    AbsoluteChange,
+    BatchNormal,
+    OnlineNormal,
+    RelativeRateOfChange,
+    SimpleThreshold,
+)
+from execution_engine.verification.repository.growing import FolderOfStates
+from execution_engine.verification.repository.metrics import (
+    InMemoryRepository,
+    MetricsRepository,
+    ResultKey,
+    StoredMetrics,
+)
+from execution_engine.verification.repository.repository_file import FileRepository, UnableToReadRepository
+
 from .results import CheckResult, ConstraintResult, VerificationResult
-from .strategies import AbsoluteChange, BatchNormal, OnlineNormal, RelativeRateOfChange, SimpleThreshold
 from .suite import Verification, VerificationSuite
 
 __all__ = [

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from .check import Check
-from .constraints import Constraint, Found
-from .levels import ConstraintStatus
+from execution_engine.verification.checks.check import Check
+from execution_engine.verification.constraints.constraints import Constraint, Found
+from execution_engine.verification.constraints.levels import ConstraintStatus
+
 from .results import CheckResult, ConstraintResult
 
 

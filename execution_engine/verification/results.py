@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from execution_engine.exact import Number, digits_of, to_json
 from execution_engine.outcome import Failure
-
-from .constraints import Ask, shown
-from .levels import ConstraintStatus, Level, Status, gravest, status_of
-from .scope import On
+from execution_engine.verification.checks.scope import On
+from execution_engine.verification.constraints.constraints import Ask, shown
+from execution_engine.verification.constraints.levels import ConstraintStatus, Level, Status, gravest, status_of
 
 if TYPE_CHECKING:  # it takes longer to import than most checks to run
     import pandas as pd

@@ -11,16 +11,16 @@ from execution_engine.exact import Number
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.registry import METRICS
 from execution_engine.outcome import Failure, Reason
+from execution_engine.verification.checks.check import Check
+from execution_engine.verification.checks.scope import On, stored_name
+from execution_engine.verification.constraints.constraints import Ask, Found, Past
+from execution_engine.verification.repository.growing import FolderOfStates, added_up
+from execution_engine.verification.repository.metrics import MetricsRepository, ResultKey, StoredMetrics, series
 
-from .check import Check
-from .constraints import Ask, Found, Past
 from .data import as_tables, name_of, reader_of
 from .failing import broken_metrics
-from .growing import FolderOfStates, added_up
 from .judging import judged
-from .repository import MetricsRepository, ResultKey, StoredMetrics, series
 from .results import VerificationResult
-from .scope import On, stored_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

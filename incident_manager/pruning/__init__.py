@@ -4,6 +4,6 @@
 through a table, and ``stage`` through all of them.
 """
 
-from incident_manager.pruning.stage import prune
+from .stage import prune
 
 __all__ = ["prune"]

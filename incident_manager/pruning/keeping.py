@@ -23,8 +23,9 @@ from execution_engine.selectors import period
 from execution_engine.services.derive_freshness import TIME_TO_COMPLETE
 from execution_engine.sources import Sources
 from incident_manager.models import SpoiltWindow
-from incident_manager.pruning.rules import Kept, Reach, streak_reach, terms
-from incident_manager.pruning.walk import Keeping
+
+from .rules import Kept, Reach, streak_reach, terms
+from .walk import Keeping
 
 TROUBLED = (State.WARN.value, State.FAIL.value, State.UNKNOWN.value)
 WRITES_HISTORY = "last="  # in the text of every assertion over past windows

@@ -7,9 +7,10 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from execution_engine.models import Ask, Measurement
-from incident_manager.pruning.rules import Reach, is_past, without_needed
-from incident_manager.pruning.verdicts import window_of
-from incident_manager.pruning.walk import Keeping, Table, deleting
+
+from .rules import Reach, is_past, without_needed
+from .verdicts import window_of
+from .walk import Keeping, Table, deleting
 
 SAMPLE = "sample"  # checks probe the first one that was taken
 FORGOTTEN = {"state": None, "state_path": "", "state_length": 0, "state_checksum": "", "fingerprint": ""}

@@ -13,12 +13,13 @@ from assay.flow import stage
 from assay.log_ids import log_ids
 from assay.models import Pruning
 from assay.queue import UnableToFinish, claim, extend, finish
-from incident_manager.pruning.keeping import keeping
-from incident_manager.pruning.measurements import MEASUREMENTS, STATES
-from incident_manager.pruning.state_files import StateFiles
-from incident_manager.pruning.traces import CHANGES, LOOK_UPS, NOTICES, PART_STATES, SCANS, SUSPECTS, WATCHES
-from incident_manager.pruning.verdicts import RUNS, STANDINGS
-from incident_manager.pruning.walk import Batch, Keeping
+
+from .keeping import keeping
+from .measurements import MEASUREMENTS, STATES
+from .state_files import StateFiles
+from .traces import CHANGES, LOOK_UPS, NOTICES, PART_STATES, SCANS, SUSPECTS, WATCHES
+from .verdicts import RUNS, STANDINGS
+from .walk import Batch, Keeping
 
 log = structlog.get_logger(__name__)
 

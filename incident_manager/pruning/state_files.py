@@ -8,7 +8,8 @@ from assay.config import config
 from assay.models import Tallied
 from assay.tallies import tally
 from execution_engine.models import Measurement, PartState
-from incident_manager.pruning.walk import Batch, Keeping
+
+from .walk import Batch, Keeping
 
 NAME = "state_files"
 FOLDERS = 256  # of the store, by the first byte of what a file is called

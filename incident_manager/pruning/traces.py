@@ -12,9 +12,10 @@ from execution_engine.models import Measurement, PartState, Scan, Suspect, Watch
 from execution_engine.services import is_expired
 from execution_engine.services.part_states import keeps_states
 from incident_manager.models import LookUp
-from incident_manager.pruning.rules import is_past
-from incident_manager.pruning.verdicts import window_of
-from incident_manager.pruning.walk import Keeping, Table, deleting, everything
+
+from .rules import is_past
+from .verdicts import window_of
+from .walk import Keeping, Table, deleting, everything
 
 Row = dict[str, Any]
 WINDOW = ("pk", "dataset_id", "window_start", "window_end")

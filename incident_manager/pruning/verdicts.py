@@ -13,9 +13,10 @@ from assay.models import DataTest, Scope
 from assay.windows import Window
 from execution_engine.models import Run
 from execution_engine.outcome import Outcome
-from incident_manager.pruning.keeping import TROUBLED
-from incident_manager.pruning.rules import is_past
-from incident_manager.pruning.walk import Keeping, Table, deleting
+
+from .keeping import TROUBLED
+from .rules import is_past
+from .walk import Keeping, Table, deleting
 
 Row = dict[str, Any]
 

@@ -15,7 +15,8 @@ from django.db.models import Model, QuerySet
 from assay.models import Tallied
 from assay.queue import in_transaction
 from assay.tallies import tally
-from incident_manager.pruning.rules import Kept, Reach, Terms
+
+from .rules import Kept, Reach, Terms
 
 CHUNK = 1000
 

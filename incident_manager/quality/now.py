@@ -14,19 +14,12 @@ from assay.windows import Window
 from execution_engine.models import Run, RunReason
 from incident_manager.intervals import Intervals, union
 from incident_manager.models import SpoiltWindow
-from incident_manager.quality.facts import Calendar, Check, Facts, LiveTest
-from incident_manager.quality.overdue import overdue
-from incident_manager.quality.rows import (
-    TESTED,
-    checks_of,
-    is_of_each_partition,
-    live_test,
-    next_window,
-    of_each_dataset,
-    wrong_with,
-)
-from incident_manager.quality.rules import Answer, Asked, judge
-from incident_manager.quality.selectors import calendar_of
+
+from .facts import Calendar, Check, Facts, LiveTest
+from .overdue import overdue
+from .rows import TESTED, checks_of, is_of_each_partition, live_test, next_window, of_each_dataset, wrong_with
+from .rules import Answer, Asked, judge
+from .selectors import calendar_of
 
 RECENT = timedelta(days=35)  # for so long what a user has accepted or waived is said of a dataset as a whole
 TROUBLE = (State.FAIL, State.WARN, State.UNKNOWN)

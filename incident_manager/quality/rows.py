@@ -17,8 +17,9 @@ from assay.windows import Window
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.schedules import PARTITION
 from incident_manager.models import ReportState, SpoiltWindow
-from incident_manager.quality.facts import Check, Claim, LiveTest, Spoilt
-from test_generator.standard import UNPARTITIONED
+from test_generator.generation.standard import UNPARTITIONED
+
+from .facts import Check, Claim, LiveTest, Spoilt
 
 TESTED = (
     *("pk", "dataset_id", "name", "category", "scope", "origin", "datacenter", "spoils", "created_at", "judges_from"),

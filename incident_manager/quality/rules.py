@@ -12,7 +12,8 @@ from assay.windows import Window
 from execution_engine.outcome import ABNORMAL, Outcome
 from execution_engine.outcome import Reason as Error
 from incident_manager.intervals import Intervals, before, clip, since, subtract, union
-from incident_manager.quality.facts import Check, Facts, LiveTest, Spoilt
+
+from .facts import Check, Facts, LiveTest, Spoilt
 
 UNREADABLE = ABNORMAL | {Error.UNREADABLE, Error.NO_PARTITION_COLUMN, Error.ENGINE_UNREACHABLE, Error.LEASE_LOST}
 

@@ -22,9 +22,10 @@ from execution_engine.sources import kept_from
 from incident_manager.intervals import Intervals, subtract, union
 from incident_manager.models import SpoiltWindow
 from incident_manager.pruning.rules import terms
-from incident_manager.quality.facts import Calendar, Check, Facts, LiveTest
-from incident_manager.quality.overdue import overdue
-from incident_manager.quality.rows import (
+
+from .facts import Calendar, Check, Facts, LiveTest
+from .overdue import overdue
+from .rows import (
     TESTED,
     checks_of,
     is_of_each_partition,

@@ -1,24 +1,18 @@
-"""What the incident manager does: by itself, and for users."""
+"""What the incident manager does: by itself, and for users.
 
-from incident_manager.services.checks import check_standing
-from incident_manager.services.endings import accept, end_piece, force_resolve
-from incident_manager.services.follow import follow_change
-from incident_manager.services.gates import ToRead, gate, gate_of
-from incident_manager.services.handle import handle_flip
-from incident_manager.services.incidents import UnableToResolve
-from incident_manager.services.look_ups import LookUpAnswer, look_up
-from incident_manager.services.rejudge import rejudge_revision
-from incident_manager.services.reports import (
-    UnableToDecide,
-    confirm_report,
-    fix_report,
-    offer,
-    reject_report,
-    remind_report,
-    reply,
-    report,
-)
-from incident_manager.services.users import acknowledge, annotate, rerun
+Other packages call only what is named here; what is decided stands in pure modules beside this folder.
+"""
+
+from .checks import check_standing
+from .endings import accept, end_piece, force_resolve
+from .follow import follow_change
+from .gates import ToRead, gate, gate_of
+from .handle import handle_flip
+from .incidents import UnableToResolve
+from .look_ups import LookUpAnswer, look_up
+from .rejudge import rejudge_revision
+from .reports import UnableToDecide, confirm_report, fix_report, offer, reject_report, remind_report, reply, report
+from .users import acknowledge, annotate, rerun
 
 __all__ = [
     "LookUpAnswer",

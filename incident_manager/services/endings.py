@@ -17,9 +17,10 @@ from assay.windows import Window
 from execution_engine.outcome import Outcome
 from incident_manager.intervals import Intervals, overlap, union
 from incident_manager.models import Ending, Incident, Kind, SpoiltWindow
-from incident_manager.services.incidents import UnableToResolve, demand_open
-from incident_manager.services.spoilt import by_incident, heal
-from incident_manager.services.timeline import note
+
+from .incidents import UnableToResolve, demand_open
+from .spoilt import by_incident, heal
+from .timeline import note
 
 AT_ONCE = 12  # windows that one transaction ends, each judged anew: a gate on SQLite waits for one transaction
 NAMED_AT_ONCE = 400  # windows that one statement names

@@ -9,7 +9,8 @@ from alerting.standing import State
 from assay.models import Scope
 from assay.queue import finish
 from incident_manager.models import Resolution
-from incident_manager.services.spoilt import heal, heal_by_standing, move, spoil, spoilt_of
+
+from .spoilt import heal, heal_by_standing, move, spoil, spoilt_of
 
 WAIVED_HOW = {WaiverKind.FORCED.value: Resolution.FORCED, WaiverKind.ACCEPTED.value: Resolution.ACCEPTED}
 RELATED = ("data_test__dataset", "data_test__revision", "revision", "waiver", "last_run")

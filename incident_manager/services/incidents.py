@@ -12,7 +12,8 @@ from execution_engine.selectors import period
 from execution_engine.services import request_run
 from incident_manager.lifecycle import Closed, How, Opening, on_fail, resolution
 from incident_manager.models import Episode, Incident, Kind, Resolution, SpoiltWindow
-from incident_manager.services.timeline import ASSAY, note
+
+from .timeline import ASSAY, note
 
 
 class UnableToResolve(ValueError):

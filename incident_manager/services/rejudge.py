@@ -14,7 +14,8 @@ from assay.queue import finish
 from execution_engine.models import RunReason
 from execution_engine.services import is_undeclared, request_run
 from incident_manager.models import Resolution
-from incident_manager.services.spoilt import heal, spoilt_of
+
+from .spoilt import heal, spoilt_of
 
 TROUBLED = (State.WARN.value, State.FAIL.value, State.UNKNOWN.value)
 

@@ -19,8 +19,9 @@ from execution_engine.services import request_run
 from incident_manager.claims import split
 from incident_manager.intervals import Intervals, subtract, union
 from incident_manager.models import Episode, Incident, Kind, Report, ReportState, Resolution, Saw, SpoiltWindow
-from incident_manager.services.incidents import resolve
-from incident_manager.services.timeline import note
+
+from .incidents import resolve
+from .timeline import note
 
 TEAM_HEARS_AFTER = timedelta(days=7)
 WITHDRAWN_AFTER = timedelta(days=30)

@@ -18,8 +18,9 @@ from execution_engine.language.serialise import from_json
 from execution_engine.services import exclude_window, include_windows
 from incident_manager.lifecycle import healing
 from incident_manager.models import Incident, Resolution, SpoiltWindow
-from incident_manager.services.incidents import incident_for, resolve_healed
-from incident_manager.services.timeline import note
+
+from .incidents import incident_for, resolve_healed
+from .timeline import note
 
 AT_ONCE = 400  # windows that one statement writes
 MOST_NOTED = 50  # windows that are healed together, with a line each in the timeline

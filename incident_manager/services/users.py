@@ -9,7 +9,8 @@ from alerting.services import update_alert
 from execution_engine.models import Run, RunReason
 from execution_engine.services import request_runs
 from incident_manager.models import Incident, SpoiltWindow
-from incident_manager.services.timeline import note
+
+from .timeline import note
 
 MOST_RERUN = 400  # windows of one request, in one statement
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db import transaction
 
-from assay import clock
-from assay.models import AuditEntry
+from . import clock
+from .models import AuditEntry
 
 LONGEST = 250  # characters of an object's id
 

@@ -5,9 +5,9 @@ import socket
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from assay.clock import database_now
-from assay.config import config
-from assay.models import Beat
+from .clock import database_now
+from .config import config
+from .models import Beat
 
 MISSED = 3  # intervals without a sweep
 SHORTEST_SILENCE = timedelta(seconds=15)  # a sweep takes seconds where the broker is slow to answer

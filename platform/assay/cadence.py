@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from cronsim import CronSim, CronSimError
 
-from assay.durations import UnableToReadDuration, parse_duration
+from .durations import UnableToReadDuration, parse_duration
 
 
 class UnableToReadCadence(ValueError):

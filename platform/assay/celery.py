@@ -5,9 +5,9 @@ from typing import Any
 
 from celery import Celery, current_task
 
-from assay import broker
-from assay.config import config
-from assay.flow import STAGES, Stage
+from . import broker
+from .config import config
+from .flow import STAGES, Stage
 
 CONFIG = config()
 

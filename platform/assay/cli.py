@@ -5,7 +5,7 @@ import sys
 from importlib.metadata import version
 from tempfile import TemporaryDirectory
 
-from assay.exit_codes import ExitCode
+from .exit_codes import ExitCode
 
 DEMO_HOME = ".assay/demo"
 
@@ -71,15 +71,15 @@ def run(arguments: list[str]) -> int:
     from django.core.management import ManagementUtility, get_commands, load_command_class
     from django.db import DatabaseError
 
-    from assay.config import UnableToKeepKey
+    from .config import UnableToKeepKey
 
     try:
         django.setup()
     except (OSError, UnableToKeepKey) as error:
         print(f"assay: {error}", file=sys.stderr)
         return ExitCode.UNABLE
-    from assay.storage_errors import of_storage
-    from assay.tables import UnableToMigrate, bring_up_to_date
+    from .storage_errors import of_storage
+    from .tables import UnableToMigrate, bring_up_to_date
 
     if (package := get_commands().get(arguments[0])) is None:
         print(f"assay: no command {arguments[0]!r}; `assay --help` lists them", file=sys.stderr)

@@ -3,7 +3,7 @@
 import getpass
 import socket
 
-from assay.audit import Origin
+from .audit import Origin
 
 
 def command_origin() -> Origin:

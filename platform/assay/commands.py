@@ -8,9 +8,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 from rich.console import Console
 
-from assay.exit_codes import ExitCode
-from assay.storage_errors import of_storage
-from assay.tables import UnableToMigrate, bring_up_to_date
+from .exit_codes import ExitCode
+from .storage_errors import of_storage
+from .tables import UnableToMigrate, bring_up_to_date
 
 WIDTH = 120  # of tables that go to a file or a pipe
 

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from django.utils.module_loading import import_string
 
-from assay import clock
-from assay.leaps import look_for_leaps
-from assay.probe import next_due, stages_with_work
+from . import clock
+from .leaps import look_for_leaps
+from .probe import next_due, stages_with_work
 
 
 def drain() -> int:

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from assay.steps import add_months
+from .steps import add_months
 
 
 class Granularity(StrEnum):

@@ -7,8 +7,8 @@ from threading import Event, Thread
 import structlog
 from django.db import DatabaseError, connections
 
-from assay.models import Claimable
-from assay.queue import LEASE, extend
+from .models import Claimable
+from .queue import LEASE, extend
 
 log = structlog.get_logger(__name__)
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from assay.granularity import Granularity
+from .granularity import Granularity
 
 _ODD = datetime(2012, 2, 29, 22)  # no part of it is what strptime takes for one that a format leaves out
 

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 import structlog
 from django.utils.module_loading import import_string
 
-from assay.flow import STAGES, Stage
-from assay.queue import pending
+from .flow import STAGES, Stage
+from .queue import pending
 
 log = structlog.get_logger(__name__)
 

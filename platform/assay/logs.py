@@ -6,7 +6,7 @@ import sys
 import structlog
 from structlog.typing import Processor
 
-from assay.control_characters import without_controls
+from .control_characters import without_controls
 
 
 def configure_logs(*, level: str, as_json: bool) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from assay.access import Person, Role
-from assay.audit import Origin, record
-from assay.models import Member
+from .access import Person, Role
+from .audit import Origin, record
+from .models import Member
 
 KIND = "member"
 

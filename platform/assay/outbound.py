@@ -14,7 +14,7 @@ from time import monotonic
 import certifi
 import h11
 
-from assay.destination import Destination, Rules, UnableToCall, destination, judged
+from .destination import Destination, Rules, UnableToCall, destination, judged
 
 SECONDS = 10.0  # for everything after the name is resolved
 MOST_BYTES = 64 * 1024  # read of any reply

@@ -5,9 +5,9 @@ from threading import Thread
 
 import structlog
 
-from assay.config import config
-from assay.destination import Rules, UnableToCall, rules_for
-from assay.outbound import call
+from .config import config
+from .destination import Rules, UnableToCall, rules_for
+from .outbound import call
 
 log = structlog.get_logger(__name__)
 

@@ -7,9 +7,9 @@ from django.db import connection
 from django.db.models import Q
 from django.db.models.sql import Query
 
-from assay.clock import instant_of
-from assay.flow import STAGES, Stage
-from assay.queue import pending
+from .clock import instant_of
+from .flow import STAGES, Stage
+from .queue import pending
 
 SOME_TIME = datetime(2000, 1, 1, tzinfo=UTC)  # stands where the statement is given an instant each time
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from assay.models import Pruning
+from .models import Pruning
 
 
 def begin_pruning(now: datetime) -> None:

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from assay.cadence import next_time
-from assay.config import config
-from assay.models import Pull
+from .cadence import next_time
+from .config import config
+from .models import Pull
 
 
 def begin_pulling(now: datetime) -> None:

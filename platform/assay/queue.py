@@ -12,13 +12,13 @@ from django.db.models import F, Model, Prefetch, Q, QuerySet, prefetch_related_o
 from structlog.contextvars import bound_contextvars
 from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
 
-from assay import clock
-from assay.bulk import update_each
-from assay.config import config
-from assay.flow import Stage, stage
-from assay.log_ids import log_ids
-from assay.models import Claimable
-from assay.tallies import tallied_together
+from . import clock
+from .bulk import update_each
+from .config import config
+from .flow import Stage, stage
+from .log_ids import log_ids
+from .models import Claimable
+from .tallies import tallied_together
 
 log = structlog.get_logger(__name__)
 

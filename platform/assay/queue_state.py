@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 
 from django.db.models import Count, F, Min, Q
 
-from assay import clock
-from assay.flow import STAGES, Stage
-from assay.probe import stages_with_work
-from assay.queue import pending, unleased
+from . import clock
+from .flow import STAGES, Stage
+from .probe import stages_with_work
+from .queue import pending, unleased
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,9 +2,9 @@
 
 from datetime import datetime, timedelta
 
-from assay.granularity import Granularity
-from assay.instants import EARLIEST, LATEST
-from assay.windows import Partitioning, Window
+from .granularity import Granularity
+from .instants import EARLIEST, LATEST
+from .windows import Partitioning, Window
 
 AT_ONCE = 80  # partitions whose work one transaction writes: with five tests, as long as a gate may wait
 MOST = 10_000  # partitions that one change may name: more is sent in parts

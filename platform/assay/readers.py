@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 
-from assay.access import Owned, Person, Role, owns
+from .access import Owned, Person, Role, owns
 
 READER = re.compile(rf"role:({'|'.join(Role)})|(team|user):\S(.*\S)?")
 

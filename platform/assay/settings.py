@@ -6,9 +6,9 @@ from typing import Any
 import dj_database_url
 from csp.constants import NONE, SELF
 
-from assay.config import config
-from assay.logs import configure_logs
-from assay.rates import merged
+from .config import config
+from .logs import configure_logs
+from .rates import merged
 
 CONFIG = config()
 configure_logs(level=CONFIG.log_level, as_json=CONFIG.log_json)
@@ -37,7 +37,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "web.request_ids.RequestIds",
+    "web.access.request_ids.RequestIds",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -93,7 +93,7 @@ WHITENOISE_USE_FINDERS = True  # served from the packages: nothing need be colle
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "catalogue"
 
-AUTHENTICATION_BACKENDS = ["web.logins.CountingBackend"]
+AUTHENTICATION_BACKENDS = ["web.access.logins.CountingBackend"]
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 20_000}}}
 KNOX_TOKEN_MODEL = "assay.AccessToken"
 DATA_UPLOAD_MAX_MEMORY_SIZE = CONFIG.body_bytes
@@ -120,14 +120,14 @@ CONTENT_SECURITY_POLICY = {
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "web.authentication.TokenAuthentication",
+        "web.access.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.LimitOffsetPagination",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "DEFAULT_THROTTLE_CLASSES": ["web.throttles.ByCost"],
+    "DEFAULT_THROTTLE_CLASSES": ["web.access.throttles.ByCost"],
     "DEFAULT_THROTTLE_RATES": merged(CONFIG.rates),
     "NUM_PROXIES": CONFIG.proxies,
     "PAGE_SIZE": 100,
@@ -138,6 +138,6 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "web.api.exact.only_known_names",
+        "web.api.conventions.exact.only_known_names",
     ],
 }

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from assay.instants import EARLIEST, LATEST
-from assay.keys import UnableToPartition, zone
-from assay.local_time import boundary
-from assay.windows import Partitioning
+from .instants import EARLIEST, LATEST
+from .keys import UnableToPartition, zone
+from .local_time import boundary
+from .windows import Partitioning
 
 
 class Holds(StrEnum):

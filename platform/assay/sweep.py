@@ -10,11 +10,11 @@ from celery.signals import task_success
 from kombu import Connection
 from kombu.exceptions import ChannelError, OperationalError
 
-from assay import clock
-from assay.celery import app, hint, queue_name
-from assay.flow import Stage
-from assay.probe import stages_with_work
-from assay.queue import pending, unleased
+from . import clock
+from .celery import app, hint, queue_name
+from .flow import Stage
+from .probe import stages_with_work
+from .queue import pending, unleased
 
 log = structlog.get_logger(__name__)
 

@@ -8,7 +8,7 @@ from threading import get_native_id
 from django.db import connection
 from django.db.models import Sum
 
-from assay.models import Tallied, Tally
+from .models import Tallied, Tally
 
 SLOTS = 16
 _together: ContextVar[dict[tuple[Tallied, str], float] | None] = ContextVar("together", default=None)

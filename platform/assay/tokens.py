@@ -7,8 +7,8 @@ from typing import Any
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
 
-from assay.audit import Origin, record
-from assay.models import AccessToken
+from .audit import Origin, record
+from .models import AccessToken
 
 KIND = "token"
 

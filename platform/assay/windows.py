@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Self
 from zoneinfo import ZoneInfo
 
-from assay.granularity import Granularity
-from assay.instants import UnableToTakeInstant, taken
-from assay.keys import UnableToPartition, check_key_format, parse_key, zone
-from assay.local_time import boundary, transition
-from assay.steps import Step, StepUnit, UnableToStep, shift, shift_wall
+from .granularity import Granularity
+from .instants import UnableToTakeInstant, taken
+from .keys import UnableToPartition, check_key_format, parse_key, zone
+from .local_time import boundary, transition
+from .steps import Step, StepUnit, UnableToStep, shift, shift_wall
 
 __all__ = [
     "Granularity",

@@ -8,15 +8,15 @@ from time import process_time
 from typing import Any
 
 from assay.windows import Granularity
-from execution_engine.language.check import UnableToCheck, check
-from execution_engine.language.evaluate import evaluate
+from execution_engine.language.checking.check import UnableToCheck, check
+from execution_engine.language.checking.schema import DatasetSchema
+from execution_engine.language.evaluating.evaluate import evaluate
+from execution_engine.language.evaluating.verdict import ZeroDivision, excess
 from execution_engine.language.operands import operands
-from execution_engine.language.parse import UnableToParse, parse
-from execution_engine.language.schema import DatasetSchema
+from execution_engine.language.parsing.parse import UnableToParse, parse
 from execution_engine.language.serialise import from_json, to_json
 from execution_engine.language.to_text import to_text
 from execution_engine.language.tree import Assertion, History, Operand
-from execution_engine.language.verdict import ZeroDivision, excess
 from execution_engine.metrics.groupable import GROUPABLE
 from execution_engine.metrics.registry import SIGNATURES
 from execution_engine.metrics.signature import ColumnKind

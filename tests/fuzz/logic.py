@@ -7,7 +7,8 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from execution_engine.language.evaluate import evaluate
+from execution_engine.language.evaluating.evaluate import evaluate
+from execution_engine.language.evaluating.truth import all_of, any_of, opposite
 from execution_engine.language.operands import operands
 from execution_engine.language.to_text import to_text
 from execution_engine.language.tree import (
@@ -28,7 +29,6 @@ from execution_engine.language.tree import (
     Operator,
     Or,
 )
-from execution_engine.language.truth import all_of, any_of, opposite
 from execution_engine.language.walk import fold
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Outcome

@@ -18,7 +18,7 @@ from incident_manager.models import Incident, Report
 from tests.browser.scene import set_scene
 from tests.factories import DataTestFactory, ReportFactory
 from tests.fuzz.api import ASSERTIONS, QUERIES, TEXTS, WINDOWS, Known, Tally, fuzz
-from web.throttles import ByCost
+from web.access.throttles import ByCost
 
 ASKED = os.environ.get("ASSAY_FUZZ", "")
 START = int(os.environ.get("ASSAY_FUZZ_START", "0"))  # other numbers make other requests

@@ -19,8 +19,8 @@ CHOOSES_ROWS = (
     "incident_manager/selectors.py",
     "incident_manager/services/*.py",
     "incident_manager/pruning/*.py",
-    "web/permissions.py",
-    "web/who.py",
+    "web/access/permissions.py",
+    "web/access/who.py",
 )
 PACKAGES = ("assay", "test_generator", "execution_engine", "alerting", "incident_manager", "web")
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from django.apps import apps
 
+from tests.house.rooms import PAGE, page, rooms, said
+
 ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LAYERS: list[str] = PYPROJECT["tool"]["importlinter"]["contracts"][0]["layers"]
@@ -81,6 +83,27 @@ def test_the_readme_names_only_targets_that_exist() -> None:
     targets = set(re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = {match for page in ("README.md", "CONTRIBUTING.md") for match in commands_in(ROOT / page)}
     assert named - targets == set()
+
+
+def test_the_documents_name_only_files_that_exist() -> None:
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
+    paths = [tuple(line.split("/")) for line in listed.stdout.splitlines() if (ROOT / line).exists()]
+    known = {"/".join(path[start:]) for path in paths for start in range(len(path))}
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+    named = {
+        (page.name, name) for page in pages for name in re.findall(r"(?<![\w./])[\w./]*\w\.py\b", page.read_text())
+    }
+    assert [(page, name) for page, name in sorted(named) if name.removeprefix("../") not in known] == []
+
+
+@pytest.mark.parametrize("folder", [folder for folder, _ in rooms(depth=4)], ids=str)
+def test_every_folder_says_what_lives_there_and_what_does_not(folder: Path) -> None:
+    assert len(said(ROOT / folder)) >= 2
+
+
+def test_the_architecture_shows_the_folders_that_there_are() -> None:
+    text = PAGE.read_text()
+    assert page(text) == text, "python -m tests.house.rooms writes them anew"
 
 
 def commands_in(page: Path) -> list[str]:

@@ -4,7 +4,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 
-from web.api.base import Api
+from web.api.conventions.base import Api
 
 
 @extend_schema(exclude=True)

@@ -3,23 +3,23 @@
 from django.urls import URLPattern, URLResolver, path
 from rest_framework.routers import SimpleRouter
 
-from web.api.audit import Audit
-from web.api.auth import Login, Logout
-from web.api.coverage import Coverage
-from web.api.data_tests import DataTests
-from web.api.datasets import Datasets
-from web.api.gate import Gate
-from web.api.incidents import Incidents
-from web.api.lineage import Lineage
-from web.api.members import Members
-from web.api.pipelines import Completed, PipelineQuality
-from web.api.quality import Quality, QueryQuality
-from web.api.quarantines import Quarantines
-from web.api.reports import Reports
-from web.api.runs import Measurements, Runs
-from web.api.scores import Scores
-from web.api.silences import Silences
-from web.api.tokens import Tokens
+from web.api.accounts.audit import Audit
+from web.api.accounts.auth import Login, Logout
+from web.api.accounts.members import Members
+from web.api.accounts.tokens import Tokens
+from web.api.catalog.coverage import Coverage
+from web.api.catalog.data_tests import DataTests
+from web.api.catalog.datasets import Datasets
+from web.api.catalog.lineage import Lineage
+from web.api.catalog.pipelines import Completed, PipelineQuality
+from web.api.consumption.gate import Gate
+from web.api.consumption.quality import Quality, QueryQuality
+from web.api.consumption.scores import Scores
+from web.api.incidents.incidents import Incidents
+from web.api.incidents.quarantines import Quarantines
+from web.api.incidents.reports import Reports
+from web.api.incidents.runs import Measurements, Runs
+from web.api.incidents.silences import Silences
 
 router = SimpleRouter(trailing_slash=False)
 router.register("datasets", Datasets, basename="api-dataset")

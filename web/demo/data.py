@@ -6,7 +6,7 @@ from datetime import date
 
 import pyarrow as pa
 
-from web.demo.days import DAYS, ZONE
+from .days import DAYS, ZONE
 
 FLIGHTS = (
     "time_hour",

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 
-from web.demo.days import day, local
-from web.demo.tables import COPY, HOME, LAKE_FLIGHTS, MART, RAW_FLIGHTS, RAW_WEATHER
+from .days import day, local
+from .tables import COPY, HOME, LAKE_FLIGHTS, MART, RAW_FLIGHTS, RAW_WEATHER
 
 
 class Kind(StrEnum):

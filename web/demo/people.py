@@ -17,9 +17,10 @@ from assay.models import Dataset, Member
 from assay.windows import Window
 from incident_manager import services
 from incident_manager.models import Incident, Report, Saw
-from web.demo.days import DAYS, local, window_of
-from web.demo.faults import fault_named
-from web.demo.tables import MART
+
+from .days import DAYS, local, window_of
+from .faults import fault_named
+from .tables import MART
 
 SOURCE = "catalog"
 TIGHT = 0.99

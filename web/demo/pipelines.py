@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from web.demo.days import DAYS
-from web.demo.faults import FAULTS, Fault, Kind, landing_with, late
-from web.demo.spoiling import spoilt
-from web.demo.tables import BY_NAME, COPIED_AFTER, COPY, HOME, TABLES, Lake, Table
+from .days import DAYS
+from .faults import FAULTS, Fault, Kind, landing_with, late
+from .spoiling import spoilt
+from .tables import BY_NAME, COPIED_AFTER, COPY, HOME, TABLES, Lake, Table
 
 
 @dataclass(frozen=True, kw_only=True)

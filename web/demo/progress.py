@@ -7,7 +7,7 @@ from datetime import date, datetime
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from web.demo.days import BEGINS_AT, ENDS_AT, FIRST_DAY, ZONE
+from .days import BEGINS_AT, ENDS_AT, FIRST_DAY, ZONE
 
 COLUMNS = (
     TextColumn("{task.description}"),

@@ -14,11 +14,12 @@ from assay.catalog.yaml_provider import load as load_catalog
 from assay.drain import advance, drain
 from assay.models import Dataset
 from test_generator.services import sync
-from web.demo.data import load
-from web.demo.days import BEGINS_AT, ENDS_AT, window_of
-from web.demo.people import SOURCE, Deed, deeds, enrol
-from web.demo.pipelines import Writing, writings
-from web.demo.tables import Lake
+
+from .data import load
+from .days import BEGINS_AT, ENDS_AT, window_of
+from .people import SOURCE, Deed, deeds, enrol
+from .pipelines import Writing, writings
+from .tables import Lake
 
 CATALOG = Path(__file__).with_name("catalog.yaml")
 

@@ -13,8 +13,9 @@ from assay.models import Dataset, DataTest
 from execution_engine.models import Run, Scan
 from incident_manager.metric_reporter import scores
 from incident_manager.models import Incident, Kind, Resolution
-from web.demo.days import BEGINS_AT, ENDS_AT, window_of
-from web.demo.faults import FAULTS, Fault, Seen
+
+from .days import BEGINS_AT, ENDS_AT, window_of
+from .faults import FAULTS, Fault, Seen
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,8 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.table import Table
 
-from web.demo.days import PARTITIONING, ZONE
-from web.demo.faults import fault_named
+from .days import PARTITIONING, ZONE
+from .faults import fault_named
 
 RIGHT: Literal["right"] = "right"
 

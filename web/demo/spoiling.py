@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from web.demo.faults import Fault, Kind
+from .faults import Fault, Kind
 
 KILOMETRES_A_MILE = 1.609344
 DOUBLED_ROWS = 10

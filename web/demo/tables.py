@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from web.demo.data import Source
-from web.demo.days import window_of
+from .data import Source
+from .days import window_of
 
 HOME, COPY = "dca", "phx"
 COPIED_AFTER = timedelta(minutes=20)

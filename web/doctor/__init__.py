@@ -1,6 +1,9 @@
-"""What can be wrong with a set-up: one small check each, its finding, and how to mend it."""
+"""What can be wrong with a set-up: one small check each, its finding, and how to mend it.
 
-from web.doctor.examine import examine
-from web.doctor.finding import Finding
+It changes nothing.
+"""
+
+from .examine import examine
+from .finding import Finding
 
 __all__ = ["Finding", "examine"]

@@ -8,7 +8,8 @@ from assay.config import config
 from assay.models import AuditEntry, Dataset, Pull, Replica
 from execution_engine.engines.files import UnableToListFiles, root_of
 from execution_engine.storage import table_of
-from web.doctor.finding import Finding, ill, well
+
+from .finding import Finding, ill, well
 
 
 def catalog() -> Finding:

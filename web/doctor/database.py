@@ -9,7 +9,8 @@ from django.db.backends.utils import CursorWrapper
 from assay.clock import database_now
 from assay.storage_errors import DAMAGED, of_database
 from assay.tables import missing_migrations
-from web.doctor.finding import Finding, ill, well
+
+from .finding import Finding, ill, well
 
 MOST_SKEW = 5.0  # seconds
 STRICT = {"STRICT_TRANS_TABLES", "STRICT_ALL_TABLES"}

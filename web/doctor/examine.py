@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from django.db import DatabaseError
 
-from web.doctor.catalog import catalog, names, pulled, replicas
-from web.doctor.database import clock_skew, database, intact, migrations, server, unreachable
-from web.doctor.finding import Finding
-from web.doctor.flow import engines, failing, leases, notices, quarantined, scheduling, waiting
-from web.doctor.machine import disk, home, java, states
-from web.doctor.outside import heartbeat, reach
-from web.doctor.redis import broker, redis
+from .catalog import catalog, names, pulled, replicas
+from .database import clock_skew, database, intact, migrations, server, unreachable
+from .finding import Finding
+from .flow import engines, failing, leases, notices, quarantined, scheduling, waiting
+from .machine import disk, home, java, states
+from .outside import heartbeat, reach
+from .redis import broker, redis
 
 Check = Callable[[], Finding]
 

@@ -12,7 +12,8 @@ from assay.queue import LONGEST_LEASE, pending
 from assay.queue_state import backlogs, worst_rows
 from execution_engine.models import Suspect
 from execution_engine.outcome import Reason
-from web.doctor.finding import Finding, ill, well
+
+from .finding import Finding, ill, well
 
 MOST_NAMED = 3
 LONGEST_WAIT = timedelta(minutes=10)

@@ -7,7 +7,8 @@ from tempfile import TemporaryFile
 
 from assay.config import config
 from execution_engine.engines.spark.java import UnableToFindJava, find_java
-from web.doctor.finding import Finding, ill, well
+
+from .finding import Finding, ill, well
 
 LEAST_FREE = 1 << 30  # bytes
 LEAST_SHARE = 0.05  # of the disk

@@ -5,7 +5,8 @@ from assay.config import config
 from assay.destination import UnableToCall
 from assay.outbound import judge
 from assay.ping import rules
-from web.doctor.finding import Finding, ill, well
+
+from .finding import Finding, ill, well
 
 
 def reach() -> Finding:

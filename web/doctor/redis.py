@@ -8,7 +8,8 @@ from redis import RedisError
 
 from assay.celery import app
 from assay.config import config
-from web.doctor.finding import Finding, ill, well
+
+from .finding import Finding, ill, well
 
 
 def broker() -> Finding:

@@ -18,13 +18,14 @@ from assay.names import name_key
 from assay.windows import Window
 from incident_manager import services
 from incident_manager.models import Incident, Saw
-from web.api.incidents import Incidents
-from web.api.reports import Reports
-from web.changes import Change, audited
-from web.pages.forms import AnnotateForm, ForceForm, ReasonForm, ReportForm
-from web.pages.policy import demand, form_of
-from web.pages.typed import keep, typed_in
-from web.throttles import costs
+from web.access.changes import Change, audited
+from web.access.throttles import costs
+from web.access.typed import keep, typed_in
+from web.api.incidents.incidents import Incidents
+from web.api.incidents.reports import Reports
+
+from .forms import AnnotateForm, ForceForm, ReasonForm, ReportForm
+from .policy import demand, form_of
 
 Given = Mapping[str, Any]
 

@@ -5,7 +5,8 @@ from django.shortcuts import render
 
 from alerting.coverage import coverage_by_tier
 from assay import clock
-from web.pages.policy import page
+
+from .policy import page
 
 
 @page

@@ -8,7 +8,7 @@ from alerting.waivers import Scope
 from assay.instants import UnableToTakeInstant, taken
 from incident_manager.models import Saw
 from web.pages.selectors.catalogue import FILTERS, Wanted
-from web.pages.status import Status
+from web.shown.status import Status
 
 TIERS = range(6)
 

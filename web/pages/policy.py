@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from assay.access import Action
-from web.pages.typed import ask_to_log_in
-from web.throttles import SAFE
-from web.who import refused
+from web.access.throttles import SAFE
+from web.access.typed import ask_to_log_in
+from web.access.who import refused
 
 View = Callable[..., HttpResponseBase]
 

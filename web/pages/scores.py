@@ -10,7 +10,8 @@ from assay import clock
 from assay.models import Category
 from incident_manager.metric_reporter import USUAL_RANGE, ScoreRow, scores
 from incident_manager.scores import Score, combine
-from web.pages.policy import page
+
+from .policy import page
 
 SPANS = (7, 28, 90, 365)  # days
 DEFAULT_SPAN = USUAL_RANGE.days

@@ -14,13 +14,14 @@ from assay import clock
 from assay.access import Action
 from assay.models import Category, Dataset
 from assay.names import name_key
-from web.api.silences import Silences
-from web.changes import audited
-from web.pages.actions import complain
-from web.pages.forms import UtcField
-from web.pages.policy import demand, form_of, page
-from web.pages.typed import keep, typed_before, typed_in
-from web.who import may, readable
+from web.access.changes import audited
+from web.access.typed import keep, typed_before, typed_in
+from web.access.who import may, readable
+from web.api.incidents.silences import Silences
+
+from .actions import complain
+from .forms import UtcField
+from .policy import demand, form_of, page
 
 SHOWN_FOR = timedelta(days=7)  # after their end
 

@@ -2,9 +2,9 @@
 
 from django.urls import URLPattern, path, re_path
 
-from web.pages import actions, silences, views
-from web.pages.coverage import coverage_page
-from web.pages.scores import scores_page
+from . import actions, silences, views
+from .coverage import coverage_page
+from .scores import scores_page
 
 urlpatterns: list[URLPattern] = [
     path("", views.catalogue_page, name="catalogue"),

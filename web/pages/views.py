@@ -14,21 +14,22 @@ from incident_manager.metric_reporter import data_qualities
 from incident_manager.models import Saw
 from incident_manager.quality.now import facts_now
 from incident_manager.quality.rules import Asked, judge
+from web.access.logins import LoginPage
+from web.access.throttles import SAFE
+from web.access.typed import typed_before
+from web.access.who import may, readable
 from web.doctor.flow import idle
-from web.logins import LoginPage
-from web.pages.forms import TIERS, WantedForm
-from web.pages.policy import demand, page
 from web.pages.selectors.catalogue import FILTERS, catalogue, failing_pull, open_incidents, overview, summary
 from web.pages.selectors.dataset import incidents_of, live_tests, progress, promises
 from web.pages.selectors.day_grid import day_grid
 from web.pages.selectors.history import history
 from web.pages.selectors.incident import annotation, incident_by_id, newest_incidents, notices_of, spoilt_windows
-from web.pages.selectors.lineage import lineage
-from web.pages.status import MEANINGS, WORDS, Status
-from web.pages.typed import typed_before
-from web.throttles import SAFE
-from web.timeline import shown_timeline
-from web.who import may, readable
+from web.shown.lineage import lineage
+from web.shown.status import MEANINGS, WORDS, Status
+from web.shown.timeline import shown_timeline
+
+from .forms import TIERS, WantedForm
+from .policy import demand, page
 
 MOST_INCIDENTS = 200
 

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 
 from assay.durations import format_duration
 from assay.models import Category
-from web.pages.status import LOOKS, MEANINGS, WORDS, Status
+from web.shown.status import LOOKS, MEANINGS, WORDS, Status
 
 register = template.Library()
 

@@ -30,14 +30,14 @@ from benchmarks.engine.machine import machine
 from benchmarks.service.clients import UnableToAsk
 from benchmarks.service.inside.figures import show, write_docs
 from benchmarks.service.inside.latency import serving
-from execution_engine.language.parse import parse
+from execution_engine.language.parsing.parse import parse
 from execution_engine.language.serialise import to_json
 from execution_engine.models import Run
 from incident_manager.models import Ending, Incident, SpoiltWindow
 from incident_manager.tasks import end
-from web.api.gate import GateQuestion
-from web.api.pipelines import MOST_OUTPUTS
-from web.sql_tables import MOST_WORDS
+from web.api.catalog.pipelines import MOST_OUTPUTS
+from web.api.consumption.gate import GateQuestion
+from web.api.consumption.sql_tables import MOST_WORDS
 
 DAY = timedelta(days=1)
 TESTS, TABLES = 5, 2000

@@ -9,7 +9,8 @@ from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from ..protocol import Engine
+from execution_engine.engines.protocol import Engine
+
 from .frames import Frame
 
 BLOB = "$blob"  # stands in the header for bytes behind it

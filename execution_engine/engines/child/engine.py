@@ -6,12 +6,12 @@ from time import monotonic
 from typing import Any
 
 from assay.catalog.storages import FILES
+from execution_engine.engines.files import UnableToListFiles, list_partitions, read_fingerprint, read_fingerprints
+from execution_engine.engines.ladder import Answer, TooLate, is_done, too_late, wait_for
+from execution_engine.engines.protocol import FailingRows, Part, ScanReport, Table, Unit, Wanted, none_failing
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
-from ..files import UnableToListFiles, list_partitions, read_fingerprint, read_fingerprints
-from ..ladder import Answer, TooLate, is_done, too_late, wait_for
-from ..protocol import FailingRows, Part, ScanReport, Table, Unit, Wanted, none_failing
 from .death import UnableToAnswer
 from .process import Child, ChildOptions, Retired
 from .reports import all_failed, past_deadline, ran_out_of_memory

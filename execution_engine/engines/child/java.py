@@ -5,9 +5,9 @@ from collections.abc import Callable
 from threading import Event, Thread
 from typing import Any
 
+from execution_engine.engines.protocol import ScanReport
 from execution_engine.outcome import Reason
 
-from ..protocol import ScanReport
 from .frames import Frame
 
 SETTLE_SECONDS = 3.0  # between the end of Java's connections and that of Java

@@ -14,7 +14,8 @@ from importlib import import_module
 from threading import Lock, Thread
 from typing import Any, BinaryIO
 
-from ..spark.options import SparkOptions
+from execution_engine.engines.spark.options import SparkOptions
+
 from .calls import RunningCalls
 from .codec import call_of, result_frame
 from .frames import Frame, UnableToReadFrame, read_frame, write_frame

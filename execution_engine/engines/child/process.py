@@ -14,10 +14,10 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
+from execution_engine.engines.limits import Limits, bytes_of
+from execution_engine.engines.spark.options import SparkOptions
 from execution_engine.outcome import Failure, Reason
 
-from ..limits import Limits, bytes_of
-from ..spark.options import SparkOptions
 from .codec import UnableToDecode, call_frame, result_of
 from .death import Death, UnableToAnswer, failure_of_death, kernel_kills
 from .environment import child_environment

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from execution_engine.engines.protocol import Measured, ScanReport, Wanted
 from execution_engine.outcome import Failure, Reason
-
-from ..protocol import Measured, ScanReport, Wanted
 
 BY_CANCELLING = frozenset({Reason.TIMEOUT, Reason.QUERY_FAILED, Reason.ENGINE_UNREACHABLE, Reason.UNREADABLE})
 

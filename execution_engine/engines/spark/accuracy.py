@@ -1,15 +1,15 @@
 """Records against their source in Spark: each belongs to the one record there that has its key, and should equal it."""
 
+from execution_engine.engines.conditions import check_columns
+from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.spark.keys.sql import rows_of, text_of
 from execution_engine.metrics.other_tables import names_in
 from execution_engine.outcome import Failure
 
-from ..conditions import check_columns
-from ..protocol import Measured, Wanted
 from .frequencies import any_null
 from .gather import selected
 from .integrity import OpenTable, other_table
 from .jobs import action
-from .keys.sql import rows_of, text_of
 from .source import Source
 
 KINDS = ("equal", "different", "missing", "ambiguous")

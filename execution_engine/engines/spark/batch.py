@@ -13,16 +13,16 @@ from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import SparkSession
 
+from execution_engine.engines.assembly import measured_of, plan
+from execution_engine.engines.checks import check_spec
+from execution_engine.engines.files import UnableToListFiles
+from execution_engine.engines.footers import NANOSECONDS
+from execution_engine.engines.gathering import Asked
+from execution_engine.engines.protocol import Measured, ScanReport, Unit
 from execution_engine.metrics.definition import SHARED
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.statistics import Statistic, Value, merge, over_nothing
 
-from ..assembly import measured_of, plan
-from ..checks import check_spec
-from ..files import UnableToListFiles
-from ..footers import NANOSECONDS
-from ..gathering import Asked
-from ..protocol import Measured, ScanReport, Unit
 from .failures import SPARK_ERRORS
 from .frequencies import Found, lists_of, of_lists
 from .gather import selected

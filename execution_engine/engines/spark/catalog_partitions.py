@@ -5,7 +5,7 @@ from urllib.parse import unquote
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
-from ..files import escape_key
+from execution_engine.engines.files import escape_key
 
 
 def listed_keys(session: SparkSession, table: str, column: str) -> tuple[str, ...] | None:

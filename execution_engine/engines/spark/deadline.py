@@ -7,12 +7,12 @@ from threading import Thread
 from time import monotonic
 from typing import Any
 
+from execution_engine.engines.child.calls import RunningCalls
+from execution_engine.engines.child.reports import all_failed, past_deadline
+from execution_engine.engines.ladder import Answer, TooLate, too_late, wait_for
+from execution_engine.engines.protocol import FailingRows, Part, ScanReport, Table, Unit, Wanted, none_failing
 from execution_engine.metrics.spec import MetricSpec
 
-from ..child.calls import RunningCalls
-from ..child.reports import all_failed, past_deadline
-from ..ladder import Answer, TooLate, too_late, wait_for
-from ..protocol import FailingRows, Part, ScanReport, Table, Unit, Wanted, none_failing
 from .engine import SparkEngine
 
 

@@ -8,12 +8,23 @@ from time import monotonic
 from pyspark.sql import SparkSession
 
 from assay.catalog.storages import FILES
+from execution_engine.engines.files import UnableToListFiles, list_partitions, read_fingerprint, read_fingerprints
+from execution_engine.engines.protocol import (
+    HIVE_NULL,
+    WHOLE,
+    FailingRows,
+    Measured,
+    Part,
+    ScanReport,
+    Table,
+    Unit,
+    Wanted,
+    none_failing,
+)
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
-from ..files import UnableToListFiles, list_partitions, read_fingerprint, read_fingerprints
-from ..protocol import HIVE_NULL, WHOLE, FailingRows, Measured, Part, ScanReport, Table, Unit, Wanted, none_failing
 from .batch import scan_shared
 from .catalog_partitions import listed_keys
 from .failing import failing_rows

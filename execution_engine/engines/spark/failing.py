@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from execution_engine.engines.checks import check_spec
+from execution_engine.engines.gathering import Keyed
+from execution_engine.engines.protocol import FailingRow, FailingRows
+from execution_engine.engines.settled import settled
 from execution_engine.metrics.frequencies import Frequencies
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
-from ..checks import check_spec
-from ..gathering import Keyed
-from ..protocol import FailingRow, FailingRows
-from ..settled import settled
 from .failures import OF_ALL, SPARK_ERRORS, failure_of
 from .frequencies import pulled
 from .jobs import action

@@ -11,9 +11,8 @@ from contextlib import suppress
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import AnalysisException, PySparkException
 
+from execution_engine.engines.files import kind_of
 from execution_engine.outcome import Failure, Reason
-
-from ..files import kind_of
 
 SPARK_ERRORS = (PySparkException, Py4JError, ConnectionError)
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
+from execution_engine.engines.files import Listing, UnableToListFiles
+from execution_engine.engines.protocol import Table
 from execution_engine.outcome import Failure, Reason
 
-from ..files import Listing, UnableToListFiles
-from ..protocol import Table
 from .types import spark_type, types_in
 
 _CORRUPT = "_corrupt_record"

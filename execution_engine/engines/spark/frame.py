@@ -4,8 +4,9 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
-from ..nested import with_fields
-from ..protocol import Table
+from execution_engine.engines.nested import with_fields
+from execution_engine.engines.protocol import Table
+
 from .source import Source
 from .types import types_in
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from execution_engine.engines.gathering import Asked, Keyed
 from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.frequencies import Counts, Frequencies, Summary
 from execution_engine.metrics.statistics import Gather, Statistic
 from execution_engine.outcome import Failure
 
-from ..gathering import Asked, Keyed
 from .failures import OF_ALL, SPARK_ERRORS, failure_of
 from .gather import mask, selected
 from .jobs import action

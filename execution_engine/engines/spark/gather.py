@@ -6,11 +6,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
+from execution_engine.engines.footer_statistics import told
+from execution_engine.engines.gathering import Asked, Select, selects
 from execution_engine.metrics.statistics import Statistic, Value, merge, over_nothing
 from execution_engine.outcome import Failure
 
-from ..footer_statistics import told
-from ..gathering import Asked, Select, selects
 from .failures import OF_ALL, SPARK_ERRORS, failure_of
 from .jobs import action
 from .source import Source

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+from execution_engine.engines.checks import kind_problem
+from execution_engine.engines.protocol import Measured, Wanted, failed
+from execution_engine.engines.spark.keys.sql import rows_of
 from execution_engine.metrics.histogram import MOST_VALUES, bins_of
 from execution_engine.metrics.signature import ColumnKind
 from execution_engine.outcome import Reason
 
-from ..checks import kind_problem
-from ..protocol import Measured, Wanted, failed
 from .jobs import action
-from .keys.sql import rows_of
 from .source import Source
 
 

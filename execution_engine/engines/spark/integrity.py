@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 
+from execution_engine.engines.conditions import check_columns
+from execution_engine.engines.protocol import Measured, Table, Wanted
+from execution_engine.engines.spark.keys.names import NAMED_KEYS, NamedKey, named
+from execution_engine.engines.spark.keys.sql import hash_of, rows_of, text_of
 from execution_engine.metrics.other_tables import there
 from execution_engine.outcome import Failure, Reason
 
-from ..conditions import check_columns
-from ..protocol import Measured, Table, Wanted
 from .frequencies import any_null
 from .jobs import action
-from .keys.names import NAMED_KEYS, NamedKey, named
-from .keys.sql import hash_of, rows_of, text_of
 from .source import Source
 
 OpenTable = Callable[[Table], Source]

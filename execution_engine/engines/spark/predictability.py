@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+from execution_engine.engines.protocol import Measured, Wanted, failed
+from execution_engine.engines.spark.keys.sql import rows_of
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.predictability import Example, UnableToLearn, measure
 from execution_engine.outcome import Reason
 
-from ..protocol import Measured, Wanted, failed
 from .frequencies import any_null
 from .jobs import action
-from .keys.sql import rows_of
 from .source import Source
 
 MOST_ROWS = 100_000  # to learn from and to score

@@ -6,15 +6,15 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 
+from execution_engine.engines.nested import with_fields
+from execution_engine.engines.protocol import Measured, Table, Wanted, failed
+from execution_engine.engines.spark.keys.functions import filters_in
+from execution_engine.engines.values import measured_number
 from execution_engine.guard import UnableToAllow, read_query
 from execution_engine.metrics.columns import path_of
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from execution_engine.outcome import Reason
 
-from ..nested import with_fields
-from ..protocol import Measured, Table, Wanted, failed
-from ..values import measured_number
-from .keys.functions import filters_in
 from .types import types_in
 
 

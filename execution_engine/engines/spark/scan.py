@@ -4,14 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
+from execution_engine.engines.assembly import measured_of, plan
+from execution_engine.engines.checks import sifted
+from execution_engine.engines.derived import measure_derived
+from execution_engine.engines.files import UnableToListFiles
+from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
+from execution_engine.engines.spark.keys.engine import build_filter, find_sample, probe_filter, take_digest, take_sample
 from execution_engine.metrics.definition import SHARED, Kind
 from execution_engine.metrics.registry import METRICS
 
-from ..assembly import measured_of, plan
-from ..checks import sifted
-from ..derived import measure_derived
-from ..files import UnableToListFiles
-from ..protocol import WHOLE, Measured, Table, Wanted
 from .accuracy import compare_records
 from .failures import SPARK_ERRORS, failure_of
 from .frequencies import frequencies, is_full, listed
@@ -19,7 +20,6 @@ from .gather import gather
 from .groups import measure_by
 from .histogram import take_histogram
 from .integrity import OpenTable, find_references
-from .keys.engine import build_filter, find_sample, probe_filter, take_digest, take_sample
 from .predictability import predict
 from .query import measure_query
 from .schema import find_drift, match_schema

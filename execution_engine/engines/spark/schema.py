@@ -1,9 +1,9 @@
 """Whether the columns are those that were promised or declared; read from the files' footers, without a job."""
 
+from execution_engine.engines.drift import measure_drift
+from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.metrics.schema_match import compare, wanted_columns
 
-from ..drift import measure_drift
-from ..protocol import Measured, Wanted
 from .source import Source
 
 

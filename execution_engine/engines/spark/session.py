@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.client.retries import DefaultPolicy
 
-from ..limits import bytes_of
+from execution_engine.engines.limits import bytes_of
+
 from .options import SparkOptions as SparkOptions
 
 CONNECT_PORT = 15002  # Spark's default

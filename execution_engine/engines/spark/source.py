@@ -6,18 +6,18 @@ from functools import cached_property
 
 from pyspark.sql import DataFrame, SparkSession
 
+from execution_engine.engines.checks import kinds_of
+from execution_engine.engines.file_columns import TELLING, columns_by_name, columns_of_files
+from execution_engine.engines.files import Listing, UnableToListFiles, list_part, newest_file
+from execution_engine.engines.footer_statistics import FooterStatistics, footer_statistics
+from execution_engine.engines.footers import NANOSECONDS, read_columns, shown_columns
+from execution_engine.engines.nested import with_fields
+from execution_engine.engines.protocol import HIVE_NULL, Part, Table
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.schema_drift import Seen
 from execution_engine.metrics.signature import ColumnKind
 from execution_engine.outcome import Failure, Reason
 
-from ..checks import kinds_of
-from ..file_columns import TELLING, columns_by_name, columns_of_files
-from ..files import Listing, UnableToListFiles, list_part, newest_file
-from ..footer_statistics import FooterStatistics, footer_statistics
-from ..footers import NANOSECONDS, read_columns, shown_columns
-from ..nested import with_fields
-from ..protocol import HIVE_NULL, Part, Table
 from .formats import columns_in, names_in_all, read_as, reading_options
 from .sql import expressions, is_in, quote
 from .types import spark_type, types_in

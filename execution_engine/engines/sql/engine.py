@@ -11,10 +11,10 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine import Engine as Database
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+from execution_engine.engines.protocol import FailingRows, Measured, Part, ScanReport, Table, Unit, Wanted, none_failing
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
-from ..protocol import FailingRows, Measured, Part, ScanReport, Table, Unit, Wanted, none_failing
 from .failures import failure_of
 from .measure import measure
 from .parts import keys_present

@@ -2,9 +2,8 @@
 
 from sqlalchemy.exc import DBAPIError, NoSuchTableError, SQLAlchemyError
 
+from execution_engine.engines.protocol import Table
 from execution_engine.outcome import Failure, Reason
-
-from ..protocol import Table
 
 # MySQL and MariaDB: too many connections, lock wait, deadlock, and every way of not reaching the server
 _TRANSIENT_CODES = frozenset({1040, 1205, 1213, 2002, 2003, 2005, 2006, 2013})

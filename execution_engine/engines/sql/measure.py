@@ -6,6 +6,14 @@ from dataclasses import replace
 from sqlalchemy import func, literal_column, select
 from sqlalchemy.exc import SQLAlchemyError
 
+from execution_engine.engines.assembly import measured_of, plan
+from execution_engine.engines.checks import check_spec, conditions_of
+from execution_engine.engines.conditions import UnableToReadCondition
+from execution_engine.engines.derived import measure_derived
+from execution_engine.engines.drift import measure_drift
+from execution_engine.engines.gathering import Asked
+from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.settled import settled
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.schema_drift import Seen
@@ -14,14 +22,6 @@ from execution_engine.metrics.statistics import Value
 from execution_engine.metrics.uniqueness import KEEP
 from execution_engine.outcome import Failure, Reason
 
-from ..assembly import measured_of, plan
-from ..checks import check_spec, conditions_of
-from ..conditions import UnableToReadCondition
-from ..derived import measure_derived
-from ..drift import measure_drift
-from ..gathering import Asked
-from ..protocol import Measured, Wanted
-from ..settled import settled
 from .failures import failure_of
 from .samples import take_sample
 from .source import SqlSource

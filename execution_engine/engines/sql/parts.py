@@ -6,10 +6,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, FromClause, column, func, or_, select, table
 from sqlalchemy.types import DateTime, TypeEngine
 
+from execution_engine.engines.protocol import HIVE_NULL, Part, Table
 from execution_engine.metrics.keys.text import as_text
 from execution_engine.outcome import Reason
 
-from ..protocol import HIVE_NULL, Part, Table
 from .time_column import Condition, TimeColumn, UnableToCut
 
 MOST_PRESENT = 100_000  # partitions that are looked for one by one

@@ -5,12 +5,12 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, literal_column
 
+from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.metrics.definition import NOTE
 from execution_engine.metrics.keys.text import Key, as_text
 from execution_engine.metrics.sample import DEFAULT_SIZE, MAX_SIZE, Sample, bottom_keys, hash_of
 from execution_engine.metrics.signature import ColumnKind
 
-from ..protocol import Measured, Wanted
 from .source import SqlSource
 from .time_column import MYSQL
 

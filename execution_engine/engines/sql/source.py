@@ -10,12 +10,12 @@ from sqlalchemy import literal as sql_literal
 from sqlalchemy.exc import CompileError
 from sqlalchemy.types import Enum, Float, Integer, NullType, TypeEngine
 
+from execution_engine.engines.conditions import read_condition
+from execution_engine.engines.protocol import Part, Table
 from execution_engine.metrics.columns import path_of, written
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.signature import ColumnKind
 
-from ..conditions import read_condition
-from ..protocol import Part, Table
 from .parts import condition_of, rows_of
 from .time_column import Condition
 

@@ -11,9 +11,8 @@ from sqlalchemy.types import TIMESTAMP, Date, DateTime, Integer, Numeric, TypeEn
 from assay.keys import UnableToPartition
 from assay.stored_times import TICKS, StoredTimes
 from assay.windows import Window
+from execution_engine.engines.protocol import Table
 from execution_engine.outcome import Failure, Reason
-
-from ..protocol import Table
 
 MYSQL = frozenset({"mysql", "mariadb"})
 

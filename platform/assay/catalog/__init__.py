@@ -1,1 +1,4 @@
-"""What the company says of its datasets: profiles, and the providers that read them."""
+"""What the company says of its datasets: profiles, and the providers that read them.
+
+Tests that follow from metadata are written by ``test_generator``.
+"""

@@ -6,12 +6,13 @@ from typing import Any
 
 from django.db import transaction
 
-from assay.catalog.declared import declared_since
-from assay.catalog.openlineage import LineageEvent
-from assay.catalog.selectors import by_names, home
-from assay.catalog.services import mark_changed, record_completion
 from assay.models import Dataset, LineageEdge, WriteMode
 from assay.names import name_keys
+
+from .declared import declared_since
+from .openlineage import LineageEvent
+from .selectors import by_names, home
+from .services import mark_changed, record_completion
 
 LONGEST_JOB = 200  # characters that a completion keeps of its job's name
 LONGEST_RUN = 100  # and of its run's id

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from assay.catalog.hosts import is_same_machine
-from assay.catalog.storages import check_options
 from assay.config import LOCATION_PREFIX, Config
+
+from .hosts import is_same_machine
+from .storages import check_options
 
 if TYPE_CHECKING:  # imported only where the location of a database is judged
     from sqlalchemy.engine import URL

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from assay.catalog.profile import Column, LineageProfile
 from assay.instants import UnableToTakeInstant, taken
 from assay.windows import UnableToReadWindow, Window
+
+from .profile import Column, LineageProfile
 
 V = TypeVar("V")
 REPLACING = frozenset({"CREATE", "OVERWRITE", "TRUNCATE"})  # lifecycle states after which nothing older is there

@@ -5,8 +5,14 @@ from dataclasses import replace
 from typing import cast
 
 from assay.access import Owned
-from assay.catalog.declared import Declared, declared_columns
-from assay.catalog.profile import (
+from assay.models import Dataset, LineageEdge, Replica
+from assay.names import name_key, name_keys
+from assay.stored_times import Holds
+from assay.tiers import CatchUp, Severity
+from assay.windows import Granularity
+
+from .declared import Declared, declared_columns
+from .profile import (
     Column,
     DatasetProfile,
     GateOn,
@@ -17,11 +23,6 @@ from assay.catalog.profile import (
     Targets,
     UnknownPolicy,
 )
-from assay.models import Dataset, LineageEdge, Replica
-from assay.names import name_key, name_keys
-from assay.stored_times import Holds
-from assay.tiers import CatchUp, Severity
-from assay.windows import Granularity
 
 
 def profile_of(dataset: Dataset) -> DatasetProfile:

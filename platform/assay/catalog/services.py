@@ -7,15 +7,16 @@ from typing import Any
 
 from django.db import transaction
 
-from assay.catalog.declared import declared_since
-from assay.catalog.locations import PUSHED, Place, UnableToUseLocation, check, rules_of
-from assay.catalog.profile import CatalogProfile, Column, DatasetProfile, LineageProfile
 from assay.config import config
 from assay.models import ChangeKind, DataChange, Dataset, LineageEdge, Replica, Source
 from assay.names import name_key, name_keys
 from assay.reach import MOST, is_too_wide
 from assay.stored_times import Holds
 from assay.windows import Window
+
+from .declared import declared_since
+from .locations import PUSHED, Place, UnableToUseLocation, check, rules_of
+from .profile import CatalogProfile, Column, DatasetProfile, LineageProfile
 
 UNOWNED = ("openlineage", "push")  # whose edges a catalog may take over
 SHOWN = 20  # names in a sentence

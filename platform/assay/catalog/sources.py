@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from assay.catalog.profile import CatalogProfile
-from assay.catalog.services import UnableToApply
-from assay.catalog.yaml_provider import source_fault
 from assay.models import Dataset, Source
 from assay.names import name_keys
+
+from .profile import CatalogProfile
+from .services import UnableToApply
+from .yaml_provider import source_fault
 
 
 def claim_source(path: Path, profile: CatalogProfile, *, told: str, option: str, allow_removal: bool) -> Source:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 
-from assay.catalog.yaml_schema import CustomPart, DatasetPart, LineagePart
-from assay.catalog.yaml_text import Path
 from assay.stored_times import Holds
+
+from .yaml_schema import CustomPart, DatasetPart, LineagePart
+from .yaml_text import Path
 
 Finding = tuple[Path, str]
 

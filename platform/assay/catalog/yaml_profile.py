@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from assay.catalog.profile import (
+from .profile import (
     CatalogProfile,
     Column,
     CustomProfile,
@@ -14,9 +14,9 @@ from assay.catalog.profile import (
     ReplicaProfile,
     SlaProfile,
 )
-from assay.catalog.storages import FILES
-from assay.catalog.yaml_checks import Parts
-from assay.catalog.yaml_schema import ColumnPart, CustomPart, DatasetPart, ReplicaPart
+from .storages import FILES
+from .yaml_checks import Parts
+from .yaml_schema import ColumnPart, CustomPart, DatasetPart, ReplicaPart
 
 
 def to_profile(parts: Parts, folder_of: Callable[[int], Path]) -> CatalogProfile:

@@ -11,11 +11,11 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from assay.catalog.profile import CatalogProfile
-from assay.catalog.yaml_checks import Finding, Parts, cross_check
-from assay.catalog.yaml_profile import to_profile
-from assay.catalog.yaml_schema import PARTS, Part
-from assay.catalog.yaml_text import Problem, UnableToParseYaml, YamlText, parse_yaml, path_text
+from .profile import CatalogProfile
+from .yaml_checks import Finding, Parts, cross_check
+from .yaml_profile import to_profile
+from .yaml_schema import PARTS, Part
+from .yaml_text import Problem, UnableToParseYaml, YamlText, parse_yaml, path_text
 
 _HINTS = {
     "string_type": "write text, in quotes if it looks like a number or yes/no",

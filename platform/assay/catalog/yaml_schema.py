@@ -8,15 +8,16 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from assay.catalog.locations import PREFIX
-from assay.catalog.profile import GateOn, Storage, UnknownPolicy
-from assay.catalog.storages import check_options
 from assay.durations import parse_duration
 from assay.keys import zone
 from assay.readers import wrong_readers
 from assay.stored_times import Holds
 from assay.tiers import CatchUp, Severity
 from assay.windows import Granularity, Partitioning
+
+from .locations import PREFIX
+from .profile import GateOn, Storage, UnknownPolicy
+from .storages import check_options
 
 _CRON = re.compile(r"\S+( \S+){4}")
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%", re.ASCII)

@@ -1,15 +1,18 @@
-"""The core's tables, one idea a module."""
+"""The core's tables, one idea a module.
 
-from assay.models.access import AccessToken, Member
-from assay.models.audit import AuditEntry
-from assay.models.beat import Beat
-from assay.models.catalog import ChangeKind, DataChange, Dataset, LineageEdge, Replica, WriteMode
-from assay.models.claimable import Claimable
-from assay.models.clock import SimulatedClock
-from assay.models.data_tests import CatchUp, Category, DataTest, Origin, Revision, Scope, Severity
-from assay.models.pruning import Pruning
-from assay.models.source import Pull, Source
-from assay.models.tally import Tallied, Tally
+Rules on rows are beside the idea that they belong to.
+"""
+
+from .access import AccessToken, Member
+from .audit import AuditEntry
+from .beat import Beat
+from .catalog import ChangeKind, DataChange, Dataset, LineageEdge, Replica, WriteMode
+from .claimable import Claimable
+from .clock import SimulatedClock
+from .data_tests import CatchUp, Category, DataTest, Origin, Revision, Scope, Severity
+from .pruning import Pruning
+from .source import Pull, Source
+from .tally import Tallied, Tally
 
 __all__ = [
     "AccessToken",

@@ -2,10 +2,11 @@
 
 from django.db import models
 
-from assay.models.claimable import Claimable
 from assay.names import name_key
 from assay.stored_times import Holds, StoredTimes
 from assay.windows import Granularity, Partitioning, Window
+
+from .claimable import Claimable
 
 
 class Dataset(Claimable):

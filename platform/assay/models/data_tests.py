@@ -2,8 +2,8 @@
 
 from django.db import models
 
-from assay.models.catalog import Dataset
-from assay.models.claimable import Claimable
+from .catalog import Dataset
+from .claimable import Claimable
 
 
 class Category(models.TextChoices):

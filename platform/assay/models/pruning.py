@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from assay.models.claimable import Claimable
+from .claimable import Claimable
 
 
 class Pruning(Claimable):

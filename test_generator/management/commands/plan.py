@@ -16,7 +16,7 @@ from assay.commands import Command as Base
 from assay.commands import UnableToRun
 from assay.exit_codes import ExitCode
 from test_generator.services import UnableToWrite
-from test_generator.services.plan import plan
+from test_generator.sync.dry_run import plan
 
 COLOURS = {"+": "green", "~": "yellow", "-": "red"}
 

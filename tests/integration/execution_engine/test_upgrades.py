@@ -8,9 +8,9 @@ from django.apps import apps
 from django.utils import timezone
 
 from assay.models import Dataset, Revision
-from execution_engine.language.parse import parse
+from execution_engine.language.parsing.parse import parse
 from execution_engine.language.serialise import to_json
-from test_generator.services.generate import reconcile_dataset
+from test_generator.generation.generate import reconcile_dataset
 from tests.factories import NOW, DatasetFactory, DataTestFactory
 
 pytestmark = pytest.mark.django_db

@@ -7,10 +7,10 @@ import pytest
 
 from assay.models import Dataset, DataTest, Origin, Revision
 from assay.windows import Window
-from execution_engine.language.parse import parse
+from execution_engine.language.parsing.parse import parse
 from execution_engine.language.serialise import to_json
+from test_generator.data_tests.services import Definition, catalogued, create, definition_of, start
 from test_generator.services import UnableToWrite, retire, revise, write_data_test
-from test_generator.services.data_tests import Definition, catalogued, create, definition_of, start
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, day
 from tests.integration.test_generator.written import newest, revisions, row
 

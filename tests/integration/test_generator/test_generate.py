@@ -7,11 +7,11 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from assay.models import Dataset, DataTest, LineageEdge, Replica, Revision
+from test_generator.generation.generate import changes, generate
+from test_generator.generation.reconcile import ExistingTest
+from test_generator.generation.wanted import Generation
 from test_generator.models import Gap
-from test_generator.reconcile import ExistingTest
 from test_generator.services import reconcile_dataset, revise, write_data_test
-from test_generator.services.generate import changes, generate
-from test_generator.wanted import Generation
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, day
 from tests.integration.test_generator.written import named, newest, revisions, row
 

@@ -7,7 +7,7 @@ import pytest
 
 from assay.catalog.declared import Declared, print_of
 from assay.models import Dataset, Scope
-from test_generator.services.held_to import declared_print, judges_from
+from test_generator.data_tests.held_to import declared_print, judges_from
 from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory
 
 pytestmark = pytest.mark.django_db

@@ -146,7 +146,7 @@ def test_a_session_makes_a_token_for_oneself(estates: dict[str, Estate], role: s
 def test_an_address_that_no_rule_knows_is_for_nobody(
     monkeypatch: pytest.MonkeyPatch, estates: dict[str, Estate]
 ) -> None:
-    monkeypatch.setattr("web.needs.NEEDS", {})
+    monkeypatch.setattr("web.access.needs.NEEDS", {})
     answer = with_token("admin", list(Scope)).get("/api/v1/datasets")
     assert answer.status_code == 403
     assert "no rule allows it" in answer.json()["error"]

@@ -10,7 +10,7 @@ from assay.models import Dataset
 from incident_manager.services import confirm_report, report
 from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, RunFactory, StandingFactory, day
 from web.pages.selectors.catalogue import Catalogue, Wanted, catalogue, overview, summary
-from web.pages.status import Status
+from web.shown.status import Status
 
 LAST = day("2026-03-09")
 

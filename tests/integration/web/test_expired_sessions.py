@@ -10,7 +10,7 @@ from django.urls import URLPattern, get_resolver
 
 from incident_manager.models import Incident, Report
 from tests.factories import DatasetFactory, IncidentFactory
-from web.pages.typed import MOST, unseal
+from web.access.typed import MOST, unseal
 from web.pages.urls import urlpatterns
 
 pytestmark = pytest.mark.django_db

@@ -17,7 +17,7 @@ from rest_framework.test import APIClient
 
 from assay.rates import merged
 from tests.factories import DatasetFactory, IncidentFactory
-from web.throttles import COSTS, ByCost
+from web.access.throttles import COSTS, ByCost
 
 QUESTION = {"datasets": ["raw.trips"], "window": "2026-03-09"}
 

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from assay.access import Role, Scope
 from assay.models import AccessToken, Member
-from web.authentication import MARKED_EVERY
+from web.access.authentication import MARKED_EVERY
 
 NEW = {"name": "nightly", "scopes": ["gate"], "days": 30}
 

@@ -4,7 +4,7 @@ import pytest
 
 from assay.windows import Granularity, Partitioning, Step, UnableToStep
 from execution_engine.language.operands import operands
-from execution_engine.language.parse import parse
+from execution_engine.language.parsing.parse import parse
 from execution_engine.language.tree import History
 from execution_engine.outcome import Reason
 from execution_engine.past_windows import UnableToLookBack, partition_before, past_windows

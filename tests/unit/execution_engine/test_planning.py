@@ -5,7 +5,7 @@ import pytest
 
 from assay.windows import Granularity, Partitioning, Window
 from execution_engine.language.operands import operands
-from execution_engine.language.parse import parse
+from execution_engine.language.parsing.parse import parse
 from execution_engine.language.tree import History, Operand
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.planning import Planner, Source, UnableToPlan, Want

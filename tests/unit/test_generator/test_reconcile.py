@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from test_generator.reconcile import Change, Changes, ExistingTest, reconcile
-from test_generator.wanted import WantedTest
+from test_generator.generation.reconcile import Change, Changes, ExistingTest, reconcile
+from test_generator.generation.wanted import WantedTest
 
 NOW = datetime(2013, 2, 1, tzinfo=UTC)
 GRACE = timedelta(days=7)

@@ -7,9 +7,9 @@ import pytest
 
 from assay.catalog.profile import Column, DatasetProfile, SlaProfile
 from assay.windows import Granularity
-from execution_engine.language.parse import parse
-from test_generator.standard import Upstream, standard_tests
-from test_generator.wanted import Generation, WantedTest
+from execution_engine.language.parsing.parse import parse
+from test_generator.generation.standard import Upstream, standard_tests
+from test_generator.generation.wanted import Generation, WantedTest
 from tests.unit.test_generator.profiles import dataset, days, replica
 
 RAW = dataset("raw.trips")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from execution_engine.language.parse import parse
+from execution_engine.language.parsing.parse import parse
 from web.pages.bounds import Bounds, bounds
-from web.pages.selectors.lineage import hops
-from web.pages.status import MEANINGS, WORDS, Status, status_of
+from web.shown.lineage import hops
+from web.shown.status import MEANINGS, WORDS, Status, status_of
 
 BOUNDS = [
     ("row_count() >= 100", Bounds(low=100)),

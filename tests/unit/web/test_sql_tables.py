@@ -6,7 +6,7 @@ import pytest
 
 from assay.stored_times import Holds, StoredTimes
 from assay.windows import Granularity, Partitioning, Window
-from web.sql_tables import UnableToReadQuery, ranges, table_uses
+from web.api.consumption.sql_tables import UnableToReadQuery, ranges, table_uses
 
 DAYS = Partitioning(granularity=Granularity.DAY)
 MARCH = Window(start=datetime(2026, 3, 1, tzinfo=UTC), end=datetime(2026, 4, 1, tzinfo=UTC))

@@ -1,1 +1,4 @@
-"""What the pages show, read in a few statements each."""
+"""What the pages show, read in a few statements each.
+
+No rule is decided here.
+"""

@@ -15,8 +15,9 @@ from incident_manager.quality.facts import Facts
 from incident_manager.quality.now import facts_now
 from incident_manager.quality.rules import RANK, Asked, judge
 from incident_manager.quality.rules import Status as Quality
-from web.pages.selectors.matrix import matrix
-from web.pages.status import Cell, Status
+from web.shown.status import Cell, Status
+
+from .matrix import matrix
 
 PAGE_SIZE = 50
 FILTERS = tuple(Status(status.value) for status in Quality)

@@ -14,7 +14,7 @@ from assay.keys import zone
 from assay.models import Dataset, DataTest
 from execution_engine.shown import Veil
 from incident_manager.models import Incident
-from web.pages.status import RANK, TROUBLE, Status, status_of
+from web.shown.status import RANK, TROUBLE, Status, status_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from incident_manager.quality.facts import Facts
 from incident_manager.quality.now import of_category
 from incident_manager.quality.rules import Asked, Kind, judge
 from incident_manager.quality.selectors import known_of
-from web.pages.status import Status, look_of
+from web.shown.status import Status, look_of
 
 COLUMNS = 28
 

@@ -7,7 +7,7 @@ from incident_manager.quality.facts import Facts
 from incident_manager.quality.now import of_category
 from incident_manager.quality.rules import Answer, Asked, judge
 from test_generator.models import Gap
-from web.pages.status import Cell, look_of
+from web.shown.status import Cell, look_of
 
 Matrix = dict[tuple[int, str], Cell]
 

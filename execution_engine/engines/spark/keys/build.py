@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from pyspark.sql import DataFrame
 
+from execution_engine.engines.protocol import Wanted
+from execution_engine.engines.spark.jobs import action
+from execution_engine.engines.spark.source import Source
 from execution_engine.metrics.keys.bits import Bits, DigestPlaces, merged, no_bits, places_of_hashes
 from execution_engine.metrics.keys.buckets import Buckets
 from execution_engine.metrics.keys.filter import KeyFilter, filter_of_bits, filter_of_hashes
 from execution_engine.metrics.keys.shape import DEFAULT_ERROR_RATE, EXACT_KEYS, Format, Shape, shape_for
 
-from ...protocol import Wanted
-from ..jobs import action
-from ..source import Source
 from .pull import PULLED_ROWS, pull, row_count
 from .sql import DIGEST, digest_bytes, digests, hashes
 from .workers import FILLED, Task, digests_in, filler, hashes_in

@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 from pyspark import cloudpickle
 
+from execution_engine.engines.protocol import Measured, Wanted, failed
+from execution_engine.engines.spark.source import Source
 from execution_engine.metrics.keys import bits
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from execution_engine.metrics.keys.escalation import Compared, compared
@@ -12,8 +14,6 @@ from execution_engine.metrics.keys.loss import Loss
 from execution_engine.metrics.keys.shape import UnableToShape
 from execution_engine.outcome import Reason
 
-from ...protocol import Measured, Wanted, failed
-from ..source import Source
 from . import workers
 from .build import Build, built
 from .names import name_keys

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from execution_engine.engines.protocol import Wanted
+from execution_engine.engines.spark.jobs import action
+from execution_engine.engines.spark.source import Source
 from execution_engine.metrics.keys.bits import Hashes
 from execution_engine.metrics.keys.text import decode
 
-from ...protocol import Wanted
-from ..jobs import action
-from ..source import Source
 from .sql import HASH, TEXT, hash_of, quoted, spread_rows_of, text_of
 
 NAMED_KEYS = 20  # lost keys that a measurement names

@@ -7,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from execution_engine.engines.protocol import Wanted
+from execution_engine.engines.spark.jobs import action
+from execution_engine.engines.spark.source import Source
 from execution_engine.metrics.keys.bits import Hashes, Mask
 from execution_engine.metrics.keys.filter import KeyFilter
 from execution_engine.metrics.keys.shape import EXACT_KEYS, Format
 
-from ...protocol import Wanted
-from ..jobs import action
-from ..source import Source
 from .names import NAMED_KEYS
 from .pull import PULLED_ROWS, pull, row_count
 from .sql import HASH, digest_bytes, digests, hashes

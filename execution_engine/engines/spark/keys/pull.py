@@ -7,13 +7,13 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
+from execution_engine.engines.protocol import Wanted
+from execution_engine.engines.spark.jobs import action
+from execution_engine.engines.spark.source import Source
 from execution_engine.metrics.keys.bits import Hashes
 from execution_engine.metrics.keys.buckets import BUCKETS, SHIFT
 from execution_engine.metrics.keys.digest import WORDS, KeyDigest, digest_of_hashes
 
-from ...protocol import Wanted
-from ..jobs import action
-from ..source import Source
 from .sql import HASH, hashes
 
 PULLED_ROWS = 20_000_000  # 160 MB, three times that while they are sorted

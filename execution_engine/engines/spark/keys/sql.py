@@ -7,12 +7,11 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from execution_engine.engines.spark.source import Source
+from execution_engine.engines.spark.sql import column, length_prefixed
 from execution_engine.metrics.keys.buckets import BUCKETS, SHIFT, Buckets
 from execution_engine.metrics.keys.shape import Shape
 from execution_engine.metrics.keys.text import NULL
-
-from ..source import Source
-from ..sql import column, length_prefixed
 
 HASH, TEXT, DIGEST = "h", "k", "d"
 EXACT_DOUBLES = 2**53  # below it every whole number is a double

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.language.evaluate import UnableToEvaluate, Value, evaluate
+from execution_engine.language.evaluating.evaluate import UnableToEvaluate, Value, evaluate
+from execution_engine.language.evaluating.verdict import Verdict, ZeroDivision, excess
 from execution_engine.language.operands import operands
-from execution_engine.language.parse import parse
-from execution_engine.language.verdict import Verdict, ZeroDivision, excess
+from execution_engine.language.parsing.parse import parse
 from execution_engine.metrics.group_values import MAX_GROUPS, GroupKey
 from execution_engine.outcome import Failure, Outcome, Reason
 

@@ -3,11 +3,11 @@
 import pytest
 
 from assay.windows import Granularity
-from execution_engine.language.check import UnableToCheck, check
-from execution_engine.language.check_call import nearest
-from execution_engine.language.parse import parse
+from execution_engine.language.checking.check import UnableToCheck, check
+from execution_engine.language.checking.check_call import nearest
+from execution_engine.language.checking.schema import DatasetSchema
+from execution_engine.language.parsing.parse import parse
 from execution_engine.language.problem import Span
-from execution_engine.language.schema import DatasetSchema
 from execution_engine.language.steps import misfit
 from execution_engine.metrics.groupable import GROUPABLE
 from execution_engine.metrics.registry import SIGNATURES

@@ -4,9 +4,9 @@ from math import inf, nan
 
 import pytest
 
-from execution_engine.language.evaluate import UnableToEvaluate, Value, evaluate
-from execution_engine.language.parse import parse
-from execution_engine.language.verdict import Verdict, ZeroDivision, excess
+from execution_engine.language.evaluating.evaluate import UnableToEvaluate, Value, evaluate
+from execution_engine.language.evaluating.verdict import Verdict, ZeroDivision, excess
+from execution_engine.language.parsing.parse import parse
 from execution_engine.outcome import Failure, Outcome, Reason
 
 HELD, BROKEN, ERROR = Outcome

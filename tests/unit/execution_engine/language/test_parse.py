@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from execution_engine.language.operands import operands
-from execution_engine.language.parse import UnableToParse, parse
+from execution_engine.language.parsing.parse import UnableToParse, parse
 from execution_engine.language.problem import Span
 from execution_engine.language.to_text import to_text
 from execution_engine.language.tree import (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from execution_engine.language.operands import operands
-from execution_engine.language.parse import parse
+from execution_engine.language.parsing.parse import parse
 from execution_engine.language.serialise import from_json, to_json
 from execution_engine.language.to_text import to_text
 from execution_engine.language.tree import By, Metric

@@ -2,9 +2,9 @@
 
 import pytest
 
-from execution_engine.language.check import check
-from execution_engine.language.parse import parse
-from execution_engine.language.schema import DatasetSchema
+from execution_engine.language.checking.check import check
+from execution_engine.language.checking.schema import DatasetSchema
+from execution_engine.language.parsing.parse import parse
 from execution_engine.metrics.registry import METRICS, SIGNATURES
 from tests.unit.execution_engine.metrics.metrics_page import DEEQU, PATH, ROOT, Row, page
 

@@ -25,9 +25,9 @@ from execution_engine.verification import (
     between,
     equal_to,
 )
-from execution_engine.verification.bounds import Bound
-from execution_engine.verification.constraints import Found, Judgement, Past, Series
-from execution_engine.verification.levels import gravest, status_of
+from execution_engine.verification.constraints.bounds import Bound
+from execution_engine.verification.constraints.constraints import Found, Judgement, Past, Series
+from execution_engine.verification.constraints.levels import gravest, status_of
 
 BOUNDS = [
     (equal_to(1), "= 1", [1.0, 1 + 1e-15], [0.9999999, 1.1]),

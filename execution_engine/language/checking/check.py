@@ -1,0 +1,118 @@
+"""The type check of an assertion, made when the test is written."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from execution_engine.language.operands import operands
+from execution_engine.language.problem import Problem
+from execution_engine.language.steps import misfit
+from execution_engine.language.tree import Assertion, By, History, HistoryFunction, Metric, Node, Text
+from execution_engine.language.walk import fold
+from execution_engine.metrics.columns import named
+from execution_engine.metrics.signature import Signature
+from execution_engine.metrics.spec import MetricSpec
+
+from .check_by import by_problems
+from .check_call import SchemaOf, call_problems
+from .schema import DatasetSchema
+from .types import Mismatch, Type, type_of
+
+MAX_LAST = 1000
+FaultOf = Callable[[MetricSpec], str | None]
+
+
+class UnableToCheck(ValueError):
+    """An assertion that cannot be evaluated as it is written; the message draws every place with a caret."""
+
+    def __init__(self, problems: Sequence[Problem], source: str) -> None:
+        super().__init__("\n".join(f"Cannot accept the assertion: {problem.explain(source)}" for problem in problems))
+        self.problems = tuple(problems)
+
+
+def check(
+    tree: Assertion,
+    *,
+    home: DatasetSchema,
+    schema_of: SchemaOf,
+    signatures: Mapping[str, Signature],
+    source: str,
+    groupable: Collection[str] = (),
+    fault_of: FaultOf = lambda spec: None,
+) -> None:
+    """Nothing where ``tree``, parsed from ``source``, can be evaluated; else raises UnableToCheck with every problem.
+
+    ``schema_of`` gives the schema of another dataset by its full name, None for one that is unknown; ``groupable``
+    names the metrics that can be measured ``by`` columns, ``fault_of`` says what is wrong with a metric beyond its
+    signature. Whether the partitions of an upstream operand align with those of ``home`` is for the caller to check.
+    """
+    walk = _Check(home=home, schema_of=schema_of, signatures=signatures, fault_of=fault_of)
+    fold(tree, walk.visit)
+    if isinstance(tree, By):
+        walk.problems.extend(by_problems(tree, home, groupable))
+    if not operands(tree):
+        walk.report("it measures nothing: compare a metric, such as row_count()", tree)
+    if walk.problems:
+        raise UnableToCheck(walk.problems, source)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Check:
+    """One walk over the tree, and the problems it found."""
+
+    home: DatasetSchema
+    schema_of: SchemaOf
+    signatures: Mapping[str, Signature]
+    fault_of: FaultOf
+    problems: list[Problem] = field(default_factory=list)
+
+    def report(self, message: str, node: Node) -> None:
+        self.problems.append(Problem(message=message, place=node.place))
+
+    def visit(self, node: Node, below: Sequence[Type]) -> Type:
+        match node:
+            case Text():
+                self.report(self._of_a_text(node.value), node)
+                return None
+            case Metric():
+                return self._metric(node)
+            case History():
+                self._history(node)
+                return self._metric(node.metric)
+        found = type_of(node, below)
+        if isinstance(found, Mismatch):
+            self.report(found.message, node)
+            return None
+        return found
+
+    def _of_a_text(self, text: str) -> str:
+        column = named(text) if self.home.kind_of(text) is None else text
+        if self.home.kind_of(column) is not None:
+            return (
+                f"a text is no column: give {column} to a metric, without these quotes, such as completeness({column})"
+            )
+        return "a text cannot be compared or reckoned with: a metric gives a number or a duration"
+
+    def _metric(self, metric: Metric) -> Type:
+        found = call_problems(metric, self.home, self.schema_of, self.signatures)
+        if not found and (fault := self.fault_of(metric.spec)):
+            found = [Problem(message=fault, place=metric.place)]
+        self.problems.extend(found)
+        signature = self.signatures.get(metric.spec.name)
+        return None if signature is None else signature.returns
+
+    def _history(self, history: History) -> None:
+        if not (self.home.partitioned or self.home.earlier_runs):
+            self.report(f"{self.home.name} has no partitions: there are no past windows", history)
+        if history.metric.ago is not None:
+            place = history.metric.at("ago")
+            message = "past windows are counted from this one: leave ago= out"
+            self.problems.append(Problem(message=message, place=place))
+        if history.every is not None and (fault := misfit(history.every, self.home.granularity, "every")):
+            self.problems.append(Problem(message=fault, place=history.at("every")))
+        if not 1 <= history.last <= MAX_LAST:
+            name = "lag" if history.function is HistoryFunction.LAG else "last="
+            message = f"{name} is from 1 to {MAX_LAST}, not {history.last}"
+            self.problems.append(Problem(message=message, place=history.at("last")))
+        elif history.min is not None and not 1 <= history.min <= history.last:
+            message = f"min= is from 1 to last={history.last}, not {history.min}"
+            self.problems.append(Problem(message=message, place=history.at("min")))

@@ -1,0 +1,85 @@
+"""From a tree and the values of its operands to a verdict.
+
+- Any operand that failed makes the run an error with that failure, the most telling first: one that someone must mend,
+  then one that may pass by itself, then one that only wants time. Nothing, ``coalesce`` included, hides a failure.
+- A value that is NaN or infinite is such a failure; so is a result too large to be held.
+- NULL is not a failure: it goes through the assertion as in SQL, and only a NULL that reaches the root is an error.
+"""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from math import isfinite
+from typing import cast
+
+from execution_engine.exact import Number, is_whole, number_of
+from execution_engine.language.operands import operands
+from execution_engine.language.tree import Arithmetic, Assertion, By, Condition, History, Metric, Operand, Operator
+from execution_engine.language.walk import postorder, unfolded
+from execution_engine.outcome import Failure, Reason
+
+from .groups import Groups, judge_groups
+from .history import aggregate
+from .judge import Judgement, UnableToEvaluate, judge
+from .number import Quantity, quantity
+from .sentence import sentence
+from .verdict import Verdict, ZeroDivision, error, gravest, only_predicate
+
+__all__ = ["UnableToEvaluate", "Value", "evaluate"]
+
+# A sequence, newest last, for a history operand; of each group its own value under ``by``.
+Value = Number | Failure | Sequence[Number | None] | Groups | Sequence[Groups | None] | None
+
+
+def evaluate(tree: Assertion, values: Mapping[str, Value], *, zero: ZeroDivision = ZeroDivision.NULL) -> Verdict:
+    """The verdict on ``tree`` with ``values`` by the text of its operands; raises UnableToEvaluate without one."""
+    if isinstance(tree, By):
+        return judge_groups(tree, values, zero)
+    measured = {operand.text: _measured(operand, values) for operand in operands(tree)}
+    known = {text: None if isinstance(value, Failure) else value for text, value in measured.items()}
+    failures = [value for value in measured.values() if isinstance(value, Failure)]
+    if failures:
+        return error(gravest(failures), known)
+    quantities = {text: None if value is None else quantity(value) for text, value in known.items()}
+    return _verdict(tree, judge(unfolded(tree), quantities, zero), known)
+
+
+def _measured(operand: Operand, values: Mapping[str, Value]) -> Number | Failure | None:
+    if operand.text not in values:
+        raise UnableToEvaluate(f"{operand.text} has no value: give one, None for NULL, or a Failure")
+    value = values[operand.text]
+    match operand, value:
+        case _, None | Failure():
+            return value
+        case History(), Sequence():
+            number = aggregate(operand, cast(Sequence[Number | None], value))
+        case Metric(), int() | float() | Decimal():
+            number = value
+        case _:
+            raise UnableToEvaluate(f"{operand.text} cannot have the value {value!r}")
+    if isinstance(number, Failure) or isfinite(number):
+        return number
+    return Failure(reason=Reason.NOT_FINITE, detail=f"{operand.text} is {number}")
+
+
+def _verdict(tree: Condition, found: Judgement, known: Mapping[str, Number | None]) -> Verdict:
+    if found.failure is not None:
+        return error(found.failure, known)
+    only = only_predicate(tree)
+    all_compared = found.compared
+    compared = all_compared[0] if only else None
+    said = sentence(all_compared, negated=bool(only and only[1]))
+    return Verdict(
+        outcome=found.outcome,
+        sentence="; ".join([said, *found.zero_divisions_said]),
+        value=_number(compared.value, tree) if compared else None,
+        bound=_number(compared.bound, tree) if compared else None,
+        operands=known,
+    )
+
+
+def _number(value: Quantity, tree: Condition) -> Number | None:
+    """With every digit, but of a quotient that is no whole number: few of its digits say anything."""
+    if value is None:
+        return None
+    divides = any(isinstance(node, Arithmetic) and node.operator is Operator.DIVIDE for node in postorder(tree))
+    return float(value) if divides and not is_whole(value) else number_of(value)

@@ -1,0 +1,193 @@
+"""From the arguments of a call to its operand: a metric, or a function of one over past windows; and from ``by …``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from execution_engine.language.problem import Refusal, Span
+from execution_engine.language.tree import (
+    ONE_VALUE,
+    By,
+    History,
+    HistoryFunction,
+    Literal,
+    Metric,
+    Negative,
+    Percentage,
+    Text,
+)
+from execution_engine.metrics.spec import MetricSpec
+
+from .literals import argument_value
+
+FOR_TEXT = ("where", "dataset", "datacenter")
+FOR_HISTORY = ("last", "every", "min")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A bare name among the arguments."""
+
+    name: str
+    place: Span
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A duration as it is written, as ``ago=`` and ``every=`` keep it: ``1mo`` is a calendar step, not seconds."""
+
+    text: str
+    place: Span
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keyword:
+    """``name=value`` among the arguments."""
+
+    name: str
+    value: "Literal | Negative | Step"
+    place: Span
+
+
+Argument = Column | Keyword | Literal | Negative | Step | Metric | History
+
+
+def operand(name: str, arguments: Sequence[Argument], place: Span) -> Metric | History:
+    """The operand that a call says."""
+    keywords = _keywords(arguments)
+    positional = [argument for argument in arguments if not isinstance(argument, Keyword)]
+    if "last" in keywords or any(isinstance(argument, Metric | History) for argument in positional):
+        return _history(name, positional, keywords, place)
+    return _metric(name, positional, keywords, place)
+
+
+def by(parts: Sequence[Any], place: Span) -> By:
+    """The groups of an assertion: its condition, then columns, then perhaps a percentage."""
+    columns = [part for part in parts if isinstance(part, Column)]
+    share = parts[-1] if isinstance(parts[-1], Percentage) else None
+    places = {f"column {i}": column.place for i, column in enumerate(columns)}
+    return By(
+        condition=parts[0],
+        columns=tuple(column.name for column in columns),
+        percent=None if share is None else share.percent,
+        parts=places if share is None else {**places, "percent": share.place},
+        place=place,
+    )
+
+
+def _keywords(arguments: Sequence[Argument]) -> dict[str, Keyword]:
+    keywords: dict[str, Keyword] = {}
+    for argument in arguments:
+        if isinstance(argument, Keyword):
+            if argument.name in keywords:
+                raise Refusal(f"{argument.name}= is given twice: keep one", argument.place)
+            keywords[argument.name] = argument
+        elif keywords:
+            raise Refusal("this argument comes after a name=value: put it first", argument.place)
+    return keywords
+
+
+def _metric(name: str, positional: Sequence[Argument], keywords: dict[str, Keyword], place: Span) -> Metric:
+    columns = tuple(argument.name for argument in positional if isinstance(argument, Column))
+    literals = positional[len(columns) :]
+    for argument in literals:
+        if isinstance(argument, Column):
+            raise Refusal(f"column {argument.name} comes after a literal: put columns first", argument.place)
+    options = [(key, argument_value(word.value, word.place)) for key, word in keywords.items() if key not in _RESERVED]
+    spec = MetricSpec(
+        name=name,
+        columns=columns,
+        arguments=tuple(argument_value(literal, literal.place) for literal in literals),
+        options=tuple(sorted(options)),
+        where=_text(keywords, "where"),
+    )
+    return Metric(
+        spec=spec,
+        dataset=_text(keywords, "dataset"),
+        datacenter=_text(keywords, "datacenter"),
+        ago=_step(keywords.get("ago")),
+        parts=_parts(positional, columns, keywords),
+        place=place,
+    )
+
+
+def _history(name: str, positional: Sequence[Argument], keywords: dict[str, Keyword], place: Span) -> History:
+    if name not in tuple(HistoryFunction):
+        known = ", ".join(HistoryFunction)
+        raise Refusal(f"{name} is no function over past windows: take one of {known}", place)
+    function = HistoryFunction(name)
+    _check_history(function, keywords)
+    if function is HistoryFunction.LAG:
+        metric, last = _lag(positional, place)
+    else:
+        metric, last = _past(name, positional, keywords, place)
+    return History(
+        function=function,
+        metric=metric,
+        last=_count(last),
+        min=_count(keywords["min"]) if "min" in keywords else None,
+        every=_step(keywords.get("every")),
+        parts={word.name: word.place for word in (*keywords.values(), last)},
+        place=place,
+    )
+
+
+def _check_history(function: HistoryFunction, keywords: dict[str, Keyword]) -> None:
+    for word in keywords.values():
+        if word.name not in FOR_HISTORY:
+            raise Refusal(f"{word.name}= is no option over past windows: give it to the metric inside", word.place)
+        if word.name == "min" and function in ONE_VALUE:
+            raise Refusal(f"{function} needs one window only: leave min= out", word.place)
+        if word.name == "last" and function is HistoryFunction.LAG:
+            raise Refusal("lag says how many windows before without a name: write lag(row_count(), 7)", word.place)
+
+
+def _past(
+    name: str, positional: Sequence[Argument], keywords: dict[str, Keyword], place: Span
+) -> tuple[Metric, Keyword]:
+    if len(positional) != 1 or not isinstance(positional[0], Metric):
+        raise Refusal(f"last= needs one metric call first, such as {name}(row_count(), last=7)", place)
+    if "last" not in keywords:
+        raise Refusal(f"{name} of a metric call is over past windows: say how many, such as last=7", place)
+    return positional[0], keywords["last"]
+
+
+def _lag(positional: Sequence[Argument], place: Span) -> tuple[Metric, Keyword]:
+    if len(positional) == 2:
+        metric, count = positional
+        if isinstance(metric, Metric) and not isinstance(count, Column | Keyword | Step | Metric | History):
+            return metric, Keyword(name="last", value=count, place=count.place)
+    raise Refusal("lag needs a metric call and how many windows before, such as lag(row_count(), 7)", place)
+
+
+def _text(keywords: dict[str, Keyword], name: str) -> str | None:
+    word = keywords.get(name)
+    if word is None:
+        return None
+    if not isinstance(word.value, Text):
+        raise Refusal(f"{name}= needs a text in quotes", word.place)
+    return word.value.value
+
+
+def _step(word: Keyword | None) -> str | None:
+    if word is None:
+        return None
+    if not isinstance(word.value, Step):
+        raise Refusal(f"{word.name}= needs a step back in time, such as 7d, 4h or 1mo", word.place)
+    return word.value.text
+
+
+def _count(word: Keyword) -> int:
+    value = None if isinstance(word.value, Step) else argument_value(word.value, word.place)
+    if not isinstance(value, int):
+        raise Refusal(f"{word.name}= needs a whole number of windows", word.place)
+    return value
+
+
+def _parts(positional: Sequence[Argument], columns: Sequence[str], keywords: dict[str, Keyword]) -> dict[str, Span]:
+    places = {f"column {i}": argument.place for i, argument in enumerate(positional[: len(columns)])}
+    places |= {f"argument {i}": argument.place for i, argument in enumerate(positional[len(columns) :])}
+    return places | {word.name: word.place for word in keywords.values()}
+
+
+_RESERVED = (*FOR_TEXT, "ago")

@@ -1,0 +1,126 @@
+"""From the text of an assertion to its tree."""
+
+from functools import cache
+from importlib.resources import files
+from unicodedata import category
+
+from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedToken
+from lark.parsers.lalr_interactive_parser import InteractiveParser
+
+from execution_engine.language.problem import Problem, Refusal, Span
+from execution_engine.language.tree import Assertion, History, Metric
+from execution_engine.language.walk import depth, postorder
+
+from .bare import end_of_name, mending_of_bare
+from .build import build
+from .expected import describe, mending
+
+MAX_BYTES = 4096
+MAX_TOKENS = 1024
+MAX_NODES = 256
+MAX_DEPTH = 32  # of nodes, and of parentheses
+MAX_OPERANDS = 32
+MAX_FOUND = 60  # characters of what was found that a message repeats
+_HIDDEN = ("Cc", "Cf", "Cs")  # control, format (byte order mark, right-to-left marks), half of a surrogate pair
+
+
+class UnableToParse(ValueError):
+    """A text that is no assertion; the message draws the place and says what was expected there."""
+
+    def __init__(self, problem: Problem, source: str) -> None:
+        super().__init__(f"Cannot read the assertion: {problem.explain(source)}")
+        self.problem = problem
+
+
+def parse(text: str) -> Assertion:
+    """The tree of an assertion; raises UnableToParse."""
+    try:
+        _check_text(text)
+        tree = build(_parsed(text))
+        _check_size(tree)
+    except Refusal as refusal:
+        raise UnableToParse(refusal.problem, text) from None
+    return tree
+
+
+@cache
+def _grammar() -> Lark:
+    grammar = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False)
+
+
+def _parsed(text: str) -> Tree[Token]:
+    parser = _grammar().parse_interactive(text)
+    try:
+        _feed(parser)
+        tree: Tree[Token] = parser.feed_eof()
+    except UnexpectedToken as error:
+        end = len(text.rstrip())
+        place = (end, end) if error.token.type == "$END" else (error.token.start_pos or 0, error.token.end_pos or 0)
+        raise _unexpected(text, Span(start=place[0], end=place[1]), parser) from None
+    except UnexpectedCharacters as error:
+        start = error.pos_in_stream or 0
+        raise _unexpected(text, Span(start=start, end=start + 1), parser) from None
+    return tree
+
+
+def _feed(parser: InteractiveParser) -> None:
+    """Feeds the tokens one by one, so that a hostile text is refused long before it is read to its end."""
+    opened = 0
+    for count, token in enumerate(parser.iter_parse(), start=1):
+        opened += (token.type == "LPAR") - (token.type == "RPAR")
+        if opened > MAX_DEPTH:
+            place = Span(start=token.start_pos or 0, end=token.end_pos or 0)
+            raise Refusal(f"parentheses may be nested {MAX_DEPTH} deep: use fewer", place)
+        if count > MAX_TOKENS:
+            raise Refusal(f"it may have {MAX_TOKENS} words and signs: split it into several tests")
+
+
+def _unexpected(text: str, place: Span, parser: InteractiveParser) -> Refusal:
+    expected = parser.accepts()
+    if expected == {"LPAR"}:
+        return _bare(text, parser.parser_state.value_stack[-1].start_pos)
+    if (
+        "ABS" in expected
+        and text[place.start : place.start + 1] == "`"
+        and end_of_name(text, place.start) > place.start
+    ):
+        return _bare(text, place.start)
+    found = text[place.start : place.end]
+    shown = found if len(found) <= MAX_FOUND else f"{found[:MAX_FOUND]}…"
+    message = f"expected {describe(expected)}, found {repr(shown) if found else 'the end'}"
+    mend = mending(text, place.start, expected)
+    return Refusal(f"{message}; {mend}" if mend else message, place)
+
+
+def _bare(text: str, start: int) -> Refusal:
+    end = end_of_name(text, start)
+    return Refusal(mending_of_bare(text[start:end], text[end:]), Span(start=start, end=end))
+
+
+def _check_text(text: str) -> None:
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > MAX_BYTES:
+        raise Refusal(f"it may have {MAX_BYTES} bytes, not {size}: split it into several tests")
+    if not text.strip():
+        raise Refusal("it is empty: write a comparison such as row_count() > 0")
+    for position, character in enumerate(text):
+        if has_hidden(character):
+            place = Span(start=position, end=position + 1)
+            raise Refusal(f"a hidden character U+{ord(character):04X} stands here: delete it", place)
+
+
+def has_hidden(text: str) -> bool:
+    """Whether the text holds a character that readers do not see, and that no assertion may hold."""
+    return any(character not in "\t\r\n" and category(character) in _HIDDEN for character in text)
+
+
+def _check_size(tree: Assertion) -> None:
+    nodes = postorder(tree)
+    found = sum(isinstance(node, Metric | History) for node in nodes)
+    if len(nodes) > MAX_NODES:
+        raise Refusal(f"it may have {MAX_NODES} nodes, not {len(nodes)}: split it into several tests")
+    if found > MAX_OPERANDS:
+        raise Refusal(f"it may have {MAX_OPERANDS} operands, not {found}: split it into several tests")
+    if depth(tree) > MAX_DEPTH:
+        raise Refusal(f"it may be nested {MAX_DEPTH} deep, not {depth(tree)}: use fewer steps")

@@ -1,0 +1,75 @@
+"""Constraints on columns of texts."""
+
+from functools import partial
+from typing import Self, Unpack
+
+from execution_engine.engines.protocol import Measured
+from execution_engine.verification.constraints.bounds import Expected
+
+from .constrained import ALL, Constrained, Said, call, metric
+
+TYPES = {
+    "integral": ("integral",),
+    "fractional": ("fractional",),
+    "numeric": ("integral", "fractional"),
+    "boolean": ("boolean",),
+    "text": ("text",),
+}
+
+
+class OfTexts(Constrained):
+    """Patterns, lengths and types; missing values are left out."""
+
+    def has_pattern(self, column: str, pattern: str, expected: Expected = ALL, **said: Unpack[Said]) -> Self:
+        """The share of the values in which the regular expression, or the named pattern, is found."""
+        return self._matching(call("has_pattern", column, pattern), column, pattern, expected, **said)
+
+    def contains_email(self, column: str, expected: Expected = ALL, **said: Unpack[Said]) -> Self:
+        """The share of the values in which an e-mail address is found."""
+        return self._containing("contains_email", column, expected, **said)
+
+    def contains_url(self, column: str, expected: Expected = ALL, **said: Unpack[Said]) -> Self:
+        """The share of the values in which an address of the web is found."""
+        return self._containing("contains_url", column, expected, **said)
+
+    def contains_credit_card_number(self, column: str, expected: Expected = ALL, **said: Unpack[Said]) -> Self:
+        """The share of the values in which the number of a credit card is found, by issuer, length and check digit."""
+        return self._containing("contains_credit_card_number", column, expected, **said)
+
+    def contains_social_security_number(self, column: str, expected: Expected = ALL, **said: Unpack[Said]) -> Self:
+        """The share of the values in which a possible social security number of the United States is found."""
+        return self._containing("contains_social_security_number", column, expected, **said)
+
+    def has_min_length(self, column: str, expected: Expected, **said: Unpack[Said]) -> Self:
+        """The length of the shortest text, in characters."""
+        return self.bounded(call("has_min_length", column), metric("min_length", column), expected, **said)
+
+    def has_max_length(self, column: str, expected: Expected, **said: Unpack[Said]) -> Self:
+        """The length of the longest text, in characters."""
+        return self.bounded(call("has_max_length", column), metric("max_length", column), expected, **said)
+
+    def has_consistent_type(self, column: str, expected: Expected = ALL, **said: Unpack[Said]) -> Self:
+        """The largest share of the values that read as the same type."""
+        spec = metric("consistent_type", column)
+        return self.bounded(call("has_consistent_type", column), spec, expected, of_rows=True, **said)
+
+    def has_data_type(self, column: str, type_: str, expected: Expected = ALL, **said: Unpack[Said]) -> Self:
+        """The share of the values that read as integral, fractional, numeric, boolean or text; else ValueError."""
+        if type_ not in TYPES:
+            raise ValueError(f"{type_!r} is no type of values: take one of {', '.join(TYPES)}")
+        spec, reads = metric("consistent_type", column), partial(_share, type_)
+        text = call("has_data_type", column, type_)
+        return self.bounded(text, spec, expected, of_rows=True, reads=reads, **said)
+
+    def _containing(self, name: str, column: str, expected: Expected, **said: Unpack[Said]) -> Self:
+        return self._matching(call(name, column), column, name, expected, **said)
+
+    def _matching(self, text: str, column: str, pattern: str, expected: Expected, **said: Unpack[Said]) -> Self:
+        spec = metric("pattern_match", column, arguments=(pattern,))
+        return self.bounded(text, spec, expected, of_rows=True, **said)
+
+
+def _share(type_: str, measured: Measured) -> float | None:
+    counts = measured.detail.get("types", {})
+    total = sum(counts.values())
+    return sum(counts[name] for name in TYPES[type_]) / total if total else None

@@ -1,0 +1,152 @@
+"""An assertion of the language as a constraint: several metrics, arithmetic, other datasets, ``by`` groups."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from execution_engine.engines.protocol import Measured
+from execution_engine.exact import to_json
+from execution_engine.language.checking.check import UnableToCheck, check
+from execution_engine.language.checking.schema import DatasetSchema
+from execution_engine.language.evaluating.evaluate import Value, evaluate
+from execution_engine.language.evaluating.sentence import with_notes
+from execution_engine.language.operands import operands
+from execution_engine.language.parsing.parse import UnableToParse, parse
+from execution_engine.language.problem import Problem
+from execution_engine.language.tree import Assertion, By, History, Metric, Operand
+from execution_engine.language.walk import postorder
+from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.group_values import GroupValues
+from execution_engine.metrics.groupable import GROUPABLE
+from execution_engine.metrics.registry import METRICS, SIGNATURES
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.outcome import Failure, Outcome, Reason
+
+from .constraints import Ask, Found, Judgement, unable
+from .levels import ConstraintStatus
+from .past_runs import past_values
+from .sql_text import both
+
+_NO_PAST = (
+    "{} is over earlier runs: keep their metrics, by use_repository(…) before run() "
+    "or by --repository FILE --date DAY of `assay verify`"
+)
+_NO_GROUPS = "a metrics repository keeps no values of groups: leave the history out, or 'by'"
+_STATUS = {Outcome.HELD: ConstraintStatus.SUCCESS, Outcome.BROKEN: ConstraintStatus.FAILURE}
+
+
+class UnableToAssert(ValueError):
+    """A text that is no assertion over this data; the message draws the place and says how to mend it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssertionConstraint:
+    """An assertion, with ``where`` added to each of its metrics of the table under test."""
+
+    assertion: str
+    tree: Assertion
+    name: str = ""
+    hint: str = ""
+    where: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Its name, or what the user wrote."""
+        return self.name or self.assertion
+
+    @cached_property
+    def operands(self) -> tuple[Operand, ...]:
+        """Its metrics and histories."""
+        return operands(self.tree)
+
+    @property
+    def asks(self) -> tuple[Ask, ...]:
+        """What it compares; what is compared with its past is measured too, so that there is one."""
+        return tuple(dict.fromkeys(map(self._ask, self.operands)))
+
+    def judge(self, found: Found) -> Judgement:
+        """Its verdict."""
+        values = {one.text: self._value(one, found) for one in self.operands}
+        metric = ", ".join(one.text for one in self.operands)
+        verdict = evaluate(self.tree, values)
+        details = [measured.detail for ask, measured in found.measured.items() if ask in self.asks]
+        if verdict.failure is not None:
+            told = replace(verdict.failure, detail=with_notes(verdict.failure.detail, details))
+            return unable(told, metric=metric, bound=self.assertion)
+        return Judgement(
+            status=_STATUS[verdict.outcome],
+            message=with_notes(verdict.sentence, details),
+            metric=metric,
+            bound=self.assertion,
+            value=verdict.value,
+            detail={"operands": {text: to_json(each) for text, each in verdict.operands.items()}, **verdict.findings},
+        )
+
+    def _value(self, operand: Operand, found: Found) -> Value:
+        ask = self._ask(operand)
+        measured = found.measured[ask]
+        if measured.failure is not None:
+            return measured.failure
+        if isinstance(operand, Metric):
+            return _value(operand, measured)
+        if found.past is None:
+            return Failure(reason=Reason.INVALID, detail=_NO_PAST.format(operand.text))
+        return past_values(operand, found.past(ask))
+
+    def _ask(self, operand: Operand) -> Ask:
+        metric = operand.metric if isinstance(operand, History) else operand
+        takes = SIGNATURES[metric.spec.name].takes_where and metric.dataset is None
+        where = both(metric.spec.where, self.where) if takes else metric.spec.where
+        return Ask(spec=replace(metric.spec, where=where), dataset=metric.dataset)
+
+
+def assertion_constraint(
+    text: str, *, name: str = "", hint: str = "", where: str | None = None, datasets: Collection[str] | None = None
+) -> AssertionConstraint:
+    """The constraint that ``text`` says; UnableToAssert for anything else.
+
+    ``datasets``: the names of the others that it may name; None: any, found out when it is run.
+    """
+    try:
+        tree = parse(text)
+        check(
+            tree,
+            home=_schema("this table"),
+            schema_of=lambda other: _schema(other) if datasets is None or other in datasets else None,
+            signatures=SIGNATURES,
+            source=text,
+            groupable=GROUPABLE,
+            fault_of=_fault_of,
+        )
+        _check_groups(tree, text)
+    except (UnableToParse, UnableToCheck) as error:
+        raise UnableToAssert(str(error)) from None
+    return AssertionConstraint(assertion=text, tree=tree, name=name, hint=hint, where=where)
+
+
+def _schema(name: str) -> DatasetSchema:
+    """What is known before the data is opened: without a catalog there are no partitions, and there is one place."""
+    return DatasetSchema(name=name, columns=None, partitioned=False, earlier_runs=True)
+
+
+def _check_groups(tree: Assertion, text: str) -> None:
+    """Nothing where the past that a repository keeps will do; else raises UnableToCheck."""
+    histories = [node for node in postorder(tree) if isinstance(node, History)]
+    if isinstance(tree, By) and histories:
+        raise UnableToCheck([Problem(message=_NO_GROUPS, place=each.place) for each in histories], text)
+
+
+def _fault_of(spec: MetricSpec) -> str | None:
+    definition = METRICS[spec.name]
+    if definition.kind is Kind.DERIVED or definition.inputs or definition.signature.needs_datacenter:
+        return f"{spec.name} needs the catalog: test it there, by `assay sync` and `assay run`"
+    return definition.problem(spec) if definition.problem else None
+
+
+def _value(operand: Metric, measured: Measured) -> Value:
+    if not operand.spec.by:
+        return measured.value
+    if not measured.state:
+        detail = f"{operand.text} was measured as a whole: the engine of this table cannot group"
+        return Failure(reason=Reason.QUERY_FAILED, detail=detail)
+    return GroupValues.from_bytes(measured.state).groups

@@ -1,0 +1,69 @@
+"""A repository in one file of JSON lines: each run is one line, appended at once."""
+
+import fcntl
+import json
+import os
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+from execution_engine.exact import Number, number_of, to_json
+
+from .metrics import ResultKey, StoredMetrics, merged, ordered
+
+
+class UnableToReadRepository(ValueError):
+    """A line of the file is no run; the message names it."""
+
+
+@dataclass(frozen=True)
+class FileRepository:
+    """Lines are only ever added; of several with one key the later win. Several processes may write at once."""
+
+    path: Path | str
+
+    def save(self, stored: StoredMetrics) -> None:
+        """Append one line under a lock; it is on disk when this returns."""
+        path = Path(self.path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.truncate(_confirmed(path.read_bytes()))
+            file.write(_line(stored).encode())
+            file.flush()
+            os.fsync(file.fileno())
+
+    def load(self) -> list[StoredMetrics]:
+        """Every run, in the order of its date; UnableToReadRepository where a line is none."""
+        path = Path(self.path)
+        content = path.read_bytes() if path.exists() else b""
+        kept: dict[ResultKey, StoredMetrics] = {}
+        for number, line in enumerate(content[: _confirmed(content)].splitlines(), start=1):
+            stored = _read(line, f"{path}:{number}")
+            kept[stored.key] = merged(kept.get(stored.key), stored)
+        return ordered(kept)
+
+
+def _confirmed(content: bytes) -> int:
+    """How many bytes were written whole; what a crash left behind the last line's end never counted."""
+    return content.rfind(b"\n") + 1
+
+
+def _line(stored: StoredMetrics) -> str:
+    values = {name: to_json(value) for name, value in stored.values.items()}
+    told = {"at": stored.key.at.isoformat(), "tags": dict(stored.key.tags), "values": values}
+    return json.dumps(told, sort_keys=True) + "\n"
+
+
+def _read(line: bytes, where: str) -> StoredMetrics:
+    try:
+        told = json.loads(line)
+        key = ResultKey.of(datetime.fromisoformat(told["at"]), **told["tags"])
+        return StoredMetrics(key=key, values={str(name): _number(value) for name, value in told["values"].items()})
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
+        raise UnableToReadRepository(f"{where}: it is no run of metrics ({error!r}); mend or delete the line") from None
+
+
+def _number(said: float | str) -> Number:
+    return number_of(Decimal(said)) if isinstance(said, str) else float(said)

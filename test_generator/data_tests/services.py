@@ -1,0 +1,238 @@
+"""Create, revise and retire data tests; an assertion is parsed and type-checked before anything is written."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from assay.catalog.profile import DatasetProfile
+from assay.catalog.selectors import by_name, home, profile_of, slas
+from assay.models import Category, Dataset, DataTest, Origin, Revision, Scope, Severity
+from execution_engine.language.checking.check import UnableToCheck, check
+from execution_engine.language.parsing.parse import UnableToParse, parse
+from execution_engine.language.serialise import to_json
+from execution_engine.metrics.groupable import GROUPABLE
+from execution_engine.metrics.registry import METRICS, SIGNATURES
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.schedules import UnableToSchedule, check_line
+from execution_engine.services import first_cursor
+
+from .held_to import declared_print, judges_from
+from .schemas import schema
+from .upstream_operands import ProfileNamed, misaligned, undisclosed
+
+
+class UnableToWrite(Exception):
+    """A data test that cannot be written; the message says what is wrong, where, and how to mend it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition:
+    """What a revision holds."""
+
+    assertion: str
+    severity: str
+    schedule: str
+    sustain: timedelta
+    catch_up: str
+    declared: str = ""  # a print of the columns that it holds data to
+
+
+def checked_tree(own: DatasetProfile, assertion: str, profile_named: ProfileNamed) -> dict[str, Any]:
+    """The tree of an assertion that fits the dataset of this profile, as JSON; raises UnableToWrite."""
+    try:
+        tree = parse(assertion)
+        check(
+            tree,
+            home=schema(own),
+            schema_of=lambda name: schema(other) if (other := profile_named(name)) else None,
+            signatures=SIGNATURES,
+            source=assertion,
+            groupable=GROUPABLE,
+            fault_of=_fault_of,
+        )
+    except (UnableToParse, UnableToCheck) as error:
+        raise UnableToWrite(str(error)) from None
+    if obstacle := misaligned(tree, own, profile_named) or undisclosed(tree, own, profile_named):
+        raise UnableToWrite(obstacle)
+    return to_json(tree)
+
+
+def _fault_of(spec: MetricSpec) -> str | None:
+    problem = METRICS[spec.name].problem
+    return problem(spec) if problem else None
+
+
+def catalogued(name: str) -> DatasetProfile | None:
+    """The metadata of the dataset of this name, if the catalog has it."""
+    dataset = by_name(name)
+    return profile_of(dataset) if dataset else None
+
+
+@transaction.atomic
+def create(
+    dataset: Dataset,
+    definition: Definition,
+    *,
+    name: str,
+    category: str,
+    origin: Origin,
+    scope: str,
+    datacenter: str,
+    spoils: str,
+    author: str,
+    now: datetime,
+) -> DataTest:
+    """A new data test with its first revision and its first due window."""
+    data_test = DataTest.objects.create(
+        dataset=dataset,
+        name=name,
+        category=category,
+        origin=origin,
+        scope=scope,
+        datacenter=datacenter,
+        spoils=spoils,
+        created_at=now,
+    )
+    # Nothing has been judged by an earlier revision, so there is nothing to judge anew.
+    return _write_revision(data_test, definition, author=author, now=now, rejudged_at=now)
+
+
+@transaction.atomic
+def revise(
+    data_test: DataTest,
+    *,
+    assertion: str | None = None,
+    severity: str | None = None,
+    schedule: str | None = None,
+    sustain: timedelta | None = None,
+    catch_up: str | None = None,
+    author: str,
+    now: datetime,
+) -> DataTest:
+    """The data test with a new revision, if anything differs; what is broken is then judged anew by it."""
+    old = data_test.revision
+    assert old is not None
+    definition = Definition(
+        assertion=old.assertion if assertion is None else assertion,
+        severity=severity or old.severity,
+        schedule=schedule or old.schedule,
+        sustain=old.sustain if sustain is None else sustain,
+        catch_up=catch_up or old.catch_up,
+    )
+    definition = _held(definition, data_test.dataset)
+    if definition == definition_of(old):
+        return data_test
+    return _write_revision(data_test, definition, author=author, now=now, rejudged_at=None)
+
+
+def definition_of(revision: Revision) -> Definition:
+    """What a revision holds, to be compared."""
+    return Definition(
+        assertion=revision.assertion,
+        severity=revision.severity,
+        schedule=revision.schedule,
+        sustain=revision.sustain,
+        catch_up=revision.catch_up,
+        declared=revision.declared,
+    )
+
+
+def _held(definition: Definition, dataset: Dataset) -> Definition:
+    """With the columns that the dataset declares now; raises UnableToWrite for what cannot be parsed."""
+    try:
+        return replace(definition, declared=declared_print(definition.assertion, dataset))
+    except UnableToParse as error:
+        raise UnableToWrite(str(error)) from None
+
+
+def _write_revision(
+    data_test: DataTest, definition: Definition, *, author: str, now: datetime, rejudged_at: datetime | None
+) -> DataTest:
+    try:
+        check_line(definition.schedule)
+    except UnableToSchedule as error:
+        raise UnableToWrite(str(error)) from None
+    definition = _held(definition, data_test.dataset)
+    number = data_test.revision.number + 1 if data_test.revision else 1
+    data_test.revision = Revision.objects.create(
+        data_test=data_test,
+        number=number,
+        assertion=definition.assertion,
+        tree=checked_tree(profile_of(data_test.dataset), definition.assertion, catalogued),
+        severity=definition.severity,
+        schedule=definition.schedule,
+        sustain=definition.sustain,
+        catch_up=definition.catch_up,
+        declared=definition.declared,
+        created_at=now,
+        author=author,
+        rejudged_at=rejudged_at,
+    )
+    data_test.save(update_fields=["revision"])
+    start(data_test, now=now)
+    return data_test
+
+
+def start(data_test: DataTest, *, now: datetime) -> None:
+    """Put the cursor of a new, revised or revived test on its next window."""
+    revision = data_test.revision
+    assert revision is not None
+    data_test.judges_from = judges_from(data_test)
+    slot = first_cursor(data_test, revision, now)
+    data_test.next_due_at = slot.due_at
+    data_test.next_window_start, data_test.next_window_end = slot.window.start, slot.window.end
+    data_test.save(update_fields=["judges_from", "next_due_at", "next_window_start", "next_window_end"])
+
+
+def retire(data_test: DataTest, *, now: datetime) -> None:
+    """End a data test; what it holds spoilt is withdrawn when its last revision is judged anew."""
+    assert data_test.revision is not None
+    data_test.retired_at = now
+    data_test.next_due_at = None
+    data_test.save(update_fields=["retired_at", "next_due_at"])
+    data_test.revisions.filter(number=data_test.revision.number).update(rejudged_at=None)
+
+
+def write_data_test(
+    *,
+    dataset: Dataset,
+    name: str,
+    assertion: str,
+    category: str = Category.CUSTOM,
+    severity: str | None = None,
+    schedule: str = "partition",
+    sustain: timedelta | None = None,
+    catch_up: str | None = None,
+    author: str,
+    now: datetime,
+) -> DataTest:
+    """A user's test; raises UnableToWrite for one that exists or cannot be evaluated."""
+    if DataTest.objects.filter(dataset=dataset, name=name).exists():
+        raise UnableToWrite(f"{dataset.full_name} has a test called {name!r} already: revise it, or take another name")
+    if category not in Category.values:
+        raise UnableToWrite(f"no category {category!r}: take one of {', '.join(Category.values)}")
+    if severity and severity not in Severity.values:
+        raise UnableToWrite(f"no severity {severity!r}: take hard or soft")
+    targets = slas(dataset)
+    definition = Definition(
+        assertion=assertion,
+        severity=severity or targets.severity,
+        schedule=schedule,
+        sustain=targets.sustain if sustain is None else sustain,
+        catch_up=catch_up or targets.catch_up,
+    )
+    scope = Scope.PARTITION if dataset.partitioning and schedule != "weekly" else Scope.TABLE
+    return create(
+        dataset,
+        definition,
+        name=name,
+        category=category,
+        origin=Origin.USER,
+        scope=scope,
+        datacenter=home(dataset).datacenter,
+        spoils="",
+        author=author,
+        now=now,
+    )

@@ -1,0 +1,173 @@
+"""Bring a dataset's generated tests to what its metadata and lineage lead to."""
+
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from assay.catalog.selectors import profile_of, upstream_edges
+from assay.models import Dataset, DataTest, Origin
+from assay.queue import finish
+from test_generator.data_tests.held_to import declared_print
+from test_generator.data_tests.services import Definition, UnableToWrite, create, retire, revise, start
+from test_generator.models import Gap
+
+from .reconcile import Change, Changes, ExistingTest, reconcile
+from .standard import Upstream, standard_tests
+from .wanted import Gap as WantedGap
+from .wanted import Generation, WantedTest
+
+RETIRE_GRACE = timedelta(days=1)
+REPORT_EVERY = timedelta(days=7)
+AUTHOR = "assay"
+
+
+def reconcile_dataset(dataset: Dataset, now: datetime) -> None:
+    """Create, revise, revive and retire generated tests, and note the gaps; ends the stage ``reconcile``."""
+    generation = generate(dataset)
+    apply(dataset, changes(dataset, generation, now), now)
+    _hold_users_tests_to_what_is_declared(dataset, now)
+    _note_gaps(dataset, generation.gaps, now)
+    finish(dataset, reconcile_at=_again_at(dataset, now))
+
+
+def generate(dataset: Dataset) -> Generation:
+    """What the metadata and lineage of the dataset lead to; nothing, once it is gone from its source."""
+    if dataset.missing_since:
+        return Generation()
+    upstreams = [
+        Upstream(dataset=profile_of(edge.upstream), one_to_one=edge.one_to_one, sampled=edge.sampled)
+        for edge in upstream_edges(dataset)
+    ]
+    generation = standard_tests(profile_of(dataset), upstreams)
+    held = (replace(test, declared=declared_print(test.assertion, dataset)) for test in generation.wanted)
+    return replace(generation, wanted=tuple(held))
+
+
+def changes(dataset: Dataset, generation: Generation, now: datetime) -> Changes:
+    """What turns the dataset's tests into those that were generated."""
+    rows = DataTest.objects.filter(dataset=dataset).select_related("revision")
+    existing = [_existing(row, dataset) for row in rows]
+    return reconcile(existing, generation.wanted, now=now, retire_grace=RETIRE_GRACE)
+
+
+def _existing(row: DataTest, dataset: Dataset) -> ExistingTest:
+    return ExistingTest(
+        id=row.pk,
+        name=row.name,
+        origin="user" if row.origin == Origin.USER else "generated",
+        definition=_as_wanted(row) if row.origin == Origin.GENERATED else None,
+        retired_at=row.retired_at,
+        missing_since=row.missing_since if row.origin == Origin.USER else dataset.missing_since,
+    )
+
+
+def _as_wanted(row: DataTest) -> WantedTest:
+    revision = row.revision
+    assert revision is not None
+    return WantedTest(
+        name=row.name,
+        category=row.category,  # type: ignore[arg-type]
+        assertion=revision.assertion,
+        datacenter=row.datacenter,
+        spoils=row.spoils or None,
+        scope=row.scope,  # type: ignore[arg-type]
+        severity=revision.severity,  # type: ignore[arg-type]
+        sustain=revision.sustain,
+        catch_up=revision.catch_up,  # type: ignore[arg-type]
+        schedule=revision.schedule,
+        declared=revision.declared,
+    )
+
+
+def apply(dataset: Dataset, wanted: Changes, now: datetime) -> None:
+    """Carry the changes out."""
+    for each in wanted.create:
+        _create(dataset, each, now)
+    rows = DataTest.objects.select_related("dataset", "revision").in_bulk(
+        [change.existing.id for change in (*wanted.revise, *wanted.revive)] + [gone.id for gone in wanted.retire]
+    )
+    for change in wanted.revive:
+        DataTest.objects.filter(pk=change.existing.id).update(retired_at=None)
+        rows[change.existing.id].retired_at = None
+    for change in (*wanted.revise, *wanted.revive):
+        _revise(rows[change.existing.id], change, now)
+    for gone in wanted.retire:
+        retire(rows[gone.id], now=now)
+
+
+def _create(dataset: Dataset, wanted: WantedTest, now: datetime) -> None:
+    create(
+        dataset,
+        _definition(wanted),
+        name=wanted.name,
+        category=wanted.category,
+        origin=Origin.GENERATED,
+        scope=wanted.scope,
+        datacenter=wanted.datacenter,
+        spoils=wanted.spoils or "",
+        author=AUTHOR,
+        now=now,
+    )
+
+
+def _revise(row: DataTest, change: Change, now: datetime) -> None:
+    wanted = change.wanted
+    row.category, row.scope = wanted.category, wanted.scope
+    row.datacenter, row.spoils = wanted.datacenter, wanted.spoils or ""
+    row.save(update_fields=["category", "scope", "datacenter", "spoils"])
+    definition = _definition(wanted)
+    revise(
+        row,
+        assertion=definition.assertion,
+        severity=definition.severity,
+        schedule=definition.schedule,
+        sustain=definition.sustain,
+        catch_up=definition.catch_up,
+        author=AUTHOR,
+        now=now,
+    )
+    if row.next_due_at is None:  # revived with the definition it had
+        start(row, now=now)
+
+
+def _hold_users_tests_to_what_is_declared(dataset: Dataset, now: datetime) -> None:
+    """A new revision of each users' test whose columns are declared otherwise than when it was written."""
+    rows = dataset.data_tests.filter(origin=Origin.USER, retired_at__isnull=True).exclude(revision__declared="")
+    for row in rows.select_related("dataset", "revision"):
+        with suppress(UnableToWrite):  # it fits the dataset no more: its runs say so
+            revise(row, author=AUTHOR, now=now)
+
+
+def _definition(wanted: WantedTest) -> Definition:
+    return Definition(
+        assertion=wanted.assertion,
+        severity=wanted.severity,
+        schedule=wanted.schedule,
+        sustain=wanted.sustain,
+        catch_up=wanted.catch_up,
+    )
+
+
+def _note_gaps(dataset: Dataset, gaps: tuple[WantedGap, ...], now: datetime) -> None:
+    """Open a row for each new gap, and close those that are no more."""
+    known = {(gap.category, gap.reason): gap for gap in Gap.objects.filter(dataset=dataset, closed_at__isnull=True)}
+    wanted = {(gap.category, gap.reason): gap for gap in gaps}
+    closed = [row.pk for key, row in known.items() if key not in wanted]
+    Gap.objects.filter(pk__in=closed).update(closed_at=now, next_report_at=None)
+    for (category, reason), gap in wanted.items():
+        if (category, reason) not in known:
+            Gap.objects.create(
+                dataset=dataset,
+                category=category,
+                reason=reason,
+                mendable=gap.mendable,
+                since=now,
+                next_report_at=now + REPORT_EVERY if gap.mendable else None,
+            )
+
+
+def _again_at(dataset: Dataset, now: datetime) -> datetime | None:
+    """When to reconcile again though nothing changes: when a grace ends, of the dataset or of a user's test."""
+    left = dataset.data_tests.filter(missing_since__isnull=False, retired_at__isnull=True)
+    begun = [dataset.missing_since, *left.values_list("missing_since", flat=True)]
+    return min((since + RETIRE_GRACE for since in begun if since and since + RETIRE_GRACE > now), default=None)

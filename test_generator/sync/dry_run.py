@@ -1,0 +1,120 @@
+"""What a sync would do: done in a transaction that is rolled back, between two pictures of the catalog."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from assay.catalog.selectors import profile_of
+from assay.catalog.services import removal_fault
+from assay.durations import format_duration
+from assay.models import Dataset, DataTest, LineageEdge, Origin, Revision
+from test_generator.data_tests.services import definition_of
+from test_generator.generation.generate import RETIRE_GRACE, changes, generate
+from test_generator.generation.wanted import Gap, WantedTest
+
+from .catalog_files import sync_files
+from .differences import Difference, Fields, Picture, differences
+
+HIDDEN = frozenset({"namespace", "name", "place"})  # of a profile: its name says the rest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """What a sync of a source would change, what would stay without a test, and why it would be refused, if so."""
+
+    source: str
+    differences: tuple[Difference, ...]
+    gaps: tuple[Gap, ...]
+    refused: str | None
+
+
+def plan(path: Path, *, name: str = "", now: datetime) -> Planned:
+    """What ``sync_files`` would do; raises what it raises, and keeps nothing."""
+    with transaction.atomic():
+        try:
+            before = _picture()
+            source, applied = sync_files(path, name=name, allow_removal=True, now=now)
+            fault = removal_fault(applied.missing, applied.known)
+            changed = Dataset.objects.filter(reconcile_at__lte=now).prefetch_related("replicas").order_by("full_name")
+            generated = [difference for dataset in changed for difference in _generated(dataset, now)]
+            told = Dataset.objects.filter(source=source.name, missing_since__isnull=True).prefetch_related("replicas")
+            gaps = tuple(gap for dataset in told.order_by("full_name") for gap in generate(dataset).gaps)
+            found = (*differences(before, _picture()), *generated)
+        finally:
+            transaction.set_rollback(True)
+    return Planned(source=source.name, differences=found, gaps=gaps, refused=fault)
+
+
+def _picture() -> Picture:
+    """The datasets, the lineage, and the users' tests that are live and have not left their source."""
+    datasets = Dataset.objects.filter(missing_since__isnull=True).prefetch_related("replicas")
+    edges = LineageEdge.objects.select_related("upstream", "downstream")
+    live = DataTest.objects.filter(origin=Origin.USER, retired_at__isnull=True, missing_since__isnull=True)
+    return {
+        **{("dataset", row.full_name): _fields(_flat(row)) for row in datasets},
+        **{("lineage", f"{row.upstream} → {row.downstream}"): _edge(row) for row in edges},
+        **{
+            ("test", f"{row.dataset}: {row.name}"): _definition(row.revision, row.category)
+            for row in live.select_related("dataset", "revision")
+            if row.revision
+        },
+    }
+
+
+def _flat(dataset: Dataset) -> dict[str, Any]:
+    """The metadata as its source writes it, SLAs and partition field by field."""
+    told = {name: value for name, value in asdict(profile_of(dataset)).items() if name not in HIDDEN}
+    parts = {name: told.pop(name) or {} for name in ("slas", "partition")}
+    inside = {f"{part}.{name}": value for part, fields in parts.items() for name, value in fields.items()}
+    columns = {column["name"]: column["type"] for column in told.pop("columns")}
+    return {**told, **inside, "columns": columns}
+
+
+def _edge(row: LineageEdge) -> Fields:
+    return _fields({"one_to_one": row.one_to_one, "sampled": row.sampled})
+
+
+def _definition(revision: Revision, category: str) -> Fields:
+    fields = {name: value for name, value in asdict(definition_of(revision)).items() if name != "declared"}
+    return _fields({"category": category, **fields})
+
+
+def _generated(dataset: Dataset, now: datetime) -> Iterable[Difference]:
+    """What becomes of the standard tests of a changed dataset, once the grace of what is gone is over."""
+    wanted = changes(dataset, generate(dataset), now + RETIRE_GRACE)
+    revised = [(change.existing.definition, change.wanted) for change in wanted.revise]
+    come = [*wanted.create, *(change.wanted for change in wanted.revive)]
+    gone = [test for test in wanted.retire if test.origin == "generated"]  # the others are in the pictures
+    before = {("test", f"{dataset}: {test.name}"): _wanted(test) for test, _ in revised if test}
+    after = {("test", f"{dataset}: {test.name}"): _wanted(test) for _, test in revised}
+    yield from differences(
+        {**before, **{("test", f"{dataset}: {test.name}"): {} for test in gone}},
+        {**after, **{("test", f"{dataset}: {test.name}"): _wanted(test) for test in come}},
+    )
+
+
+def _wanted(test: WantedTest) -> Fields:
+    return _fields(
+        {name: value for name, value in asdict(test).items() if name not in ("name", "zero_policy", "declared")}
+    )
+
+
+def _fields(values: Mapping[str, Any]) -> Fields:
+    return {name: _text(value) for name, value in values.items()}
+
+
+def _text(value: Any) -> str:
+    """A value as people write it; nothing for what is not said."""
+    if isinstance(value, timedelta):
+        return format_duration(value)
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_text(inside)}" for key, inside in value.items() if inside)
+    if isinstance(value, list | tuple):
+        return "; ".join(_text(inside) for inside in value)
+    return "" if value is None else str(value)

@@ -1,0 +1,107 @@
+"""A full sync with a provider: its catalog and the tests that its users wrote beside it."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from assay.catalog.profile import CatalogProfile, CustomProfile
+from assay.catalog.selectors import by_names, slas
+from assay.catalog.services import Applied, apply_catalog, mark_changed
+from assay.catalog.storages import FILES
+from assay.models import Dataset, DataTest, Origin, Source
+from execution_engine.engines.files import refusal_of
+from test_generator.data_tests.services import UnableToWrite, revise, start, write_data_test
+
+
+@transaction.atomic
+def sync(
+    profile: CatalogProfile, *, source: str, full: bool = True, allow_removal: bool = False, now: datetime
+) -> Applied:
+    """Write the catalog and the users' tests of ``profile``; all of it or, when anything is wrong, none."""
+    _check_folders(profile)
+    applied = apply_catalog(profile, source=source, full=full, allow_removal=allow_removal, now=now)
+    written, faults = _write_all(profile.custom, source=source, now=now)
+    if faults:
+        raise UnableToWrite("\n".join(faults))
+    if full:
+        _note_gone(written, source=source, now=now)
+    return applied
+
+
+def remove_source(name: str, *, now: datetime) -> Applied:
+    """Take a source away: what it told is retired after the grace, or sooner becomes another source's."""
+    applied = sync(CatalogProfile(), source=name, allow_removal=True, now=now)
+    Source.objects.filter(name=name).delete()
+    return applied
+
+
+def _check_folders(profile: CatalogProfile) -> None:
+    """Refuse the folders on this machine whose files alone are no table; what cannot be seen from here may be right."""
+    refused = [
+        f"{dataset.full_name} in {replica.datacenter}: {reason}"
+        for dataset in profile.datasets
+        for replica in dataset.replicas
+        if replica.storage in FILES and (reason := refusal_of(replica.location))
+    ]
+    if refused:
+        raise UnableToWrite("\n".join(refused))
+
+
+def _write_all(told: tuple[CustomProfile, ...], *, source: str, now: datetime) -> tuple[set[int], list[str]]:
+    """The ids of the tests that were written, and a sentence for each that could not be."""
+    written, faults = set(), []
+    datasets = by_names({custom.dataset for custom in told})
+    for custom in told:
+        try:
+            written.add(_write(custom, datasets.get(custom.dataset), source=source, now=now).pk)
+        except UnableToWrite as fault:
+            place = f"{custom.place}: " if custom.place else ""
+            faults.append(f"{place}{custom.dataset}, test {custom.name!r}: {fault}")
+    return written, faults
+
+
+def _note_gone(written: set[int], *, source: str, now: datetime) -> None:
+    """Mark the tests that were written in the source and are there no more: their grace begins."""
+    known = DataTest.objects.filter(source=source, missing_since__isnull=True, retired_at__isnull=True)
+    gone = dict(known.exclude(pk__in=written).values_list("pk", "dataset__full_name"))
+    DataTest.objects.filter(pk__in=gone).update(missing_since=now)
+    mark_changed(set(gone.values()), now)
+
+
+def _write(custom: CustomProfile, dataset: Dataset | None, *, source: str, now: datetime) -> DataTest:
+    """The test as the source tells it; one that was retired lives again."""
+    if dataset is None:
+        raise UnableToWrite(f"the catalog has no dataset {custom.dataset!r}; tell of it first")
+    row = DataTest.objects.filter(dataset=dataset, name=custom.name).select_related("dataset", "revision").first()
+    targets = slas(dataset)  # also where the test had a value of its own, which its source says no more
+    definition: dict[str, Any] = {
+        "assertion": custom.assertion,
+        "severity": custom.severity or targets.severity,
+        "schedule": custom.schedule,
+        "sustain": targets.sustain if custom.sustain is None else custom.sustain,
+        "catch_up": custom.catch_up or targets.catch_up,
+        "author": source,
+        "now": now,
+    }
+    if row is None:
+        row = write_data_test(dataset=dataset, name=custom.name, category=custom.category, **definition)
+    else:
+        _refuse_others(row, source)
+        DataTest.objects.filter(pk=row.pk).update(retired_at=None)
+        row.retired_at = None
+        revise(row, **definition)
+        if row.next_due_at is None:  # it was retired, and comes back with the definition that it had
+            start(row, now=now)
+    DataTest.objects.filter(pk=row.pk).update(source=source, missing_since=None)
+    return row
+
+
+def _refuse_others(row: DataTest, source: str) -> None:
+    """Raise UnableToWrite for a name that is a standard test's, or that of a live test which was written elsewhere."""
+    if row.origin == Origin.GENERATED:
+        raise UnableToWrite("that is the name of a standard test: give it another name")
+    is_free = row.retired_at is not None or row.missing_since is not None
+    if row.source != source and not is_free:
+        where = f"in the source {row.source!r}" if row.source else "by page or API"
+        raise UnableToWrite(f"a test of that name was written {where}: give it another name, or retire that one first")

@@ -1,0 +1,71 @@
+"""Changes that people and pipelines ask for: done, and written down, in one transaction."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Model
+from django.http import HttpRequest
+from rest_framework.request import Request
+
+from assay.audit import Origin, record
+from assay.windows import Window
+
+from .client import address_of
+from .who import way_of
+
+Picture = Mapping[str, Any]
+
+
+@dataclass(kw_only=True)
+class Change:
+    """What is being changed; whoever creates a row says its key here, or else what came of it."""
+
+    key: object = ""
+    after: Picture | None = None
+
+
+@contextmanager
+def audited(
+    request: Request | HttpRequest,
+    action: str,
+    *,
+    kind: str,
+    key: object = "",
+    look: Callable[[object], Picture | None] | None = None,
+    given: Picture | None = None,
+) -> Iterator[Change]:
+    """A transaction that ends with the entry of the audit; ``look`` shows the row of a key, if there is one."""
+    with transaction.atomic():
+        before = look(key) if look and key != "" else None
+        change = Change(key=key)
+        yield change
+        after = look(change.key) if look else change.after
+        record(origin_of(request), action, kind=kind, key=change.key, before=before, after=after, given=plain(given))
+
+
+def origin_of(request: Request | HttpRequest) -> Origin:
+    """Who asks, and whence."""
+    return Origin(
+        actor=request.user.get_username(),
+        via=way_of(request),
+        ip=address_of(request),
+        request_id=request.META.get("assay.request_id", ""),
+    )
+
+
+def plain(given: Picture | None) -> dict[str, Any]:
+    """What was given, with the name of a row in its place."""
+    return {name: _plain(value) for name, value in (given or {}).items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return plain(value)
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, Window):
+        return value.text
+    return str(value) if isinstance(value, Model) else value

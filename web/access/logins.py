@@ -1,0 +1,77 @@
+"""Passwords, and how many may be guessed: by name and address together, by address, and by name."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from hashlib import blake2s
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.models import User
+from django.contrib.auth.views import LoginView
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from rest_framework.exceptions import Throttled
+
+from assay.rates import parse_rate
+
+from .client import address_of
+from .throttles import too_many
+from .typed import keep_after_login
+
+
+class CountingBackend(ModelBackend):
+    """Django's own check of names and passwords, which is refused after too many wrong ones."""
+
+    def authenticate(
+        self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
+    ) -> User | None:
+        """The user; raises Throttled. Wrong guesses alone count: whoever knows the password may log in often."""
+        if request is None or username is None:
+            return super().authenticate(request, username, password, **kwargs)
+        counters = [*_counters(request, username)]
+        for key, most, seconds in counters:
+            if cache.get(key, 0) >= most:
+                raise Throttled(wait=seconds)
+        user = super().authenticate(request, username, password, **kwargs)
+        if user is None:
+            for key, _, seconds in counters:
+                cache.add(key, 0, seconds)
+                with suppress(ValueError):  # forgotten between the two
+                    cache.incr(key)
+        return user
+
+
+class LoginPage(LoginView):
+    """The login page, which says when there were too many guesses, and hands on what was typed before a logout."""
+
+    template_name = "web/login.html"
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """The page, or 429."""
+        try:
+            return super().dispatch(request, *args, **kwargs)
+        except Throttled as throttled:
+            return too_many(getattr(throttled, "wait", None) or 0)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """The page after a wrong guess still holds what was typed."""
+        return super().get_context_data(**kwargs) | {"typed": self.request.POST.get("typed", "")}
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """Log in, and show what was typed in its form."""
+        answer = super().form_valid(form)
+        keep_after_login(self.request, self.request.POST.get("typed", ""))
+        return answer
+
+
+def _counters(request: HttpRequest, name: str) -> Iterator[tuple[str, int, int]]:
+    """The key of each counter, how many it allows, and after how many seconds it is forgotten."""
+    address = address_of(request)
+    framework: dict[str, Any] = settings.REST_FRAMEWORK
+    rates = framework["DEFAULT_THROTTLE_RATES"]
+    counted = {"login": f"{name.casefold()} {address}", "login-address": address, "login-name": name.casefold()}
+    for kind, who in counted.items():
+        digest = blake2s(who.encode(errors="replace"), digest_size=16).hexdigest()
+        yield f"{kind}:{digest}", *parse_rate(rates[kind])

@@ -1,0 +1,93 @@
+"""How often one may ask, by what it costs us. Counted by user, so that more tokens give no more; strangers by address.
+
+The counters are in the memory of each process: a rate holds for one process, and reading never waits for Redis.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from hashlib import blake2s
+from math import ceil
+from types import MappingProxyType, SimpleNamespace
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from rest_framework.request import Request
+from rest_framework.throttling import SimpleRateThrottle
+
+from .client import address_of
+
+SAFE = ("GET", "HEAD", "OPTIONS")
+
+# what costs more than its method tells: the resource and its action, or its method where it has none
+COSTS: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        ("Gate", "post"): "gate",
+        ("QueryQuality", "post"): "query",
+        ("Reports", "create"): "report",
+        ("Runs", "create"): "run",
+        ("Incidents", "rerun"): "run",
+    }
+)
+
+
+class ByCost(SimpleRateThrottle):
+    """The rate of a request's kind, for whoever asks."""
+
+    scope = "read"  # of an instance that has seen no request
+
+    def get_cache_key(self, request: Request | HttpRequest, view: Any) -> str:
+        """What is counted together."""
+        return f"{self.scope}:{self._who(request)}"
+
+    def allow_request(self, request: Request, view: Any) -> bool:
+        """Whether the rate still allows it; it is counted if so."""
+        self.scope = cost(request, view)
+        self.rate = self.get_rate()
+        self.num_requests, self.duration = self.parse_rate(self.rate)
+        return super().allow_request(request, view)
+
+    def wait(self) -> float | None:
+        """Seconds until another is allowed: until the oldest of those counted is forgotten."""
+        return max(0.0, self.duration - (self.now - self.history[-1])) if self.history else float(self.duration or 0)
+
+    def _who(self, request: Request | HttpRequest) -> str:
+        if request.user.is_authenticated:
+            return f"user:{request.user.pk}"
+        return f"address:{blake2s(address_of(request).encode(), digest_size=16).hexdigest()}"
+
+
+def cost(request: Request | HttpRequest, view: Any) -> str:
+    """The kind of a request, which names its rate."""
+    if not request.user.is_authenticated:
+        return "anonymous"
+    method = str(request.method)
+    action = getattr(view, "action", None) or method.lower()
+    return COSTS.get((type(view).__name__, action)) or getattr(view, "cost", None) or usual(method)
+
+
+def usual(method: str) -> str:
+    """The kind of a method."""
+    return "read" if method in SAFE else "write"
+
+
+def costs(kind: str) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
+    """A page's view that counts as this kind, and answers 429 where there were too many."""
+
+    def limited(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+        @wraps(view)
+        def counted(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+            throttle = ByCost()
+            if throttle.allow_request(request, SimpleNamespace(cost=kind)):  # type: ignore[arg-type]
+                return view(request, *args, **kwargs)
+            return too_many(throttle.wait() or 0)
+
+        return counted
+
+    return limited
+
+
+def too_many(seconds: float) -> HttpResponse:
+    """The answer to a person who asks too often."""
+    wait = max(1, ceil(seconds))
+    text = f"Too many of these at once. Try again in {wait} seconds."
+    return HttpResponse(text, status=429, content_type="text/plain", headers={"Retry-After": str(wait)})

@@ -1,0 +1,44 @@
+"""Get a token for a name and a password, and give it back."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.authentication import BasicAuthentication
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from assay.models import AccessToken
+from assay.models.access import every_scope
+from assay.tokens import make_token, revoke_token
+from web.access.changes import origin_of
+from web.api.conventions.base import Api
+
+
+class TokenAnswer(serializers.Serializer[object]):
+    """A token and its end."""
+
+    token = serializers.CharField()
+    expiry = serializers.DateTimeField()
+
+
+class Login(Api):
+    """POST with HTTP basic authentication."""
+
+    authentication_classes = [BasicAuthentication]
+
+    @extend_schema(request=None, responses=TokenAnswer)
+    def post(self, request: Request) -> Response:
+        """A new token, which may do whatever its user may, for some hours."""
+        assert request.user.is_authenticated
+        row, token = make_token(request.user, name="login", scopes=every_scope(), life=None, origin=origin_of(request))
+        return Response(TokenAnswer({"token": token, "expiry": row.expiry}).data)
+
+
+class Logout(Api):
+    """End the token that is sent."""
+
+    @extend_schema(request=None, responses={204: None})
+    def post(self, request: Request) -> Response:
+        """Nothing: the token is gone."""
+        if isinstance(request.auth, AccessToken):
+            revoke_token(request.auth, origin=origin_of(request), action="token.logout")
+        return Response(status=204)

@@ -1,0 +1,128 @@
+"""Data tests: those of users are written, revised and retired here."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from assay import clock
+from assay.models import CatchUp, Category, DataTest, Origin, Severity
+from test_generator.services import UnableToWrite, retire, revise, write_data_test
+from web.api.conventions.base import Rows
+from web.api.conventions.errors import Wrong, conflict
+from web.api.conventions.fields import DatasetField, LengthField, Row, Shape
+
+MEND_ASSERTION = "Correct the assertion where the caret points; docs/language.md lists what can be said."
+
+
+class DataTestRow(Row):
+    """A data test and its newest revision."""
+
+    dataset = serializers.CharField(source="dataset.full_name")
+    revision = serializers.IntegerField(source="revision.number")
+    assertion = serializers.CharField(source="revision.assertion")
+    severity = serializers.CharField(source="revision.severity")
+    schedule = serializers.CharField(source="revision.schedule")
+    sustain = LengthField(source="revision.sustain")
+    catch_up = serializers.CharField(source="revision.catch_up")
+
+    class Meta:
+        model = DataTest
+        fields = (
+            "id", "dataset", "name", "category", "origin", "scope", "datacenter", "spoils", "revision", "assertion",
+            "severity", "schedule", "sustain", "catch_up", "created_at", "retired_at", "next_due_at", "skipped_slots",
+        )  # fmt: skip
+
+
+class DataTestQuery(Shape):
+    """Which tests."""
+
+    dataset = DatasetField(required=False)
+    category = serializers.ChoiceField(Category.choices, required=False)
+    origin = serializers.ChoiceField(Origin.choices, required=False)
+    live = serializers.BooleanField(required=False, default=True, help_text="false: retired ones")
+
+
+class DataTestRevision(Shape):
+    """What a revision may change."""
+
+    assertion = serializers.CharField(required=False, max_length=4096)
+    severity = serializers.ChoiceField(Severity.choices, required=False)
+    schedule = serializers.CharField(required=False, max_length=120)
+    sustain = LengthField(required=False)
+    catch_up = serializers.ChoiceField(CatchUp.choices, required=False)
+
+
+class NewDataTest(DataTestRevision):
+    """A user's test."""
+
+    dataset = DatasetField()
+    name = serializers.CharField(max_length=300)
+    assertion = serializers.CharField(max_length=4096)
+    category = serializers.ChoiceField(Category.choices, required=False)
+
+
+class DataTests(Rows):
+    """The tests of all datasets."""
+
+    kind = "data-test"
+    serializer_class = DataTestRow
+    queryset = DataTest.objects.select_related("dataset", "revision").filter(revision__isnull=False).order_by("pk")
+    lookup_value_regex = r"\d+"
+
+    @extend_schema(parameters=[DataTestQuery])
+    def list(self, request: Request) -> Response:
+        """The tests that match."""
+        wanted = self.asked(DataTestQuery)
+        return self.page_of(self.get_queryset().filter(retired_at__isnull=wanted.pop("live"), **wanted))
+
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """One test."""
+        return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(request=NewDataTest, responses={201: DataTestRow})
+    def create(self, request: Request) -> Response:
+        """Write a user's test; its assertion is parsed and type-checked first."""
+        given = self.given(NewDataTest)
+        self.check_object_permissions(request, given["dataset"])
+        try:
+            with self.changing("create", given=given) as change:
+                written = write_data_test(**given, author=self.author, now=clock.now())
+                change.key = written.pk
+        except UnableToWrite as unable:
+            raise _wrong(unable) from None
+        return Response(self.get_serializer(written).data, status=201)
+
+    @extend_schema(request=DataTestRevision)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Give a user's test a new revision; what is broken is judged anew by it."""
+        changes: dict[str, Any] = self.given(DataTestRevision)
+        found = self._own()
+        try:
+            with self.changing("revise", pk, changes):
+                revised = revise(found, **changes, author=self.author, now=clock.now())
+        except UnableToWrite as unable:
+            raise _wrong(unable) from None
+        return Response(self.get_serializer(revised).data)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Retire a user's test; its results stay."""
+        found = self._own()
+        with self.changing("retire", pk):
+            retire(found, now=clock.now())
+        return Response(status=204)
+
+    def _own(self) -> DataTest:
+        found: DataTest = self.get_object()
+        if found.origin == Origin.GENERATED:
+            raise conflict(f"{found} is generated from metadata.", mend="Change the dataset's SLA, tier or severity.")
+        if found.retired_at is not None:
+            raise conflict(f"{found} was retired.", mend="Write a new test under another name.")
+        return found
+
+
+def _wrong(unable: UnableToWrite) -> Wrong:
+    return Wrong(str(unable), where="assertion", mend=MEND_ASSERTION)

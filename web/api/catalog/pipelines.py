@@ -1,0 +1,149 @@
+"""Pipelines: what they completed, and how good that is."""
+
+import time
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from threading import BoundedSemaphore
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from assay import clock
+from assay.access import Action
+from assay.catalog.selectors import home
+from assay.catalog.services import UnableToComplete, record_completion
+from assay.models import ChangeKind, DataChange, WriteMode
+from execution_engine.models import Run, RunReason
+from incident_manager.services import ToRead, gate_of, look_up
+from web.access.changes import audited
+from web.access.who import may
+from web.api.consumption import gate as gates
+from web.api.consumption import quality
+from web.api.conventions.base import Api
+from web.api.conventions.errors import Wrong
+from web.api.conventions.fields import DatasetField, Shape
+
+LONGEST_WAIT = 300  # seconds
+LOOK_EVERY = 0.5  # seconds
+MOST_WAITING = 2  # requests of one web process, half of its threads: the others go on answering
+RECENT = 50  # outputs shown
+MOST_OUTPUTS = 50  # of one completion
+LONGEST_NAME = 200  # characters, of a pipeline
+
+_places = BoundedSemaphore(MOST_WAITING)
+
+
+class Output(Shape):
+    """A window that was written: START/END, or a partition's key; where it has no upstream, ``rows`` must be there.
+
+    Rows of several runs add up; those of a run that overwrites (``mode``) replace what was told before.
+    """
+
+    dataset = DatasetField()
+    window = serializers.CharField(max_length=100)
+    datacenter = serializers.CharField(required=False, default="", max_length=60)
+    rows = serializers.IntegerField(required=False, allow_null=True, default=None, min_value=0, max_value=2**63 - 1)
+    mode = serializers.ChoiceField(WriteMode.choices, required=False, default="")
+
+
+class Completion(Shape):
+    """What a pipeline has written; with ``wait`` the answer comes when it is judged, or so many seconds later.
+
+    Where too many wait already it comes at once, with ``judged`` false: ask the gate again. The rows of a ``run``
+    count once, however often it is told of.
+    """
+
+    outputs = Output(many=True, allow_empty=False, max_length=MOST_OUTPUTS)  # type: ignore[call-arg]
+    run = serializers.CharField(required=False, default="", max_length=100)
+    wait = serializers.FloatField(required=False, default=0, min_value=0, max_value=LONGEST_WAIT)
+
+
+class Completed(Api):
+    """POST the outputs of a pipeline that has ended."""
+
+    @extend_schema(request=Completion, responses={201: dict[str, Any]})
+    def post(self, request: Request, name: str) -> Response:
+        """The gate's answer on the outputs, and whether all that was triggered has been judged."""
+        given, now = self.given(Completion), clock.now()
+        if len(name) > LONGEST_NAME or "\0" in name:
+            raise Wrong(f"The pipeline's name is above {LONGEST_NAME} characters, or holds a NUL.", where="name")
+        for output in given["outputs"]:
+            gates.demand_replica(output["dataset"], output["datacenter"])
+            output["window"] = gates.read_window(output["dataset"], output["window"], where="outputs")
+        try:
+            with audited(request, "pipeline.completed", kind="pipeline", key=name, given={"outputs": given["outputs"]}):
+                changes = [_record(output, pipeline=name, run=given["run"], now=now) for output in given["outputs"]]
+        except UnableToComplete as unable:
+            raise Wrong(str(unable), where="outputs") from None
+        is_judged = wait_until_judged(changes, seconds=given["wait"]) if given["wait"] else False
+        to_read = [ToRead(dataset=each.dataset, window=each.window, datacenter=each.datacenter) for each in changes]
+        return Response({"judged": is_judged, **gates.written(gate_of(to_read, now=clock.now()))}, status=201)
+
+
+def _record(output: Mapping[str, Any], *, pipeline: str, run: str, now: datetime) -> DataChange:
+    return record_completion(
+        dataset=output["dataset"],
+        datacenter=output["datacenter"] or home(output["dataset"]).datacenter,
+        window=output["window"],
+        pipeline=pipeline,
+        run=run,
+        rows=output["rows"],
+        mode=output["mode"],
+        now=now,
+    )
+
+
+class PipelineQuality(Api):
+    """GET how good the outputs are."""
+
+    @extend_schema(responses=dict[str, Any])
+    def get(self, request: Request, name: str) -> Response:
+        """The quality of the newest window that the pipeline completed of each dataset that you may read."""
+        outputs = [
+            look_up(dataset=c.dataset, window=c.window, datacenter=c.datacenter, now=clock.now(), record=False)
+            for c in _newest_outputs(name)
+            if may(request, Action.READ, c.dataset)
+        ]
+        return Response({"pipeline": name, "outputs": [quality.written(answer) for answer in outputs]})
+
+
+def wait_until_judged(changes: Iterable[DataChange], *, seconds: float) -> bool:
+    """Whether every run that the completions trigger was judged within so many seconds of real time.
+
+    It waits only if fewer than ``MOST_WAITING`` do.
+    """
+    wanted = list(changes)
+    may_wait = _places.acquire(blocking=False)
+    try:
+        end = time.monotonic() + (seconds if may_wait else 0)
+        while not (judged := all(_is_judged(change) for change in wanted)) and time.monotonic() < end:
+            time.sleep(min(LOOK_EVERY, seconds))
+        return judged
+    finally:
+        if may_wait:
+            _places.release()
+
+
+def _is_judged(change: DataChange) -> bool:
+    if DataChange.objects.filter(pk=change.pk, followed_at=None).exists():
+        return False
+    triggered = Run.objects.filter(
+        data_test__dataset=change.dataset,
+        window_start__lt=change.window_end,
+        window_end__gt=change.window_start,
+        reason=RunReason.TRIGGER,
+        requested_at__gte=change.at,
+    )
+    return not triggered.filter(judged_at=None).exists()
+
+
+def _newest_outputs(pipeline: str) -> list[DataChange]:
+    completions = DataChange.objects.filter(pipeline=pipeline, kind=ChangeKind.COMPLETED)
+    newest: dict[tuple[int, str], DataChange] = {}
+    related = completions.select_related("dataset").prefetch_related("dataset__replicas")
+    for change in related.order_by("-window_start", "-pk")[: RECENT * 20]:
+        newest.setdefault((change.dataset_id, change.datacenter), change)
+    return list(newest.values())[:RECENT]

@@ -1,0 +1,80 @@
+"""The gate: may a pipeline read this now?"""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from assay import clock
+from assay.catalog.asked import asked_window
+from assay.models import Dataset
+from assay.windows import UnableToReadWindow, Window
+from incident_manager.gate import GateAnswer
+from incident_manager.services import ToRead, gate_of
+from web.api.conventions.base import Api
+from web.api.conventions.errors import Wrong
+from web.api.conventions.fields import DatasetsField, Shape
+
+
+class GateQuestion(Shape):
+    """What a pipeline is about to read: a window as START/END, or a partition's key."""
+
+    datasets = DatasetsField(min_length=1, max_length=200)
+    window = serializers.CharField(max_length=100)
+    datacenter = serializers.CharField(required=False, default="", max_length=60)
+    pipeline = serializers.CharField(required=False, default="", max_length=200)
+
+
+class Gate(Api):
+    """POST what will be read."""
+
+    @extend_schema(request=GateQuestion, responses=dict[str, Any])
+    def post(self, request: Request) -> Response:
+        """``allow``, ``warn`` or ``block`` with every reason, strictest first."""
+        given, now = self.given(GateQuestion), clock.now()
+        windows = [read_window(dataset, given["window"], where="window") for dataset in given["datasets"]]
+        for dataset in given["datasets"]:
+            demand_replica(dataset, given["datacenter"])
+        to_read = [
+            ToRead(dataset=dataset, window=window, datacenter=given["datacenter"])
+            for dataset, window in zip(given["datasets"], windows, strict=True)
+        ]
+        return Response(written(gate_of(to_read, pipeline=given["pipeline"], now=now)))
+
+
+def written(answer: GateAnswer) -> dict[str, Any]:
+    """The decision and all reasons for JSON."""
+    return {
+        "decision": answer.decision.value,
+        "reasons": [
+            {
+                "decision": reason.decision.value,
+                "dataset": reason.dataset,
+                "window": reason.window.text,
+                "text": reason.text,
+                "test": reason.test,
+                "incident": reason.incident_id,
+                "report": reason.report_id,
+            }
+            for reason in answer.reasons
+        ],
+    }
+
+
+def read_window(dataset: Dataset, text: str, *, where: str) -> Window:
+    """The window that is meant; raises Wrong."""
+    try:
+        return asked_window(dataset, text)
+    except UnableToReadWindow as unable:
+        raise Wrong(str(unable), where=where) from None
+
+
+def demand_replica(dataset: Dataset, datacenter: str) -> None:
+    """Nothing where the dataset is kept in that datacenter, or anywhere if none is named; else raises Wrong."""
+    places = [replica.datacenter for replica in dataset.replicas.all()]
+    if not places:
+        raise Wrong(f"{dataset} has no replica to read; add one to its metadata.", where="dataset")
+    if datacenter and datacenter not in places:
+        raise Wrong(f"{dataset} has no replica in {datacenter!r}; it has {', '.join(places)}.", where="datacenter")

@@ -1,0 +1,181 @@
+"""May this data be used? Asked of a range of a dataset, or of everything that a query reads."""
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from assay import clock
+from assay.catalog.selectors import by_names
+from assay.models import Dataset
+from assay.windows import Window
+from incident_manager.intervals import START
+from incident_manager.models import Incident
+from incident_manager.quality.facts import Facts
+from incident_manager.quality.rules import Asked, Reason, Status, judge, worst
+from incident_manager.services import LookUpAnswer, look_up
+from web.api.conventions.base import Api
+from web.api.conventions.errors import Wrong
+from web.api.conventions.fields import DatasetField, InstantField, Shape, demand_readable, with_range
+
+from .gate import demand_replica
+from .sql_tables import TableUse, UnableToReadQuery, ranges, table_uses
+
+MOST_RANGES = 25  # of one query, each a look-up of its own; beyond, each table is answered over all that lies between
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MOST_WINDOWS = 50  # of one reason or incident, that an answer lists
+
+
+@with_range
+class QualityQuery(Shape):
+    """A range of a dataset in one datacenter; home, if none is named."""
+
+    dataset = DatasetField()
+    datacenter = serializers.CharField(required=False, default="", max_length=60)
+
+
+class SqlQuestion(Shape):
+    """A query; ``from`` and ``to`` bound the tables that it reads in whole."""
+
+    sql = serializers.CharField(max_length=100_000)
+    datacenter = serializers.CharField(required=False, default="", max_length=60)
+
+    def get_fields(self) -> dict[str, Any]:
+        """The fields, with the two that are no names in Python."""
+        return {**super().get_fields(), **{name: InstantField(required=False) for name in ("from", "to")}}
+
+
+class Quality(Api):
+    """GET the quality of a range."""
+
+    @extend_schema(parameters=[QualityQuery], responses=dict[str, Any])
+    def get(self, request: Request) -> Response:
+        """The worst of what is known of the range, with every reason and the incidents.
+
+        ``bad``: the latest result of a test is broken, an incident is open or a report is confirmed. ``unknown``: a
+        hard test is due and has given no verdict, or the data cannot be read. ``reported``: a user claims that it is
+        bad, or it is bad and accepted. ``untested``: no test has judged all of it, as where it is not due yet. Else
+        ``good``.
+        """
+        asked = self.asked(QualityQuery)
+        dataset, place = asked["dataset"], asked["datacenter"]
+        demand_replica(dataset, place)
+        answer = look_up(dataset=dataset, window=asked["range"], datacenter=place, now=clock.now())
+        return Response(written(answer))
+
+
+class QueryQuality(Api):
+    """POST a query."""
+
+    @extend_schema(request=SqlQuestion, responses=dict[str, Any])
+    def post(self, request: Request) -> Response:
+        """The quality of every table and range that the query reads; the worst of them is its status."""
+        given, now, question = self.given(SqlQuestion), clock.now(), uuid4()
+        try:
+            uses = table_uses(given["sql"])
+        except UnableToReadQuery as unable:
+            raise Wrong(str(unable), where="sql", mend="Send one or several statements in Spark SQL.") from None
+        datasets, place = _datasets(uses), given["datacenter"]
+        for dataset in datasets.values():
+            demand_readable(request, dataset)
+        known = [(datasets[use.name.lower()], use) for use in uses if use.name.lower() in datasets]
+        parts = [(dataset, part) for dataset, use in known for part in _parts(dataset, use, given, now)]
+        asked = _spanned(parts) if len(parts) > MOST_RANGES else parts
+        if len(asked) > MOST_RANGES:
+            raise Wrong(
+                f"The query reads {len(asked)} tables: at most {MOST_RANGES} are answered at once.",
+                where="sql",
+                mend="Ask in several queries.",
+            )
+        answers = [
+            look_up(dataset=dataset, window=part, datacenter=place, now=now, query=question) for dataset, part in asked
+        ]
+        unknown = sorted({use.name for use in uses if use.name.lower() not in datasets})
+        tables = [*(written(answer) for answer in answers), *(_not_known(name) for name in unknown)]
+        status = worst(Status(table["status"]) for table in tables)
+        return Response({"status": status, "tables": tables, "unknown": unknown, "widened": asked is not parts})
+
+
+def written(answer: LookUpAnswer) -> dict[str, Any]:
+    """A look-up's answer for JSON."""
+    return {
+        "dataset": answer.dataset.full_name,
+        "from": answer.window.start,
+        "to": answer.window.end,
+        "datacenter": answer.datacenter,
+        "status": answer.quality.status,
+        "reasons": [reason_written(reason) for reason in answer.quality.reasons],
+        "incidents": [_incident(answer, incident) for incident in answer.incidents],
+        "reports": list(answer.reports),
+    }
+
+
+def reason_written(reason: Reason) -> dict[str, Any]:
+    """A reason for JSON, with the first of its windows and how many more there are."""
+    return {
+        "status": reason.status,
+        "text": reason.text,
+        "category": reason.category or None,
+        "test": reason.test,
+        "hard": reason.hard,
+        "windows": [window.text for window in reason.windows[:MOST_WINDOWS]],
+        "more_windows": max(0, len(reason.windows) - MOST_WINDOWS),
+        "incident": reason.incident_id,
+        "report": reason.report_id,
+    }
+
+
+def _not_known(name: str) -> dict[str, Any]:
+    answer = judge(Facts(dataset=name, is_known=False), Asked())
+    reasons = [reason_written(reason) for reason in answer.reasons]
+    return {"dataset": name, "status": answer.status, "reasons": reasons, "incidents": [], "reports": []}
+
+
+def _incident(answer: LookUpAnswer, incident: Incident) -> dict[str, Any]:
+    spoilt = [each for each in answer.spoilt if each.incident_id == incident.pk]
+    windows = sorted((window for each in spoilt for window in each.windows), key=START)
+    return {
+        "id": incident.pk,
+        "category": incident.category,
+        "root_cause": incident.root_cause,
+        "eta": incident.eta,
+        "hard": any(each.hard for each in spoilt),
+        "windows": [window.text for window in windows[:MOST_WINDOWS]],
+        "more_windows": max(0, len(windows) - MOST_WINDOWS),
+    }
+
+
+def _spanned(parts: list[tuple[Dataset, Window]]) -> list[tuple[Dataset, Window]]:
+    """One range for each table, from its first to its last: more than is read, so that nothing bad is missed."""
+    spans: dict[Dataset, Window] = {}
+    for dataset, part in parts:
+        known = spans.get(dataset, part)
+        spans[dataset] = Window(start=min(known.start, part.start), end=max(known.end, part.end))
+    return list(spans.items())
+
+
+def _datasets(uses: tuple[TableUse, ...]) -> dict[str, Dataset]:
+    """The datasets that are read, by lower-case name: SQL does not tell cases apart."""
+    return by_names({use.name.lower() for use in uses})
+
+
+def _parts(dataset: Dataset, use: TableUse, given: dict[str, Any], now: datetime) -> tuple[Window, ...]:
+    partitioning = dataset.partitioning
+    last = partitioning.at(now).end if partitioning else now
+    start, end = given.get("from") or _begin(dataset), given.get("to") or last
+    if start >= end:
+        raise Wrong("The range ends before it starts.", where="to")
+    whole = Window(start=start, end=end)
+    if partitioning is None:
+        return (whole,)
+    return ranges(use, dataset.partition_column, partitioning, whole, dataset.stored_times)
+
+
+def _begin(dataset: Dataset) -> datetime:
+    if dataset.partitioning and dataset.first_partition:
+        return dataset.partitioning.window(dataset.first_partition).start
+    return EPOCH

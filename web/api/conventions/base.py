@@ -1,0 +1,104 @@
+"""What all resources share: who is let in, how lists are cut, and how errors are answered."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar, TypeVar
+
+from django.db.models import QuerySet
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
+from rest_framework.views import APIView
+from rest_framework.viewsets import GenericViewSet
+
+from assay.access import Action
+from web.access.authentication import TokenAuthentication
+from web.access.changes import Change, audited
+from web.access.needs import need_of
+from web.access.permissions import MayUse
+from web.access.who import hidden_datasets
+
+from .errors import answer_error
+from .pages import Pages
+from .strict_json import StrictJSONParser
+
+T = TypeVar("T")
+
+
+class BearerAuthentication(TokenAuthentication):
+    """The same tokens under the scheme that OpenLineage's clients send."""
+
+    def authenticate_header(self, request: Request) -> str:
+        """The scheme."""
+        return "Bearer"
+
+
+class Api(APIView):
+    """A resource for known users."""
+
+    authentication_classes: Sequence[type[BaseAuthentication]] = [
+        TokenAuthentication,
+        BearerAuthentication,
+        SessionAuthentication,
+    ]
+    permission_classes = (MayUse,)
+    parser_classes = (StrictJSONParser,)
+
+    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
+        """Errors in this API's own shape."""
+        return answer_error
+
+    @property
+    def author(self) -> str:
+        """Who asks."""
+        return self.request.user.get_username()
+
+    def asked(self, shape: type[BaseSerializer[Any]]) -> dict[str, Any]:
+        """The query's parameters, checked."""
+        return self._checked(shape, self.request.query_params.dict())
+
+    def given(self, shape: type[BaseSerializer[Any]]) -> dict[str, Any]:
+        """The body, checked."""
+        return self._checked(shape, self.request.data)
+
+    def _checked(self, shape: type[BaseSerializer[Any]], data: Any) -> dict[str, Any]:
+        serializer = shape(data=data, context={"request": self.request})
+        serializer.is_valid(raise_exception=True)
+        checked: dict[str, Any] = serializer.validated_data
+        return checked
+
+
+class Rows(Api, GenericViewSet[Any]):
+    """A resource of rows."""
+
+    kind: ClassVar[str] = ""  # what the audit calls one of them
+    pagination_class = Pages
+    filter_backends = ()
+    dataset_path: ClassVar[str] = "dataset"  # from a row to its dataset; empty: it has none
+
+    def get_queryset(self) -> QuerySet[Any]:
+        """The rows, without those of datasets that whoever asks may not see."""
+        rows = super().get_queryset()
+        is_pushed = need_of(self, str(self.request.method)) is Action.PUSH
+        hidden = hidden_datasets(self.request) if self.dataset_path and not is_pushed else []
+        return rows.exclude(**{f"{self.dataset_path}__in": hidden}) if hidden else rows
+
+    @classmethod
+    def picture(cls, key: object) -> dict[str, Any] | None:
+        """The row of a key as the API shows it, for the audit; None if there is none."""
+        if cls.queryset is None or cls.serializer_class is None:
+            return None
+        row = cls.queryset.all().filter(**{cls.lookup_field: key}).first()
+        return None if row is None else dict(cls.serializer_class(row).data)
+
+    def changing(
+        self, action: str, key: object = "", given: Mapping[str, Any] | None = None
+    ) -> AbstractContextManager[Change]:
+        """The transaction of a change to a row, which ends with its entry of the audit."""
+        return audited(self.request, f"{self.kind}.{action}", kind=self.kind, key=key, look=self.picture, given=given)
+
+    def page_of(self, rows: QuerySet[Any]) -> Response:
+        """One page of ``rows``, written with the resource's serializer."""
+        page = self.paginate_queryset(rows)
+        return self.get_paginated_response(self.get_serializer(page, many=True).data)

@@ -1,0 +1,171 @@
+"""The types of the API's values, shared by requests and answers."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from math import isfinite
+from typing import Any
+
+from django.db import models
+from rest_framework import serializers
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.fields import empty
+from rest_framework.request import Request
+
+from assay.catalog.selectors import by_name, by_names
+from assay.durations import UnableToReadDuration, format_duration, parse_duration
+from assay.instants import UnableToTakeInstant, taken
+from assay.models import Dataset
+from assay.windows import UnableToReadWindow, Window
+from web.access.needs import need_of
+from web.access.who import owned, person_of, unreadable
+
+PAGING = ("limit", "offset")
+NEEDED = {
+    "from": "is needed, as no range is asked of without it: from=2026-03-09T00:00:00Z, its first instant",
+    "to": "is needed, as no range is asked of without it: to=2026-03-10T00:00:00Z, the instant at which it ends",
+}
+
+
+class Shape(serializers.Serializer[Any]):
+    """A request's parameters or body; a name that is not known is an error, not a filter that filters nothing."""
+
+    def run_validation(self, data: Any = empty) -> Any:
+        """The checked values."""
+        if isinstance(data, dict) and (unknown := sorted(set(data) - {*self.fields, *PAGING})):
+            known = ", ".join(self.fields)
+            raise serializers.ValidationError(dict.fromkeys(unknown, f"not known; known here: {known}"))
+        return super().run_validation(data)
+
+
+def demand_readable(request: Request, dataset: Dataset) -> None:
+    """Nothing where whoever asks may see the dataset, or pushes to it; else PermissionDenied."""
+    need = need_of(request.parser_context["view"], str(request.method))
+    if why_not := unreadable(person_of(request), need, owned(dataset)):
+        raise PermissionDenied(why_not.text)
+
+
+class DatasetField(serializers.CharField):
+    """A dataset by its full name, in whatever case."""
+
+    def to_internal_value(self, data: Any) -> Dataset:  # type: ignore[override]
+        """The dataset."""
+        name = super().to_internal_value(data)
+        read = self.parent.read if isinstance(self.parent, DatasetsField) else None
+        if (found := by_name(name) if read is None else read.get(name)) is None:
+            raise serializers.ValidationError(f"no dataset is called {name!r}; GET /api/v1/datasets lists them")
+        request = self.context.get("request")
+        if request is not None:
+            demand_readable(request, found)
+        return found
+
+    def to_representation(self, value: Dataset) -> str:  # type: ignore[override]
+        """The full name."""
+        return value.full_name
+
+
+class DatasetsField(serializers.ListField):
+    """Many datasets by their full names, read together."""
+
+    child = DatasetField()
+    read: Mapping[str, Dataset] | None = None  # those of the list that is being checked, as they are spelled there
+
+    def run_child_validation(self, data: Any) -> list[Dataset]:
+        """The datasets."""
+        self.read = by_names({name.strip() for name in data if isinstance(name, str)})
+        return super().run_child_validation(data)
+
+
+class WindowField(serializers.CharField):
+    """``START/END`` in ISO 8601."""
+
+    def to_internal_value(self, data: Any) -> Window:  # type: ignore[override]
+        """The window."""
+        try:
+            return Window.parse(super().to_internal_value(data)).taken()
+        except UnableToReadWindow as unable:
+            raise serializers.ValidationError(str(unable)) from None
+
+    def to_representation(self, value: Window) -> str:  # type: ignore[override]
+        """The window's text."""
+        return value.text
+
+
+class InstantField(serializers.DateTimeField):
+    """An instant in ISO 8601, in the years that we answer for."""
+
+    def to_internal_value(self, value: Any) -> datetime:
+        """The instant."""
+        try:
+            return taken(super().to_internal_value(value))
+        except UnableToTakeInstant as unable:
+            raise serializers.ValidationError(str(unable)) from None
+
+
+class LengthField(serializers.CharField):
+    """A length of time, such as ``4h``."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The length."""
+        try:
+            return parse_duration(super().to_internal_value(data))
+        except UnableToReadDuration as unable:
+            raise serializers.ValidationError(str(unable)) from None
+
+    def to_representation(self, value: Any) -> str:
+        """The shortest text."""
+        return format_duration(value)
+
+
+class FiniteField(serializers.FloatField):
+    """A figure; what JSON has no number for is null."""
+
+    def to_representation(self, value: float) -> float | None:  # type: ignore[override]
+        """The figure, or null."""
+        return finite(float(value))  # type: ignore[no-any-return]
+
+
+class FiniteJsonField(serializers.JSONField):
+    """Any JSON; figures that JSON has no number for are null."""
+
+    def to_representation(self, value: Any) -> Any:
+        """The value, with nulls."""
+        return finite(value)
+
+
+class Row(serializers.ModelSerializer[Any]):
+    """A row of a table, fit for JSON."""
+
+    serializer_field_mapping = {
+        **serializers.ModelSerializer.serializer_field_mapping,
+        models.FloatField: FiniteField,
+        models.JSONField: FiniteJsonField,
+        models.DurationField: LengthField,
+    }
+
+
+def finite(value: Any) -> Any:
+    """``value`` with null for every infinite or undefined figure in it."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: finite(inside) for name, inside in value.items()}
+    if isinstance(value, list):
+        return [finite(inside) for inside in value]
+    return value
+
+
+def with_range(shape: type[Shape]) -> type[Shape]:
+    """``shape`` with the parameters ``from`` and ``to``, of which the first is no name in Python."""
+
+    class WithRange(shape):  # type: ignore[valid-type,misc]
+        def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+            instants = {name: InstantField(error_messages={"required": NEEDED[name]}) for name in NEEDED}
+            return {**super().get_fields(), **instants}
+
+        def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+            if attrs["from"] >= attrs["to"]:
+                raise serializers.ValidationError({"to": "the range must end after it starts"})
+            return {**attrs, "range": Window(start=attrs["from"], end=attrs["to"])}
+
+    WithRange.__name__ = shape.__name__
+    return WithRange

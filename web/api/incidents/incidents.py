@@ -1,0 +1,231 @@
+"""Incidents: what is spoilt, and what users do about it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from alerting.services import silences_of
+from alerting.waivers import Scope
+from assay import clock
+from assay.models import Category
+from execution_engine.shown import Veil
+from incident_manager import services
+from incident_manager.models import Ending, Entry, Incident, Kind, Report, SpoiltWindow
+from web.api.conventions.base import Rows
+from web.api.conventions.errors import conflict
+from web.api.conventions.fields import DatasetField, InstantField, Row, Shape, WindowField
+from web.shown.timeline import shown_timeline
+
+from .silences import SilenceRow
+
+MOST_WINDOWS = 200
+
+
+class SpoiltWindowRow(Row):
+    """Data that must not be used, until it is healed."""
+
+    window = WindowField()
+    data_test = serializers.CharField(source="data_test.name", default=None, allow_null=True)
+
+    class Meta:
+        model = SpoiltWindow
+        fields = (
+            "window", "data_test", "datacenter", "severity", "whole_table", "partitions", "spoilt_at", "healed_at",
+            "how",
+        )  # fmt: skip
+
+
+class EntryRow(Row):
+    """One line of a timeline."""
+
+    class Meta:
+        model = Entry
+        fields = ("at", "actor", "event", "text")
+
+
+class IncidentRow(Row):
+    """An incident."""
+
+    dataset = serializers.CharField(source="dataset.full_name")
+    cause = serializers.IntegerField(
+        source="alert.cause.incident.pk", default=None, allow_null=True, help_text="the incident behind it"
+    )
+
+    class Meta:
+        model = Incident
+        fields = (
+            "id", "dataset", "category", "kind", "tier", "owner", "team", "detected_at", "resolved_at", "resolution",
+            "acknowledged_at", "acknowledged_by", "root_cause", "eta", "backfill", "cause",
+        )  # fmt: skip
+
+
+class Claim(Row):
+    """What one user reported of an incident."""
+
+    window = WindowField()
+
+    class Meta:
+        model = Report
+        fields = ("id", "reporter", "saw", "window", "datacenter", "description", "state", "created_at")
+
+
+class EndingRow(Row):
+    """A user's word that ends an incident of many windows, while these are ended."""
+
+    windows_left = serializers.IntegerField(source="left.count", help_text="how many are not ended yet")
+
+    class Meta:
+        model = Ending
+        fields = ("kind", "scope", "author", "said_at", "windows_left")
+
+
+class WholeIncident(IncidentRow):
+    """An incident with its windows, its timeline and the users who reported it."""
+
+    spoilt_windows = serializers.SerializerMethodField(help_text="the newest 200, those that are not healed first")
+    more_windows = serializers.SerializerMethodField(help_text="how many windows are not listed")
+    ending = serializers.SerializerMethodField(help_text="the word of a user that is being carried out, or null")
+    timeline = serializers.SerializerMethodField(help_text="what has happened, the oldest first")
+    reports = Claim(many=True, source="all_reports")
+    silences = serializers.SerializerMethodField(help_text="those that keep somebody from being told of it")
+
+    class Meta(IncidentRow.Meta):
+        fields = (
+            *IncidentRow.Meta.fields,
+            "spoilt_windows",
+            "more_windows",
+            "ending",
+            "timeline",
+            "reports",
+            "silences",
+        )  # type: ignore[assignment]
+
+    @extend_schema_field(SpoiltWindowRow(many=True))
+    def get_spoilt_windows(self, row: Incident) -> Any:
+        """As many as a reader goes through."""
+        windows = row.spoilt_windows.select_related("data_test").order_by("healed_at", "-window_start")
+        return SpoiltWindowRow(windows[:MOST_WINDOWS], many=True).data
+
+    def get_more_windows(self, row: Incident) -> int:
+        """The others."""
+        return max(0, row.spoilt_windows.count() - MOST_WINDOWS)
+
+    @extend_schema_field(EndingRow(allow_null=True))
+    def get_ending(self, row: Incident) -> Any:
+        """The one under way; an incident has one at a time."""
+        under_way = row.endings.filter(ended_at__isnull=True).first()
+        return EndingRow(under_way).data if under_way else None
+
+    @extend_schema_field(EntryRow(many=True))
+    def get_timeline(self, row: Incident) -> Any:
+        """The entries, without values that must not be shown any more."""
+        return EntryRow(shown_timeline(row, Veil(clock.now())), many=True).data
+
+    @extend_schema_field(SilenceRow(many=True))
+    def get_silences(self, row: Incident) -> Any:
+        """The silences, the oldest first."""
+        return SilenceRow(silences_of(row.alert) if row.alert else (), many=True).data
+
+
+class IncidentQuery(Shape):
+    """Which incidents."""
+
+    dataset = DatasetField(required=False)
+    category = serializers.ChoiceField(Category.choices, required=False)
+    kind = serializers.ChoiceField(Kind.choices, required=False)
+    tier = serializers.IntegerField(required=False, min_value=0, max_value=5)
+    owner = serializers.CharField(required=False, max_length=200)
+    open = serializers.BooleanField(required=False, allow_null=True, default=None)
+
+
+class Annotation(Shape):
+    """What an owner says; what is left out stays as it is."""
+
+    root_cause = serializers.CharField(required=False, allow_blank=True, max_length=10_000)
+    eta = InstantField(required=False)
+    backfill = serializers.CharField(required=False, allow_blank=True, max_length=200)
+    text = serializers.CharField(required=False, allow_blank=True, max_length=10_000)
+
+
+class Nothing(Shape):
+    """An empty body."""
+
+
+class Acceptance(Shape):
+    """Why it stays as it is."""
+
+    reason = serializers.CharField(max_length=10_000)
+
+
+class Force(Acceptance):
+    """Why it was a false positive, and how far that reaches."""
+
+    scope = serializers.ChoiceField([scope.value for scope in Scope], default=Scope.WINDOW.value)
+
+
+class Incidents(Rows):
+    """Incidents, the newest first."""
+
+    kind = "incident"
+    serializer_class = IncidentRow
+    queryset = Incident.objects.select_related("dataset", "alert__cause__incident").order_by("-pk")
+    lookup_value_regex = r"\d+"
+
+    @extend_schema(parameters=[IncidentQuery])
+    def list(self, request: Request) -> Response:
+        """The incidents that match."""
+        wanted = self.asked(IncidentQuery)
+        is_open = wanted.pop("open")
+        if is_open is not None:
+            wanted["resolved_at__isnull"] = is_open
+        return self.page_of(self.get_queryset().filter(**wanted))
+
+    @extend_schema(responses=WholeIncident)
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """One incident with its windows and its timeline."""
+        return Response(WholeIncident(self.get_object()).data)
+
+    @extend_schema(request=Annotation, responses=WholeIncident)
+    @action(detail=True, methods=["post"])
+    def annotations(self, request: Request, pk: str) -> Response:
+        """Say what its owner knows: root cause, ETA, state of the backfill, a note."""
+        return self._act(services.annotate, **self.given(Annotation))
+
+    @extend_schema(request=Nothing, responses=WholeIncident)
+    @action(detail=True, methods=["post"])
+    def acknowledge(self, request: Request, pk: str) -> Response:
+        """Take it up."""
+        return self._act(services.acknowledge, **self.given(Nothing))
+
+    @extend_schema(request=Nothing, responses=WholeIncident)
+    @action(detail=True, methods=["post"])
+    def rerun(self, request: Request, pk: str) -> Response:
+        """Run the tests of every window that is still spoilt, now."""
+        return self._act(services.rerun, **self.given(Nothing))
+
+    @extend_schema(request=Force, responses=WholeIncident)
+    @action(detail=True, methods=["post"], url_path="force-resolve")
+    def force_resolve(self, request: Request, pk: str) -> Response:
+        """End a false positive."""
+        given = self.given(Force)
+        return self._act(services.force_resolve, scope=Scope(given["scope"]), reason=given["reason"])
+
+    @extend_schema(request=Acceptance, responses=WholeIncident)
+    @action(detail=True, methods=["post"])
+    def accept(self, request: Request, pk: str) -> Response:
+        """End one that is real and will not be repaired."""
+        return self._act(services.accept, **self.given(Acceptance))
+
+    def _act(self, service: Callable[..., object], **given: Any) -> Response:
+        incident = self.get_object()
+        try:
+            with self.changing(str(self.action), incident.pk, given):
+                service(incident, **given, author=self.author, now=clock.now())
+        except services.UnableToResolve as unable:
+            raise conflict(str(unable), mend="Look at the incident's timeline: GET it again.") from None
+        return Response(WholeIncident(self.get_object()).data)

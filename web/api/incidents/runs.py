@@ -1,0 +1,175 @@
+"""Runs and the measurements they asked for."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
+
+from assay import clock
+from assay.catalog.asked import asked_window
+from assay.models import DataTest
+from assay.windows import UnableToReadWindow, Window
+from execution_engine.models import Measurement, Run, RunReason
+from execution_engine.outcome import Outcome
+from execution_engine.services import is_undeclared, request_run
+from execution_engine.shown import HIDDEN, Veil
+from web.api.conventions.base import Rows
+from web.api.conventions.errors import Wrong, conflict
+from web.api.conventions.fields import DatasetField, Row, Shape, WindowField, finite
+
+UNSHOWN: dict[str, Any] = {
+    "sentence": HIDDEN,
+    "value": None,
+    "exact": "",
+    "excess": None,
+    "operands": {},
+    "findings": {},
+}
+LIVE_TESTS = DataTest.objects.select_related("dataset", "revision").filter(retired_at=None)
+
+
+def veil_of(serializer: BaseSerializer[Any]) -> Veil:
+    """What is hidden of all rows of one answer."""
+    context: Any = serializer.root.context
+    if "veil" not in context:
+        context["veil"] = Veil(clock.now())
+    veil: Veil = context["veil"]
+    return veil
+
+
+class RunRow(Row):
+    """A run and what it saw; without an outcome it is on its way."""
+
+    dataset = serializers.CharField(source="data_test.dataset.full_name")
+    window = WindowField()
+    revision = serializers.IntegerField(source="revision.number")
+
+    class Meta:
+        model = Run
+        fields = (
+            "id", "data_test", "dataset", "window", "revision", "reason", "requested_at", "due_at", "measured_at",
+            "evaluated_at", "judged_at", "outcome", "error_reason", "transient", "sentence", "value", "exact",
+            "excess", "operands", "findings",
+        )  # fmt: skip
+
+    def to_representation(self, instance: Run) -> dict[str, Any]:
+        """The row, without what must not be shown any more."""
+        veil, row = veil_of(self), super().to_representation(instance)
+        if veil.hides_run(instance):
+            return row | UNSHOWN
+        return row | {"findings": finite(veil.findings(instance))}
+
+
+class RunQuery(Shape):
+    """Which runs."""
+
+    dataset = DatasetField(required=False, source="data_test__dataset")
+    data_test = serializers.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
+    outcome = serializers.ChoiceField([outcome.value for outcome in Outcome], required=False)
+    reason = serializers.ChoiceField(RunReason.choices, required=False)
+    window = WindowField(required=False)
+
+
+class NewRun(Shape):
+    """Which test over which window: a partition's key, or START/END."""
+
+    data_test = serializers.PrimaryKeyRelatedField(queryset=LIVE_TESTS)
+    window = serializers.CharField(max_length=100)
+    key = serializers.CharField(required=False, max_length=60, help_text="the same key asks for the same run")
+
+
+class Runs(Rows):
+    """Runs, the newest first."""
+
+    kind = "run"
+    dataset_path = "data_test__dataset"
+    serializer_class = RunRow
+    queryset = Run.objects.select_related("data_test__dataset", "revision").order_by("-pk")
+    lookup_value_regex = r"\d+"
+
+    @extend_schema(parameters=[RunQuery])
+    def list(self, request: Request) -> Response:
+        """The runs that match."""
+        wanted = self.asked(RunQuery)
+        if window := wanted.pop("window", None):
+            wanted |= {"window_start": window.start, "window_end": window.end}
+        return self.page_of(self.get_queryset().filter(**wanted))
+
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """One run."""
+        return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(request=NewRun, responses={201: RunRow})
+    def create(self, request: Request) -> Response:
+        """Run a test now, on fresh measurements."""
+        given, now = self.given(NewRun), clock.now()
+        data_test: DataTest = given["data_test"]
+        self.check_object_permissions(request, data_test)
+        try:
+            window = asked_window(data_test.dataset, given["window"])
+        except UnableToReadWindow as unable:
+            raise Wrong(str(unable), where="window") from None
+        occasion = f"{self.author[:40]}:{given.get('key', now.isoformat())}"
+        with self.changing("create", given=given) as change:
+            run = request_run(data_test=data_test, window=window, reason=RunReason.MANUAL, occasion=occasion, now=now)
+            if run is None:
+                raise conflict(_why_not(data_test, window), mend="Ask for a newer window.")
+            change.key = run.pk
+        return Response(self.get_serializer(run).data, status=201)
+
+
+def _why_not(data_test: DataTest, window: Window) -> str:
+    if is_undeclared(data_test, window):
+        return "The window began before the dataset's columns were declared as they are."
+    return "The window is beyond the dataset's retention."
+
+
+class MeasurementRow(Row):
+    """A measurement; wanted until it has an instant."""
+
+    dataset = serializers.CharField(source="dataset.full_name")
+    metric = serializers.CharField(source="spec_text")
+    window = WindowField()
+
+    class Meta:
+        model = Measurement
+        fields = (
+            "id", "dataset", "datacenter", "window", "metric", "requested_at", "measured_at", "value", "exact",
+            "detail", "failure_reason", "failure_detail", "fingerprint", "state_length",
+        )  # fmt: skip
+
+    def to_representation(self, instance: Measurement) -> dict[str, Any]:
+        """The row, without what must not be shown any more."""
+        veil, row = veil_of(self), super().to_representation(instance)
+        if veil.hides_measurement(instance):
+            return row | {"value": None, "exact": "", "detail": {}}
+        return row | {"detail": finite(veil.detail(instance))}
+
+
+class MeasurementQuery(Shape):
+    """Which measurements."""
+
+    dataset = DatasetField(required=False)
+    datacenter = serializers.CharField(required=False, max_length=60)
+    metric = serializers.CharField(
+        required=False, max_length=4096, source="spec_text", help_text="as written, such as row_count()"
+    )
+    window = WindowField(required=False)
+
+
+class Measurements(Rows):
+    """Measurements, the newest first."""
+
+    serializer_class = MeasurementRow
+    queryset = Measurement.objects.select_related("dataset").defer("state").order_by("-pk")
+
+    @extend_schema(parameters=[MeasurementQuery])
+    def list(self, request: Request) -> Response:
+        """The measurements that match."""
+        wanted = self.asked(MeasurementQuery)
+        if window := wanted.pop("window", None):
+            wanted |= {"window_start": window.start, "window_end": window.end}
+        return self.page_of(self.get_queryset().filter(**wanted))

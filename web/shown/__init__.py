@@ -1,0 +1,4 @@
+"""What pages and the API show alike: the words and colours of a status, the lineage graph, an incident's timeline.
+
+Nothing here answers a request.
+"""
