@@ -1,4 +1,4 @@
-"""What is judged of the words of a text, before they are put together: brackets, letters, literals, numbers."""
+"""What is judged of a text's words before they are put together: commands, brackets, letters, literals, numbers."""
 
 import re
 from collections import Counter
@@ -10,9 +10,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 from execution_engine.guard.checks.functions import IN_QUERIES
 
 from .characters import shown
-from .commands import check_commands
+from .dialect import Plain
 from .refusal import Refusal
 
+_COMMANDS = (Plain.Tokenizer.COMMANDS | set(Plain.Parser.STATEMENT_PARSERS)) - {TokenType.SEMICOLON}
 MAX_WORDS = 6_000  # a longer text takes seconds to read, whatever it says
 MAX_DEPTH = 32  # sqlglot reads by recursion, about 20 calls a bracket, of the 1,000 that Python has
 _OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
@@ -30,10 +31,18 @@ _NUMBER = re.compile(rf"(?:\.?\d){{1,{MAX_DIGITS}}}\.?(?:[eE][+-]?\d{{1,3}})?[a-
 _AS = TokenType.ALIAS
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "%": "\\%", "_": "\\_"}
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-
-
 _NAMES = {TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER, TokenType.VAR, TokenType.ALL}
 _UNSAID = {"nulls", "first", "last", "char"}  # Spark's own order of nulls goes without saying; char(9) is a string
+
+
+def check_commands(_: str, words: Sequence[Token]) -> Refusal | None:
+    """The first statement that begins with the word of a command."""
+    starts = [at for at in range(len(words)) if at == 0 or words[at - 1].token_type is TokenType.SEMICOLON]
+    command = next((words[at] for at in starts if words[at].token_type in _COMMANDS), None)
+    if command is None:
+        return None
+    what = f"{shown(command.text.upper())} is a command, not a query"
+    return Refusal(what=what, mend="only select … from … can be asked", offset=command.start)
 
 
 def lost_word(words: Sequence[Token], written: Sequence[Token]) -> Token | None:

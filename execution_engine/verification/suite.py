@@ -13,14 +13,14 @@ from execution_engine.metrics.registry import METRICS
 from execution_engine.outcome import Failure, Reason
 from execution_engine.verification.checks.check import Check
 from execution_engine.verification.checks.scope import On, stored_name
-from execution_engine.verification.constraints.constraints import Ask, Found, Past
+from execution_engine.verification.constraints.constraints import Ask, Constraint, Found, Past
+from execution_engine.verification.constraints.levels import ConstraintStatus
 from execution_engine.verification.repository.growing import FolderOfStates, added_up
 from execution_engine.verification.repository.metrics import MetricsRepository, ResultKey, StoredMetrics, series
 
 from .data import as_tables, name_of, reader_of
 from .failing import broken_metrics
-from .judging import judged
-from .results import VerificationResult
+from .results import CheckResult, ConstraintResult, VerificationResult
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -88,7 +88,7 @@ class Verification:
         values = {name: value for on, part in parts.items() for name, value in self._named(on, part).items()}
         result = VerificationResult(
             table=self.name,
-            checks=tuple(judged(check, found[check.on]) for check in self.checks),
+            checks=tuple(_judged(check, found[check.on]) for check in self.checks),
             metrics=values,
             spark_jobs=sum(report.spark_jobs for report in reports),
             seconds=sum(report.seconds for report in reports),
@@ -179,3 +179,27 @@ def _wanted(asks: Sequence[Ask], tables: Mapping[str, Table], keep: frozenset[As
         Wanted(key=str(at), spec=ask.spec, tables=tables if _reads_tables(ask) else {}, keep_state=ask in keep)
         for at, ask in enumerate(asks)
     ]
+
+
+def _judged(check: Check, found: Found) -> CheckResult:
+    """The check with the results of its constraints."""
+    results = tuple(_result(constraint, found) for constraint in check.constraints)
+    if check.on == "delta":
+        results = tuple(replace(each, constraint=f"{each.constraint} on delta") for each in results)
+    return CheckResult(name=check.name, level=check.level, constraints=results, on=check.on)
+
+
+def _result(constraint: Constraint, found: Found) -> ConstraintResult:
+    judgement = constraint.judge(found)
+    return ConstraintResult(
+        constraint=constraint.text,
+        status=judgement.status,
+        metric=judgement.metric,
+        bound=judgement.bound,
+        value=judgement.value,
+        message=judgement.message,
+        hint=constraint.hint if judgement.status is not ConstraintStatus.SUCCESS else "",
+        failure=judgement.failure,
+        detail=judgement.detail,
+        asks=constraint.asks,
+    )

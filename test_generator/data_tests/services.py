@@ -9,17 +9,20 @@ from django.db import transaction
 from assay.catalog.profile import DatasetProfile
 from assay.catalog.selectors import by_name, home, profile_of, slas
 from assay.models import Category, Dataset, DataTest, Origin, Revision, Scope, Severity
+from execution_engine.engines.nested import with_fields
 from execution_engine.language.checking.check import UnableToCheck, check
+from execution_engine.language.checking.schema import DatasetSchema
 from execution_engine.language.parsing.parse import UnableToParse, parse
 from execution_engine.language.serialise import to_json
+from execution_engine.metrics.columns import written
 from execution_engine.metrics.groupable import GROUPABLE
 from execution_engine.metrics.registry import METRICS, SIGNATURES
+from execution_engine.metrics.signature import ColumnKind, column_kind
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.schedules import UnableToSchedule, check_line
 from execution_engine.services import first_cursor
 
 from .held_to import declared_print, judges_from
-from .schemas import schema
 from .upstream_operands import ProfileNamed, misaligned, undisclosed
 
 
@@ -235,4 +238,19 @@ def write_data_test(
         spoils="",
         author=author,
         now=now,
+    )
+
+
+def schema(profile: DatasetProfile) -> DatasetSchema:
+    """The schema of a dataset; its columns are unknown where its metadata names none."""
+    declared = with_fields({column.name: column.type.strip() for column in profile.columns})
+    columns = {name: column_kind(type_) for name, type_ in declared.items()}
+    if columns and profile.partition:
+        columns.setdefault(written(profile.partition.column), ColumnKind.ANY)
+    return DatasetSchema(
+        name=profile.full_name,
+        columns=columns or None,
+        datacenters=tuple(replica.datacenter for replica in profile.replicas),
+        partitioned=profile.partition is not None,
+        granularity=profile.partition.granularity if profile.partition else None,
     )

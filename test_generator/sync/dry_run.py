@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from django.db import transaction
 
@@ -17,7 +17,36 @@ from test_generator.generation.generate import RETIRE_GRACE, changes, generate
 from test_generator.generation.wanted import Gap, WantedTest
 
 from .catalog_files import sync_files
-from .differences import Difference, Fields, Picture, differences
+
+Sign = Literal["+", "~", "-"]
+Fields = Mapping[str, str]
+Picture = Mapping[tuple[str, str], Fields]  # what there is, by kind and name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One thing that comes, changes or goes, with its fields before and after."""
+
+    sign: Sign
+    kind: str  # dataset, lineage or test
+    name: str
+    fields: Mapping[str, tuple[str, str]]
+
+
+def differences(before: Picture, after: Picture) -> Iterable[Difference]:
+    """What differs between two pictures, by kind and name; of what comes the fields that are not empty."""
+    for kind, name in sorted({*before, *after}):
+        old, new = before.get((kind, name)), after.get((kind, name))
+        sign: Sign = "+" if old is None else "-" if new is None else "~"
+        fields = {} if new is None else _changed(old or {}, new)
+        if fields or sign != "~":
+            yield Difference(sign=sign, kind=kind, name=name, fields=fields)
+
+
+def _changed(old: Fields, new: Fields) -> dict[str, tuple[str, str]]:
+    names = dict.fromkeys([*new, *old])
+    return {name: (old.get(name, ""), new.get(name, "")) for name in names if old.get(name, "") != new.get(name, "")}
+
 
 HIDDEN = frozenset({"namespace", "name", "place"})  # of a profile: its name says the rest
 

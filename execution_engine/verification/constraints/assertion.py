@@ -1,11 +1,14 @@
 """An assertion of the language as a constraint: several metrics, arithmetic, other datasets, ``by`` groups."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
+from zoneinfo import ZoneInfo
 
+from assay.steps import Step, UnableToStep, shift
 from execution_engine.engines.protocol import Measured
-from execution_engine.exact import to_json
+from execution_engine.exact import Number, to_json
 from execution_engine.language.checking.check import UnableToCheck, check
 from execution_engine.language.checking.schema import DatasetSchema
 from execution_engine.language.evaluating.evaluate import Value, evaluate
@@ -13,7 +16,7 @@ from execution_engine.language.evaluating.sentence import with_notes
 from execution_engine.language.operands import operands
 from execution_engine.language.parsing.parse import UnableToParse, parse
 from execution_engine.language.problem import Problem
-from execution_engine.language.tree import Assertion, By, History, Metric, Operand
+from execution_engine.language.tree import Assertion, By, History, HistoryFunction, Metric, Operand
 from execution_engine.language.walk import postorder
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.group_values import GroupValues
@@ -22,9 +25,8 @@ from execution_engine.metrics.registry import METRICS, SIGNATURES
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Outcome, Reason
 
-from .constraints import Ask, Found, Judgement, unable
+from .constraints import Ask, Found, Judgement, Past, unable
 from .levels import ConstraintStatus
-from .past_runs import past_values
 from .sql_text import both
 
 _NO_PAST = (
@@ -32,6 +34,7 @@ _NO_PAST = (
     "or by --repository FILE --date DAY of `assay verify`"
 )
 _NO_GROUPS = "a metrics repository keeps no values of groups: leave the history out, or 'by'"
+_UTC = ZoneInfo("UTC")
 _STATUS = {Outcome.HELD: ConstraintStatus.SUCCESS, Outcome.BROKEN: ConstraintStatus.FAILURE}
 
 
@@ -150,3 +153,24 @@ def _value(operand: Metric, measured: Measured) -> Value:
         detail = f"{operand.text} was measured as a whole: the engine of this table cannot group"
         return Failure(reason=Reason.QUERY_FAILED, detail=detail)
     return GroupValues.from_bytes(measured.state).groups
+
+
+def past_values(history: History, past: Past) -> list[Number]:
+    """The values a history is over, the oldest first; with ``every`` those of the very instants, stepped in UTC."""
+    is_lag = history.function is HistoryFunction.LAG
+    if history.every is None:
+        values = [value for _, value in past.series][-history.last :]
+        return values if not is_lag else values[:1] if len(values) == history.last else []
+    counts = [history.last] if is_lag else range(history.last, 0, -1)
+    known, step = dict(past.series), -Step.parse(history.every)
+    instants = _existing(past.at, [replace(step, amount=step.amount * count) for count in counts])
+    return [known[instant] for instant in instants if instant in known]
+
+
+def _existing(at: datetime, steps: list[Step]) -> Iterator[datetime]:
+    """The instants the steps lead to, without those before the year 1."""
+    for step in steps:
+        try:
+            yield shift(at, step, _UTC)
+        except UnableToStep:
+            continue
