@@ -41,7 +41,7 @@ def holds_without(tree: Assertion, whole: Counts, waived: Sequence[Counts]) -> V
 def told_without(sentence: str, verdict: Verdict, count: int) -> str:
     """The sentence of a broken result that holds without so many windows."""
     windows = "1 window that was" if count == 1 else f"{count} windows that were"
-    return f"{sentence}; without {windows} accepted or forced: {verdict.sentence}"
+    return f"{sentence}; without {windows} accepted or called a false positive: {verdict.sentence}"
 
 
 def _is_count(operand: Metric) -> bool:

@@ -8,12 +8,13 @@ from datetime import datetime
 from assay.windows import Window
 
 MOST_LINES = 10
-HIDDEN = "its values are for its readers only"
+HIDDEN = "only its readers may see its values"
 ENDINGS = {
-    "forced": "its owner calls it a false positive",
-    "accepted": "its owner accepts the data as it is, and it will not be repaired",
-    "redefined": "the data holds by what the test asserts now",
+    "forced": "a user called it a false positive: the data is right, and the test was wrong",
+    "accepted": "a user accepted the data as it is, and nobody will repair it",
+    "redefined": "the test was changed, and the data holds by the new test",
 }
+TITLES = {"forced": "false positive"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,10 +82,10 @@ def as_told(incident: IncidentText, *, hidden: Collection[str]) -> IncidentText:
 
 def opened(incident: IncidentText) -> Message:
     """What the owner reads when an incident opened, and again whenever it changes."""
-    lines = [f"{incident.dataset} fails {incident.category} since {_time(incident.failed_at)}.", ""]
+    lines = [f"{incident.dataset} has failed {incident.category} since {_time(incident.failed_at)}.", ""]
     lines += _listed([_window_line(window) for window in incident.windows])
     if incident.inhibited:
-        lines += ["", "It causes these, whose owners are not told apart:"]
+        lines += ["", "It causes these incidents; their owners get no notice of their own:"]
         lines += _listed([_inhibited_line(alert) for alert in incident.inhibited])
     lines += ["", *_outlook(incident)]
     return _message(f"[tier {incident.tier}] {incident.dataset}: {incident.category} FAIL", lines)
@@ -93,9 +94,9 @@ def opened(incident: IncidentText) -> Message:
 def renamed(incident: IncidentText) -> Message:
     """What the owner reads whose incident is found to be of another kind: rows are missing, or come after all."""
     is_late = incident.category == "freshness"
-    what = "late, more of them have come" if is_late else "missing"
+    what = "late, and more of them have come" if is_late else "missing"
     lines = [
-        f"The rows of {incident.dataset} are not {'missing' if is_late else 'late'}, they are {what}"
+        f"The rows of {incident.dataset} are not {'missing' if is_late else 'late'}; they are {what}"
         f"{_share(incident)}.",
         "",
         *opened(incident).body.splitlines(),
@@ -112,9 +113,8 @@ def _share(incident: IncidentText) -> str:
 def downstream(incident: IncidentText, *, downstreams: Sequence[str]) -> Message:
     """What the owner of the direct downstreams reads, once."""
     lines = [
-        f"{incident.dataset}, which {_joined(downstreams)} reads, fails {incident.category} "
-        f"since {_time(incident.failed_at)}.",
-        f"Its owner {incident.owner} has been told.",
+        f"{incident.dataset} has failed {incident.category} since {_time(incident.failed_at)}.",
+        f"It feeds {_joined(downstreams)}. Its owner, {incident.owner}, was told.",
         "",
         *_listed([_window_line(window) for window in incident.windows]),
         "",
@@ -126,8 +126,8 @@ def downstream(incident: IncidentText, *, downstreams: Sequence[str]) -> Message
 def recovered(incident: IncidentText, *, resolved_at: datetime) -> Message:
     """What everybody who was told reads when the data is right again."""
     lines = [
-        f"{incident.dataset} holds {incident.category} again since {_time(resolved_at)}; "
-        f"it had failed since {_time(incident.failed_at)}.",
+        f"{incident.dataset} has held {incident.category} again since {_time(resolved_at)}. "
+        f"It had failed since {_time(incident.failed_at)}.",
         *_link(incident),
     ]
     return _message(f"{incident.dataset}: {incident.category} recovered", lines)
@@ -137,7 +137,7 @@ def withdrawn(incident: IncidentText, *, withdrawn_at: datetime) -> Message:
     """What everybody who was told reads when late results, a retirement or retention left nothing to be told of."""
     lines = [
         f"The {incident.category} incident of {incident.dataset} from {_time(incident.failed_at)} was withdrawn "
-        f"at {_time(withdrawn_at)}: what it rested on no longer stands. No repair was seen, none is needed.",
+        f"at {_time(withdrawn_at)}: there is no longer a reason for it. Nobody needs to repair anything.",
         *_link(incident),
     ]
     return _message(f"{incident.dataset}: {incident.category} withdrawn", lines)
@@ -147,16 +147,16 @@ def ended(incident: IncidentText, *, ended_at: datetime, how: str) -> Message:
     """What everybody who was told reads when a word ended the incident, and not a repair."""
     lines = [
         f"The {incident.category} incident of {incident.dataset} from {_time(incident.failed_at)} was ended "
-        f"at {_time(ended_at)}: {ENDINGS[how]}. No repair was seen.",
+        f"at {_time(ended_at)}: {ENDINGS[how]}. Assay saw no repair.",
         *_link(incident),
     ]
-    return _message(f"{incident.dataset}: {incident.category} ended ({how})", lines)
+    return _message(f"{incident.dataset}: {incident.category} ended ({TITLES.get(how, how)})", lines)
 
 
 def unknown(*, dataset: str, test: str, window: Window, since: datetime, reason: str) -> Message:
     """What the on-call or the owner reads when a test could not be judged."""
     lines = [
-        f"The test {test} of {dataset} has no verdict for {span(window)} since {_time(since)}.",
+        f"The test {test} of {dataset} has had no verdict for {span(window)} since {_time(since)}.",
         f"Cause: {reason.rstrip('.')}. This says nothing about the data.",
     ]
     return _message(f"{dataset}: {test} could not be judged", lines)

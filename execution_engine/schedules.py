@@ -129,7 +129,7 @@ def due_slots(schedule: Schedule, slot: Slot, *, now: datetime) -> Due:
             slots = tuple(each for each in newest if not _is_missed(schedule, each, now))
             return Due(slots=slots, skipped=number - len(slots), coming=coming)
         newest.append(coming)
-    raise UnableToSchedule(f"{schedule.line!r} fires no more after {now}: write a schedule that goes on.")
+    raise UnableToSchedule(f"{schedule.line!r} never fires after {now}: write a schedule that goes on.")
 
 
 def period(line: str, granularity: Granularity | None) -> timedelta:

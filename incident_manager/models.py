@@ -26,6 +26,11 @@ class Resolution(models.TextChoices):
     FIXED = "fixed"  # of a report
     REJECTED = "rejected"  # of a report
 
+    @property
+    def said(self) -> str:
+        """The word that people read for it."""
+        return "false positive" if self is Resolution.FORCED else self.value
+
 
 class Incident(models.Model):
     """What is wrong with one dataset in one category, from the first FAIL until nothing is spoilt."""

@@ -24,7 +24,7 @@ NOW_IS = {
     State.PASS: "holds again",
     State.WARN: "has a verdict again: it is broken",
     State.FAIL: "has a verdict again: it is broken",
-    State.LEARNING: "gathers history again",
+    State.LEARNING: "is gathering history again",
     State.PENDING: "needs no verdict yet",
 }
 

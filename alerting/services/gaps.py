@@ -38,7 +38,7 @@ def report_gap(gap: Gap, now: datetime) -> None:
 def _body(gaps: list[Gap]) -> str:
     lines = [f"- {gap.dataset.full_name}, {gap.category}: {gap.reason}" for gap in gaps]
     more = [f"- and {len(lines) - MOST_LISTED} more"] if len(lines) > MOST_LISTED else []
-    head = "These standard tests are missing, each with what stands in the way:"
+    head = "Assay cannot write these standard tests; each line gives the reason:"
     return "\n".join([head, "", *lines[:MOST_LISTED], *more])
 
 
@@ -46,12 +46,12 @@ def _coverage(owner: str, now: datetime) -> str:
     """How much of the owner's data is tested, by tier, and whether they can be told of it."""
     tiers = [tier for tier in coverage_by_tier(now=now, owner=owner) if tier.datasets]
     lines = [
-        f"- tier {tier.tier}: {tier.live} of {tier.wanted + tier.gaps} tests are live, {tier.share:.0%} of what should"
-        f" be, wanted {tier.target:.0%}"
+        f"- tier {tier.tier}: {tier.live} of {tier.wanted + tier.gaps} standard tests are live ({tier.share:.0%}); "
+        f"the target is {tier.target:.0%}"
         for tier in tiers
         if tier.share is not None
     ]
-    heard = [] if is_reachable(owner) else [f"No channel but the log reaches {owner}: of incidents nobody would hear."]
+    heard = [] if is_reachable(owner) else [f"No channel but the log reaches {owner}: no notice can reach them."]
     return "\n".join(["Coverage of your datasets:", "", *lines, *heard])
 
 

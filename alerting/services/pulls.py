@@ -23,7 +23,7 @@ def tell_of_pull(row: Pull, now: datetime) -> None:
         event=Event.PLATFORM,
         recipient=config().on_call,
         subject="Assay cannot read the catalog" if is_failing else "Assay reads the catalog again",
-        body=_failing(row) if is_failing else f"What had been wrong since {since:%Y-%m-%d %H:%M} UTC is mended.\n",
+        body=_failing(row) if is_failing else f"The fault that began at {since:%Y-%m-%d %H:%M} UTC is over.\n",
         facts={"fault": "catalog unreadable", "since": since.isoformat(), "is_over": not is_failing},
         key=f"pull:{since:%Y%m%dT%H%M%S}:{'failing' if is_failing else 'over'}",
         now=now,
@@ -34,6 +34,6 @@ def tell_of_pull(row: Pull, now: datetime) -> None:
 def _failing(row: Pull) -> str:
     said = row.fault if len(row.fault) <= LONGEST else f"{row.fault[:LONGEST]} …"
     return (
-        f"{config().catalog_path} is read by itself, and was refused:\n\n{said}\n\n"
-        f"The catalog stays as it was. It is read again at {row.due_at:%Y-%m-%d %H:%M} UTC.\n"
+        f"Assay reads {config().catalog_path} on a schedule, and refused it:\n\n{said}\n\n"
+        f"The catalog stays as it was. Assay reads it again at {row.due_at:%Y-%m-%d %H:%M} UTC.\n"
     )

@@ -23,12 +23,12 @@ def look_after_scheduler(*, looking_since: datetime) -> bool:
     if known is None or not known.is_silent or known.now - (known.swept_at or looking_since) < TOLD_AFTER:
         return False
     last = known.swept_at
-    seen = f"It has swept last at {last:%Y-%m-%d %H:%M:%S} UTC." if last else "It has never swept."
+    seen = f"Its last sweep was at {last:%Y-%m-%d %H:%M:%S} UTC." if last else "It has never made a sweep."
     tell(
         event=Event.PLATFORM,
         recipient=config().on_call,
-        subject="Assay's scheduler is silent: no test is run on time",
-        body=f"{seen} Start `assay sweep` again; until then workers do only what they find by themselves.\n",
+        subject="Assay's scheduler has stopped: no test is run on time",
+        body=f"{seen} Start `assay sweep` again; until then workers do only the work that they find by themselves.\n",
         facts={"fault": "scheduler silent", "last_sweep_at": last.isoformat() if last else None},
         key=f"scheduler:{last:%Y%m%dT%H%M%S}" if last else "scheduler:never",
         now=clock.now(),

@@ -32,15 +32,15 @@ def silence(
 ) -> Silence:
     """A silence from now on; what is left empty matches all."""
     if dataset is None and not category and not owner:
-        raise UnableToSilence("Say what is silent: a dataset, a category or an owner.", field="dataset")
+        raise UnableToSilence("Say what to mute: a dataset, a category or an owner.", field="dataset")
     if not reason.strip():
-        raise UnableToSilence("A reason is missing: say why, so that whoever hears nothing can know.", field="reason")
+        raise UnableToSilence("A reason is missing: say why, for the people who are not told.", field="reason")
     if ends_at <= now:
         raise UnableToSilence(f"The end has passed: it is {now:%Y-%m-%d %H:%M} UTC. Name a later one.", field="ends_at")
     if ends_at - now > LONGEST:
         latest = f"{now + LONGEST:%Y-%m-%d %H:%M} UTC"
         raise UnableToSilence(
-            f"A silence lasts {LONGEST.days} days at most: end it by {latest}, and renew it then.", field="ends_at"
+            f"A mute lasts at most {LONGEST.days} days: end it by {latest}, and renew it then.", field="ends_at"
         )
     return Silence.objects.create(
         dataset=dataset,
@@ -58,9 +58,7 @@ def end_silence(row: Silence, *, now: datetime) -> Silence:
     """The silence, ended now: what it held back is decided at once."""
     locked = Silence.objects.select_for_update().get(pk=row.pk)
     if locked.ends_at <= now:
-        raise UnableToSilence(
-            f"Silence {row.pk} has ended at {locked.ends_at:%Y-%m-%d %H:%M} UTC already.", field="ends_at"
-        )
+        raise UnableToSilence(f"Mute {row.pk} already ended at {locked.ends_at:%Y-%m-%d %H:%M} UTC.", field="ends_at")
     locked.ends_at = now
     locked.save(update_fields=["ends_at"])
     held = Alert.objects.filter(closed_at__isnull=True, next_notice_at__gt=now)

@@ -18,7 +18,7 @@ from .facts import Check, Facts, LiveTest, Spoilt
 UNREADABLE = ABNORMAL | {Error.UNREADABLE, Error.NO_PARTITION_COLUMN, Error.ENGINE_UNREACHABLE, Error.LEASE_LOST}
 
 
-UNTESTED = "untested: it ended before the test existed, or is kept no more"
+UNTESTED = "untested: it ended before the test existed, or is no longer kept"
 UNDECLARED = "untested: it began before its columns were declared as they are"
 NOT_JUDGED = "not judged yet"
 

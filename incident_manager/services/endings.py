@@ -71,13 +71,13 @@ def end_piece(ending: Ending, now: datetime) -> None:
 
 def _end(incident: Incident, *, kind: WaiverKind, scope: Scope, reason: str, author: str, now: datetime) -> Incident:
     if not reason.strip():
-        raise UnableToResolve("A reason is missing: say why, so that whoever is asked next month can know.")
+        raise UnableToResolve("A reason is missing: say why, so that people who ask next month can know.")
     locked = demand_open(incident)
     if locked.kind == Kind.REPORTED:
         raise UnableToResolve(f"Incident {locked.pk} was reported by a user: reject or fix its report instead.")
     if (under_way := locked.endings.filter(ended_at__isnull=True).first()) is not None:
         raise UnableToResolve(
-            f"Incident {locked.pk} is being ended by {under_way.author}: {under_way.left().count()} windows are left."
+            f"{under_way.author} is ending incident {locked.pk}: {under_way.left().count()} windows are left."
         )
     ending = Ending.objects.create(
         incident=locked, kind=kind, scope=scope, reason=reason, author=author, said_at=now
@@ -97,7 +97,7 @@ def _note_ended(ending: Ending, windows: list[SpoiltWindow], now: datetime) -> N
         all_own = ending.windows.filter(incident=incident)
         if not all_own.filter(healed_at__isnull=True).exclude(pk__in=[window.pk for window in own]).exists():
             count = all_own.filter(how=ending.how).count() + len(own)
-            text = f"{count:,} windows: {ending.how.label.lower()}"
+            text = f"{count:,} windows: {ending.how.said}"
             note(incident, "healed", now=now, actor=ending.author, text=text)
 
 

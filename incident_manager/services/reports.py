@@ -121,15 +121,15 @@ def reply(row: Report) -> str:
     """What its reporter is told at once: who hears of it, or that it is known already."""
     known = [f"incident {incident.pk}{_finder(incident)}" for incident in row.joined.order_by("pk")]
     if row.incident_id is None:
-        return f"This is known already as {' and '.join(known)}; your report joined it."
-    new = f"{row.dataset.owner} hears of it now: it is incident {row.incident_id}."
-    return f"A part of this is known already as {' and '.join(known)}. Of the rest {new}" if known else new
+        return f"This is known already as {' and '.join(known)}; your report was added to it."
+    new = f"{row.dataset.owner} is told now, as incident {row.incident_id}."
+    return f"A part of this is known already as {' and '.join(known)}. For the rest: {new}" if known else new
 
 
 def _finder(incident: Incident) -> str:
     if incident.kind == Kind.DETECTED:
         return ", which a test found"
-    return f", which {incident.report.reporter} reported and {incident.owner} has heard of"
+    return f", which {incident.report.reporter} reported; {incident.owner} was told"
 
 
 def _open_reported(row: Report, windows: Iterable[Window], now: datetime) -> Incident:
@@ -221,7 +221,7 @@ def remind_report(row: Report, now: datetime) -> None:
         _close(row, Resolution.WITHDRAWN, "assay", now, "nobody confirmed it")
         finish(row, state=ReportState.WITHDRAWN, closed_at=now, next_step_at=None)
     else:
-        _tell(row, [row.dataset.team or row.dataset.owner], "Nobody has answered it for a week.", "team", now)
+        _tell(row, [row.dataset.team or row.dataset.owner], "Nobody has answered this report for a week.", "team", now)
         finish(row, next_step_at=row.created_at + WITHDRAWN_AFTER)
 
 
@@ -241,7 +241,7 @@ def _claimed(row: Report) -> Intervals:
 def _demand(row: Report, *states: ReportState) -> Report:
     locked = Report.objects.select_for_update().get(pk=row.pk)
     if locked.state not in states:
-        raise UnableToDecide(f"Report {row.pk} is {locked.state}: only {' or '.join(states)} ones can be decided so.")
+        raise UnableToDecide(f"Report {row.pk} is {locked.state}: this needs one that is {' or '.join(states)}.")
     return locked
 
 
@@ -263,7 +263,7 @@ def _close(row: Report, how: Resolution, author: str, now: datetime, text: str =
 
 def _tell(row: Report, recipients: Iterable[str], what: str, step: str, now: datetime) -> None:
     subject = f"Report {row.pk} on {row.dataset.full_name}: {SUBJECTS.get(step, step)}"
-    body = f"{row.reporter} reports of {row.dataset.full_name}, {span(row.window)}:\n\n{row.description}\n\n{what}\n"
+    body = f"{row.reporter} reports about {row.dataset.full_name}, {span(row.window)}:\n\n{row.description}\n\n{what}\n"
     facts = {"report": row.pk, "dataset": row.dataset.full_name, "window": row.window.text, "state": row.state}
     for recipient in recipients:
         tell(

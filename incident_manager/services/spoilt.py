@@ -127,7 +127,7 @@ def _note_healed(
     incident: Incident, windows: list[SpoiltWindow], how: Resolution, *, now: datetime, actor: str
 ) -> None:
     """A line for each window; of many for the first ones, and one that counts the others."""
-    said = how.label.lower()
+    said = how.said
     for window in windows[:MOST_NOTED]:
         note(incident, "healed", now=now, actor=actor, text=f"{window.window.text}: {said}")
     if (more := len(windows) - MOST_NOTED) > 0:

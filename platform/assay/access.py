@@ -23,7 +23,7 @@ class Action(StrEnum):
     ASK = "ask whether data may be used"
     REPORT = "report bad data"
     ACT = "act on incidents and reports"
-    SILENCE = "silence notices"
+    SILENCE = "mute notices"
     RUN = "run tests"
     TEST = "write data tests"
     PUSH = "push catalog, lineage and completions"
@@ -141,9 +141,9 @@ def _who_may(person: Person, action: Action, dataset: Owned | None) -> str:
     of_what = f" of {dataset.name}" if dataset else ""
     every = [str(role) for role in Role if reach_of(role, action) is ANY]
     own = [str(role) for role in Role if reach_of(role, action) is OWN]
-    whose = [f"{' or '.join(own)} of what is theirs"] if own else []
+    whose = [f"{' or '.join(own)} (of their own datasets)"] if own else []
     allowed = ", ".join([*whose, *every])
-    return f"{person.name} is {person.role} here, and may not {action}{of_what}; it is for: {allowed}."
+    return f"{person.name} has the role {person.role}, and may not {action}{of_what}. Who may: {allowed}."
 
 
 def _beyond(scopes: Collection[str], action: Action) -> Refusal | None:
@@ -151,6 +151,6 @@ def _beyond(scopes: Collection[str], action: Action) -> Refusal | None:
         return None
     enough = [str(scope) for scope in Scope if action in SCOPES[scope]]
     if not enough:
-        return Refusal(text=f"No token may {action}: sign in with the password for it.")
-    has = ", ".join(sorted(scopes)) or "nothing"
-    return Refusal(text=f"This token is for {has}, and may not {action}; that needs the scope {' or '.join(enough)}.")
+        return Refusal(text=f"No token may {action}: sign in with your password to do this.")
+    has = f"the scope{'s' * (len(scopes) > 1)} {', '.join(sorted(scopes))}" if scopes else "no scope"
+    return Refusal(text=f"This token has {has}, and may not {action}. This needs the scope {' or '.join(enough)}.")

@@ -14,24 +14,24 @@ USAGE = """usage: assay COMMAND [options]
   demo               watch 28 days of real data being caught, healed and measured
   up                 everything in one process for one machine: stages, API and dashboard
   sync PATH          read the catalog from a YAML file or a folder of them, and reconcile the tests
-  plan PATH          what `sync` would change, as a diff, without changing it
+  plan PATH          show as a diff what `sync` would change, and change nothing
   run DATASET        run the tests of a dataset now
   verify TABLE       check a table against a file of checks: no server, no database
   gate DATASET…      may a pipeline read these datasets over a window?
-  claim DATASET TEXT  say that data is bad: its owner hears of it
-  report             precision, recall and quality over a range
-  doctor             find what is wrong with this set-up, and how to mend it
-  sweep              the scheduler of the service: send hints for whatever is pending
-  member USER        who somebody is here: viewer, owner, producer, operator or admin
+  claim DATASET TEXT  say that data is bad: Assay tells its owner
+  report             precision, recall and quality over a range of time
+  doctor             find what is wrong with this installation, and how to repair it
+  sweep              the scheduler of the service: tell the workers what is pending
+  member USER        show or set the role of a user: viewer, owner, producer, operator or admin
   changepassword USER  set a new password
   token              make, list and revoke tokens for services
   migrate            create or upgrade the database of a service; the embedded one upgrades itself
 
-`assay COMMAND --help` tells the options. Exit codes: 0 held, 1 failed, 2 warnings only, 3 could not be done.
+`assay COMMAND --help` lists the options. Exit codes: 0 held, 1 failed, 2 warnings only, 3 could not be done.
 """
 
 
-NOT_READ = "assay: whoever reads the answer stopped before its end: this exit code tells nothing of the data"
+NOT_READ = "assay: the reader of this output stopped before its end: this exit code says nothing about the data"
 
 
 def main() -> None:

@@ -49,7 +49,7 @@ def test_the_incident_page_tells_what_is_spoilt_and_why(
     scene: Scene, page: Page, complaints: list[str], shots: Path
 ) -> None:
     page.goto(f"/incidents/{scene.incident.pk}")
-    expect(page.locator("main")).to_contain_text("Held back, as its cause is freshness of mart.trip_fares")
+    expect(page.locator("main")).to_contain_text("Muted: its cause is freshness of mart.trip_fares")
     expect(page.locator("main")).to_contain_text("48213")
     expect(page.locator(".timeline li")).to_have_count(3)
     page.screenshot(path=shots / "incident.png", full_page=True)
@@ -58,7 +58,7 @@ def test_the_incident_page_tells_what_is_spoilt_and_why(
 
 def test_force_resolve_through_the_form_ends_the_incident(scene: Scene, page: Page, complaints: list[str]) -> None:
     page.goto(f"/incidents/{scene.incident.pk}")
-    page.get_by_text("Force-resolve: a false positive").click()
+    page.get_by_text("False positive: the data is right, the test was wrong").click()
     page.locator("#force").get_by_label("Reason").fill("The bound was copied from another table.")
     page.locator("#force").get_by_role("button").click()
     expect(page.get_by_role("status")).to_contain_text("Resolved as a false positive")

@@ -108,7 +108,7 @@ def wednesday_the_tables_become_known(newcomer: Newcomer) -> None:
     """Nothing is run yet: that is what everybody is told."""
     planned = newcomer.program("plan", str(newcomer.catalog))
     assert planned.code == HELD, planned.err
-    assert "gap: stock.Deliveries, duplicates: it has no primary key." in planned.out
+    assert "not testable: stock.Deliveries, duplicates: it has no primary key." in planned.out
     assert newcomer.assay("plan", str(newcomer.catalog)).out == planned.out
     newcomer.until(OPENED)
     synced = newcomer.program("sync", str(newcomer.catalog))
@@ -283,7 +283,7 @@ def a_user_reports_what_no_test_has_seen(newcomer: Newcomer) -> None:
         "application/json",
         headers={"Authorization": f"Token {token}"},
     )
-    assert (answer.status_code, answer.json()["message"]) == (201, f"{MIA} hears of it now: it is incident 4.")
+    assert (answer.status_code, answer.json()["message"]) == (201, f"{MIA} is told now, as incident 4.")
     newcomer.until(berlin("03-30 12:30"))
     assert newcomer.told() == [("03-30 12:00", "mia", "Report 1 on mart.Complaints: is it bad?")]
     assert of_complaints(newcomer) == ("reported", "warn")
@@ -296,8 +296,8 @@ def another_reports_the_same_from_a_shell(newcomer: Newcomer) -> None:
     """It is known already: that is what they read, and nobody is told again."""
     about = ("mart.Complaints", "all of them have five stars", "--window", str(FRIDAY), "--saw", "values wrong")
     said = newcomer.assay("claim", *about)
-    known = "This is known already as incident 4, which ben@bakery.example reported and mia@bakery.example has heard of"
-    assert (said.code, said.out) == (HELD, f"Report 2 is written down. {known}; your report joined it.\n"), said
+    known = "This is known already as incident 4, which ben@bakery.example reported; mia@bakery.example was told"
+    assert (said.code, said.out) == (HELD, f"Report 2 is saved. {known}; your report was added to it.\n"), said
 
 
 def its_owner_confirms_and_mends_it(newcomer: Newcomer) -> None:

@@ -89,5 +89,5 @@ def costs(kind: str) -> Callable[[Callable[..., HttpResponseBase]], Callable[...
 def too_many(seconds: float) -> HttpResponse:
     """The answer to a person who asks too often."""
     wait = max(1, ceil(seconds))
-    text = f"Too many of these at once. Try again in {wait} seconds."
+    text = f"Too many requests at once. Try again in {wait} seconds."
     return HttpResponse(text, status=429, content_type="text/plain", headers={"Retry-After": str(wait)})

@@ -64,8 +64,8 @@ def keep_after_login(request: HttpRequest, text: str) -> None:
     if typed is None:
         return
     keep(request, typed)
-    wanted = "look at what you typed, and send it again" if typed.fields else "press the button again"
-    messages.warning(request, f"You had been logged out, so nothing was done: {wanted}.")
+    wanted = "check your text below, and send it again" if typed.fields else "press the button again"
+    messages.warning(request, f"You were logged out, so nothing was done: {wanted}.")
 
 
 def typed_before(request: HttpRequest) -> dict[str, dict[str, str]]:

@@ -58,7 +58,7 @@ def unreadable(person: Person, action: Action | None, whose: Owned | None) -> Re
     if whose is None or action is Action.PUSH or may_read(person, whose):
         return None
     readers = ", ".join(whose.readers)
-    return Refusal(text=f"{whose.name} is shown to its readers only ({readers}); ask its owner, {whose.owner}.")
+    return Refusal(text=f"Only the readers of {whose.name} may see it ({readers}); ask its owner, {whose.owner}.")
 
 
 def may(request: Request | HttpRequest, action: Action, row: object = None) -> bool:

@@ -40,7 +40,7 @@ def _annotate(incident: Incident, given: Given, author: str, now: datetime) -> s
 
 def _acknowledge(incident: Incident, given: Given, author: str, now: datetime) -> str:
     services.acknowledge(incident, author=author, now=now)
-    return "Acknowledged: it is yours now."
+    return "Acknowledged: you are named as the person who works on it."
 
 
 def _rerun(incident: Incident, given: Given, author: str, now: datetime) -> str:
@@ -59,8 +59,8 @@ def _accept(incident: Incident, given: Given, author: str, now: datetime) -> str
 
 
 def _others(incident: Incident) -> str:
-    """Of an incident of many windows the request ends but the first."""
-    return "" if incident.resolved_at else " It has many windows: the first are ended, and the others follow."
+    """That Assay still has windows to close: of many windows a request closes only the first."""
+    return "" if incident.resolved_at else " It has many windows: the first are closed, and the others follow."
 
 
 Act = Callable[[Incident, Given, str, datetime], str]
@@ -120,7 +120,7 @@ def report(request: HttpRequest, name: str) -> HttpResponse:
             now=clock.now(),
         )
         change.key = row.pk
-    messages.success(request, f"Thank you: report {row.pk} is written down. {services.reply(row)}")
+    messages.success(request, f"Thank you: report {row.pk} is saved. {services.reply(row)}")
     return redirect("dataset", name)
 
 

@@ -67,7 +67,7 @@ def new_silence(request: HttpRequest) -> HttpResponse:
         with audited(request, "silence.create", kind=Silences.kind, look=Silences.picture, given=given) as change:
             row = silence(**given, author=request.user.get_username(), now=clock.now())
             change.key = row.pk
-        messages.success(request, f"Silent until {row.ends_at:%Y-%m-%d %H:%M} UTC.")
+        messages.success(request, f"Muted until {row.ends_at:%Y-%m-%d %H:%M} UTC.")
     except UnableToSilence as unable:
         messages.error(request, str(unable))
         keep(request, typed_in(request, reverse("silences")))
@@ -82,7 +82,7 @@ def end(request: HttpRequest, pk: int) -> HttpResponse:
     try:
         with audited(request, "silence.end", kind=Silences.kind, key=pk, look=Silences.picture):
             end_silence(row, now=clock.now())
-        messages.success(request, "Ended: what it held back is decided now.")
+        messages.success(request, "Ended: Assay now decides about the notices that it muted.")
     except UnableToSilence as unable:
         messages.error(request, str(unable))
     return redirect("silences")

@@ -44,12 +44,12 @@ WORDS = {
 }
 MEANINGS = {
     Status.BAD: "a test is broken, an incident is open or a report is confirmed",
-    Status.REPORTED: "a user says that it is bad, or it is bad and accepted",
-    Status.GOOD: "holds, as far as it was tested",
-    Status.FAIL: "broken for longer than the sustain period: an incident",
-    Status.WARN: "broken, but for less than the sustain period",
-    Status.UNKNOWN: "due and not judged, or it cannot be read",
-    Status.WAIVED: "broken, and a user forced or accepted it",
+    Status.REPORTED: "a user reported it as bad, or it is bad and accepted",
+    Status.GOOD: "every test that has run holds",
+    Status.FAIL: "broken for so long that it opened an incident",
+    Status.WARN: "broken, but not long enough for an incident",
+    Status.UNKNOWN: "a test is due but has no result, or the data cannot be read",
+    Status.WAIVED: "broken, but a user called it a false positive or accepted it",
     Status.PASS: "holds",
     Status.LEARNING: "needs more history",
     Status.PENDING: "not due yet",

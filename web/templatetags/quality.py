@@ -18,6 +18,7 @@ from django.utils.safestring import SafeString
 from assay.durations import format_duration
 from assay.models import Category
 from web.shown.status import LOOKS, MEANINGS, WORDS, Status
+from web.shown.words import plain
 
 register = template.Library()
 
@@ -94,9 +95,12 @@ def roughly(length: timedelta | Absent) -> str:
 
 
 @register.filter
-def duration(value: timedelta) -> str:
-    """A length exactly, as metadata writes it: ``4h``."""
-    return format_duration(value) if value else "none"
+def after(value: timedelta) -> str:
+    """A period that something waits, exactly and as metadata writes it: ``4h``."""
+    return format_duration(value) if value else "at once"
+
+
+register.filter("plain", plain)
 
 
 @register.filter

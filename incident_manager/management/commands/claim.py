@@ -45,7 +45,7 @@ class Command(Base):
 
     def show(self, console: Console, result: Any) -> None:
         """What the reporter is told."""
-        console.print(f"Report {result['report']} is written down. {result['message']}", soft_wrap=True)
+        console.print(f"Report {result['report']} is saved. {result['message']}", soft_wrap=True)
 
 
 @transaction.atomic

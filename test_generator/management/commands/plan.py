@@ -25,8 +25,8 @@ class Command(Base):
     """A sync that is rolled back."""
 
     help = (
-        "Show, as a diff, the datasets, lineage and tests that `assay sync` would add, change and remove, and the "
-        "gaps it would leave. Exit 1 where the sync would be refused, as too many datasets would go."
+        "Show, as a diff, the datasets, lineage and tests that `assay sync` would add, change and remove, and which "
+        "standard tests it cannot write. Exit 1 if `assay sync` would refuse, as it would remove too many datasets."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -57,10 +57,10 @@ class Command(Base):
             for line in _lines(change["fields"], is_new=change["sign"] == "+"):
                 console.print(f"      {line}", soft_wrap=True, highlight=False, markup=False)
         for gap in result["gaps"]:
-            said = f"gap: {gap['dataset']}, {gap['category']}: {gap['reason']}"
+            said = f"not testable: {gap['dataset']}, {gap['category']}: {gap['reason']}"
             console.print(said, soft_wrap=True, highlight=False, markup=False)
         counts = ", ".join(f"{sum(each['sign'] == sign for each in result['changes'])} {sign}" for sign in COLOURS)
-        console.print(f"source {result['source']}: {counts}; what goes is retired after a day", highlight=False)
+        console.print(f"source {result['source']}: {counts}; what is removed is retired after a day", highlight=False)
         if result["refused"]:
             refusal = f"`assay sync` would refuse this without --allow-removal: {result['refused']}"
             console.print(refusal, style="red", soft_wrap=True, highlight=False, markup=False)

@@ -48,7 +48,7 @@ def test_accepted_rows_are_not_told_of_again_by_the_test_of_the_whole_table(scen
     assert row is not None
     assert row.sentence == (
         "row_count() / row_count(dataset='raw.events') = 0.971429, wanted between 0.995 and 1.005; "
-        "without 1 window that was accepted or forced: "
+        "without 1 window that was accepted or called a false positive: "
         "row_count() / row_count(dataset='raw.events') = 1, wanted between 0.995 and 1.005"
     )
     assert told("opened") == ["trips"]

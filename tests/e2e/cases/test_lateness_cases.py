@@ -31,7 +31,7 @@ def test_rows_that_a_completion_says_do_not_come_any_more_are_told_as_missing(sc
     assert (state(FRESHNESS, MONDAY), state(COMPLETENESS, MONDAY)) == ("WARN", "WARN")
     scenario.until("2026-03-10 12:00")
     assert told("opened") == ["clean"]
-    assert "fails completeness" in body("opened", "clean")
+    assert "has failed completeness" in body("opened", "clean")
     assert cause_of(open_incident("raw.clean", "freshness")) == open_incident("raw.clean", "completeness")
 
 
@@ -41,12 +41,12 @@ def test_rows_are_late_while_files_come_and_lost_once_these_stand_still(scenario
     scenario.land("raw.clean", MONDAY, 95, on="2026-03-10 09:28")
     scenario.until("2026-03-10 13:00")
     assert told("opened") == ["clean"]
-    assert "fails freshness" in body("opened", "clean")
+    assert "has failed freshness" in body("opened", "clean")
     assert cause_of(open_incident("raw.clean", "completeness")) == open_incident("raw.clean", "freshness")
     scenario.until("2026-03-10 14:00")
     assert (told("opened"), told("updated")) == (["clean"], ["clean"])
     assert told_at("updated", "clean") == ["10 13:30"]
-    assert "The rows of raw.clean are not late, they are missing: 95 % are there." in body("updated", "clean")
+    assert "The rows of raw.clean are not late; they are missing: 95 % are there." in body("updated", "clean")
     assert cause_of(open_incident("raw.clean", "freshness")) == open_incident("raw.clean", "completeness")
 
 
@@ -69,7 +69,7 @@ def test_a_window_without_a_file_is_late_whatever_a_completion_says(scenario: Sc
     scenario.complete("raw.clean", MONDAY, on="2026-03-10 03:00")
     scenario.until("2026-03-11 05:00")
     assert told("opened") == ["clean"]
-    assert "fails freshness" in body("opened", "clean")
+    assert "has failed freshness" in body("opened", "clean")
     assert told("updated") == []
 
 
@@ -77,12 +77,12 @@ def test_rows_that_come_after_all_are_told_as_an_update_too(scenario: Scenario) 
     company(scenario)
     scenario.land("raw.clean", MONDAY, 40, on="2026-03-10 03:00")
     scenario.until("2026-03-10 12:00")
-    assert "fails completeness" in body("opened", "clean")
+    assert "has failed completeness" in body("opened", "clean")
     scenario.land("raw.clean", MONDAY, 95, on="2026-03-10 13:00")
     scenario.until("2026-03-10 23:00")  # by now they are missing again
     assert told("opened") == ["clean"]
     assert told("updated") == ["clean"]
-    assert "are not missing, they are late, more of them have come" in body("updated", "clean")
+    assert "are not missing; they are late, and more of them have come" in body("updated", "clean")
 
 
 def test_a_loss_that_was_told_as_an_update_speaks_for_itself_once_the_lateness_has_ended(scenario: Scenario) -> None:
@@ -95,7 +95,7 @@ def test_a_loss_that_was_told_as_an_update_speaks_for_itself_once_the_lateness_h
     scenario.until("2026-03-10 18:00")
     assert told("recovered") == ["clean"]
     assert told("opened") == ["clean", "clean"]
-    assert "fails completeness" in body("opened", "clean")
+    assert "has failed completeness" in body("opened", "clean")
 
 
 def test_rows_that_are_accepted_as_lost_are_not_told_of_as_late(scenario: Scenario) -> None:
@@ -133,4 +133,4 @@ def test_a_copy_that_has_all_that_late_home_has_is_not_told_apart(scenario: Scen
         scenario.complete("raw.clean", MONDAY, place=place)
     scenario.until("2026-03-10 14:00")
     assert told("opened") == ["clean"]
-    assert "fails completeness" in body("opened", "clean")
+    assert "has failed completeness" in body("opened", "clean")

@@ -24,7 +24,7 @@ def test_owners_downstream_who_may_not_read_a_dataset_hear_that_it_fails_and_no_
     values = "row_count() = 543, wanted >= 777; all-paid: row_count() >= 777"
     assert values in body("opened", "pay")
     assert values in body("downstream", "board")
-    assert "00:00 UTC in sea: its values are for its readers only; all-paid\n" in body("downstream", "report")
+    assert "00:00 UTC in sea: only its readers may see its values; all-paid\n" in body("downstream", "report")
     assert not any(number in body("downstream", "report") for number in ("543", "777"))
 
 
@@ -32,7 +32,7 @@ def test_the_owner_of_a_cause_hears_what_it_causes_without_values_that_are_not_f
     scenario.catalog(dataset(REPORT), dataset(PAY, readers=READERS), lineage=[flow(REPORT, PAY, one_to_one=False)])
     scenario.until("2026-03-10 12:00")
     assert told("opened") == ["report"]
-    assert "- hr.pay freshness: its values are for its readers only\n" in body("opened", "report")
+    assert "- hr.pay freshness: only its readers may see its values\n" in body("opened", "report")
 
 
 def test_who_may_not_read_a_dataset_hears_that_its_rows_are_lost_and_not_late_but_not_how_many(
@@ -50,10 +50,10 @@ def test_who_may_not_read_a_dataset_hears_that_its_rows_are_lost_and_not_late_bu
     scenario.until("2026-03-10 18:00")
     assert sorted(told("updated")) == ["board", "pay", "report"]
     for reader in ("pay", "board"):
-        assert "The rows of hr.pay are not late, they are missing: 77.7 % are there." in body("updated", reader)
+        assert "The rows of hr.pay are not late; they are missing: 77.7 % are there." in body("updated", reader)
         assert "row_count() / row_count(dataset='hr.staff') = 0.777" in body("updated", reader)
-    assert "The rows of hr.pay are not late, they are missing" in body("updated", "report")
-    assert "00:00 UTC in sea: its values are for its readers only; completeness:hr.staff\n" in body("updated", "report")
+    assert "The rows of hr.pay are not late; they are missing" in body("updated", "report")
+    assert "00:00 UTC in sea: only its readers may see its values; completeness:hr.staff\n" in body("updated", "report")
     assert not any(number in body("updated", "report") for number in ("777", "77.7", "1000"))
 
 
@@ -66,4 +66,4 @@ def test_the_owner_of_a_cause_that_lasts_hears_what_it_causes_anew_without_value
     scenario.until("2026-03-10 13:30")
     assert told("updated") == ["pay", "report"]
     assert "its values are for" not in body("updated", "pay")
-    assert "- hr.pay freshness: its values are for its readers only\n" in body("updated", "report")
+    assert "- hr.pay freshness: only its readers may see its values\n" in body("updated", "report")

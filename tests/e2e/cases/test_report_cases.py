@@ -122,7 +122,7 @@ def test_a_report_that_nobody_confirms_is_told_to_the_team_and_withdrawn_after_t
     scenario.land(TRIPS, "2026-03", 100)
     report, made_at = claim(window(TRIPS, "2026-03")), clock.now()
     scenario.until(made_at + 7 * DAY)
-    assert heard("riders") == ["Nobody has answered it for a week."]
+    assert heard("riders") == ["Nobody has answered this report for a week."]
     scenario.until(made_at + 30 * DAY - timedelta(minutes=1))
     assert (Report.objects.get().state, incidents()[0].resolution) == ("open", "")
     scenario.until(made_at + 30 * DAY)

@@ -131,7 +131,7 @@ def test_an_alert_is_closed_once_and_the_others_of_its_dataset_are_looked_at_aft
     ("how", "event", "title"),
     [
         ("auto", "recovered", "raw.trips: custom recovered"),
-        ("forced", "withdrawn", "raw.trips: custom ended (forced)"),
+        ("forced", "withdrawn", "raw.trips: custom ended (false positive)"),
         ("accepted", "withdrawn", "raw.trips: custom ended (accepted)"),
         ("withdrawn", "withdrawn", "raw.trips: custom withdrawn"),
     ],
@@ -308,7 +308,7 @@ def test_the_owner_of_a_downstream_reads_which_of_theirs_read_it(trips: Dataset)
         feed(trips, DatasetFactory.create(name=name, owner=owner))
     row = alert(trips)
     said = message(Event.DOWNSTREAM, text_of(row), recipient="bob", alert=row, now=NOW)
-    assert said.body.startswith("raw.trips, which raw.stops reads, fails custom since")
+    assert said.body.startswith("raw.trips has failed custom since")
     assert message(Event.OPENED, text_of(row), recipient="ada", alert=row, now=NOW).title.endswith("custom FAIL")
 
 
@@ -319,7 +319,7 @@ def test_what_readers_alone_may_see_is_told_to_nobody_else(trips: Dataset) -> No
     row = alert(trips)
     said = message(Event.OPENED, text_of(row), recipient="stranger", alert=row, now=NOW)
     assert "fares of 12" not in said.body
-    assert "its values are for its readers only" in said.body
+    assert "only its readers may see its values" in said.body
 
 
 def test_around_an_alert_is_all_that_is_broken_in_its_dataset_and_upstream_of_it(trips: Dataset) -> None:
@@ -481,7 +481,7 @@ def test_who_was_told_of_late_rows_hears_which_of_them_are_lost(trips: Dataset) 
     assert (said.alert, said.recipient, said.created_at) == (known, "ada", NOW)
     assert said.key == f"alert:{known.pk}:by{row.pk}:updated:log:ada"
     assert said.subject == "[tier 2] raw.trips: rows are missing"
-    assert said.body.startswith("The rows of raw.trips are not late, they are missing: 50 % are there.")
+    assert said.body.startswith("The rows of raw.trips are not late; they are missing: 50 % are there.")
     assert "2026-03-09 00:00" in said.body
     assert "2026-03-10 00:00 UTC to" not in said.body
     assert columns(row, "cause", "inhibited_at") == (None, None)

@@ -153,7 +153,7 @@ def test_who_is_told_of_an_unknown_reads_which_test_has_no_verdict_since_when_an
     assert (row.event, row.recipient, row.created_at, row.due_at) == ("unknown", "platform-on-call", NOW, NOW)
     assert row.subject == "raw.trips: fares could not be judged"
     assert "Cause: it took too long. This says nothing about the data." in row.body
-    assert "The test fares of raw.trips has no verdict for 2026-03-09" in row.body
+    assert "The test fares of raw.trips has had no verdict for 2026-03-09" in row.body
     assert "since 2026-03-10 11:00 UTC." in row.body
     assert row.facts == {"dataset": "raw.trips", "test": "fares", "window": MONDAY.text}
 
@@ -219,7 +219,7 @@ def test_that_there_is_no_data_is_no_news_while_the_freshness_of_the_same_data_i
         ("PASS", "holds again"),
         ("WARN", "has a verdict again: it is broken"),
         ("FAIL", "has a verdict again: it is broken"),
-        ("LEARNING", "gathers history again"),
+        ("LEARNING", "is gathering history again"),
         ("UNTESTED", "needs no verdict any more"),
         ("PENDING", "needs no verdict yet"),
     ],

@@ -254,7 +254,7 @@ def test_an_owner_reads_of_each_gap_what_stands_in_the_way_and_how_much_is_teste
     assert row.subject == "4 standard tests cannot be written for your datasets"
     assert row.facts == {"owner": "ada", "gaps": 4}
     assert row.body == (
-        "These standard tests are missing, each with what stands in the way:\n"
+        "Assay cannot write these standard tests; each line gives the reason:\n"
         "\n"
         "- raw.fares, consistency: no primary key\n"
         "- raw.fares, duplicates: no primary key\n"
@@ -263,8 +263,8 @@ def test_an_owner_reads_of_each_gap_what_stands_in_the_way_and_how_much_is_teste
         "\n"
         "Coverage of your datasets:\n"
         "\n"
-        "- tier 2: 1 of 5 tests are live, 20% of what should be, wanted 90%\n"
-        "No channel but the log reaches ada: of incidents nobody would hear.\n"
+        "- tier 2: 1 of 5 standard tests are live (20%); the target is 90%\n"
+        "No channel but the log reaches ada: no notice can reach them.\n"
     )
     next_reports = {name: Gap.objects.get(pk=row.pk).next_report_at for name, row in rows.items()}
     week = NOW + 7 * DAY
@@ -311,8 +311,8 @@ def test_on_call_is_told_that_the_catalog_cannot_be_read(monkeypatch: pytest.Mon
     assert (said.event, said.recipient, said.created_at) == ("platform", "platform-on-call", NOW)
     assert said.subject == "Assay cannot read the catalog"
     assert said.body == (
-        "/srv/catalog is read by itself, and was refused:\n\nline 3: no name\n\n"
-        "The catalog stays as it was. It is read again at 2026-03-10 13:00 UTC.\n"
+        "Assay reads /srv/catalog on a schedule, and refused it:\n\nline 3: no name\n\n"
+        "The catalog stays as it was. Assay reads it again at 2026-03-10 13:00 UTC.\n"
     )
     assert said.facts == {"fault": "catalog unreadable", "since": "2026-03-10T11:00:00+00:00", "is_over": False}
     row.refresh_from_db()
@@ -325,7 +325,7 @@ def test_on_call_is_told_that_the_catalog_can_be_read_again_if_it_was_told_that_
     said = Notice.objects.get()
     assert said.key == "pull:20260309T120000:over:platform:log:platform-on-call"
     assert said.subject == "Assay reads the catalog again"
-    assert said.body == "What had been wrong since 2026-03-09 12:00 UTC is mended.\n"
+    assert said.body == "The fault that began at 2026-03-09 12:00 UTC is over.\n"
     assert said.facts == {"fault": "catalog unreadable", "since": "2026-03-09T12:00:00+00:00", "is_over": True}
     row.refresh_from_db()
     assert (row.tell_at, row.told_since) == (None, None)
@@ -340,7 +340,7 @@ def test_on_call_is_told_that_the_catalog_can_be_read_again_if_it_was_told_that_
 @pytest.mark.parametrize(("length", "said"), [(LONGEST, "x" * LONGEST), (LONGEST + 1, "x" * LONGEST + " …")])
 def test_a_long_fault_is_cut(length: int, said: str) -> None:
     tell_of_pull(pull(failing_since=NOW, fault="x" * length), NOW)
-    assert f"refused:\n\n{said}\n\n" in Notice.objects.get().body
+    assert f"refused it:\n\n{said}\n\n" in Notice.objects.get().body
 
 
 @pytest.fixture
@@ -359,10 +359,10 @@ def test_on_call_reads_when_a_silent_scheduler_has_swept_last() -> None:
     assert said.key == f"scheduler:{last:%Y%m%dT%H%M%S}:platform:log:platform-on-call"
     assert (said.event, said.recipient) == ("platform", "platform-on-call")
     assert (said.created_at, said.sent_at) == (NOW, NOW)
-    assert said.subject == "Assay's scheduler is silent: no test is run on time"
+    assert said.subject == "Assay's scheduler has stopped: no test is run on time"
     assert said.body == (
-        f"It has swept last at {last:%Y-%m-%d %H:%M:%S} UTC. Start `assay sweep` again; until then workers do only "
-        "what they find by themselves.\n"
+        f"Its last sweep was at {last:%Y-%m-%d %H:%M:%S} UTC. Start `assay sweep` again; until then workers do only "
+        "the work that they find by themselves.\n"
     )
     assert said.facts == {"fault": "scheduler silent", "last_sweep_at": last.isoformat()}
 
@@ -372,7 +372,7 @@ def test_on_call_reads_that_a_scheduler_has_never_swept() -> None:
     assert look_after_scheduler(looking_since=database_now() - 6 * MINUTE)
     said = Notice.objects.get()
     assert said.key == "scheduler:never:platform:log:platform-on-call"
-    assert said.body.startswith("It has never swept. Start `assay sweep` again;")
+    assert said.body.startswith("It has never made a sweep. Start `assay sweep` again;")
     assert said.facts == {"fault": "scheduler silent", "last_sweep_at": None}
 
 

@@ -50,11 +50,11 @@ def test_one_thing_to_match_and_ninety_days_are_enough(given: dict[str, Any]) ->
 @pytest.mark.parametrize(
     ("given", "field", "text"),
     [
-        ({}, "dataset", "Say what is silent: a dataset, a category or an owner."),
+        ({}, "dataset", "Say what to mute: a dataset, a category or an owner."),
         (
             {"owner": "ada", "reason": " \n"},
             "reason",
-            "A reason is missing: say why, so that whoever hears nothing can know.",
+            "A reason is missing: say why, for the people who are not told.",
         ),
         (
             {"owner": "ada", "ends_at": NOW},
@@ -64,7 +64,7 @@ def test_one_thing_to_match_and_ninety_days_are_enough(given: dict[str, Any]) ->
         (
             {"owner": "ada", "ends_at": NOW + 90 * DAY + SECOND},
             "ends_at",
-            "A silence lasts 90 days at most: end it by 2026-06-08 12:00 UTC, and renew it then.",
+            "A mute lasts at most 90 days: end it by 2026-06-08 12:00 UTC, and renew it then.",
         ),
     ],
 )
@@ -108,7 +108,7 @@ def test_what_has_ended_cannot_be_ended_again() -> None:
     row = silenced(owner="ada")
     with pytest.raises(UnableToSilence) as refused:
         end_silence(row, now=NOW + HOUR)
-    assert str(refused.value) == f"Silence {row.pk} has ended at 2026-03-10 13:00 UTC already."
+    assert str(refused.value) == f"Mute {row.pk} already ended at 2026-03-10 13:00 UTC."
     assert refused.value.field == "ends_at"
 
 

@@ -138,7 +138,7 @@ def test_a_reader_that_goes_away_leaves_no_traceback_and_no_verdict(
         [ASSAY, *rides, *form], env=environ(tmp_path), stdout=pipe, stderr=subprocess.PIPE, text=True, check=False
     )
     os.close(pipe)
-    assert_refused(done, "whoever reads the answer stopped before its end")
+    assert_refused(done, "the reader of this output stopped before its end")
 
 
 WATCH = """

@@ -105,10 +105,9 @@ def test_a_forced_incident_ends_with_a_waiver_for_each_window(fares: DataTest) -
     ]
     said = {(row.kind, row.reason, row.author, row.starts_at, row.ends_at) for row in waivers}
     assert said == {("forced", "twins", "bob", NOW, None)}
-    how = Resolution.FORCED.label.lower()
     lines = entries(incident)
     assert lines[0] == ("forced", "bob", "twins (scope window)", NOW)
-    assert {line[2] for line in lines[1:-1]} == {f"{MONDAY.text}: {how}", f"{TUESDAY.text}: {how}"}
+    assert {line[2] for line in lines[1:-1]} == {f"{MONDAY.text}: false positive", f"{TUESDAY.text}: false positive"}
     assert [line[:2] for line in lines[1:]] == [("healed", "bob")] * 3 + [("resolved", "bob")]
     assert {line[3] for line in lines} == {NOW}
 
@@ -195,7 +194,7 @@ def test_an_incident_of_an_ended_effect_is_left_as_it_was(fares: DataTest) -> No
 @pytest.mark.parametrize(
     ("more", "reason", "text"),
     [
-        ({}, " ", "A reason is missing: say why, so that whoever is asked next month can know."),
+        ({}, " ", "A reason is missing: say why, so that people who ask next month can know."),
         (
             {"resolved_at": NOW, "resolution": "auto", "open_key": None},
             "twins",
@@ -265,7 +264,7 @@ def test_its_owner_reads_what_is_reported_of_which_data(fares: DataTest) -> None
     assert (said.event, said.recipient, said.created_at) == ("reported", "ada", NOW)
     assert said.subject == f"Report {row.pk} on raw.trips: is it bad?"
     assert said.body == (
-        f"eve reports of raw.trips, {span(BOTH)}:\n\nfares are zero\n\nPlease confirm, reject or fix it.\n"
+        f"eve reports about raw.trips, {span(BOTH)}:\n\nfares are zero\n\nPlease confirm, reject or fix it.\n"
     )
     assert said.facts == {"report": row.pk, "dataset": "raw.trips", "window": BOTH.text, "state": "open"}
     assert row.incident is not None
@@ -322,7 +321,7 @@ def test_what_was_decided_cannot_be_decided_again(fares: DataTest, decide: Any, 
     row = ReportFactory.create(dataset=fares.dataset, state=state)
     with pytest.raises(UnableToDecide) as refused:
         decide(row, author="ada", now=NOW)
-    assert str(refused.value) == f"Report {row.pk} is {state}: only {states} ones can be decided so."
+    assert str(refused.value) == f"Report {row.pk} is {state}: this needs one that is {states}."
 
 
 @pytest.mark.parametrize("decide", [reject_report, fix_report])
@@ -416,17 +415,18 @@ def test_a_report_joins_what_is_spoilt_anywhere_upstream(fares: DataTest) -> Non
     assert (list(row.joined.all()), row.state) == ([incident], "joined")
     assert entries(incident) == [("report joined", "eve", "something else: fares are zero", NOW)]
     assert not Notice.objects.exists()
-    assert reply(row) == f"This is known already as incident {incident.pk}, which a test found; your report joined it."
+    known = f"This is known already as incident {incident.pk}, which a test found"
+    assert reply(row) == f"{known}; your report was added to it."
 
 
 def test_a_reporter_is_told_who_hears_of_what_is_new(fares: DataTest) -> None:
     first = made(fares.dataset)
     assert first.incident is not None
-    assert reply(first) == f"ada hears of it now: it is incident {first.incident.pk}."
+    assert reply(first) == f"ada is told now, as incident {first.incident.pk}."
     second = made(fares.dataset, reporter="bob")
     assert reply(second) == (
-        f"This is known already as incident {first.incident.pk}, which eve reported and ada has heard of; "
-        "your report joined it."
+        f"This is known already as incident {first.incident.pk}, which eve reported; ada was told; "
+        "your report was added to it."
     )
     found = incident_of(fares)
     fails(found, fares, TUESDAY)
@@ -435,8 +435,8 @@ def test_a_reporter_is_told_who_hears_of_what_is_new(fares: DataTest) -> None:
     assert wide.incident is not None
     assert [row.window for row in wide.incident.spoilt_windows.all()] == [SUNDAY]
     assert reply(wide) == (
-        f"A part of this is known already as incident {first.incident.pk}, which eve reported and ada has heard of and "
-        f"incident {found.pk}, which a test found. Of the rest ada hears of it now: it is incident {wide.incident.pk}."
+        f"A part of this is known already as incident {first.incident.pk}, which eve reported; ada was told and "
+        f"incident {found.pk}, which a test found. For the rest: ada is told now, as incident {wide.incident.pk}."
     )
 
 

@@ -57,7 +57,7 @@ def test_a_confirmed_report_is_hard_and_whoever_reported_it_hears(row: Report) -
     assert SpoiltWindow.objects.get().severity == "hard"
     assert entries(saved.incident)[1:] == [("confirmed", "ada", "", NOW + HOUR)]
     assert [recipient for recipient, _ in notices(row, "confirmed")] == ["eve"]
-    with pytest.raises(UnableToDecide, match=f"Report {row.pk} is confirmed: only open ones can be decided so."):
+    with pytest.raises(UnableToDecide, match=f"Report {row.pk} is confirmed: this needs one that is open."):
         confirm_report(row, author="ada", now=NOW + HOUR)
 
 
@@ -86,7 +86,7 @@ def test_after_a_week_the_team_hears_and_after_thirty_days_the_report_is_withdra
     week = NOW + 7 * DAY
     remind_report(Report.objects.get(), week)
     assert Report.objects.get().next_step_at == NOW + 30 * DAY
-    assert notices(row, "team") == [("trips", "Nobody has answered it for a week.")]
+    assert notices(row, "team") == [("trips", "Nobody has answered this report for a week.")]
     remind_report(Report.objects.get(), NOW + 30 * DAY)
     saved = Report.objects.get()
     assert (saved.state, saved.closed_at, saved.next_step_at) == ("withdrawn", NOW + 30 * DAY, None)

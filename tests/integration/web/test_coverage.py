@@ -58,7 +58,7 @@ def test_the_log_reaches_nobody(api: APIClient, client: Client, user: User) -> N
     )
     client.force_login(user)
     page = client.get("/coverage").content.decode()
-    assert "A channel that reaches: ada" in page
+    assert "People whom no channel reaches: ada" in page
 
 
 def test_a_waived_test_and_a_dataset_without_tests_are_not_covered(api: APIClient, mail: None) -> None:
@@ -81,5 +81,5 @@ def test_the_weekly_message_tells_owners_how_much_of_their_data_is_tested(user: 
     Gap.objects.create(dataset=dataset, category="duplicates", reason="no primary key", since=NOW, next_report_at=NOW)
     advance(NOW)
     body = Notice.objects.get(event="gaps", recipient="ada").body
-    assert "tier 0: 1 of 2 tests are live, 50% of what should be, wanted 100%" in body
+    assert "tier 0: 1 of 2 standard tests are live (50%); the target is 100%" in body
     assert "No channel but the log reaches ada" in body

@@ -47,7 +47,7 @@ def test_a_viewer_cannot_force_resolve_and_is_told_who_can() -> None:
     address = f"/api/v1/incidents/{incident.pk}/force-resolve"
     answer = as_role(Role.VIEWER).post(address, {"reason": "go away"}, format="json")
     assert answer.status_code == 403
-    assert answer.json()["error"].endswith("it is for: owner of what is theirs, operator, admin.")
+    assert answer.json()["error"].endswith("Who may: owner (of their own datasets), operator, admin.")
     assert Incident.objects.get().resolved_at is None
 
 
@@ -101,7 +101,7 @@ def test_a_button_that_one_may_not_use_is_not_shown(role: Role, is_shown: bool) 
     as_role(role)
     client = Client()
     client.force_login(User.objects.get(username="mallory"))
-    assert (b"Force-resolve" in client.get(f"/incidents/{incident.pk}").content) is is_shown
+    assert (b"Resolve as a false positive" in client.get(f"/incidents/{incident.pk}").content) is is_shown
     answer = client.post(f"/incidents/{incident.pk}/accept", {"reason": "x"})
     assert answer.status_code == (302 if is_shown else 403)
     assert (b"operator, admin" in answer.content) is not is_shown

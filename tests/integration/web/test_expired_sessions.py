@@ -47,9 +47,9 @@ def test_what_was_typed_is_in_its_form_after_the_login_and_nothing_was_saved(
 ) -> None:
     given = {"root_cause": "a </textarea> in the feed", "eta": "2026-03-11T09:00", "backfill": "", "text": "more soon"}
     login = client.post(f"/incidents/{incident.pk}/annotate", given)
-    assert (login.status_code, "Log in, and you find what you typed" in login.content.decode()) == (401, True)
+    assert (login.status_code, "Log in, and you will find your text again" in login.content.decode()) == (401, True)
     page = logged_in(client, login.content.decode())
-    assert "nothing was done: look at what you typed" in page
+    assert "nothing was done: check your text below" in page
     for text in ("a </textarea> in the feed</textarea>", 'value="2026-03-11T09:00"', ">more soon</textarea>"):
         assert text in page
     incident.refresh_from_db()
@@ -64,7 +64,7 @@ def test_what_was_typed_is_in_its_form_after_the_login_and_nothing_was_saved(
         (
             "force-resolve",
             {"reason": "wrong test", "scope": "test"},
-            ["open><summary>Force", "wrong test</textarea>", 'value="test" checked'],
+            ["open><summary>False", "wrong test</textarea>", 'value="test" checked'],
         ),
         ("rerun", {}, ["press the button again"]),
     ],

@@ -65,10 +65,10 @@ def test_two_users_who_report_one_fault_are_one_incident_whose_owner_hears_once(
     assert heard("ada") == 1
     (incident,) = reported()
     assert (second["state"], second["incident"], second["joined"]) == ("joined", None, [incident.pk])
-    assert first["message"] == f"ada hears of it now: it is incident {incident.pk}."
+    assert first["message"] == f"ada is told now, as incident {incident.pk}."
     assert second["message"] == (
-        f"This is known already as incident {incident.pk}, which grace reported and ada has heard of; "
-        "your report joined it."
+        f"This is known already as incident {incident.pk}, which grace reported; ada was told; "
+        "your report was added to it."
     )
 
 
@@ -87,7 +87,7 @@ def test_the_second_reporter_is_told_on_the_page_too(api: APIClient, trips: Data
     client.force_login(User.objects.create_user("eve"))
     form = {"start": "2026-03-09T00:00", "end": "2026-03-10T00:00", "description": "Bad.", "datacenter": "", "saw": ""}
     page = client.post("/datasets/raw.trips/report", form, follow=True).content.decode()
-    assert "which grace reported and ada has heard of" in page
+    assert "which grace reported; ada was told" in page
     assert len(reported()) == 1
 
 

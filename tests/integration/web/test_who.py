@@ -100,7 +100,7 @@ def test_a_dataset_with_readers_is_shown_to_them_its_owner_its_team_and_admins()
     assert readable(request(people["grace"]), [limited, shown]) == [shown]
     assert readable(request(people["eve"]), [limited, shown]) == [limited, shown]
     why_not = refused(request(people["grace"]), Action.READ, limited)
-    said = "raw.pay is shown to its readers only (user:eve, team:audit); ask its owner, ada."
+    said = "Only the readers of raw.pay may see it (user:eve, team:audit); ask its owner, ada."
     assert (why_not and why_not.text) == said
     assert may(request(people["eve"]), Action.READ, limited)
     assert not may(request(people["grace"]), Action.READ, limited)
@@ -137,7 +137,7 @@ def test_each_row_is_owned_as_its_dataset_is() -> None:
     grace = user()
     own = Owned(name="grace", owner="grace", team="")
     assert (owned(grace), owned(token_of(grace))) == (own, own)
-    with pytest.raises(TypeError, match=r"^Member belongs to no dataset: say in web/who\.py whose it is\.$"):
+    with pytest.raises(TypeError, match=r"^Member belongs to no dataset: say in web/access/who\.py whose it is\.$"):
         owned(Member())
 
 
@@ -155,7 +155,7 @@ def test_who_is_refused_a_row_is_told_why_and_it_is_logged(
     monkeypatch.setattr("web.access.permissions.need_of", lambda *_: Action.READ)
     limited = DatasetFactory.create(name="pay", owner="ada", readers="user:eve")
     asked, permission = request(user(name)), MayUse()
-    said = "" if is_let_through else "raw.pay is shown to its readers only (user:eve); ask its owner, ada."
+    said = "" if is_let_through else "Only the readers of raw.pay may see it (user:eve); ask its owner, ada."
     with capture_logs() as logs:
         assert permission.has_permission(asked, View())
         assert permission.has_object_permission(asked, View(), limited) is is_let_through

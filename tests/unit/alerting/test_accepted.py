@@ -59,7 +59,7 @@ def test_the_sentence_says_what_was_left_out() -> None:
     left = holds_without(parse(RATIO), counted(640, 700), [counted(80, 100), counted(60, 100)])
     assert left is not None
     assert told_without("rows = 0.91", left, 2) == (
-        "rows = 0.91; without 2 windows that were accepted or forced: "
+        "rows = 0.91; without 2 windows that were accepted or called a false positive: "
         "row_count() / row_count(dataset='raw.events') = 1, wanted between 0.995 and 1.005"
     )
 

@@ -65,10 +65,10 @@ def test_who_may_not_read_a_dataset_hears_no_value_of_it() -> None:
     silent = InhibitedAlert(dataset="mart.report", category="custom", value="17", lost_keys=3)
     whole = incident(inhibited=(silent,))
     trips = opened(as_told(whole, hidden={"core.trips"})).body
-    assert "in phx: its values are for its readers only; consistency:sea>phx\n" in trips
+    assert "in phx: only its readers may see its values; consistency:sea>phx\n" in trips
     assert "- mart.report custom: 17, 3 keys lost\n" in trips
     report = opened(as_told(whole, hidden={"mart.report"})).body
-    assert "- mart.report custom: its values are for its readers only\n" in report
+    assert "- mart.report custom: only its readers may see its values\n" in report
     assert "0.93, 12,345 keys lost" in report
     assert as_told(whole, hidden=set()) == whole
 
@@ -86,14 +86,13 @@ def test_long_lists_are_cut_with_a_count() -> None:
 
 def test_the_owner_of_a_downstream_reads_what_of_theirs_is_touched_and_the_eta() -> None:
     message = downstream(incident(eta=FAILED), downstreams=["mart.report", "mart.daily"])
-    assert "core.trips, which mart.report, mart.daily reads, fails consistency" in message.body
-    assert "Its owner team-trips has been told." in message.body
+    assert "It feeds mart.report, mart.daily. Its owner, team-trips, was told." in message.body
     assert "Expected repair: 2024-03-05 07:30 UTC" in message.body
 
 
 def test_recovery_and_withdrawal_say_so() -> None:
     end = FAILED + timedelta(hours=3)
-    assert "holds consistency again since 2024-03-05 10:30 UTC" in recovered(incident(), resolved_at=end).body
+    assert "has held consistency again since 2024-03-05 10:30 UTC" in recovered(incident(), resolved_at=end).body
     assert withdrawn(incident(), withdrawn_at=end).title == "core.trips: consistency withdrawn"
 
 
@@ -125,11 +124,11 @@ TOLD = f"- {SPAN} in phx: 0.93, 12,345 keys lost; consistency:sea>phx: row_count
 def test_the_opening_is_this_text() -> None:
     silent = InhibitedAlert(dataset="mart.report", category="custom", value="17")
     assert opened(incident(inhibited=(silent,), url="https://dq/42")).body.splitlines() == [
-        "core.trips fails consistency since 2024-03-05 07:30 UTC.",
+        "core.trips has failed consistency since 2024-03-05 07:30 UTC.",
         "",
         TOLD,
         "",
-        "It causes these, whose owners are not told apart:",
+        "It causes these incidents; their owners get no notice of their own:",
         "- mart.report custom: 17",
         "",
         "Root cause: not given yet",
@@ -141,7 +140,7 @@ def test_the_opening_is_this_text() -> None:
 def test_an_opening_that_causes_nothing_else_ends_with_its_outlook() -> None:
     at_home = replace(BROKEN, datacenter=None, lost_keys=None)
     assert opened(incident(windows=(at_home,))).body == (
-        "core.trips fails consistency since 2024-03-05 07:30 UTC.\n\n"
+        "core.trips has failed consistency since 2024-03-05 07:30 UTC.\n\n"
         f"- {SPAN}: 0.93; consistency:sea>phx: row_count() > 1\n\n"
         "Root cause: not given yet\nExpected repair: not given yet\n"
     )
@@ -160,24 +159,24 @@ def test_no_lost_key_is_a_count_too() -> None:
 @pytest.mark.parametrize(
     ("category", "shares", "title", "first"),
     [
-        ("completeness", (), "rows are missing", "The rows of core.trips are not late, they are missing."),
+        ("completeness", (), "rows are missing", "The rows of core.trips are not late; they are missing."),
         (
             "completeness",
             (0.98764, None, 0.9876),
             "rows are missing",
-            "The rows of core.trips are not late, they are missing: 98.7 % are there.",
+            "The rows of core.trips are not late; they are missing: 98.7 % are there.",
         ),
         (
             "consistency",
             (0.0,),
             "rows are missing",
-            "The rows of core.trips are not late, they are missing: 0 % are there.",
+            "The rows of core.trips are not late; they are missing: 0 % are there.",
         ),
         (
             "freshness",
             (0.5,),
             "rows are late",
-            "The rows of core.trips are not missing, they are late, more of them have come: 50 % are there.",
+            "The rows of core.trips are not missing; they are late, and more of them have come: 50 % are there.",
         ),
     ],
 )
@@ -200,15 +199,15 @@ def test_the_owner_of_a_downstream_reads_this_text() -> None:
     message = downstream(incident(root_cause="disk full"), downstreams=["mart.report"])
     assert message.title == "Upstream core.trips: consistency FAIL"
     assert message.body.splitlines() == [
-        "core.trips, which mart.report reads, fails consistency since 2024-03-05 07:30 UTC.",
-        "Its owner team-trips has been told.",
+        "core.trips has failed consistency since 2024-03-05 07:30 UTC.",
+        "It feeds mart.report. Its owner, team-trips, was told.",
         "",
         TOLD,
         "",
         "Root cause: disk full",
         "Expected repair: not given yet",
     ]
-    assert "core.trips, which your data reads, fails" in downstream(incident(), downstreams=[]).body
+    assert "It feeds your data. Its owner" in downstream(incident(), downstreams=[]).body
 
 
 END = FAILED + timedelta(hours=3)
@@ -219,7 +218,7 @@ def test_the_recovery_is_this_text() -> None:
     message = recovered(LINKED, resolved_at=END)
     assert message.title == "core.trips: consistency recovered"
     assert message.body == (
-        "core.trips holds consistency again since 2024-03-05 10:30 UTC; it had failed since 2024-03-05 07:30 UTC.\n"
+        "core.trips has held consistency again since 2024-03-05 10:30 UTC. It had failed since 2024-03-05 07:30 UTC.\n"
         "Details: https://dq/42\n"
     )
 
@@ -227,24 +226,24 @@ def test_the_recovery_is_this_text() -> None:
 def test_the_withdrawal_is_this_text() -> None:
     assert withdrawn(LINKED, withdrawn_at=END).body == (
         "The consistency incident of core.trips from 2024-03-05 07:30 UTC was withdrawn at 2024-03-05 10:30 UTC: "
-        "what it rested on no longer stands. No repair was seen, none is needed.\nDetails: https://dq/42\n"
+        "there is no longer a reason for it. Nobody needs to repair anything.\nDetails: https://dq/42\n"
     )
 
 
 @pytest.mark.parametrize(
-    ("how", "words"),
+    ("how", "title", "words"),
     [
-        ("forced", "its owner calls it a false positive"),
-        ("accepted", "its owner accepts the data as it is, and it will not be repaired"),
-        ("redefined", "the data holds by what the test asserts now"),
+        ("forced", "false positive", "a user called it a false positive: the data is right, and the test was wrong"),
+        ("accepted", "accepted", "a user accepted the data as it is, and nobody will repair it"),
+        ("redefined", "redefined", "the test was changed, and the data holds by the new test"),
     ],
 )
-def test_an_end_by_a_word_says_whose_word_it_was(how: str, words: str) -> None:
+def test_an_end_by_a_word_says_whose_word_it_was(how: str, title: str, words: str) -> None:
     message = ended(LINKED, ended_at=END, how=how)
-    assert message.title == f"core.trips: consistency ended ({how})"
+    assert message.title == f"core.trips: consistency ended ({title})"
     assert message.body == (
         "The consistency incident of core.trips from 2024-03-05 07:30 UTC was ended at 2024-03-05 10:30 UTC: "
-        f"{words}. No repair was seen.\nDetails: https://dq/42\n"
+        f"{words}. Assay saw no repair.\nDetails: https://dq/42\n"
     )
 
 
@@ -252,7 +251,7 @@ def test_an_unknown_is_this_text() -> None:
     message = unknown(dataset="core.trips", test="freshness", window=DAY, since=FAILED, reason="timeout")
     assert message.title == "core.trips: freshness could not be judged"
     assert message.body == (
-        f"The test freshness of core.trips has no verdict for {SPAN} since 2024-03-05 07:30 UTC.\n"
+        f"The test freshness of core.trips has had no verdict for {SPAN} since 2024-03-05 07:30 UTC.\n"
         "Cause: timeout. This says nothing about the data.\n"
     )
 

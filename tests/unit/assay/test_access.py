@@ -51,8 +51,8 @@ def test_an_owner_acts_on_what_is_theirs_only() -> None:
     why = refusal(bob(Role.OWNER), Action.ACT, TRIPS)
     assert why is not None
     assert why.text == (
-        "bob is owner here, and may not act on incidents and reports of raw.trips; "
-        "it is for: owner of what is theirs, operator, admin."
+        "bob has the role owner, and may not act on incidents and reports of raw.trips. "
+        "Who may: owner (of their own datasets), operator, admin."
     )
 
 
@@ -87,7 +87,7 @@ def test_a_token_never_widens_what_its_role_allows(role: Role, action: Action) -
 def test_no_token_makes_a_token() -> None:
     why = refusal(ada(Role.ADMIN, scopes=frozenset(Scope)), Action.MAKE_TOKEN)
     assert why is not None
-    assert "sign in with the password" in why.text
+    assert "sign in with your password" in why.text
 
 
 def said(person: Person, action: Action | None, dataset: Owned | None = None) -> str | None:
@@ -102,39 +102,39 @@ def said(person: Person, action: Action | None, dataset: Owned | None = None) ->
             bob(Role.VIEWER),
             Action.PUSH,
             None,
-            "bob is viewer here, and may not push catalog, lineage and completions; it is for: producer, admin.",
+            "bob has the role viewer, and may not push catalog, lineage and completions. Who may: producer, admin.",
         ),
         (
             bob(Role.OPERATOR),
             Action.TEST,
             TRIPS,
-            "bob is operator here, and may not write data tests of raw.trips; "
-            "it is for: owner or operator of what is theirs, admin.",
+            "bob has the role operator, and may not write data tests of raw.trips. "
+            "Who may: owner or operator (of their own datasets), admin.",
         ),
         (
             ada(Role.ADMIN, scopes=frozenset()),
             Action.READ,
             None,
-            "This token is for nothing, and may not read; that needs the scope read.",
+            "This token has no scope, and may not read. This needs the scope read.",
         ),
         (
             ada(Role.ADMIN, scopes=frozenset({"read", "gate"})),
             Action.RUN,
             TRIPS,
-            "This token is for gate, read, and may not run tests; that needs the scope act.",
+            "This token has the scopes gate, read, and may not run tests. This needs the scope act.",
         ),
         (
             ada(Role.ADMIN, scopes=frozenset({"everything"})),
             Action.LEAVE,
             None,
-            "This token is for everything, and may not end the token that is sent; "
-            "that needs the scope read or gate or ingest or act or manage.",
+            "This token has the scope everything, and may not end the token that is sent. "
+            "This needs the scope read or gate or ingest or act or manage.",
         ),
         (
             ada(Role.ADMIN, scopes=frozenset({"manage"})),
             Action.MAKE_TOKEN,
             None,
-            "No token may make a token for oneself: sign in with the password for it.",
+            "No token may make a token for oneself: sign in with your password to do this.",
         ),
         (ada(Role.ADMIN), None, None, "Nobody may do this: no rule allows it."),
     ],

@@ -35,9 +35,9 @@ def promises(dataset: Dataset) -> tuple[tuple[str, str], ...]:
         ("Completeness", f"at least {found.completeness:.4g}"),
         ("Duplicates", f"at most {found.duplicates:.4g}"),
         ("Consistency", f"at least {found.consistency:.4g}"),
-        ("Sustain period", format_duration(found.sustain) if found.sustain else "none"),
-        ("Grace", format_duration(found.grace) if found.grace else "none"),
-        ("Severity", "hard: blocks pipelines" if found.severity == "hard" else "soft: only tells"),
+        ("Fails after", format_duration(found.sustain) if found.sustain else "at once"),
+        ("Notify after", format_duration(found.grace) if found.grace else "at once"),
+        ("Severity", "hard: blocks pipelines" if found.severity == "hard" else "soft: only warns"),
         ("Without a verdict", "the gate blocks" if found.fail_closed else "the gate allows"),
     )
 

@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 class Command(Base):
     """Send a hint for every stage with pending rows, again and again."""
 
-    help = "Send hints to the workers for whatever is pending; run one or several."
+    help = "Tell the workers what is pending; run one or several."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """How often, and whether once only."""
