@@ -68,9 +68,9 @@ class Config(BaseSettings):
         default=[], description='Variables that a location may name as env:NAME: ["ORDERS_URL"]'
     )
     catalog_path: Path | None = Field(
-        default=None, description="File or folder of the catalog that is read by itself; empty: none is"
+        default=None, description="File or folder of the catalog that the service reads on a schedule; empty: none"
     )
-    catalog_source: str = Field(default="", description="The name of its source, where its files say none")
+    catalog_source: str = Field(default="", description="The name of its source, if its files give none")
     catalog_every: str = Field(default="15m", description="How often it is read: 15m, or a cron line in UTC")
     run_retention: int = Field(default=400, ge=0, description="Days that results are kept; 0: for ever")
     state_retention: int = Field(default=35, ge=0, description="Days that states of measurements are kept; 0: for ever")
@@ -93,9 +93,10 @@ class Config(BaseSettings):
     webhook_private: bool = Field(
         default=False, description="Lets the webhook be http, on any port and at private addresses; for trials only"
     )
-    on_call: str = Field(default="platform-on-call", description="Who hears of faults of the platform itself")
+    on_call: str = Field(default="platform-on-call", description="Who is told of faults of the platform itself")
     heartbeat_url: SecretStr = Field(
-        default=SecretStr(""), description="The scheduler calls it once a minute, to be missed when it is silent"
+        default=SecretStr(""),
+        description="The scheduler calls it once a minute; an outside service notices when the calls stop",
     )
     log_level: str = Field(default="INFO", description="Level of the structured logs")
     log_json: bool = Field(default=False, description="Logs as JSON lines rather than for people")
