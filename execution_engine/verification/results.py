@@ -22,7 +22,28 @@ COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class ConstraintResult:
-    """One constraint with the metric it was translated into, the bound on it, and the value that met or broke it."""
+    """What came of one constraint.
+
+    Fields:
+        constraint: its text, such as ``is_unique(id)``.
+        status: success, failure, error or learning.
+        metric: the metric that was measured for it.
+        bound: the bound on the metric, such as ``>= 0.99``.
+        value: the value that met or broke the bound; None where there is none. An int or a Decimal where a float would
+            lose digits.
+        message: a sentence that says what was found and what was wanted.
+        hint: the ``hint`` of the constraint; empty where it succeeded.
+        failure: the reason and its detail where the status is error or learning, else None.
+        detail: what else the metric tells, such as the bins of a histogram.
+        asks: the metrics that the constraint has asked for.
+
+    Errors: none.
+
+    Example:
+        >>> said = {"constraint": "is_unique(id)", "metric": "uniqueness(id)", "bound": "= 1", "message": "…"}
+        >>> print(ConstraintResult(status=ConstraintStatus.FAILURE, value=0.9967, **said))
+        Failure(is_unique(id), uniqueness(id) = 1, 0.9967)
+    """
 
     constraint: str
     status: ConstraintStatus
@@ -47,7 +68,20 @@ class ConstraintResult:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckResult:
-    """One check with the results of its constraints, in their order."""
+    """What came of one check.
+
+    Fields:
+        name: its name.
+        level: its level.
+        constraints: the results of its constraints, in their order.
+        on: ``"whole"`` or ``"delta"``.
+
+    Errors: none.
+
+    Example:
+        >>> CheckResult(name="integrity", level=Level.ERROR, constraints=()).status
+        <Status.SUCCESS: 'success'>
+    """
 
     name: str
     level: Level
@@ -56,13 +90,40 @@ class CheckResult:
 
     @property
     def status(self) -> Status:
-        """The gravest that its constraints say at its level."""
+        """The gravest that its constraints say at its level.
+
+        Example:
+            >>> CheckResult(name="size", level=Level.WARNING, constraints=()).status.value
+            'success'
+        """
         return status_of(self.level, (each.status for each in self.constraints))
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerificationResult:
-    """All checks of one run, and every metric that was measured for them, by its text."""
+    """What ``Verification.run`` returns: all checks, and every metric that was measured for them.
+
+    As a text, by ``print``, it has one line for each constraint.
+
+    Fields:
+        table: the name of the data.
+        checks: the results of the checks, in their order.
+        metrics: the values by the texts of their metrics; None where a metric has no value. One that could not be
+            measured is left out.
+        spark_jobs: how many jobs Spark ran.
+        seconds: how long reading the data took.
+
+    Errors: none.
+
+    Example:
+        >>> check = Check(Level.ERROR, "integrity").has_size(10).is_complete("city")
+        >>> result = VerificationSuite().on(rides, "rides").add_check(check).run()
+        >>> result.metrics
+        {'row_count()': 10.0, 'completeness(city)': 0.9}
+        >>> print(result)
+        Success(has_size(), row_count() = 10)
+        Failure(is_complete(city), completeness(city) = 1, 0.9)
+    """
 
     table: str
     checks: tuple[CheckResult, ...]
@@ -72,32 +133,78 @@ class VerificationResult:
 
     @property
     def status(self) -> Status:
-        """The gravest of all checks."""
+        """The gravest status of all checks.
+
+        Example:
+            >>> result.status
+            <Status.ERROR: 'error'>
+        """
         return gravest(check.status for check in self.checks)
 
     @property
     def failed(self) -> tuple[ConstraintResult, ...]:
-        """The constraints that the data breaks."""
+        """The results of the constraints that the data breaks, those of status failure.
+
+        Example:
+            >>> [each.message for each in result.failed]
+            ['completeness(city) = 0.9, wanted = 1']
+        """
         return tuple(each for each in self._constraints() if each.status is ConstraintStatus.FAILURE)
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """One row for each constraint."""
+        """Returns a DataFrame of pandas, one row for each constraint.
+
+        ``value`` is the nearest float, and ``exact`` all digits as a text where the float loses some.
+
+        Errors: none.
+
+        Example:
+            >>> table = result.to_dataframe()
+            >>> list(table.columns)
+            ['check', 'level', 'on', 'check_status', 'constraint', 'status', 'metric', 'bound', 'value', 'exact',
+             'message', 'hint']
+            >>> list(table.status)
+            ['success', 'failure']
+        """
         import pandas as pd
 
         return pd.DataFrame([[row[name] for name in COLUMNS] for row in self.to_rows()], columns=list(COLUMNS))
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One JSON object for each constraint."""
+        """Returns a list with a dict for each constraint: the columns of ``to_dataframe``, ``detail`` and ``reason``.
+
+        Errors: none.
+
+        Example:
+            >>> [row["bound"] for row in result.to_rows()]
+            ['= 10', '= 1']
+        """
         return [_row(check, each) for check in self.checks for each in check.constraints]
 
     def to_dict(self) -> dict[str, Any]:
-        """One JSON object for all."""
+        """Returns a dict of all, which JSON can hold.
+
+        ``constraints`` is what ``to_rows`` returns. A metric that no float holds is a text of its digits.
+
+        Errors: none.
+
+        Example:
+            >>> list(result.to_dict())
+            ['table', 'status', 'constraints', 'metrics', 'spark_jobs', 'seconds']
+        """
         metrics = {name: to_json(value) for name, value in self.metrics.items()}
         told = {"table": self.table, "status": self.status.value, "constraints": self.to_rows(), "metrics": metrics}
         return told | {"spark_jobs": self.spark_jobs, "seconds": round(self.seconds, 3)}
 
     def to_json(self) -> str:
-        """``to_dict`` as text."""
+        """Returns what ``to_dict`` returns, as a text.
+
+        Errors: none.
+
+        Example:
+            >>> result.to_json()[:24]
+            '{\\n  "table": "rides",\\n  '
+        """
         return json.dumps(self.to_dict(), indent=2, default=str)
 
     def __str__(self) -> str:

@@ -34,18 +34,59 @@ _NO_DELTA = failed(
 
 @dataclass(frozen=True, kw_only=True)
 class VerificationSuite:
-    """``VerificationSuite().on(frame).add_check(check).run()``; each method returns a new suite."""
+    """Where a verification begins: ``VerificationSuite().on(data).add_check(check).run()``.
 
-    engine: Engine | None = None  # reads tables and paths; DataFrames are read in their own session
+    Parameters:
+        engine: what reads tables and paths. Without one, a process of its own does. A DataFrame is read in its own
+            session.
+
+    Errors: none.
+
+    Example:
+        >>> suite = VerificationSuite()
+    """
+
+    engine: Engine | None = None
 
     def on(self, data: "DataFrame | Table | str | Path", name: str = "") -> "Verification":
-        """The data to verify: a DataFrame, a path of files, a table of Spark's catalog, or a Table."""
+        """Names the data, and reads nothing yet.
+
+        Parameters:
+            data: a Spark DataFrame, the path or URL of a file or folder, the name of a table of Spark's catalog, or a
+                ``Table`` of the engines.
+            name: what results and queries call it; by default the last part of the path, or ``data``.
+
+        Errors: none. What cannot be read is found by ``Verification.run``.
+
+        Example:
+            >>> VerificationSuite().on("lake/rides").name
+            'rides'
+        """
         return Verification(data=data, name=name or name_of(data), engine=self.engine)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verification:
-    """Data with the checks to run on it."""
+    """Data with the checks to run on it. ``VerificationSuite.on`` makes it, and its methods fill it.
+
+    A verification is never changed: each method but ``run`` and ``failing_rows`` returns a new one.
+
+    Parameters:
+        data: a Spark DataFrame, a path, the name of a table, or a ``Table`` of the engines.
+        name: what results and queries call it.
+        engine: what reads tables and paths.
+        checks: what ``add_check`` has added.
+        tables: what ``with_table`` has added.
+        repository: that of ``use_repository``.
+        key: the date and tags of the data.
+        states: the folder of ``add_up``.
+
+    Errors: none.
+
+    Example:
+        >>> verification = VerificationSuite().on(rides, "rides").add_check(Check().is_unique("ride_id"))
+        >>> today = ResultKey.of(date(2026, 3, 10))
+    """
 
     data: "DataFrame | Table | str | Path"
     name: str
@@ -57,26 +98,90 @@ class Verification:
     states: FolderOfStates | None = None
 
     def add_check(self, *checks: Check) -> "Verification":
-        """With these checks too."""
+        """Adds checks.
+
+        Parameters:
+            checks: one check, or more.
+
+        Errors: none.
+
+        Example:
+            >>> more = verification.add_check(Check(Level.WARNING, "size").has_size(10))
+            >>> len(verification.checks), len(more.checks)
+            (1, 2)
+        """
         return replace(self, checks=(*self.checks, *checks))
 
     def with_table(self, name: str, data: "DataFrame | Table | str | Path") -> "Verification":
-        """With another dataset, which ``refers_to``, ``query(…)`` and ``dataset='…'`` know by this name."""
+        """Adds another dataset, which ``refers_to``, ``query(…)`` and ``dataset='…'`` know by this name.
+
+        Parameters:
+            name: its name. A dataset of the same name is replaced.
+            data: a Spark DataFrame, a path, the name of a table, or a ``Table`` of the engines.
+
+        Errors: none. A dataset that is named and was not added makes its constraint an ``error``.
+
+        Example:
+            >>> check = Check().refers_to("rider_id", "riders", at_least(0.8))
+            >>> print(VerificationSuite().on(rides).with_table("riders", riders).add_check(check).run())
+            Success(refers_to(rider_id, riders), referential_integrity(rider_id, 'riders') >= 0.8)
+        """
         return replace(self, tables={**self.tables, name: data})
 
     def use_repository(self, repository: MetricsRepository, key: ResultKey) -> "Verification":
-        """With the metrics of earlier runs; this run's are saved there under ``key``."""
+        """Reads the metrics of earlier runs from a repository, and saves those of this run there.
+
+        Parameters:
+            repository: a ``FileRepository``, an ``InMemoryRepository``, or an object with their two methods.
+            key: the date and tags of the data. Earlier runs are those of the same tags and earlier dates.
+
+        Errors: none. ``run`` raises what the repository raises.
+
+        Example:
+            >>> repository = InMemoryRepository()
+            >>> _ = verification.use_repository(repository, today).run()
+            >>> [dict(run.values) for run in repository.load()]
+            [{'uniqueness(ride_id)': 0.8}]
+        """
         return replace(self, repository=repository, key=key)
 
     def add_up(self, states: FolderOfStates, key: ResultKey) -> "Verification":
-        """With the data as the delta of ``key``, which alone is read: checks are on all deltas up to it.
+        """Takes the data for a delta: rows that were added to a table. Only these are read.
 
-        Those with ``on="delta"`` are on this one.
+        Checks are on all deltas up to this one, those with ``on="delta"`` on this one alone. A metric that does not add
+        up makes its constraint an ``error`` ([which do](metrics.md#every-metric)).
+
+        Parameters:
+            states: the folder of the states of earlier deltas.
+            key: the date and tags of the delta. A delta of the same key is replaced.
+
+        Errors: none. ``run`` raises an OSError where the folder cannot be written.
+
+        Example:
+            >>> check = Check().has_size(20).has_completeness("city", 0.9)
+            >>> states = FolderOfStates(folder / "deltas")
+            >>> growing = VerificationSuite().on(rides).add_check(check)
+            >>> _ = growing.add_up(states, ResultKey.of(date(2026, 3, 9))).run()
+            >>> growing.add_up(states, today).run().status.value
+            'success'
         """
         return replace(self, states=states, key=key)
 
     def run(self) -> VerificationResult:
-        """Measure everything that the checks ask for, judge every constraint, and save the metrics."""
+        """Measures everything that the checks ask for, judges every constraint, and saves the metrics.
+
+        All checks together read each dataset in as few passes as their metrics allow. Returns a ``VerificationResult``.
+        What is wrong with the data or with a constraint is not raised: that constraint has the status ``error``.
+
+        Errors:
+            AttributeError: the data is of no kind that ``VerificationSuite.on`` takes.
+            UnableToReadRepository: the file of the repository has a line that is no run, and a constraint needs it.
+            OSError: the repository or the folder of states cannot be read or written.
+
+        Example:
+            >>> print(verification.run())
+            Failure(is_unique(ride_id), uniqueness(ride_id) = 1, 0.8)
+        """
         of_whole, of_delta = self._asks("whole"), self._asks("delta")
         measured, reports = self._measured(of_whole, of_delta if self.states else ())
         self._note(measured)
@@ -97,7 +202,23 @@ class Verification:
         return result
 
     def failing_rows(self, result: VerificationResult, limit: int = 100) -> FailingRows:
-        """Up to ``limit`` rows that break what failed in ``result``, each with the metrics that it breaks."""
+        """Reads the data again, and returns some of the rows that break what failed.
+
+        The answer has ``columns``, the names, and ``rows``, each with its ``values`` as texts and the metrics that it
+        ``breaks``. ``failures`` says why there is no row for a metric. There is none where only all rows together can
+        break it, such as a mean.
+
+        Parameters:
+            result: what ``run`` of the same verification has returned.
+            limit: the greatest number of rows, 1,000 at most.
+
+        Errors: none. What cannot be read is in ``failures``.
+
+        Example:
+            >>> found = verification.failing_rows(verification.run(), limit=10)
+            >>> [(row.values[0], row.breaks) for row in found.rows]
+            [('9', ('uniqueness(ride_id)',)), ('9', ('uniqueness(ride_id)',))]
+        """
         specs = broken_metrics(result)
         return reader_of(self.data, self.name, self.engine).failing_rows(specs, limit) if specs else FailingRows()
 

@@ -25,9 +25,20 @@ class Said(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Constrained:
-    """Constraints of one level, over the rows that meet ``where``. Each method returns a new object with one more.
+    """What constraints of every kind are added by.
 
-    ``on="delta"``: over the rows alone that were added, where the suite says ``add_up``; else over all so far.
+    Shared parameters:
+        column: the name of a column. A dot leads into a struct: ``"item.one"`` is the field ``one`` of ``item``.
+        columns: the names of the columns, one or more.
+        expected: the bound on the value: a number (exactly this one), a bound such as ``at_least(0.99)``, or your own
+            function, which takes the value and returns whether it is good.
+        where: a condition of Spark SQL. The constraint looks only at the rows that meet it and the ``where`` of the
+            check.
+        hint: a text for whoever reads the result. The result holds it unless the constraint succeeds.
+
+    Shared errors:
+        expected: ``TypeError`` or ``ValueError`` where ``expected`` is neither a bound nor a function, and cannot be
+            read as a number.
     """
 
     level: Level = Level.ERROR
@@ -41,7 +52,16 @@ class Constrained:
         checked(self.on)
 
     def adding(self, constraint: Constraint) -> Self:
-        """With one constraint more, of any kind."""
+        """Adds a constraint of any kind, also one of your own class.
+
+        Parameters:
+            constraint: an object with the ``text``, ``hint``, ``asks`` and ``judge`` of ``constraints.Constraint``.
+
+        Errors: none.
+
+        Example:
+            Check().adding(Check().has_size(10).constraints[0])  # success
+        """
         return replace(self, constraints=(*self.constraints, constraint))
 
     def bounded(
@@ -54,13 +74,37 @@ class Constrained:
         where: str | None = None,
         **more: Any,
     ) -> Self:
-        """With a bound on one metric more."""
+        """Bounds any metric. All methods that take ``expected`` are made of this one.
+
+        Parameters:
+            text: what results call the constraint.
+            spec: the metric, as ``metric`` writes it.
+            more: ``of_rows=True`` lets the constraint succeed where there is no row to judge. ``reads=`` takes a
+                function that finds the value in the measurement.
+
+        Example:
+            Check().bounded("no long texts", metric("max_length", "city"), at_most(4))  # success
+        """
         spec = replace(spec, where=both(self.where, both(spec.where, where)))
         return self.adding(MetricConstraint(text=text, spec=spec, bound=bound_of(expected), hint=hint, **more))
 
 
 def metric(name: str, *columns: str, arguments: Sequence[Literal] = ()) -> MetricSpec:
-    """One metric call; a name that is none in the language, such as ``order id``, is a column all the same."""
+    """A metric as ``has_no_anomalies`` and ``bounded`` take it; [metrics](metrics.md) lists all.
+
+    A name that the metrics do not have is found when the check runs, as a constraint of status ``error``.
+
+    Parameters:
+        name: the name of the metric, such as ``"mean"``.
+        columns: the names of its columns. Write a name with a space as it is: ``"order id"``.
+        arguments: what stands behind the columns in the call, in its order: the ``0.5`` of ``quantile(fare, 0.5)``.
+
+    Errors: none.
+
+    Example:
+        >>> metric("quantile", "fare", arguments=[0.5]).text
+        'quantile(fare, 0.5)'
+    """
     return MetricSpec(name=name, columns=tuple(map(named, columns)), arguments=tuple(arguments))
 
 

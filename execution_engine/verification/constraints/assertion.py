@@ -39,7 +39,13 @@ _STATUS = {Outcome.HELD: ConstraintStatus.SUCCESS, Outcome.BROKEN: ConstraintSta
 
 
 class UnableToAssert(ValueError):
-    """A text that is no assertion over this data; the message draws the place and says how to mend it."""
+    """``Check.holds`` was given a text that is no assertion. The message draws the place and says how to mend it.
+
+    Example:
+        >>> Check().holds("completness(id) = 1")
+        Traceback (most recent call last):
+        execution_engine.verification.constraints.assertion.UnableToAssert: Cannot accept the assertion: there is no ...
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,13 +13,36 @@ Holds = Callable[[Any], object]  # of a float; of an int or a Decimal where a fl
 
 @dataclass(frozen=True)
 class Bound:
-    """A condition on a number, with its text behind the metric: ``>= 0.99``."""
+    """A condition on a number; ``at_least`` and its kin make it.
+
+    Parameters:
+        text: how results write it behind the metric: ``>= 0.99``.
+        holds: a function of the value, which returns whether it is good.
+
+    Errors: none.
+
+    Example:
+        >>> at_least(0.99).text
+        '>= 0.99'
+        >>> Bound("is even", lambda rows: rows % 2 == 0)(4)
+        True
+    """
 
     text: str
     holds: Holds
 
     def __call__(self, value: Number) -> bool:
-        """Whether the value meets it."""
+        """Whether the value meets the bound.
+
+        Parameters:
+            value: an int, a float or a Decimal.
+
+        Errors: none, but what a function of yours raises.
+
+        Example:
+            >>> at_least(3)(2)
+            False
+        """
         return bool(self.holds(value))
 
 
@@ -27,7 +50,20 @@ Expected = Number | Bound | Holds  # a number: exactly that one
 
 
 def equal_to(number: Number) -> Bound:
-    """Equal: whole numbers and decimals in every digit, floats but for the last digits of binary arithmetic."""
+    """The value is the number: whole numbers and decimals in every digit, floats within 1e-12 of it.
+
+    Parameters:
+        number: an int, a float or a Decimal. Write it as it is where a method takes ``expected``.
+
+    Errors:
+        TypeError or ValueError: ``number`` cannot be read as a number.
+
+    Example:
+        >>> equal_to(0.3)(0.1 + 0.2)
+        True
+        >>> equal_to(9007199254740993)(9007199254740992)
+        False
+    """
     wanted = decimal_of(number)
 
     def holds(value: Number) -> bool:
@@ -39,31 +75,91 @@ def equal_to(number: Number) -> Bound:
 
 
 def at_least(number: Number) -> Bound:
-    """``>= number``."""
+    """The value is equal to or above the number.
+
+    Parameters:
+        number: an int, a float or a Decimal.
+
+    Errors:
+        TypeError or ValueError: ``number`` cannot be read as a number.
+
+    Example:
+        >>> at_least(0.5)(0.5)
+        True
+    """
     wanted = decimal_of(number)
     return Bound(f">= {_shown(number)}", lambda value: decimal_of(value) >= wanted)
 
 
 def at_most(number: Number) -> Bound:
-    """``<= number``."""
+    """The value is equal to or below the number.
+
+    Parameters:
+        number: an int, a float or a Decimal.
+
+    Errors:
+        TypeError or ValueError: ``number`` cannot be read as a number.
+
+    Example:
+        >>> at_most(0.5)(0.5)
+        True
+    """
     wanted = decimal_of(number)
     return Bound(f"<= {_shown(number)}", lambda value: decimal_of(value) <= wanted)
 
 
 def above(number: Number) -> Bound:
-    """``> number``."""
+    """The value is above the number.
+
+    Parameters:
+        number: an int, a float or a Decimal.
+
+    Errors:
+        TypeError or ValueError: ``number`` cannot be read as a number.
+
+    Example:
+        >>> above(0.5)(0.5)
+        False
+    """
     wanted = decimal_of(number)
     return Bound(f"> {_shown(number)}", lambda value: decimal_of(value) > wanted)
 
 
 def below(number: Number) -> Bound:
-    """``< number``."""
+    """The value is below the number.
+
+    Parameters:
+        number: an int, a float or a Decimal.
+
+    Errors:
+        TypeError or ValueError: ``number`` cannot be read as a number.
+
+    Example:
+        >>> below(0.5)(0.5)
+        False
+    """
     wanted = decimal_of(number)
     return Bound(f"< {_shown(number)}", lambda value: decimal_of(value) < wanted)
 
 
 def between(low: Number, high: Number) -> Bound:
-    """From ``low`` to ``high``, both included; ValueError where there is nothing between."""
+    """The value lies from ``low`` to ``high``, both included.
+
+    Parameters:
+        low: an int, a float or a Decimal.
+        high: an int, a float or a Decimal, not below ``low``.
+
+    Errors:
+        ValueError: ``low`` is above ``high``.
+        TypeError or ValueError: one of them cannot be read as a number.
+
+    Example:
+        >>> between(1, 2)(2)
+        True
+        >>> between(2, 1)
+        Traceback (most recent call last):
+        ValueError: nothing lies between 2 and 1: write the lower bound first
+    """
     if low > high:
         raise ValueError(f"nothing lies between {low} and {high}: write the lower bound first")
     least, most = decimal_of(low), decimal_of(high)

@@ -16,18 +16,52 @@ HoldsOfHistogram = Callable[["Histogram"], object]
 
 @dataclass(frozen=True, kw_only=True)
 class Histogram:
-    """How often each value occurs; of the most frequent ones only, where there are more than the metric keeps."""
+    """How often each value of a column occurs. A function that ``has_histogram_values`` takes is given one.
 
-    bins: int  # different values
-    counts: Mapping[str | None, int] = field(default_factory=dict)  # None: of the rows where it is null
+    Fields:
+        bins: the number of different values; null is one.
+        counts: the number of rows with a value, by the value as Spark writes it, or None for null. Where there are more
+            than 1,000 different values, only the most frequent 1,000 are here.
+        ratios: the same as shares of all rows, from 0 to 1.
+
+    Errors: none.
+
+    Example:
+        >>> found = Histogram(bins=2, counts={"rome": 3, None: 1}, ratios={"rome": 0.75, None: 0.25})
+        >>> found.bins
+        2
+    """
+
+    bins: int
+    counts: Mapping[str | None, int] = field(default_factory=dict)
     ratios: Mapping[str | None, float] = field(default_factory=dict)
 
     def count(self, value: object) -> int:
-        """How many rows have the value, or null for None; 0 for one that was not seen."""
+        """The number of the rows that have a value; 0 for a value that is not among those kept.
+
+        Parameters:
+            value: the value, as a text, number or truth; None for null. A float is written as Python writes it.
+
+        Errors: none.
+
+        Example:
+            >>> found.count("rome"), found.count("oslo")
+            (3, 0)
+        """
         return self.counts.get(_key(value), 0)
 
     def ratio(self, value: object) -> float:
-        """The share of the rows that have the value, or null for None; 0 for one that was not seen."""
+        """The share of the rows, from 0 to 1, that have a value; 0 for a value that is not among those kept.
+
+        Parameters:
+            value: the value, as a text, number or truth; None for null. A float is written as Python writes it.
+
+        Errors: none.
+
+        Example:
+            >>> found.ratio("rome"), found.ratio("oslo")
+            (0.75, 0.0)
+        """
         return self.ratios.get(_key(value), 0.0)
 
 

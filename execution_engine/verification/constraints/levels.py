@@ -5,14 +5,40 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """What a check's failure is to its user."""
+    """How grave it is that a check fails.
+
+    Values:
+        ERROR: the status of the check is ``error``.
+        WARNING: the status of the check is ``warning``.
+
+    Errors:
+        ValueError: ``Level(…)`` of another text.
+
+    Example:
+        >>> Level("warning")
+        <Level.WARNING: 'warning'>
+    """
 
     ERROR = "error"
     WARNING = "warning"
 
 
 class ConstraintStatus(StrEnum):
-    """What came of one constraint. ``ERROR``: it could not be evaluated; ``LEARNING``: it waits for more history."""
+    """What came of one constraint.
+
+    Values:
+        SUCCESS: the data meets it.
+        FAILURE: the data breaks it.
+        ERROR: it could not be evaluated: an unknown column, no values, a function that raised.
+        LEARNING: there are too few earlier values. The status of its check does not change by it.
+
+    Errors:
+        ValueError: ``ConstraintStatus(…)`` of another text.
+
+    Example:
+        >>> ConstraintStatus.LEARNING == "learning"
+        True
+    """
 
     SUCCESS = "success"
     FAILURE = "failure"
@@ -21,12 +47,26 @@ class ConstraintStatus(StrEnum):
 
 
 class Status(StrEnum):
-    """What came of a check or of all checks, from the least to the gravest: ``STATUSES`` is in that order."""
+    """What came of a check or of all checks; from the least to the gravest.
+
+    Values:
+        SUCCESS: no constraint failed, and all could be evaluated or are learning.
+        WARNING: a constraint of a check of level warning failed.
+        UNABLE: a constraint could not be evaluated, and nothing worse is known.
+        ERROR: a constraint of a check of level error failed.
+
+    Errors:
+        ValueError: ``Status(…)`` of another text.
+
+    Example:
+        >>> Status.UNABLE.value
+        'unable'
+    """
 
     SUCCESS = "success"
-    WARNING = "warning"  # a check of level warning failed
-    UNABLE = "unable"  # a constraint could not be evaluated, and nothing worse is known
-    ERROR = "error"  # a check of level error failed
+    WARNING = "warning"
+    UNABLE = "unable"
+    ERROR = "error"
 
 
 STATUSES = (Status.SUCCESS, Status.WARNING, Status.UNABLE, Status.ERROR)

@@ -17,21 +17,39 @@ Interval = tuple[float, float]
 
 
 class Strategy(Protocol):
-    """One way to tell what is expected."""
+    """One way to tell in which interval the next value of a metric is expected."""
 
     @property
     def needed(self) -> int:
-        """How many earlier values it needs at least."""
+        """How many earlier values it needs at least. With fewer the status is ``learning``."""
         ...
 
     def expected(self, earlier: Sequence[float]) -> Interval:
-        """The interval in which the next value is no anomaly; of ``needed`` values or more."""
+        """The interval in which the next value is no anomaly, from its lower to its upper end, both included.
+
+        Parameters:
+            earlier: the earlier values, the oldest first; ``needed`` or more.
+
+        Errors: none where there are ``needed`` values.
+        """
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimpleThreshold:
-    """From ``lower`` to ``upper``, whatever was before."""
+    """The next value lies from ``lower`` to ``upper``, whatever was before.
+
+    Parameters:
+        lower: the least value that is no anomaly.
+        upper: the greatest value that is no anomaly.
+
+    Errors:
+        ValueError: neither is given, one is no number, or ``lower`` is above ``upper``.
+
+    Example:
+        >>> SimpleThreshold(lower=950).expected([1000, 1010])
+        (950, inf)
+    """
 
     lower: float = -inf
     upper: float = inf
@@ -41,17 +59,36 @@ class SimpleThreshold:
 
     @property
     def needed(self) -> int:
-        """None."""
+        """0."""
         return 0
 
     def expected(self, earlier: Sequence[float]) -> Interval:
-        """Always the same."""
+        """From ``lower`` to ``upper``.
+
+        Example:
+            >>> SimpleThreshold(lower=1, upper=2).expected([])
+            (1, 2)
+        """
         return self.lower, self.upper
 
 
 @dataclass(frozen=True, kw_only=True)
 class AbsoluteChange:
-    """The difference of ``order``, Σ (-1)^k C(order, k) x(t-k), lies from -``max_decrease`` to ``max_increase``."""
+    """The difference between the next value and the one before lies from -``max_decrease`` to ``max_increase``.
+
+    Parameters:
+        max_decrease: the greatest fall that is no anomaly, 0 or more, in the unit of the metric.
+        max_increase: the greatest rise that is no anomaly, 0 or more, in the unit of the metric.
+        order: how often differences are taken, a whole number from 1 on: 2 bounds the difference of two differences,
+            Σ (-1)^k C(order, k) x(t-k) in general.
+
+    Errors:
+        ValueError: neither bound is given, one is below 0 or no number, or ``order`` is no whole number from 1 on.
+
+    Example:
+        >>> AbsoluteChange(max_decrease=50, max_increase=60).expected([980, 1000])
+        (950, 1060)
+    """
 
     max_decrease: float = inf
     max_increase: float = inf
@@ -66,18 +103,38 @@ class AbsoluteChange:
 
     @property
     def needed(self) -> int:
-        """As many as the order."""
+        """``order``."""
         return self.order
 
     def expected(self, earlier: Sequence[float]) -> Interval:
-        """The difference solved for the next value."""
+        """The interval around the values before.
+
+        Example:
+            >>> AbsoluteChange(max_decrease=5, max_increase=5, order=2).expected([10, 20])
+            (25, 35)
+        """
         rest = sum((-1) ** back * comb(self.order, back) * earlier[-back] for back in range(1, self.order + 1))
         return -self.max_decrease - rest, self.max_increase - rest
 
 
 @dataclass(frozen=True, kw_only=True)
 class RelativeRateOfChange:
-    """The quotient x(t) / x(t - ``order``) lies from ``min_rate`` to ``max_rate``; after 0 only 0 is expected."""
+    """The next value divided by an earlier one lies from ``min_rate`` to ``max_rate``. After 0 only 0 is expected.
+
+    Parameters:
+        min_rate: the least quotient that is no anomaly: 0.9 lets the value fall by a tenth.
+        max_rate: the greatest quotient that is no anomaly.
+        order: how many values back the divisor stands, a whole number from 1 on: 7 compares with the week before, where
+            there is one value a day.
+
+    Errors:
+        ValueError: neither bound is given, one is no number, ``min_rate`` is above ``max_rate``, or ``order`` is no
+            whole number from 1 on.
+
+    Example:
+        >>> RelativeRateOfChange(min_rate=0.5, max_rate=2, order=2).expected([100, 300])
+        (50.0, 200)
+    """
 
     min_rate: float = -inf
     max_rate: float = inf
@@ -89,11 +146,16 @@ class RelativeRateOfChange:
 
     @property
     def needed(self) -> int:
-        """As many as the order."""
+        """``order``."""
         return self.order
 
     def expected(self, earlier: Sequence[float]) -> Interval:
-        """The quotient solved for the next value."""
+        """The multiples of the earlier value, the lower first.
+
+        Example:
+            >>> RelativeRateOfChange(max_rate=2).expected([0])
+            (0.0, 0.0)
+        """
         before = earlier[-self.order]
         if before == 0:
             return 0.0, 0.0
@@ -103,7 +165,21 @@ class RelativeRateOfChange:
 
 @dataclass(frozen=True, kw_only=True)
 class BatchNormal:
-    """Within ``std_devs`` of the mean of all earlier values; s² = Σ (x - mean)² / (n - 1), of a sample."""
+    """The next value lies within ``std_devs`` standard deviations of the mean of all earlier values.
+
+    The deviation is that of a sample: s² = Σ (x - mean)² / (n - 1).
+
+    Parameters:
+        std_devs: the reach around the mean, above 0.
+        min_values: how many earlier values it waits for, a whole number from 2 on.
+
+    Errors:
+        ValueError: ``std_devs`` is no number above 0, or ``min_values`` is no whole number from 2 on.
+
+    Example:
+        >>> BatchNormal(std_devs=2).expected([9.0, 10.0, 11.0])
+        (8.0, 12.0)
+    """
 
     std_devs: float = 3.0
     min_values: int = 3
@@ -113,23 +189,43 @@ class BatchNormal:
 
     @property
     def needed(self) -> int:
-        """Two at least, for a deviation."""
+        """``min_values``, and two at least, for a deviation."""
         return max(2, self.min_values)
 
     def expected(self, earlier: Sequence[float]) -> Interval:
-        """mean ± std_devs · s."""
+        """From mean - std_devs · s to mean + std_devs · s.
+
+        Example:
+            >>> BatchNormal(std_devs=1).expected([9.0, 10.0, 11.0])
+            (9.0, 11.0)
+        """
         mean, reach = float(np.mean(earlier)), self.std_devs * float(np.std(earlier, ddof=1))
         return mean - reach, mean + reach
 
 
 @dataclass(frozen=True, kw_only=True)
 class OnlineNormal:
-    """Within ``std_devs`` of the running mean and deviation of the values before, d² = Σ (x - mean)² / n.
+    """The next value lies within ``std_devs`` deviations of the running mean of the earlier values.
 
-    Earlier anomalies are left out of the running mean unless ``ignore_anomalies`` is false; the first ``ignore_start``
-    of the series, and at least two values, only teach. The value in question is not in its own mean, as the paper says
-    ("from the previous mean"); Deequ's code counts it in, so that among few values nothing can lie far from the mean.
-    Welford's update (1962), which does not cancel.
+    The deviation is that of a population: d² = Σ (x - mean)² / n. The value in question is not in its own mean, as the
+    paper says ("from the previous mean"); Deequ's code counts it in, so that among few values nothing can lie far from
+    the mean. Welford's update (1962), which does not cancel.
+
+    Parameters:
+        std_devs: the reach around the mean, above 0.
+        ignore_start: the share of the series, from 0 to 1, whose values teach and are never taken for anomalies; the
+            first ``min_values`` always do.
+        ignore_anomalies: whether earlier anomalies are left out of the running mean.
+        min_values: how many earlier values it waits for, a whole number from 2 on.
+
+    Errors:
+        ValueError: ``std_devs`` is no number above 0, ``ignore_start`` no number from 0 to 1, or ``min_values`` no
+            whole number from 2 on.
+
+    Example:
+        >>> low, high = OnlineNormal(std_devs=3).expected([100, 102, 98, 100, 500])
+        >>> low < 100 < high < 500
+        True
     """
 
     std_devs: float = 3.0
@@ -144,11 +240,16 @@ class OnlineNormal:
 
     @property
     def needed(self) -> int:
-        """Two at least, for a deviation."""
+        """``min_values``, and two at least, for a deviation."""
         return max(2, self.min_values)
 
     def expected(self, earlier: Sequence[float]) -> Interval:
-        """mean ± std_devs · deviation of what was no anomaly."""
+        """From mean - std_devs · d to mean + std_devs · d, of the values that were no anomalies.
+
+        Example:
+            >>> OnlineNormal(std_devs=2).expected([9.0, 11.0, 9.0, 11.0])
+            (8.0, 12.0)
+        """
         taught = max(self.needed, int(self.ignore_start * len(earlier)))
         count, mean, squares = 0, 0.0, 0.0
         for at, value in enumerate(earlier):

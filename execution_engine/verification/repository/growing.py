@@ -28,25 +28,75 @@ _AT = "%Y%m%dT%H%M%S.%f"
 
 @dataclass(frozen=True)
 class FolderOfStates:
-    """The state of each metric over each delta, in a file of its own, and which deltas there were."""
+    """Keeps the states of the metrics of a table that grows, for ``Verification.add_up``, in a folder.
+
+    The state of each metric over each delta is a file of its own. Beside them stands which deltas there were. The
+    methods are those that ``Verification.run`` calls.
+
+    Parameters:
+        path: the folder. The first run makes it.
+
+    Errors: none.
+
+    Shared parameters:
+        key: the delta: its instant and tags.
+        spec: the metric.
+
+    Example:
+        >>> states = FolderOfStates(folder / "states")
+        >>> first, second = ResultKey.of(date(2026, 3, 10)), ResultKey.of(date(2026, 3, 11))
+    """
 
     path: Path | str
 
     def save(self, key: ResultKey, spec: MetricSpec, state: bytes) -> None:
-        """Keep the state of one delta; another one of the same key is replaced, in one step."""
+        """Keeps the state of one metric over one delta. A state of the same key is replaced, in one step.
+
+        Parameters:
+            state: the bytes that the engine gives for the metric.
+
+        Errors:
+            OSError: the folder cannot be written.
+
+        Example:
+            >>> states.save(first, SIZE, b"10")
+        """
         write_whole(self._folder(key, spec) / _name(key), state)
 
     def before(self, key: ResultKey, spec: MetricSpec) -> list[bytes]:
-        """The states of all earlier deltas under the same tags, the oldest first."""
+        """Returns the states of a metric over all deltas before ``key`` under the same tags, the oldest first.
+
+        Errors:
+            OSError: a state cannot be read.
+
+        Example:
+            >>> states.before(second, SIZE)
+            [b'10']
+        """
         paths = sorted(self._folder(key, spec).glob("*.state"))
         return [path.read_bytes() for path in paths if path.name < _name(key)]
 
     def note(self, key: ResultKey) -> None:
-        """Keep that there was this delta, whatever was measured of it."""
+        """Keeps that there was this delta, whatever was measured of it.
+
+        Errors:
+            OSError: the folder cannot be written.
+
+        Example:
+            >>> states.note(first)
+        """
         write_whole(self._deltas(key) / f"{_stem(key)}.delta", b"")
 
     def missing(self, key: ResultKey, spec: MetricSpec) -> list[datetime]:
-        """The earlier deltas under the same tags of which there is no state, the oldest first."""
+        """Returns the instants, in UTC and without a zone, of the earlier deltas of which the metric has no state.
+
+        Errors:
+            OSError: the folder cannot be read.
+
+        Example:
+            >>> states.missing(second, SIZE), states.missing(second, metric("mean", "fare"))
+            ([], [datetime.datetime(2026, 3, 10, 0, 0)])
+        """
         noted = {path.name.removesuffix(".delta") for path in self._deltas(key).glob("*.delta")}
         known = {path.name.removesuffix(".state") for path in self._folder(key, spec).glob("*.state")}
         return [datetime.strptime(stem, _AT) for stem in sorted(noted - known) if stem < _stem(key)]

@@ -14,17 +14,42 @@ from .metrics import ResultKey, StoredMetrics, merged, ordered
 
 
 class UnableToReadRepository(ValueError):
-    """A line of the file is no run; the message names it."""
+    """A line of the file of a ``FileRepository`` is no run. The message names the file and the line.
+
+    Example:
+        >>> _ = (folder / "broken.jsonl").write_text("[]" + chr(10))
+        >>> FileRepository(folder / "broken.jsonl").load()
+        Traceback (most recent call last):
+        execution_engine.verification.repository.repository_file.UnableToReadRepository: ...broken.jsonl:1: it is no ...
+    """
 
 
 @dataclass(frozen=True)
 class FileRepository:
-    """Lines are only ever added; of several with one key the later win. Several processes may write at once."""
+    """Keeps the metrics of runs in a file of JSON lines, one line for each run.
+
+    Lines are only ever added, and of several with one key the later win. Several processes may write at once.
+
+    Parameters:
+        path: the file. It is made, with its folder, by the first ``save``.
+
+    Errors: none.
+
+    Example:
+        >>> repository = FileRepository(folder / "metrics.jsonl")
+    """
 
     path: Path | str
 
     def save(self, stored: StoredMetrics) -> None:
-        """Append one line under a lock; it is on disk when this returns."""
+        """Appends one line under a lock. The line is on disk when this returns.
+
+        Errors:
+            OSError: the file cannot be written.
+
+        Example:
+            >>> repository.save(StoredMetrics(key=ResultKey.of(date(2026, 3, 10)), values={"row_count()": 10}))
+        """
         path = Path(self.path)
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab") as file:
@@ -35,7 +60,16 @@ class FileRepository:
             os.fsync(file.fileno())
 
     def load(self) -> list[StoredMetrics]:
-        """Every run, in the order of its date; UnableToReadRepository where a line is none."""
+        """Returns every run, in the order of the dates, as a list; an empty one where there is no file.
+
+        Errors:
+            UnableToReadRepository: a line is no run.
+            OSError: the file cannot be read.
+
+        Example:
+            >>> [run.values["row_count()"] for run in repository.load()]
+            [10.0]
+        """
         path = Path(self.path)
         content = path.read_bytes() if path.exists() else b""
         kept: dict[ResultKey, StoredMetrics] = {}

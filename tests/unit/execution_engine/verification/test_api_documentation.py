@@ -1,0 +1,65 @@
+"""docs/verification-api.md is the code written out: it tells all of every public name, and its examples run."""
+
+from pathlib import Path
+
+import pytest
+
+from execution_engine import verification
+from execution_engine.verification import Check
+from tests.unit.execution_engine.verification.api_examples import READ_DATA, failed_examples, of_checks
+from tests.unit.execution_engine.verification.api_page import GROUPS, PATH, everything, page
+from tests.unit.execution_engine.verification.documented import Documented, of_class, of_function
+
+
+def test_the_page_is_what_the_code_says() -> None:
+    mend = "python -m tests.unit.execution_engine.verification.api_page writes it anew"
+    assert PATH.read_text() == page(), mend
+
+
+def test_every_public_name_is_on_the_page_once() -> None:
+    named = [name for names in GROUPS.values() for name in names]
+    assert len(named) == len(set(named))
+    assert set(verification.__all__) == set(named) - {"Bound"}  # nobody imports it, but all bounds are one
+
+
+@pytest.mark.parametrize("each", everything(), ids=lambda each: each.name)
+def test_every_parameter_has_a_text_and_every_call_its_errors_and_an_example(each: Documented) -> None:
+    assert each.missing == []
+
+
+def test_a_check_has_no_method_that_the_page_leaves_out() -> None:
+    public = {name for name in dir(Check) if not name.startswith("_") and callable(getattr(Check, name))}
+    assert {f"Check.{name}" for name in public} <= {each.name for each in everything()}
+    assert all(f"#### `Check.{name}`\n" in page() for name in public)
+
+
+def test_examples_that_read_no_data_are_right(tmp_path: Path) -> None:
+    names = [name for names in GROUPS.values() for name in names if name not in READ_DATA]
+    assert failed_examples(names, {"folder": tmp_path}) == ""
+
+
+def test_each_example_of_a_method_of_a_check_calls_that_method() -> None:
+    examples = of_checks()
+    assert {each.method for each in examples} == {each.name for each in everything() if each.name.startswith("Check.")}
+    assert [each.text for each in examples if f".{each.method.removeprefix('Check.')}(" not in each.text] == []
+
+
+def test_what_is_untold_is_missed() -> None:
+    def of_nothing(rows: int) -> None:
+        """Does it.
+
+        Parameters:
+            columns: of another function.
+        """
+
+    class OfNothing:
+        def __init__(self, rows: int) -> None: ...
+
+    told = ["no text on rows", "there is no columns", "no errors", "no example"]
+    assert of_function("of_nothing", of_nothing).missing == told
+    assert of_class(OfNothing).missing == ["no text on rows", "no docstring", "no errors", "no example"]
+
+
+def test_an_example_that_is_wrong_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verification.at_least, "__doc__", "It is.\n\nExample:\n    >>> at_least(1)(0)\n    True\n")
+    assert "Expected:\n    True\nGot:\n    False" in failed_examples(["at_least"], {"folder": tmp_path})
