@@ -1,15 +1,14 @@
 """Whether an assertion may measure what it names: partitions that align, and data that its readers may see."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 
 from assay.catalog.profile import DatasetProfile
 from assay.catalog.selectors import upstream_keys
-from assay.windows import Partitioning
 from execution_engine.disclosure import Privacy, objection, privacy_of
 from execution_engine.language.operands import operands
 from execution_engine.language.tree import Assertion, History, Metric
+
+from .alignment import aligned
 
 ProfileNamed = Callable[[str], DatasetProfile | None]
 
@@ -39,17 +38,3 @@ def undisclosed(tree: Assertion, home: DatasetProfile, profile_named: ProfileNam
 
 def _metrics(tree: Assertion) -> list[Metric]:
     return [operand.metric if isinstance(operand, History) else operand for operand in operands(tree)]
-
-
-# 29 hours apart, so that a year of them meets every hour of the day, both sides of every change of clocks, and
-# almost every day of the year; a leap year, so that its extra day is met too.
-_YEAR = tuple(datetime(2024, 1, 1, tzinfo=UTC) + n * timedelta(hours=29) for n in range(303))
-
-
-@lru_cache(maxsize=4096)
-def aligned(downstream: Partitioning, upstream: Partitioning) -> bool:
-    """Whether upstream partitions tile every downstream one, so far as a year of them shows."""
-    if downstream == upstream:
-        return True
-    windows = {downstream.at(instant).start: downstream.at(instant) for instant in _YEAR}
-    return all(upstream.tile(window) is not None for window in windows.values())

@@ -8,7 +8,7 @@ from assay.access import Owned
 from assay.catalog.declared import KEYS, OTHERS
 from assay.catalog.profile import DatasetProfile, ReplicaProfile
 from assay.readers import may_show
-from test_generator.data_tests.upstream_operands import aligned
+from test_generator.data_tests.alignment import aligned
 
 from . import assertions
 from .wanted import Gap, Generation, Scope, StandardCategory, WantedTest
