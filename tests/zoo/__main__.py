@@ -30,7 +30,7 @@ GPL), and three with instants and decimals. Each is cut into three made-up parti
 columns and types as they are, every tenth as CSV. One partition is asked all that its types allow: each clause bounds
 a metric by what pandas, numpy or scikit-learn say of the same rows, with no more slack than [metrics](metrics.md)
 states. A fault is a clause that does not hold, a test that could not be evaluated, or a command that ended with a
-trace. `make test` takes sixty of these tables.
+trace. `make test` takes twenty-five of these tables.
 
 *Quoted* are columns whose names stand between backticks in assertions, as they hold a dot, a space, a quote or a letter
 beyond ASCII.
