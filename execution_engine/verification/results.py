@@ -90,7 +90,7 @@ class CheckResult:
 
     @property
     def status(self) -> Status:
-        """The gravest that its constraints say at its level.
+        """The most serious status that its constraints come to at its level.
 
         Example:
             >>> CheckResult(name="size", level=Level.WARNING, constraints=()).status.value
@@ -133,7 +133,7 @@ class VerificationResult:
 
     @property
     def status(self) -> Status:
-        """The gravest status of all checks.
+        """The most serious status of all checks.
 
         Example:
             >>> result.status

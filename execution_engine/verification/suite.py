@@ -146,7 +146,7 @@ class Verification:
         return replace(self, repository=repository, key=key)
 
     def add_up(self, states: FolderOfStates, key: ResultKey) -> "Verification":
-        """Takes the data for a delta: rows that were added to a table. Only these are read.
+        """Treats the data as a delta: rows that were added to a table. Only these are read.
 
         Checks are on all deltas up to this one, those with ``on="delta"`` on this one alone. A metric that does not add
         up makes its constraint an ``error`` ([which do](metrics.md#every-metric)).

@@ -17,7 +17,7 @@ class Check(OfCompleteness, OfKeys, OfNumbers, OfTexts, OfRows, OverTime):
     levels, write two checks.
 
     Parameters:
-        level: how grave it is that a constraint fails.
+        level: how serious it is that a constraint fails.
         name: what results call the check.
         where: a condition of Spark SQL. All constraints look only at the rows that meet it.
         on: ``"whole"`` looks at all the data so far, ``"delta"`` only at the rows that were added

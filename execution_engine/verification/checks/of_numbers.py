@@ -146,14 +146,14 @@ class OfNumbers(Constrained):
         score: str = "f1",
         **said: Unpack[Said],
     ) -> Self:
-        """A model of the input columns tells a column of any type so well: its score, from 0 to 1, meets ``expected``.
+        """A model predicts a column of any type from others, and its score, from 0 to 1, meets ``expected``.
 
         The model, a naive Bayes model over the words of the inputs, learns from four fifths of the rows, and is scored
         on the rest. A hash of the row says which rows are held out, so that the score is the same each time.
 
         Parameters:
-            column: the column that the model tells.
-            inputs: the columns it is told from: one name, or several.
+            column: the column that the model predicts.
+            inputs: the columns that it predicts from: one name, or several.
             score: ``"f1"``, ``"precision"`` or ``"recall"``, each as the mean of the classes. Any other text is found
                 when the check runs, as an ``error``.
 

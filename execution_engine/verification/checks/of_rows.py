@@ -11,7 +11,7 @@ from .constrained import ALL, Constrained, Said, call, listed, metric
 
 
 class OfRows(Constrained):
-    """Conditions on single rows. ``expected`` bounds the share of the rows that meet one; 1, all rows, by default.
+    """Conditions on single rows. ``expected`` bounds the share of the rows that meet one. By default it is 1: all rows.
 
     A null breaks none of them but ``satisfies``; ``is_complete`` asks for values. Where there is no row to judge, the
     status is ``success``.
@@ -65,7 +65,7 @@ class OfRows(Constrained):
 
         Errors:
             ValueError: ``allowed`` is empty.
-            TypeError: a listed value is no text, number, truth or date.
+            TypeError: a listed value is no text, number, boolean or date.
 
         Example:
             Check().is_in_range("fare", (0, 20))  # failure
@@ -85,7 +85,7 @@ class OfRows(Constrained):
         """The share of the rows whose value is one of those listed meets ``expected``.
 
         Parameters:
-            values: the allowed values: texts, numbers, truths, dates or datetimes.
+            values: the allowed values: texts, numbers, booleans, dates or datetimes.
 
         Errors:
             ValueError: ``values`` is empty.

@@ -40,7 +40,7 @@ class Histogram:
         """The number of the rows that have a value; 0 for a value that is not among those kept.
 
         Parameters:
-            value: the value, as a text, number or truth; None for null. A float is written as Python writes it.
+            value: the value, as a text, number or boolean; None for null. A float is written as Python writes it.
 
         Errors: none.
 
@@ -54,7 +54,7 @@ class Histogram:
         """The share of the rows, from 0 to 1, that have a value; 0 for a value that is not among those kept.
 
         Parameters:
-            value: the value, as a text, number or truth; None for null. A float is written as Python writes it.
+            value: the value, as a text, number or boolean; None for null. A float is written as Python writes it.
 
         Errors: none.
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How grave it is that a check fails.
+    """How serious it is that a check fails.
 
     Values:
         ERROR: the status of the check is ``error``.
@@ -47,7 +47,7 @@ class ConstraintStatus(StrEnum):
 
 
 class Status(StrEnum):
-    """What came of a check or of all checks; from the least to the gravest.
+    """What came of a check or of all checks; from the least serious to the most.
 
     Values:
         SUCCESS: no constraint failed, and all could be evaluated or are learning.

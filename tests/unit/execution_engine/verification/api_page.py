@@ -48,7 +48,7 @@ for, and how they work together, is told in [unit tests for data](verification.m
 All names come from one place: `from execution_engine.verification import Check, VerificationSuite, at_least`.
 
 - `Expected` is a number, a bound such as `at_least(0.99)`, or your own function of the value. `Number` is an int, a
-  float or a Decimal. `Scalar` is a text, a truth, a `Number`, a date or a datetime.
+  float or a Decimal. `Scalar` is a text, a boolean, a `Number`, a date or a datetime.
 - Shares are numbers from 0 to 1. Names of columns are texts, and a parameter `*columns` takes one or more.
 - Every example runs in the tests. What stands behind an example of a check is the status of its constraint.
 

@@ -1,14 +1,23 @@
 """docs/verification-api.md is the code written out: it tells all of every public name, and its examples run."""
 
+import inspect
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from execution_engine import verification
-from execution_engine.verification import Check
+from execution_engine.verification import SIZE, Check
 from tests.unit.execution_engine.verification.api_examples import READ_DATA, failed_examples, of_checks
 from tests.unit.execution_engine.verification.api_page import GROUPS, PATH, everything, page
 from tests.unit.execution_engine.verification.documented import Documented, of_class, of_function
+
+ARGUMENTS: dict[str, Any] = (
+    dict.fromkeys(("column", "columns", "a", "b", "inputs", "dataset"), "c")
+    | dict.fromkeys(("condition", "premise", "conclusion"), "c > 0")
+    | {"q": 0.5, "value": "x", "values": ["x"], "allowed": ["x"], "pattern": "x", "type_": "text"}
+    | {"text": "rows", "spec": SIZE}
+)
 
 
 def test_the_page_is_what_the_code_says() -> None:
@@ -42,6 +51,17 @@ def test_each_example_of_a_method_of_a_check_calls_that_method() -> None:
     examples = of_checks()
     assert {each.method for each in examples} == {each.name for each in everything() if each.name.startswith("Check.")}
     assert [each.text for each in examples if f".{each.method.removeprefix('Check.')}(" not in each.text] == []
+
+
+@pytest.mark.parametrize("method", [each.name.split(".")[-1] for each in everything() if "expected" in each.wanted])
+@pytest.mark.parametrize(("expected", "error"), [(None, TypeError), ("many", ValueError)])
+def test_every_method_refuses_an_expected_that_is_no_number(method: str, expected: Any, error: type[Exception]) -> None:
+    """As the page says of all at once."""
+    parameters = inspect.signature(getattr(Check, method)).parameters
+    given = {name: value for name, value in ARGUMENTS.items() if name in parameters}
+    getattr(Check(), method)(**given, expected=1)
+    with pytest.raises(error):
+        getattr(Check(), method)(**given, expected=expected)
 
 
 def test_what_is_untold_is_missed() -> None:
