@@ -101,7 +101,7 @@ def resolve(incident: Incident, how: Resolution, *, now: datetime, actor: str = 
         return
     incident.refresh_from_db()
     Episode.objects.filter(incident=incident, closed_at__isnull=True).update(closed_at=now)
-    note(incident, "resolved", now=now, actor=actor, text=f"{how.label.lower()}: {text}" if text else how.label.lower())
+    note(incident, "resolved", now=now, actor=actor, text=f"{how.said}: {text}" if text else how.said)
     if incident.alert is not None:
         close_alert(incident.alert, how=how, now=now)
         for effect in Alert.objects.filter(cause=incident.alert, closed_at__isnull=True, inhibited_at__isnull=False):

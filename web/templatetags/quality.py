@@ -95,8 +95,10 @@ def roughly(length: timedelta | Absent) -> str:
 
 
 @register.filter
-def after(value: timedelta) -> str:
+def after(value: timedelta | Absent) -> str:
     """A period that something waits, exactly and as metadata writes it: ``4h``."""
+    if isinstance(value, NoneType | str):
+        return NOTHING
     return format_duration(value) if value else "at once"
 
 

@@ -40,10 +40,10 @@ def test_an_incident_of_many_windows_says_how_many_are_still_to_be_ended(client:
     client.force_login(ada)
     done = client.post(reverse("incident-action", args=[incident.pk, "accept"]), {"reason": "lost"}, follow=True)
     page = done.content.decode()
-    assert "It has many windows: the first are ended, and the others follow." in page
-    assert "Accepted by ada: its windows are being ended, and 18 are left." in page
+    assert "It has many windows: the first are closed, and the others follow." in page
+    assert "Accepted by ada: Assay is closing its windows one after the other; 18 are left." in page
     again = client.post(reverse("incident-action", args=[incident.pk, "accept"]), {"reason": "lost"}, follow=True)
-    assert "is being ended by ada: 18 windows are left." in again.content.decode()
+    assert f"ada is ending incident {incident.pk}: 18 windows are left." in again.content.decode()
     told = client.get(f"/api/v1/incidents/{incident.pk}").json()["ending"]
     assert (told["kind"], told["author"], told["windows_left"]) == ("accepted", "ada", 18)
     end()
