@@ -74,7 +74,7 @@ def leases() -> Finding:
     if lost:
         return ill("leases", f"workers have left rows in {lost}, and none takes them", START_WORKERS)
     if held := _leased(Q(lease_until__gt=real_now + LONGEST_LEASE)):
-        mend = "was the database's clock set back? mend it; workers take these rows anew"
+        mend = "was the database's clock set back? correct it; workers take these rows again"
         return ill("leases", f"held far into the future in {held}", mend)
     return well("leases", "none is stuck")
 
@@ -100,7 +100,7 @@ def quarantined() -> Finding:
     last = rows.order_by("-quarantined_at", "-pk")[:MOST_NAMED]
     named = "; ".join(f"{row.pk}: {row.spec_text} of {row.dataset} ({row.reason})" for row in last)
     mend = "revise the tests that ask for it, or lift it: POST /api/v1/quarantines/ID/lift"
-    return ill("quarantine", f"{count} measured no more, such as {named}", mend)
+    return ill("quarantine", f"{count} no longer measured, such as {named}", mend)
 
 
 def _long(age: timedelta) -> str:

@@ -38,7 +38,7 @@ class Command(Base):
             "--data-test",
             action="append",
             default=[],
-            help="only this test; may be repeated. One of the whole table runs over all of it",
+            help="only this test; may be repeated. A test of the whole table runs over all of it",
         )
         parser.add_argument(
             "--fail-on", choices=FailOn.CHOICES, default="warn", help="from which result on to exit above 0"

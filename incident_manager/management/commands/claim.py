@@ -23,7 +23,7 @@ from incident_manager.models import Saw
 class Command(Base):
     """A user's report, from a shell."""
 
-    help = "Report that the data of a dataset is bad: its owner hears of it, unless it is known already."
+    help = "Report that the data of a dataset is bad: Assay tells its owner, unless it is known already."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """What is bad, and what was seen of it."""

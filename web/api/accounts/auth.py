@@ -27,7 +27,7 @@ class Login(Api):
 
     @extend_schema(request=None, responses=TokenAnswer)
     def post(self, request: Request) -> Response:
-        """A new token, which may do whatever its user may, for some hours."""
+        """A new token, which may do all that its user may do, for some hours."""
         assert request.user.is_authenticated
         row, token = make_token(request.user, name="login", scopes=every_scope(), life=None, origin=origin_of(request))
         return Response(TokenAnswer({"token": token, "expiry": row.expiry}).data)

@@ -95,6 +95,6 @@ class Tokens(Rows):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, id: str) -> Response:
-        """Revoke it: whoever sends it is refused from now on."""
+        """Revoke it: requests with it are refused from now on."""
         revoke_token(self.get_object(), origin=origin_of(request))
         return Response(status=204)

@@ -27,7 +27,7 @@ class TierRow(serializers.Serializer[TierCoverage]):
     datasets = serializers.IntegerField()
     live = serializers.IntegerField(help_text="standard tests that are live and not waived")
     wanted = serializers.IntegerField(help_text="standard tests that can be written")
-    gaps = serializers.IntegerField(help_text="standard tests that metadata does not let us write")
+    gaps = serializers.IntegerField(help_text="standard tests that are not testable, as metadata is missing")
     share = serializers.FloatField(allow_null=True, help_text="live / (wanted + gaps)")
     target = serializers.FloatField()
     reachable = serializers.IntegerField(help_text="datasets whose owner any channel but the log reaches")
@@ -44,7 +44,7 @@ class CoverageAnswer(serializers.Serializer[Any]):
 
 
 class Coverage(Api):
-    """GET what is tested, and who would hear of it."""
+    """GET what is tested, and which owners a notice can reach."""
 
     @extend_schema(parameters=[CoverageQuery], responses=CoverageAnswer)
     def get(self, request: Request) -> Response:

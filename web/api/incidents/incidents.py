@@ -1,4 +1,4 @@
-"""Incidents: what is spoilt, and what users do about it."""
+"""Incidents: what is bad, and what users do about it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -87,12 +87,14 @@ class EndingRow(Row):
 class WholeIncident(IncidentRow):
     """An incident with its windows, its timeline and the users who reported it."""
 
-    spoilt_windows = serializers.SerializerMethodField(help_text="the newest 200, those that are not healed first")
+    spoilt_windows = serializers.SerializerMethodField(
+        help_text="the newest 200 bad windows; the unhealed ones come first"
+    )
     more_windows = serializers.SerializerMethodField(help_text="how many windows are not listed")
     ending = serializers.SerializerMethodField(help_text="the word of a user that is being carried out, or null")
     timeline = serializers.SerializerMethodField(help_text="what has happened, the oldest first")
     reports = Claim(many=True, source="all_reports")
-    silences = serializers.SerializerMethodField(help_text="those that keep somebody from being told of it")
+    silences = serializers.SerializerMethodField(help_text="the mutes that keep somebody from being told of it")
 
     class Meta(IncidentRow.Meta):
         fields = (
@@ -205,7 +207,7 @@ class Incidents(Rows):
     @extend_schema(request=Nothing, responses=WholeIncident)
     @action(detail=True, methods=["post"])
     def rerun(self, request: Request, pk: str) -> Response:
-        """Run the tests of every window that is still spoilt, now."""
+        """Run the tests of every window that is still bad, now."""
         return self._act(services.rerun, **self.given(Nothing))
 
     @extend_schema(request=Force, responses=WholeIncident)

@@ -14,7 +14,7 @@ from web.api.conventions.fields import DatasetField, Row, Shape, WindowField
 
 
 class QuarantineRow(Row):
-    """A metric that is measured no more over a window, and why."""
+    """A metric that is no longer measured over a window, and why."""
 
     dataset = serializers.CharField(source="dataset.full_name")
     metric = serializers.CharField(source="spec_text")

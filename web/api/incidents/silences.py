@@ -1,4 +1,4 @@
-"""Silences: who hears nothing of what, until when, and why."""
+"""Mutes (silences): who is not told of what, until when, and why."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from web.api.conventions.fields import DatasetField, InstantField, Row, Shape
 
 
 class SilenceRow(Row):
-    """A silence; what is empty matches all."""
+    """A mute; an empty field matches all."""
 
     dataset = serializers.CharField(source="dataset.full_name", default=None, allow_null=True)
 
@@ -28,24 +28,28 @@ class SilenceRow(Row):
 
 
 class SilenceQuery(Shape):
-    """Which silences."""
+    """Which mutes."""
 
     dataset = DatasetField(required=False)
-    active = serializers.BooleanField(required=False, allow_null=True, default=None, help_text="only those that last")
+    active = serializers.BooleanField(
+        required=False, allow_null=True, default=None, help_text="only mutes that have not ended"
+    )
 
 
 class NewSilence(Shape):
-    """What is silent, until when, and why; name a dataset, a category or an owner, or several of them."""
+    """What to mute, until when, and why; name a dataset, a category or an owner, or several of them."""
 
     dataset = DatasetField(required=False)
     category = serializers.ChoiceField(Category.choices, required=False)
-    owner = serializers.CharField(required=False, max_length=200, help_text="who is not told, as datasets name them")
+    owner = serializers.CharField(
+        required=False, max_length=200, help_text="who is not told: a name as datasets have it in `owner`"
+    )
     ends_at = InstantField(help_text="at most 90 days from now")
     reason = serializers.CharField(max_length=10_000)
 
 
 class Silences(Rows):
-    """Silences, the newest first."""
+    """Mutes (silences), the newest first."""
 
     kind = "silence"
     serializer_class = SilenceRow
@@ -80,7 +84,7 @@ class Silences(Rows):
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
     def end(self, request: Request, pk: str) -> Response:
-        """End it now; what it held back is decided at once."""
+        """End it now; Assay decides at once about the notices that it muted."""
         row = self.get_object()
         try:
             with self.changing("end", row.pk):

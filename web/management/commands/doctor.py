@@ -16,7 +16,7 @@ from web.doctor import examine
 class Command(Base):
     """Every check of ``web.doctor``."""
 
-    help = "Examine this set-up; exit 1 when something is wrong."
+    help = "Examine this installation; exit 1 when something is wrong."
 
     def prepare(self) -> None:
         """Make the embedded database, if it can be made; what is wrong with it is for the checks to say."""

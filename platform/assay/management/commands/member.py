@@ -22,12 +22,18 @@ class Command(Base):
     def add_arguments(self, parser: CommandParser) -> None:
         """Who, and what."""
         parser.add_argument("user", help="name of the user or service")
-        parser.add_argument("--role", choices=[role.value for role in Role], help="what they are here")
+        parser.add_argument("--role", choices=[role.value for role in Role], help="their role")
         parser.add_argument(
-            "--team", action="append", dest="teams", metavar="TEAM", help="a team of theirs; may repeat"
+            "--team", action="append", dest="teams", metavar="TEAM", help="one of their teams; may be repeated"
         )
         parser.add_argument("--no-teams", action="store_const", const=[], dest="teams", help="take all teams away")
-        parser.add_argument("--shut-out", action="store_false", dest="active", default=None, help="refuse them")
+        parser.add_argument(
+            "--shut-out",
+            action="store_false",
+            dest="active",
+            default=None,
+            help="end their sessions and tokens, and refuse them",
+        )
         parser.add_argument("--let-in", action="store_true", dest="active", default=None, help="no longer refuse them")
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:

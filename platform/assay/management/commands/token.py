@@ -30,7 +30,7 @@ class Command(Base):
         """What to do."""
         kinds = parser.add_subparsers(dest="do", required=True)
         create = kinds.add_parser("create", help="make a token; it is shown only once")
-        create.add_argument("user", help="whose it is")
+        create.add_argument("user", help="the user it belongs to")
         scopes = [scope.value for scope in Scope]
         create.add_argument("--scope", action="append", dest="scopes", required=True, choices=scopes, help="may repeat")
         create.add_argument("--days", type=int, default=90, help="how long it lives (default 90)")
