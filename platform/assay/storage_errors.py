@@ -5,8 +5,8 @@ import errno
 from django.db import DatabaseError, connection
 
 DAMAGED = (
-    "{file} is damaged ({error}): stop whatever uses it, move it aside with its -wal and -shm files, and put a copy of "
-    "it back; without a copy, `sqlite3 {file} .recover | sqlite3 recovered.db` saves what can be read"
+    "{file} is damaged ({error}): stop every program that uses it, move it aside with its -wal and -shm files, and put "
+    "a copy of it back; without a copy, `sqlite3 {file} .recover | sqlite3 recovered.db` saves what can be read"
 )
 FULL = "no space is left for {file} ({error}): make room on its disk, and try again; what was being written is undone"
 MENDS = {

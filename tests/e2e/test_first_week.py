@@ -381,7 +381,7 @@ def nothing_changed(newcomer: Newcomer) -> None:
     planned = newcomer.assay("plan", str(newcomer.catalog))
     assert (planned.code, planned.out.splitlines()[-1]) == (
         HELD,
-        "source bakery: 0 +, 0 ~, 0 -; what goes is retired after a day",
+        "source bakery: 0 +, 0 ~, 0 -; what is removed is retired after a day",
     )
 
 

@@ -55,7 +55,7 @@ class Fault:
 FAULTS = (
     Fault(
         name="late-mart-recovers",
-        story="The mart is late, but there within its sustain period.",
+        story="The mart is late, but it is there before the test fails.",
         kind=Kind.LATE,
         table=MART,
         day=day("03-08"),
@@ -79,7 +79,7 @@ FAULTS = (
     ),
     Fault(
         name="dropped-rows",
-        story="A clean-up job drops every fifth flight, and the mart is built anew from the rest.",
+        story="A clean-up job drops every fifth flight, and the mart is built again from the rest.",
         kind=Kind.ROWS_LOST,
         table=LAKE_FLIGHTS,
         day=day("03-15"),
@@ -168,7 +168,7 @@ FAULTS = (
         expected=Seen.CAUGHT,
         started_at=local("03-31 12:00"),
         ended_at=local("04-01 10:00"),
-        repair="ended by force, for this test's later windows too",
+        repair="resolved as a false positive, for this test's later windows too",
     ),
 )
 

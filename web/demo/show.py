@@ -7,6 +7,8 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.table import Table
 
+from web.shown.words import plain
+
 from .days import PARTITIONING, ZONE
 from .faults import fault_named
 
@@ -54,7 +56,7 @@ def _incidents(incidents: Iterable[Mapping[str, Any]]) -> Table:
             ", ".join(map(_days, each["windows"])),
             f"{detected.astimezone(ZONE):%d %b %H:%M}",
             _duration(resolved - detected) if resolved else "open",
-            each["resolution"] or "",
+            plain(each["resolution"] or ""),
             each["cause"] or ("a user's report" if each["kind"] == "reported" else ""),
         )
     return table
@@ -90,7 +92,10 @@ def _scores(result: Mapping[str, Any]) -> Table:
     table.add_column(justify=RIGHT)
     shares = ("precision", "recall", "data_quality", "query_quality", "query_quality_without_forced")
     for name in shares:
-        table.add_row(name.replace("_", " "), "" if result[name] is None else f"{result[name]:.2%}")
+        table.add_row(
+            name.replace("_", " ").replace("forced", "false positives"),
+            "" if result[name] is None else f"{result[name]:.2%}",
+        )
     for name in ("scans", "spark_jobs"):
         table.add_row(name.replace("_", " "), f"{result[name]:,}")
     return table

@@ -24,9 +24,9 @@ def pulled() -> Finding:
     """Whether the catalog that is read by itself could be read."""
     row = Pull.objects.first()
     if row is None:
-        return well("pull", "no catalog is read by itself")
+        return well("pull", "no catalog is read on a schedule")
     if row.failing_since:
-        found = f"{config().catalog_path} is refused since {row.failing_since:%Y-%m-%d %H:%M} UTC: {row.fault}"
+        found = f"{config().catalog_path} has been refused since {row.failing_since:%Y-%m-%d %H:%M} UTC: {row.fault}"
         return ill("pull", found, f"correct the catalog; it is read again at {row.due_at:%Y-%m-%d %H:%M} UTC")
     return well("pull", f"read at {row.read_at:%Y-%m-%d %H:%M} UTC" if row.read_at else "not read yet")
 
@@ -37,7 +37,7 @@ def names() -> Finding:
     was = {entry.object_id: entry.before["name"] for entry in renamed if entry.before}
     live = Dataset.objects.filter(full_name__in=was, missing_since__isnull=True).order_by("pk")
     if told := [f"{row.full_name} was {was[row.full_name]}" for row in live]:
-        found = f"names that differed by case only are one now, so {'; '.join(told)}"
+        found = f"names that differ only by case are now one name, so {'; '.join(told)}"
         return ill("names", found, "give each table one name in its source, and run `assay sync`")
     return well("names", "no two were one")
 
@@ -47,7 +47,7 @@ def replicas() -> Finding:
     paths = Replica.objects.filter(storage__in=FILES).select_related("dataset")
     lost = [f"{replica} at {replica.location}" for replica in paths if not _is_there(replica)]
     if lost:
-        return ill("replicas", f"no data found for {'; '.join(lost[:5])}", "mend the locations in the catalog")
+        return ill("replicas", f"no data found for {'; '.join(lost[:5])}", "correct the locations in the catalog")
     return well("replicas", "every folder is there")
 
 

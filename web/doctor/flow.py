@@ -87,7 +87,7 @@ def notices() -> Finding:
         return well("notices", "none was given up in the last 7 days")
     last = dead.order_by("-settled_at", "-pk")[:MOST_NAMED]
     named = "; ".join(f"{notice.pk} to {notice.recipient} by {notice.channel}: {notice.error}" for notice in last)
-    mend = "mend the channel (ASSAY_EMAIL_URL, ASSAY_WEBHOOK_URL), and tell these people yourself"
+    mend = "repair the channel (ASSAY_EMAIL_URL, ASSAY_WEBHOOK_URL), and tell these people yourself"
     return ill("notices", f"{count} were given up in the last 7 days, such as {named}", mend)
 
 

@@ -13,7 +13,7 @@ def reach() -> Finding:
     """Whether each channel could send now; nobody is told anything."""
     tried = {channel.name: _failure(channel) for channel in channels()}
     if failures := list(filter(None, tried.values())):
-        mend = "mend ASSAY_EMAIL_URL or ASSAY_WEBHOOK_* (docs/security.md), or the receiver; notices wait until then"
+        mend = "correct ASSAY_EMAIL_URL or ASSAY_WEBHOOK_* (docs/security.md), or the receiver; notices wait until then"
         return ill("channels", "; ".join(failures), mend)
     return well("channels", ", ".join(tried))
 
@@ -22,11 +22,11 @@ def heartbeat() -> Finding:
     """Whether the URL that the scheduler calls may be called; it is not, as that would hide a silent scheduler."""
     url = config().heartbeat_url.get_secret_value()
     if not url:
-        return well("heartbeat", "none: nobody outside would miss the scheduler")
+        return well("heartbeat", "none: nobody outside would notice that the scheduler has stopped")
     try:
         place, _ = judge(url, rules(url))
     except UnableToCall as unable:
-        return ill("heartbeat", str(unable), "mend ASSAY_HEARTBEAT_URL")
+        return ill("heartbeat", str(unable), "correct ASSAY_HEARTBEAT_URL")
     return well("heartbeat", place.host)
 
 

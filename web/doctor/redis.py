@@ -21,7 +21,7 @@ def broker() -> Finding:
             connection.ensure_connection(max_retries=1, timeout=3)
             place = connection.as_uri()
     except (OperationalError, OSError) as error:
-        return ill("broker", f"it cannot be reached: {error}", "start Redis, or mend ASSAY_BROKER_URL")
+        return ill("broker", f"it cannot be reached: {error}", "start Redis, or correct ASSAY_BROKER_URL")
     return well("broker", place)
 
 

@@ -115,7 +115,7 @@ def test_the_doctor_names_a_damaged_database_and_goes_on(home: Path, first: int)
     done = assay(home, "doctor")
     assert (done.returncode, "Traceback" in done.stderr) == (ExitCode.FAILED, False)
     assert f"{file} is damaged" in done.stdout
-    assert "to mend it: stop whatever uses it" in done.stdout
+    assert "to repair it: stop every program that uses it" in done.stdout
     assert "well heartbeat" in done.stdout
 
 

@@ -35,4 +35,4 @@ class Command(Base):
             mark = "[green]well[/green]" if each["is_well"] else "[red]ill [/red]"
             console.print(f"{mark} {each['check']:<11} {each['found']}", soft_wrap=True)
             if each["mend"]:
-                console.print(f"     to mend it: {each['mend']}", soft_wrap=True)
+                console.print(f"     to repair it: {each['mend']}", soft_wrap=True)
