@@ -6,6 +6,7 @@ from datetime import datetime
 from alerting.evidence import evidence_of
 from alerting.models import Standing
 from assay.models import DataTest
+from assay.prepared import rows_of
 from assay.queue import finish, finish_all
 from assay.windows import Window
 from execution_engine.models import Run, RunReason
@@ -63,8 +64,8 @@ def _live(test_id: int) -> DataTest | None:
 
 
 def _live_tests(ids: Collection[int]) -> dict[int, DataTest]:
-    tests = DataTest.objects.filter(pk__in=ids, retired_at__isnull=True, revision__isnull=False)
-    return {test.pk: test for test in tests.select_related("dataset", "revision")}
+    tests = rows_of(DataTest, ids, related=("dataset", "revision"))
+    return {test.pk: test for test in tests if test.retired_at is None and test.revision is not None}
 
 
 def _judge(test: DataTest, window: Window, now: datetime) -> None:

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 
 from alerting.evidence import Evidence, due_at, evidence_of, window_key
 from alerting.models import Flip, Standing, Waiver
@@ -12,6 +13,7 @@ from alerting.selectors import verdict_of
 from alerting.standing import State, Verdict
 from assay.bulk import update_each
 from assay.models import DataTest, Scope
+from assay.prepared import Prepared
 from assay.windows import Window
 from execution_engine.models import Run
 from execution_engine.outcome import Outcome
@@ -58,8 +60,13 @@ def judge_window(test: DataTest, window: Window, now: datetime) -> Standing | No
 
 def locked(test: DataTest, window: Window) -> Standing | None:
     """The standing of a window, locked until the transaction ends."""
+    return next(iter(_of_window(connection.vendor).rows(test.pk, window_key(test, window))), None)
+
+
+@cache
+def _of_window(vendor: str) -> Prepared[Standing]:
     rows = Standing.objects.select_for_update().select_related("waiver")
-    return rows.filter(data_test=test, window_key=window_key(test, window)).first()
+    return Prepared(rows.filter(data_test=-1, window_key="a window"), -1, "a window")
 
 
 def create(test: DataTest, window: Window, *, due: datetime | None, now: datetime) -> Standing:

@@ -11,10 +11,11 @@ import structlog
 from django.db.models import QuerySet
 
 from assay import clock
+from assay.bulk import set_all
 from assay.catalog.locations import UnableToUseLocation
-from assay.catalog.selectors import replica as replica_of
 from assay.flow import stage
-from assay.models import ChangeKind, DataChange, Dataset
+from assay.models import ChangeKind, DataChange, Dataset, Replica
+from assay.prepared import rows_of
 from assay.queue import claims, in_transaction
 from assay.windows import Window
 from execution_engine.looks import LONG_WINDOW, next_look
@@ -56,8 +57,10 @@ def _look_at_all(rows: Iterable[Watch], now: datetime) -> None:
     groups: defaultdict[tuple[int, str], list[Watch]] = defaultdict(list)
     for row in rows:
         groups[row.dataset_id, row.datacenter].append(row)
-    datasets = Dataset.objects.prefetch_related("replicas").in_bulk({dataset for dataset, _ in groups})
-    looks = [_look_at(datasets[dataset], place, watches, now) for (dataset, place), watches in groups.items()]
+    ids = {dataset for dataset, _ in groups}
+    datasets = {dataset.pk: dataset for dataset in rows_of(Dataset, ids)}
+    replicas = {(replica.dataset_id, replica.datacenter): replica for replica in rows_of(Replica, ids, "dataset")}
+    looks = [_look_at(datasets[place[0]], replicas.get(place), watches, now) for place, watches in groups.items()]
     try:
         in_transaction(partial(_note_looks, looks, now))
     except Exception as error:
@@ -132,13 +135,13 @@ def _is_watched(dataset: Dataset, window: Window) -> bool:
     return not dataset.partitioning or window.duration <= LONG_WINDOW
 
 
-def _look_at(dataset: Dataset, datacenter: str, watches: Sequence[Watch], now: datetime) -> Look:
+def _look_at(dataset: Dataset, replica: Replica | None, watches: Sequence[Watch], now: datetime) -> Look:
     """One group of windows; what was there and can be read no more has changed, unless the look itself failed."""
     kept = [watch for watch in watches if not is_expired(dataset, watch.window, now)]
     try:
-        seen = _fingerprints(dataset, datacenter, kept)
+        seen = {} if replica is None else _fingerprints(dataset, replica, kept)
     except Exception:
-        log.exception("look failed", dataset=dataset.full_name, datacenter=datacenter)
+        log.exception("look failed", dataset=dataset.full_name, datacenter=watches[0].datacenter)
         seen = {}
     seen |= {watch.pk: GONE for watch in kept if watch.fingerprint and seen.get(watch.pk) == ""}
     return Look(kept=kept, seen=seen, gone={watch.pk for watch in watches} - {watch.pk for watch in kept})
@@ -158,10 +161,7 @@ def _note_looks(looks: Sequence[Look], now: datetime) -> None:
         Watch.objects.filter(pk__in=gone).update(next_look_at=None, lease_until=None, attempts=0)
 
 
-def _fingerprints(dataset: Dataset, datacenter: str, watches: Sequence[Watch]) -> dict[int, str]:
-    replica = replica_of(dataset, datacenter)
-    if replica is None:
-        return {}
+def _fingerprints(dataset: Dataset, replica: Replica, watches: Sequence[Watch]) -> dict[int, str]:
     try:
         table = table_of(dataset, replica)
     except UnableToUseLocation:
@@ -202,7 +202,7 @@ def _set_next_looks(watches: Iterable[Watch], now: datetime) -> None:
         due = next_look(window_end=watch.window_end, closely=watch.closely, now=now)
         by_instant[due].append(watch.pk)
     for due, keys in by_instant.items():
-        Watch.objects.filter(pk__in=keys).update(seen_at=now, next_look_at=due, lease_until=None, attempts=0)
+        set_all(Watch, keys, seen_at=now, next_look_at=due, lease_until=None, attempts=0)
 
 
 def _identity(dataset: Dataset, datacenter: str, window: Window) -> dict[str, Any]:

@@ -7,18 +7,19 @@ from alerting.models import Standing
 from alerting.services import after_check, is_checked, last_cost, withdraw
 from alerting.standing import State
 from assay.models import Scope
+from assay.prepared import rows_of
 from assay.queue import finish
 from execution_engine.models import RunReason
 from execution_engine.outcome import Reason
 from execution_engine.services import request_run
 
+RELATED = ("data_test__dataset", "data_test__revision", "waiver", "last_run")
 MOST_COUNTED_ANEW = 20  # windows with one check of their whole table, those first that were counted longest ago
 
 
 def check_standing(standing: Standing, now: datetime) -> None:
     """Request the next run of a window in trouble, and note when the one after is due."""
-    joined = ("data_test__dataset", "data_test__revision", "waiver", "last_run")
-    row = Standing.objects.select_related(*joined).get(pk=standing.pk)
+    (row,) = rows_of(Standing, [standing.pk], related=RELATED)
     if not _is_wanted(row, now):
         finish(standing, next_check_at=None, attempt=0)
         return

@@ -7,6 +7,7 @@ from django.db.models import F
 from alerting.models import Flip, Standing, WaiverKind
 from alerting.standing import State
 from assay.models import Scope
+from assay.prepared import rows_of
 from assay.queue import finish
 from incident_manager.models import Resolution
 
@@ -19,7 +20,7 @@ RELATED = ("data_test__dataset", "data_test__revision", "revision", "waiver", "l
 def handle_flip(flip: Flip, now: datetime) -> None:
     """Carry out one flip, after those of the same standing that came before it."""
     list(Standing.objects.select_for_update().filter(pk=flip.standing_id).values_list("pk"))
-    standing = Standing.objects.select_related(*RELATED).get(pk=flip.standing_id)
+    (standing,) = rows_of(Standing, [flip.standing_id], related=RELATED)
     earlier = Flip.objects.filter(standing=standing, handled_at__isnull=True, pk__lt=flip.pk).order_by("pk")
     for one in (*earlier, flip):
         carry_out(one, standing, now)

@@ -1,21 +1,39 @@
 """Domain time: the database's, or the simulated now of a replay. Leases use ``database_now`` always."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 
 from django.db import connection
 
 from assay.models.clock import SimulatedClock
 
+_held: ContextVar[datetime | None] = ContextVar("held", default=None)
+
 
 def database_now() -> datetime:
-    """The database's own time in UTC, to the microsecond (MariaDB) or millisecond (SQLite)."""
+    """The database's own time in UTC, to the microsecond (MariaDB) or millisecond (SQLite).
+
+    SQLite runs in this process and has no clock but its.
+    """
+    if connection.vendor == "sqlite":
+        ours = datetime.now(UTC)
+        return ours.replace(microsecond=ours.microsecond // 1000 * 1000)
     return _ask(_real_now())
 
 
 def now() -> datetime:
     """The instant that domain decisions are made at. Asked all the time, so without a model, in one statement."""
+    if (instant := _held.get()) is not None:
+        return instant
     column, table = map(connection.ops.quote_name, ("now", SimulatedClock._meta.db_table))
     return _ask(f"COALESCE((SELECT {column} FROM {table}), {_real_now()})")
+
+
+def simulated_now() -> datetime | None:
+    """The simulated now; None where domain time is the database's."""
+    return SimulatedClock.objects.values_list("now", flat=True).first()
 
 
 def _real_now() -> str:
@@ -37,10 +55,33 @@ def instant_of(value: object) -> datetime:
 
 def simulate(instant: datetime) -> None:
     """Set the simulated now; domain time stands still there until it is set again."""
-    if not SimulatedClock.objects.filter(id=1).update(now=instant):
+    column, table = map(connection.ops.quote_name, ("now", SimulatedClock._meta.db_table))
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE {table} SET {column} = %s", [connection.ops.adapt_datetimefield_value(instant)])
+        is_there = bool(cursor.rowcount)
+    if not is_there:
         SimulatedClock.objects.update_or_create(id=1, defaults={"now": instant})
+    if is_held():
+        _held.set(instant)
+
+
+@contextmanager
+def held(instant: datetime | None) -> Iterator[None]:
+    """Meanwhile who alone sets the simulated now, and has set it to ``instant``, remembers it; None: there is none."""
+    token = _held.set(instant)
+    try:
+        yield
+    finally:
+        _held.reset(token)
+
+
+def is_held() -> bool:
+    """Whether domain time stands where this process has set it."""
+    return _held.get() is not None
 
 
 def stop_simulating() -> None:
     """Return to the database's time."""
     SimulatedClock.objects.all().delete()
+    if is_held():
+        _held.set(None)

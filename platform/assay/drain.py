@@ -8,15 +8,17 @@ from django.utils.module_loading import import_string
 from . import clock
 from .leaps import look_for_leaps
 from .probe import next_due, stages_with_work
+from .queue import rounds
 
 
 def drain() -> int:
     """Work the stages in their order, over and over, until none finds a pending row; how many rows were worked."""
     now, total = clock.now(), 0
-    look_for_leaps(now)
-    while worked := sum(import_string(stage.task)() or 0 for stage in stages_with_work(now)):
-        total += worked
-        now = clock.now()
+    look_for_leaps(now, in_replay=clock.is_held())
+    with rounds():
+        while worked := sum(import_string(stage.task)() or 0 for stage in stages_with_work(now)):
+            total += worked
+            now = clock.now()
     return total
 
 
@@ -30,12 +32,15 @@ def advance(
 
     ``settle`` returns once nothing is pending: by doing it all here, or by waiting for workers that do.
     """
-    settle()
-    now = clock.now()
+    with clock.held(clock.simulated_now()):
+        settle()
+        now = clock.now()
     while (instant := next_due(now)) and instant <= until:
         clock.simulate(instant)
-        seen(instant)
-        settle()
+        with clock.held(instant):
+            seen(instant)
+            settle()
         now = instant
     clock.simulate(until)
-    settle()
+    with clock.held(until):
+        settle()

@@ -19,15 +19,20 @@ SLACK = timedelta(minutes=5)  # two statements read the clock one after the othe
 _last: list[datetime] = []  # when this process looked
 
 
-def is_time_to_look(last: datetime | None, now: datetime) -> bool:
-    """Whether to look at ``now``, after having looked at ``last``."""
-    return last is None or not last <= now < last + EVERY
+def is_time_to_look(last: datetime | None, now: datetime, every: timedelta | None = EVERY) -> bool:
+    """Whether to look at ``now``, after having looked at ``last``; ``every`` None: only if the clock was set back."""
+    return last is None or now < last or (every is not None and now >= last + every)
 
 
-def look_for_leaps(now: datetime) -> None:
-    """Bring back what a clock that was set back has left, if it is time to look for it."""
-    if is_time_to_look(_last[-1] if _last else None, now):
+def look_for_leaps(now: datetime, *, in_replay: bool = False) -> None:
+    """Bring back what a clock that was set back has left, if it is time to look for it.
+
+    ``in_replay``: this process alone sets the clock, so that no leap can have come and gone since the last look.
+    """
+    is_time = is_time_to_look(_last[-1] if _last else None, now, None if in_replay else EVERY)
+    if is_time:
         bring_back(now)
+    if is_time or in_replay:
         _last[:] = [now]
 
 

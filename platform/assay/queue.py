@@ -1,23 +1,27 @@
 """Claim pending rows of a stage, work them, and let nothing be finished under an old lease."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import copy
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import structlog
 from django.apps import apps
 from django.db import OperationalError, connection, transaction
-from django.db.models import F, Model, Prefetch, Q, QuerySet, prefetch_related_objects
+from django.db.models import Model, Prefetch, Q, QuerySet
 from structlog.contextvars import bound_contextvars
 from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from . import clock
-from .bulk import update_each
+from .bulk import set_all, update_each
 from .config import config
 from .flow import Stage, stage
 from .log_ids import log_ids
 from .models import Claimable
+from .prepared import Prepared, fetch_related
 from .tallies import tallied_together
 
 log = structlog.get_logger(__name__)
@@ -29,6 +33,9 @@ TOGETHER = 50  # rows leased at once and, where a stage can, worked in one trans
 SECOND_TRY = 7  # of these at once, where a worker has died of one of them
 # MariaDB: deadlock, lock wait timeout, record changed since last read; the whole transaction is tried again.
 RETRIABLE = frozenset({1213, 1205, 1020})
+SOME_TIME, SOME_REAL_TIME = datetime(2000, 1, 1, tzinfo=UTC), datetime(2000, 1, 2, tzinfo=UTC)  # stand in statements
+
+_in_rounds: ContextVar[bool] = ContextVar("in_rounds", default=False)
 
 
 class UnableToFinish(Exception):
@@ -79,17 +86,42 @@ def claim(
     before what waits longer.
     """
     real_now = clock.database_now()
-    free = pending(stage, now, **filters).filter(unleased(real_now))
-    if may is not None:
-        free = free.filter(may)
-    skip = connection.features.has_select_for_update_skip_locked
-    rows = _claimed_together(list(free.select_for_update(skip_locked=skip).order_by(*stage.order)[:limit]))
+    rows = _claimed_together(_free(stage, now, real_now, limit, may, filters))
     if rows:
-        leased_rows = table(stage)._default_manager.filter(pk__in=[row.pk for row in rows])
-        leased_rows.update(lease_until=real_now + lease, epoch=F("epoch") + 1, attempts=F("attempts") + 1)
+        _lease([row.pk for row in rows], type(rows[0]), real_now + lease)
     for row in rows:  # they are locked since they were read, so that this is what is written of them
         row.lease_until, row.epoch, row.attempts = real_now + lease, row.epoch + 1, row.attempts + 1
     return rows
+
+
+def _free(
+    stage: Stage, now: datetime, real_now: datetime, limit: int, may: Q | None, filters: dict[str, Any]
+) -> list[Any]:
+    """The rows that a claim may take, locked."""
+    if may:
+        return list(_free_rows(stage, now, real_now, filters).filter(may)[:limit])
+    statement = _free_statement(connection.vendor, stage, limit, tuple(filters.items()))
+    return statement.rows(now, real_now, real_now + LONGEST_LEASE)
+
+
+@lru_cache(maxsize=512)
+def _free_statement(vendor: str, stage: Stage, limit: int, filters: tuple[tuple[str, Any], ...]) -> Prepared[Any]:
+    rows = _free_rows(stage, SOME_TIME, SOME_REAL_TIME, dict(filters))[:limit]
+    return Prepared(rows, SOME_TIME, SOME_REAL_TIME, SOME_REAL_TIME + LONGEST_LEASE)
+
+
+def _free_rows(stage: Stage, now: datetime, real_now: datetime, filters: dict[str, Any]) -> QuerySet[Any]:
+    free = pending(stage, now, **filters).filter(unleased(real_now))
+    skip = connection.features.has_select_for_update_skip_locked
+    return free.select_for_update(skip_locked=skip).order_by(*stage.order)
+
+
+def _lease(keys: Sequence[int], model: type[Model], until: datetime) -> None:
+    table, key = map(connection.ops.quote_name, (model._meta.db_table, str(model._meta.pk.column)))
+    sql = f"UPDATE {table} SET lease_until = %s, epoch = epoch + 1, attempts = attempts + 1 WHERE {key} IN "
+    with connection.cursor() as cursor:
+        marks = ", ".join(["%s"] * len(keys))
+        cursor.execute(f"{sql}({marks})", [connection.ops.adapt_datetimefield_value(until), *keys])
 
 
 def _claimed_together(found: Sequence[Any]) -> list[Any]:
@@ -103,18 +135,32 @@ def claims(
 ) -> Iterator[list[Any]]:
     """Lease up to ``limit`` rows for one task, ``part`` after part (of all): a worker that dies has tried but one.
 
-    It may leave hundreds that are leased by few or alone: they must not wait for a message each.
+    It may leave hundreds that are leased by few or alone: they must not wait for a message each. Where the stages are
+    worked in rounds, the next round finds what is left.
     """
-    left = limit
-    while left and (rows := claim(stage, now=now, limit=min(left, part or left), may=may, **filters)):
-        left -= len(rows)
+    left, wanted = limit, min(limit, part or limit)
+    while left and (rows := claim(stage, now=now, limit=wanted, may=may, **filters)):
         yield rows
+        left -= len(rows)
+        if _in_rounds.get() and len(rows) < wanted:
+            return
+        wanted = min(left, part or left)
+
+
+@contextmanager
+def rounds() -> Iterator[None]:
+    """Meanwhile whoever calls the tasks asks again which have work, so that none of them asks once more itself."""
+    token = _in_rounds.set(True)
+    try:
+        yield
+    finally:
+        _in_rounds.reset(token)
 
 
 def finish(row: Claimable, **changes: Any) -> None:
     """Write a stage's end and give the lease back, or raise ``UnableToFinish`` when the lease was lost."""
-    rows = type(row)._default_manager.filter(pk=row.pk, epoch=row.epoch)
-    if rows.update(lease_until=None, attempts=0, **changes) != 1:
+    ended = {"lease_until": None, "attempts": 0, **changes}
+    if set_all(type(row), [row.pk], unchanged={"epoch": row.epoch}, **ended) != 1:
         raise UnableToFinish(f"{type(row).__name__} {row.pk}: claimed again since epoch {row.epoch}")
     for name, value in changes.items():
         setattr(row, name, value)
@@ -150,7 +196,7 @@ def work(
     """
     now, total = clock.now(), 0
     for rows in claims(stage(name), now=now, limit=limit, part=TOGETHER, **filters):
-        prefetch_related_objects(rows, *prefetch)
+        _fetch(rows, prefetch)
         for row in rows:
             attempt(name, row, now, handle)
         total += len(rows)
@@ -180,14 +226,19 @@ def _work_part(
     handle: Callable[[list[Any], datetime], None],
     prefetch: Sequence["str | Prefetch[Any]"],
 ) -> None:
-    prefetch_related_objects(part, *prefetch)
+    _fetch(part, prefetch)
     if len(part) > 1 and _attempt_together(name, part, now, handle):
         return
     again = part if len(part) == 1 else _still_held(name, part)
-    prefetch_related_objects(again, *prefetch)
+    _fetch(again, prefetch)
     for row in sorted(again, key=part.index):
         # a copy for each try: what a try that was rolled back has changed in memory is not true
         attempt(name, row, now, lambda row, now: handle([copy(row)], now))
+
+
+def _fetch(rows: Sequence[Model], prefetch: Sequence["str | Prefetch[Any]"]) -> None:
+    for path in prefetch:
+        fetch_related(rows, path)
 
 
 def _still_held(name: str, part: Sequence[Any]) -> list[Any]:

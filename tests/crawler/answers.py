@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from django.db.models import Max, Min
 from django.test import Client
@@ -15,12 +16,12 @@ NOT_YET = ("not there yet", "not judged yet")  # a strict gate blocks what nobod
 HEADLINE = re.compile(r"<h1>[^<]*<span class=\"pill [^>]*>(?:<svg.*?</svg>)?([^<]+)</span>", re.DOTALL)
 
 
-def disagreements(client: Client) -> Iterator[str]:
-    """Where two of them differ about a dataset."""
+def disagreements(client: Client, pages: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
+    """Where two of them differ about a dataset; ``pages`` were asked for just now, by address."""
     matrix = {status: _matrix(client, status) for status in WORST_FIRST}
     for dataset in Dataset.objects.order_by("pk"):
         if window := _span(dataset):
-            yield from _of(client, dataset, matrix, *window)
+            yield from _of(client, dataset, matrix, pages, *window)
 
 
 def _span(dataset: Dataset) -> tuple[str, str] | None:
@@ -35,8 +36,10 @@ def _span(dataset: Dataset) -> tuple[str, str] | None:
     return (min(starts).isoformat(), max(ends).isoformat()) if starts and ends else None
 
 
-def _of(client: Client, dataset: Dataset, matrix: Mapping[str, str], start: str, end: str) -> Iterator[str]:
-    name = dataset.full_name
+def _of(
+    client: Client, dataset: Dataset, matrix: Mapping[str, str], pages: Mapping[str, str], start: str, end: str
+) -> Iterator[str]:
+    name, address = dataset.full_name, f"/datasets/{dataset.full_name}"
     asked = {"dataset": name, "from": start, "to": end}
     look_up = client.get("/api/v1/quality", asked).json()
     queried = client.post(
@@ -54,7 +57,7 @@ def _of(client: Client, dataset: Dataset, matrix: Mapping[str, str], start: str,
         yield f"{name}: the gate blocks, and the look-up says {look_up['status']}: {gate['reasons'][:2]}"
     if gate["decision"] == "allow" and look_up["status"] == "bad" and dataset.gate_on != "incident":
         yield f"{name}: the gate allows, and the look-up says bad: {look_up['reasons'][:2]}"
-    shown = _headline(client.get(f"/datasets/{name}").content.decode())
+    shown = _headline(pages.get(address) or client.get(address).content.decode())
     if shown not in WORST_FIRST:
         return  # the page itself is wrong, which is told by whoever asks for it
     if shown == "good" and is_blocked:

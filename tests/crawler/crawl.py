@@ -82,10 +82,10 @@ def glance() -> list[str]:
     asked = [
         each for each in dict.fromkeys(addresses()) if each == "/" or each.startswith(("/datasets/", "/incidents"))
     ]
-    by_admin = Crawl(Role.ADMIN.value, admin())
+    by_admin = Crawl(Role.ADMIN.value, admin(), keeps_pages=True)
     with logged_errors() as errors:
         found = [wrong for each in asked if "?" not in each for wrong in by_admin.ask(each)[0]]
-        found += disagreements(admin())
+        found += disagreements(by_admin.client, by_admin.pages)
     return [*found, *(f"logged: {said}" for said in dict.fromkeys(errors))]
 
 
@@ -102,9 +102,10 @@ def _some() -> list[str]:
 class Crawl:
     """What one of them is shown."""
 
-    def __init__(self, who: str, client: Client) -> None:
-        self.who, self.client = who, client
+    def __init__(self, who: str, client: Client, *, keeps_pages: bool = False) -> None:
+        self.who, self.client, self.keeps_pages = who, client, keeps_pages
         self.seen: dict[str, int] = {}
+        self.pages: dict[str, str] = {}
 
     def ask_all(self, asked: list[str]) -> Iterator[str]:
         """Everything that is wrong with these addresses, and with what they lead to."""
@@ -149,7 +150,10 @@ class Crawl:
         return [], [further.partition("testserver")[2]] if further and "limit=1&" in further + "&" else []
 
     def _look_at_page(self, address: str, answer: HttpResponseBase) -> tuple[list[str], list[str]]:
-        page = read_page(answer.content.decode())  # type: ignore[attr-defined]
+        text: str = answer.content.decode()  # type: ignore[attr-defined]
+        if self.keeps_pages:
+            self.pages[address] = text
+        page = read_page(text)
         wrong = [f"GET {address} as {self.who}: {mistake}" for mistake in page.mistakes]
         links = [link for link in page.links if not link.startswith(("http:", "https:", "mailto:", "data:"))]
         wrong += [

@@ -32,6 +32,15 @@ def test_it_is_looked_for_at_the_start_once_an_hour_and_when_the_clock_went_back
     assert is_time_to_look(last, NOW) is is_time
 
 
+@pytest.mark.parametrize(
+    ("last", "is_time"), [(None, True), (NOW, False), (NOW - YEAR, False), (NOW + timedelta(seconds=1), True)]
+)
+def test_where_no_leap_can_have_passed_it_is_looked_for_when_the_clock_went_back(
+    last: datetime | None, is_time: bool
+) -> None:
+    assert is_time_to_look(last, NOW, None) is is_time
+
+
 @pytest.mark.django_db
 def test_what_is_due_as_late_as_it_may_be_stays_and_what_is_later_comes_then() -> None:
     for name, ahead in (("now", timedelta()), ("late", DAY), ("lost", YEAR)):
@@ -50,6 +59,20 @@ def test_a_process_looks_again_as_soon_as_the_clock_is_set_back(monkeypatch: pyt
     look_for_leaps(NOW + timedelta(minutes=1))
     row.refresh_from_db()
     assert row.due_at == NOW + timedelta(minutes=1) + DAY
+
+
+@pytest.mark.django_db
+def test_a_replay_that_is_set_back_behind_where_it_stood_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaps, "_last", [])
+    for hours in (0, 9):
+        look_for_leaps(NOW + hours * HOUR, in_replay=True)
+    row = Pruning.objects.create(pk=1, due_at=NOW + YEAR)
+    look_for_leaps(NOW + 10 * HOUR, in_replay=True)
+    row.refresh_from_db()
+    assert row.due_at == NOW + YEAR
+    look_for_leaps(NOW + HOUR, in_replay=True)
+    row.refresh_from_db()
+    assert row.due_at == NOW + HOUR + DAY
 
 
 @pytest.mark.django_db

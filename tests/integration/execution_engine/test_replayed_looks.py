@@ -1,0 +1,63 @@
+"""A replay asks the database no more for a look than it needs, however many hours it takes."""
+
+from datetime import datetime
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from assay import clock
+from assay.drain import advance
+from execution_engine.models import Watch
+from tests.factories import DAY, HOUR, NOW, DatasetFactory, day
+from tests.integration.execution_engine.conftest import Loop
+
+# Setting the clock; which stages have work, twice; the rows claimed in four; the tables and where they lie; what was
+# seen in three; the next instant.
+LOOK = 13 if connection.vendor == "sqlite" else 14  # a server is asked what time it is
+
+
+@pytest.fixture
+def _watched(loop: Loop) -> None:
+    dataset = DatasetFactory.create()
+    window = day("2026-03-09")
+    Watch.objects.create(
+        dataset=dataset,
+        datacenter="sea",
+        window_start=window.start,
+        window_end=window.end,
+        seen_at=NOW,
+        next_look_at=NOW + HOUR,
+    )
+
+
+def asked_until(instant: datetime) -> list[str]:
+    with CaptureQueriesContext(connection) as asked:
+        advance(instant)
+    return [each["sql"] for each in asked]
+
+
+@pytest.mark.usefixtures("_watched")
+def test_an_hour_with_a_look_takes_the_same_few_statements_each_time() -> None:
+    advance(NOW + HOUR)
+    few, many = asked_until(NOW + 3 * HOUR), asked_until(NOW + 23 * HOUR)
+    assert len(many) - len(few) == 18 * LOOK
+    assert Watch.objects.get().seen_at == NOW + 23 * HOUR
+
+
+@pytest.mark.usefixtures("_watched")
+def test_a_replay_does_not_ask_for_the_time_that_it_has_set() -> None:
+    told = [sql for sql in asked_until(NOW + DAY) if "simulatedclock" in sql and sql.startswith("SELECT")]
+    assert len(told) == 1  # where it stands at the beginning
+    assert clock.now() == NOW + DAY
+
+
+@pytest.mark.usefixtures("_watched")
+def test_in_a_replay_only_a_clock_that_is_set_back_is_looked_for() -> None:
+    advance(NOW + HOUR)
+    Watch.objects.update(next_look_at=NOW + 2 * HOUR)
+    assert not [sql for sql in asked_until(NOW + 9 * HOUR) if sql.startswith("UPDATE") and "reconcile_at" in sql]
+    Watch.objects.update(next_look_at=NOW + 20 * DAY)
+    clock.simulate(NOW)
+    advance(NOW)
+    assert Watch.objects.get().next_look_at == NOW + DAY
