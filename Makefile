@@ -21,14 +21,14 @@ service: test-ready ## Run the whole service, each process for itself, without D
 
 test: test-ready ## Run what CI runs: linters, all tests, the database tests again on MariaDB
 	@$(MAKE) --no-print-directory lint
-	$(BIN)/pytest $(BESIDE)
-	$(BIN)/python tests/servers.py $(BIN)/pytest $(BESIDE) -m django_db tests/integration tests/fuzz $(ON_BOTH)
+	$(BIN)/pytest $(BESIDE) --durations 20
+	$(BIN)/python tests/servers.py $(BIN)/pytest $(BESIDE) --durations 20 -m django_db tests/integration tests/fuzz $(ON_BOTH)
 
 mariadb: test-ready ## Run all that uses the database on MariaDB, every story included
 	$(BIN)/python tests/servers.py $(BIN)/pytest $(BESIDE) -m django_db --ignore tests/zoo
 
 unit: dev-ready ## Run the unit tests alone, in seconds
-	@$(BIN)/pytest tests/unit
+	@$(BIN)/pytest $(BESIDE) tests/unit
 
 bench-engine: dev-ready ## Measure the engine against its peers and a hand-written query, into docs/benchmarks.md
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.engine --full

@@ -4,16 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import sqlglot
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
-
 from assay.access import Owned
 from assay.catalog.profile import DatasetProfile
 from assay.names import name_key
 from assay.readers import may_show
-from execution_engine.guard.dialect import Plain
-from execution_engine.guard.tables import name_of, places_of
 from execution_engine.metrics.columns import path_of, written
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.signature import ArgumentType
@@ -82,8 +76,9 @@ def told(spec: MetricSpec, sensitive: frozenset[str], detail: Mapping[str, Any])
 
 def _arguments(spec: MetricSpec) -> list[str]:
     if spec.name == "query":
-        tree = _read(str(spec.arguments[0]))
-        return [name_of(place) for place in places_of(tree)] if tree is not None else []
+        from execution_engine.queries import tables_of  # with it sqlglot, for which no gate should wait
+
+        return tables_of(str(spec.arguments[0]))
     pairs = zip(METRICS[spec.name].signature.arguments, spec.arguments, strict=False)
     return [str(name) for kind, name in pairs if kind is ArgumentType.DATASET]
 
@@ -124,33 +119,9 @@ def _objection_to_query(spec: MetricSpec, read: list[Privacy]) -> str | None:
     sensitive = frozenset().union(*(one.sensitive for one in read))
     if not sensitive:
         return None
-    tree = _read(str(spec.arguments[0]))
-    found = _first_way(tree, sensitive) if tree is not None else "it cannot be read"
+    from execution_engine.queries import way_to  # as above
+
+    found = way_to(sensitive, str(spec.arguments[0]))
     if found is None:
         return None
     return f'a query may not name sensitive columns, nor all columns, of what it reads ({found}): use compliance("…")'
-
-
-def _first_way(tree: exp.Query, sensitive: frozenset[str]) -> str | None:
-    """How a query comes by a sensitive column: by its name, by a star, or by new names for all columns of a table."""
-    for node in tree.walk():
-        if isinstance(node, exp.Identifier) and node.name.casefold() in sensitive:
-            return node.name
-        if isinstance(node, exp.Star) and not _is_counted(node):
-            return "*"
-        if isinstance(node, exp.TableAlias) and node.columns and isinstance(node.parent, exp.Table):
-            return node.name
-    return None
-
-
-def _is_counted(star: exp.Star) -> bool:
-    """``count(*)`` looks at no column."""
-    return isinstance(star.parent, exp.Anonymous) and star.parent.name.lower() == "count"
-
-
-def _read(text: str) -> exp.Query | None:
-    try:
-        tree = sqlglot.parse_one(text, dialect=Plain)
-    except (SqlglotError, RecursionError, IndexError, AttributeError):
-        return None  # the guard refuses it, and says why
-    return tree if isinstance(tree, exp.Query) else None

@@ -16,10 +16,10 @@ from typing import Protocol
 from execution_engine.engines.assembly import from_state, from_summaries
 from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Table, Unit, Wanted
 from execution_engine.metrics.expressions import PLAIN
-from execution_engine.metrics.frequencies import Summary
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states import State, UnableToReadState, from_bytes, merged
+from execution_engine.metrics.summary import Summary
 from execution_engine.metrics.unions import is_small_beside, summary_of_union
 from execution_engine.metrics.uniqueness import COUNT_DISTINCT
 

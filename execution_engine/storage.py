@@ -13,7 +13,6 @@ from assay.models import Dataset, Replica
 from assay.windows import Partitioning, UnableToPartition, Window
 from execution_engine.engines.limits import Limits
 from execution_engine.engines.protocol import HIVE_NULL, WHOLE, Engine, Part, Table
-from execution_engine.engines.registry import engine_for
 from execution_engine.engines.spark.options import SparkOptions
 
 MANY_PARTITIONS = 1000  # from here on a window is read by the partitions that are there, not by all that could be
@@ -37,6 +36,8 @@ def engine_of_storage(storage: str) -> Engine:
     """The engine that reads one kind of storage, as the settings say."""
     if _substitutes:
         return _substitutes[-1]
+    from execution_engine.engines.registry import engine_for  # with it pyarrow, for what reads data
+
     settings = config()
     spark = SparkOptions(master=settings.spark_master, remote=settings.spark_remote or None)
     return engine_for(storage, spark, _limits(settings))

@@ -2,9 +2,11 @@
 
 import structlog
 
+from assay.logs import NOTICES
+
 from .base import Message
 
-log = structlog.get_logger(__name__)
+log = structlog.get_logger(NOTICES)
 
 
 class LogChannel:

@@ -6,10 +6,11 @@ from typing import Any
 
 from execution_engine.exact import Number
 from execution_engine.metrics.expressions import Expressions
-from execution_engine.metrics.frequencies import Frequencies, Summary
+from execution_engine.metrics.frequencies import Frequencies
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states import State
+from execution_engine.metrics.summary import Summary
 from execution_engine.outcome import Failure
 
 from .gathering import Asked, Keyed

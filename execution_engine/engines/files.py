@@ -24,7 +24,6 @@ _KINDS = tuple(
     (kind, re.compile(rf"\.({endings})(\.(gz|bz2|zst|snappy|lz4|deflate))?$"))
     for kind, endings in (("parquet", "parquet|parq"), ("orc", "orc"), ("csv", "csv|tsv"), ("json", "jsonl?|ndjson"))
 )
-NO_FILES = blake2s(digest_size=16).hexdigest()  # the fingerprint of a part that has none
 _ESCAPED = frozenset("\"#%'*/:=?\\{[]^") | {chr(code) for code in (*range(1, 32), 127)}
 
 

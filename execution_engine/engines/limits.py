@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+SMALL_BYTES = 32 * 1024 * 1024  # of files: Spark reads them in one task, as two stages cost more than they save
 _SIZE = re.compile(r"([1-9]\d*)([mg])", re.IGNORECASE)
 _BYTES = {"m": 1024**2, "g": 1024**3}
 

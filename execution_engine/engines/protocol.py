@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from hashlib import blake2s
 from typing import Any, Protocol
 
 from assay.stored_times import StoredTimes
@@ -42,6 +43,7 @@ class Table:
         return type(error).__name__ if self.shown else str(error)
 
 
+NO_FILES = blake2s(digest_size=16).hexdigest()  # the fingerprint of a part of files that has none
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"  # the key of rows whose partition key is null, as Hive and Spark write it
 
 

@@ -11,17 +11,17 @@ from .statistics import Gather, Statistic
 
 
 def _value(spec: MetricSpec, found: Mapping[str, Any]) -> float | None:
-    """None where a column does not vary: SQL's corr and numpy's agree that nothing can be said."""
+    """None where a column does not vary: SQL's corr and numpy's agree that nothing can be said. NaN stays NaN."""
     if found["comoments"] is None:
         return None
     _, _, _, xx, yy, xy = found["comoments"]
-    return xy / sqrt(xx) / sqrt(yy) if xx > 0 and yy > 0 else None
+    return None if xx <= 0 or yy <= 0 else xy / sqrt(xx) / sqrt(yy)
 
 
 def _detail(spec: MetricSpec, found: Mapping[str, Any]) -> dict[str, Any]:
     if found["comoments"] is None:
         return {}
-    constant = [name for name, square in zip(spec.columns, found["comoments"][3:5], strict=True) if not square > 0]
+    constant = [name for name, square in zip(spec.columns, found["comoments"][3:5], strict=True) if square <= 0]
     told = f"the column {' and the column '.join(constant)} is constant: correlation is not defined"
     return {NOTE: told} if constant else {}
 

@@ -8,10 +8,10 @@ from typing import Any
 from execution_engine.exact import Number
 
 from .expressions import Expressions
-from .frequencies import Summary
 from .signature import Signature
 from .spec import MetricSpec
 from .statistics import Statistic
+from .summary import Summary
 
 NOTE = "note"  # in the detail of a measurement: a sentence that whoever reads the value must know
 

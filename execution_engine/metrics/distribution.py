@@ -1,9 +1,9 @@
 """``entropy mutual_information most_frequent_share``: the distribution of the values that are not null."""
 
 from .definition import Grouping, Kind, MetricDefinition
-from .frequencies import Summary
 from .signature import Signature
 from .spec import MetricSpec
+from .summary import Summary
 
 
 def _entropy(spec: MetricSpec, of: tuple[Summary, ...]) -> float | None:

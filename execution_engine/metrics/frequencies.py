@@ -5,31 +5,14 @@ The probability that any two of n different keys share a hash is about n² / 2^6
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from math import log
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .summary import Summary
+
 Hashes = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Summary:
-    """What metrics need to know of keys that have no null: N rows, |V| keys, c(v) rows of key v."""
-
-    rows: int = 0  # N
-    distinct: int = 0  # |V|
-    single: int = 0  # |{v : c(v) = 1}|
-    most: int = 0  # max c(v)
-    weighted_logs: float = 0.0  # Σ c(v) ln c(v)
-    distinct_with_nulls: int = 0  # keys in which a column is null, a null being a value like any other
-    rows_with_nulls: int = 0  # rows that have no key, as such a column is null
-
-    @property
-    def entropy(self) -> float | None:
-        """-Σ c(v)/N ln(c(v)/N), in nats; None without rows."""
-        return log(self.rows) - self.weighted_logs / self.rows if self.rows else None
 
 
 def _nothing() -> Hashes:
@@ -77,13 +60,13 @@ class Frequencies:
 
     @property
     def summary(self) -> Summary:
-        """What metrics need of it."""
-        times = self.whole.times
+        """What metrics need of it; the last digits of the sum of logarithms hang on no order of the hashes."""
+        times = np.sort(self.whole.times)
         return Summary(
             rows=self.whole.rows,
             distinct=self.whole.distinct,
             single=len(self.whole.single),
-            most=int(times.max()) if len(times) else min(1, len(self.whole.single)),
+            most=int(times[-1]) if len(times) else min(1, len(self.whole.single)),
             weighted_logs=float(times @ np.log(times)) if len(times) else 0.0,
             distinct_with_nulls=self.with_nulls.distinct,
             rows_with_nulls=self.with_nulls.rows,

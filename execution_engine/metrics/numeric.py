@@ -62,7 +62,7 @@ def _mean(spec: MetricSpec, found: Mapping[str, Any]) -> float | None:
 
 def _stddev(spec: MetricSpec, found: Mapping[str, Any]) -> float | None:
     moments = found["moments"]
-    return sqrt(max(0.0, moments[2]) / moments[0]) if moments else None
+    return sqrt(max(moments[2], 0.0) / moments[0]) if moments else None  # in this order NaN stays what it is
 
 
 def _of_a_number(

@@ -1,8 +1,9 @@
-"""Apache DataSketches as Spark writes them, merged and read without Spark."""
+"""Apache DataSketches as Spark writes them, merged and read without Spark.
+
+They are imported where they are used: they import numpy, and many a command only names metrics.
+"""
 
 from collections.abc import Sequence
-
-from datasketches import hll_sketch, hll_union, kll_doubles_sketch, tgt_hll_type
 
 LOG2_BUCKETS = 12  # 4 kB; standard error 1.04 / sqrt(4096) = 1.6 %
 KLL_SIZE = 400  # 5 kB; the rank is within 0.7 % in 99 % of cases
@@ -10,6 +11,8 @@ KLL_SIZE = 400  # 5 kB; the rank is within 0.7 % in 99 % of cases
 
 def merged_hll(sketches: Sequence[bytes]) -> bytes:
     """The sketch of the union."""
+    from datasketches import hll_sketch, hll_union, tgt_hll_type
+
     union = hll_union(LOG2_BUCKETS)
     for sketch in sketches:
         union.update(hll_sketch.deserialize(sketch))
@@ -19,12 +22,16 @@ def merged_hll(sketches: Sequence[bytes]) -> bytes:
 
 def distinct_of(sketch: bytes) -> float:
     """The estimated number of distinct values."""
+    from datasketches import hll_sketch
+
     estimate: float = hll_sketch.deserialize(sketch).get_estimate()
     return float(round(estimate))
 
 
 def merged_kll(sketches: Sequence[bytes]) -> bytes:
     """The sketch of the union."""
+    from datasketches import kll_doubles_sketch
+
     merged = kll_doubles_sketch(KLL_SIZE)
     for sketch in sketches:
         merged.merge(kll_doubles_sketch.deserialize(sketch))
@@ -34,5 +41,7 @@ def merged_kll(sketches: Sequence[bytes]) -> bytes:
 
 def quantile_of(sketch: bytes, share: float) -> float | None:
     """The estimated quantile: a value of the data whose rank is near ``share``; None of a sketch of nothing."""
+    from datasketches import kll_doubles_sketch
+
     read = kll_doubles_sketch.deserialize(sketch)
     return None if read.is_empty() else read.get_quantile(share, inclusive=True)

@@ -17,8 +17,9 @@ from xxhash import xxh3_128
 
 from . import frequencies, unions
 from .frequencies import Frequencies
+from .merging import merge
 from .spec import MetricSpec
-from .statistics import Statistic, Value, merge
+from .statistics import Statistic, Value
 
 MAGIC = b"ASSAYSTA"
 VERSION = 3

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .frequencies import Counts, Frequencies, Hashes, Summary, starts
+from .frequencies import Counts, Frequencies, Hashes, starts
+from .summary import Summary
 
 MUCH_SMALLER = 8  # so many times fewer keys are looked up one by one, rather than sorted among the others
 

@@ -8,9 +8,9 @@ all columns are null, as Deequ does. ``distinct_count`` alone takes a null as a 
 from typing import Any
 
 from .definition import NOTE, FromSummaries, Grouping, Kind, MetricDefinition
-from .frequencies import Summary
 from .signature import ArgumentType, Signature
 from .spec import MetricSpec
+from .summary import Summary
 
 _PAPER = "Schelter et al. 2018"
 KEEP = "keep"

@@ -7,10 +7,8 @@ from execution_engine.language.evaluating.groups import Groups
 from execution_engine.metrics.group_values import MAX_GROUPS, GroupKey, GroupValues, UnableToReadGroups
 from execution_engine.models import Measurement
 from execution_engine.outcome import Failure, Reason
-from execution_engine.selectors import latest_measurements
+from execution_engine.selectors import latest_measurements, state_of
 from execution_engine.state_store import UnableToReadState
-
-from .reading import state_of
 
 MAX_VALUES = 10 * MAX_GROUPS  # of all past windows of one operand together: some 100 MB
 

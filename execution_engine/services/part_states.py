@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from assay.clock import now
 from assay.config import config
-from assay.models import Dataset, DataTest, Scope
+from assay.models import Dataset
 from execution_engine.incremental import Prints
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states import UnableToReadState
@@ -19,11 +19,6 @@ from execution_engine.state_store import INLINE_BYTES, StoredState, load_state, 
 from execution_engine.state_store import UnableToReadState as UnableToReadFile
 
 MOST_UNIONS = 2  # of one metric; each is as large as all its partitions' states together
-
-
-def keeps_states(dataset: Dataset) -> bool:
-    """Whether some live test reads more than one partition of it at once."""
-    return DataTest.objects.filter(dataset=dataset, scope=Scope.TABLE, retired_at__isnull=True).exists()
 
 
 @dataclass(frozen=True, kw_only=True)

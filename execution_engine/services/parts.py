@@ -7,8 +7,9 @@ from assay.models import Dataset
 from execution_engine.engines.files import UnableToListFiles, partition_prints
 from execution_engine.engines.protocol import Engine, Part, ScanReport, Table, Wanted
 from execution_engine.incremental import Prints, can_merge, scan_merged, state_spec
+from execution_engine.selectors import keeps_states
 
-from .part_states import PartStates, keeps_states
+from .part_states import PartStates
 
 
 def scan_by_parts(

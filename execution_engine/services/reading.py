@@ -1,7 +1,7 @@
 """Take the measurements of one scan: what is still true is reused, the rest is read from the data in one call."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2s
 from math import isfinite
@@ -20,10 +20,12 @@ from execution_engine.metrics.registry import METRICS
 from execution_engine.models import Measurement, Scan
 from execution_engine.outcome import ABNORMAL, Reason
 from execution_engine.quarantine import MOST_ENDS_OF_A_SCAN, NOT_TRIED, Group, groups
-from execution_engine.state_store import StoredState, UnableToReadState, load_state
+from execution_engine.selectors import state_of
+from execution_engine.state_store import UnableToReadState
 from execution_engine.storage import engine_of, extent_of, table_of
 
 from .derive import input_failure
+from .found import Reading
 from .parts import scan_by_parts
 from .query_tables import names_read, tables_read
 from .settle import input_name, settled_by
@@ -32,22 +34,6 @@ from .unpartitioned import count_unpartitioned
 from .watch import is_news
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass
-class Reading:
-    """What one scan found: adopted measurements, new results, and what the data looked like."""
-
-    fingerprint: str = ""
-    written_at: datetime | None = None  # when the newest file was, where it was not seen before
-    adopted: dict[int, Measurement] = field(default_factory=dict)  # by the id of the measurement that reuses it
-    results: dict[int, Measured] = field(default_factory=dict)
-    fingerprints: dict[int, str] = field(default_factory=dict)
-    spark_jobs: int = 0
-    seconds: float = 0.0
-    error: str = ""
-    alone: set[int] = field(default_factory=set)  # those that shared their end with no other
-    ends: dict[int, int] = field(default_factory=dict)  # how often each had ended abnormally before
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,16 +162,6 @@ def _wanted(row: Measurement, target: Target) -> Wanted | Measured:
         return settled
     tables = tables_read(metric, row.dataset, row.datacenter)
     return Wanted(key=str(row.pk), spec=metric, inputs=states, tables=tables, state_key=state_key)
-
-
-def state_of(measurement: Measurement) -> bytes:
-    """The measurement's state, wherever it is kept; raises UnableToReadState."""
-    if not measurement.state_path:
-        return bytes(measurement.state or b"")
-    stored = StoredState(
-        path=measurement.state_path, length=measurement.state_length, checksum=measurement.state_checksum
-    )
-    return load_state(config().states, stored)
 
 
 def _result(report: ScanReport, item: Wanted, target: Target) -> Measured:

@@ -22,8 +22,8 @@ from execution_engine.models import Measurement, Scan
 from execution_engine.outcome import Reason
 from execution_engine.state_store import INLINE_BYTES, store_state
 
+from .found import Reading
 from .plan import MAX_ATTEMPTS
-from .reading import Reading, read
 from .suspects import note_ends
 from .turns import may_begin
 from .wake import wake
@@ -77,6 +77,8 @@ def run_scan(scan: Scan, *, worker: str = "") -> None:
     if scan.attempts > MAX_ATTEMPTS:
         reading = _given_up(measurements)
     else:
+        from .reading import read  # with it pyarrow and numpy, for which no gate should wait
+
         with heartbeat(scan):
             reading = read(scan, measurements)
     in_transaction(lambda: _close(scan, measurements, reading, now))

@@ -11,7 +11,7 @@ from assay.catalog.storages import check_options
 from execution_engine.engines.files import kind_of, kind_of_folder
 from execution_engine.engines.protocol import WHOLE, Engine, FailingRows, Measured, ScanReport, Table, Wanted
 from execution_engine.engines.registry import engine_for
-from execution_engine.engines.told import told_by_footers
+from execution_engine.engines.told import told_without_spark
 from execution_engine.metrics.spec import MetricSpec
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ class TableReader:
     engine: Engine | None = None
 
     def scan(self, wanted: Sequence[Wanted]) -> ScanReport:
-        """One scan of the whole table; the engine, and with it Spark, is only asked for what no footer tells."""
-        return told_by_footers(self.table, wanted) or self._engine.scan(self.table, WHOLE, wanted)
+        """One scan of the whole table; the engine, and with it Spark, only where it must answer something."""
+        return told_without_spark(self.table, wanted) or self._engine.scan(self.table, WHOLE, wanted)
 
     def failing_rows(self, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
         """Rows of the whole table."""

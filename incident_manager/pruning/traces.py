@@ -9,8 +9,8 @@ from alerting.models import Alert, Notice
 from assay.models import DataChange, Dataset
 from assay.windows import UnableToPartition
 from execution_engine.models import Measurement, PartState, Scan, Suspect, Watch
+from execution_engine.selectors import keeps_states
 from execution_engine.services import is_expired
-from execution_engine.services.part_states import keeps_states
 from incident_manager.models import LookUp
 
 from .rules import is_past

@@ -2,13 +2,16 @@
 
 import json
 import sys
+from contextlib import nullcontext
 from typing import Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 from rich.console import Console
 
+from .config import config
 from .exit_codes import ExitCode
+from .logs import only_warnings
 from .storage_errors import of_storage
 from .tables import UnableToMigrate, bring_up_to_date
 
@@ -51,6 +54,7 @@ class Command(BaseCommand):
     """A command whose ``answer`` returns its exit code and a JSON-able result, and whose ``show`` prints it."""
 
     requires_system_checks = ()
+    serves = False  # whether it goes on until it is stopped: then its log is what it has to say
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         """A parser with ``--json`` and this house's exit codes."""
@@ -61,10 +65,12 @@ class Command(BaseCommand):
         return parser
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Answer, print, and exit with the answer's code."""
+        """Answer, print, and exit with the answer's code; the log is shown where the environment names its level."""
+        is_asked_for = "log_level" in config().model_fields_set
         try:
-            self.prepare()
-            code, result = self.answer(**options)
+            with nullcontext() if self.serves or is_asked_for else only_warnings():
+                self.prepare()
+                code, result = self.answer(**options)
         except (CommandError, UnableToMigrate, UnableToRun) as error:
             self._refuse(str(error))
         except (DatabaseError, OSError) as error:

@@ -98,7 +98,9 @@ class Config(BaseSettings):
         default=SecretStr(""),
         description="The scheduler calls it once a minute; an outside service notices when the calls stop",
     )
-    log_level: str = Field(default="INFO", description="Level of the structured logs")
+    log_level: str = Field(
+        default="INFO", description="Level of the structured logs; unset, commands that end log warnings only"
+    )
     log_json: bool = Field(default=False, description="Logs as JSON lines rather than for people")
 
     @field_validator("rates")

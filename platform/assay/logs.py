@@ -2,11 +2,15 @@
 
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import structlog
 from structlog.typing import Processor
 
 from .control_characters import without_controls
+
+NOTICES = "assay.notices"  # the logger of what people are to be told, which nothing keeps back
 
 
 def configure_logs(*, level: str, as_json: bool) -> None:
@@ -31,3 +35,17 @@ def configure_logs(*, level: str, as_json: bool) -> None:
     root.setLevel(level)
     for noisy in ("py4j", "pyspark", "kombu", "django.db.backends"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+@contextmanager
+def only_warnings() -> Iterator[None]:
+    """Keeps back what is less than a warning, for a command that says by itself what it did; notices are told."""
+    levels = {logging.getLogger(): logging.WARNING, logging.getLogger(NOTICES): logging.INFO}
+    before = {logger: logger.level for logger in levels}
+    try:
+        for logger, level in levels.items():
+            logger.setLevel(level)
+        yield
+    finally:
+        for logger, level in before.items():
+            logger.setLevel(level)

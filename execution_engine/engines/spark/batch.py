@@ -20,8 +20,9 @@ from execution_engine.engines.footers import NANOSECONDS
 from execution_engine.engines.gathering import Asked
 from execution_engine.engines.protocol import Measured, ScanReport, Unit
 from execution_engine.metrics.definition import SHARED
+from execution_engine.metrics.merging import merge
 from execution_engine.metrics.registry import METRICS
-from execution_engine.metrics.statistics import Statistic, Value, merge, over_nothing
+from execution_engine.metrics.statistics import Statistic, Value, over_nothing
 
 from .failures import SPARK_ERRORS
 from .frequencies import Found, lists_of, of_lists

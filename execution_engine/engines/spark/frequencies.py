@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from execution_engine.engines.gathering import Asked, Keyed
+from execution_engine.engines.keyed_rows import frequencies_of
 from execution_engine.metrics.definition import Grouping
-from execution_engine.metrics.frequencies import Counts, Frequencies, Summary
+from execution_engine.metrics.frequencies import Counts, Frequencies
 from execution_engine.metrics.statistics import Gather, Statistic
+from execution_engine.metrics.summary import Summary
 from execution_engine.outcome import Failure
 
 from .failures import OF_ALL, SPARK_ERRORS, failure_of
@@ -116,7 +118,7 @@ def _pull(source: Source, wanted: Sequence[Keyed]) -> dict[Keyed, Found]:
     found: dict[Keyed, Found] = {}
     for keyed in wanted:
         met = None if keyed.where is None else _met(arrays, clauses.index(keyed.where))
-        found[keyed] = _frequencies(arrays[hashes[keyed.grouping]], keyed, null, met)
+        found[keyed] = frequencies_of(arrays[hashes[keyed.grouping]], keyed.grouping, null, met)
     return found
 
 
@@ -125,37 +127,6 @@ def _met(arrays: Mapping[str, npt.NDArray[Any]], clause: int) -> npt.NDArray[np.
     column, bit = divmod(clause, BITS)
     met: npt.NDArray[np.bool_] = (arrays[f"w{column}"] & (1 << bit)) != 0
     return met
-
-
-def _frequencies(
-    hashes: npt.NDArray[np.int64],
-    keyed: Keyed,
-    nulls: Mapping[str, npt.NDArray[np.bool_]],
-    met: npt.NDArray[np.bool_] | None,
-) -> Frequencies:
-    """Of the rows that count; arrays of all rows are only made where some do not."""
-    kept, null = met, _keyless(keyed.grouping, nulls)
-    absent = _either([nulls[name] for name in keyed.grouping.present if name in nulls])
-    if absent is not None:
-        kept = ~absent if kept is None else kept & ~absent
-    if kept is not None:
-        hashes, null = hashes[kept], None if null is None else null[kept]
-    if null is None:
-        return Frequencies(whole=Counts.of(hashes))
-    return Frequencies(whole=Counts.of(hashes[~null]), with_nulls=Counts.of(hashes[null]))
-
-
-def _keyless(grouping: Grouping, nulls: Mapping[str, npt.NDArray[np.bool_]]) -> npt.NDArray[np.bool_] | None:
-    """Which rows have no key; a column without flags is never null."""
-    if not grouping.partial:
-        return _either([nulls[name] for name in grouping.columns if name in nulls])
-    full = any(name not in nulls for name in grouping.columns)
-    return None if full else np.logical_and.reduce([nulls[name] for name in grouping.columns])
-
-
-def _either(flags: Sequence[npt.NDArray[np.bool_]]) -> npt.NDArray[np.bool_] | None:
-    some = [flag for flag in flags if flag.any()]
-    return np.logical_or.reduce(some) if some else None
 
 
 def _grouped(source: Source, keyed: Keyed) -> Found:

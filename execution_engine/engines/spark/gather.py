@@ -8,7 +8,8 @@ from pyspark.sql.functions import expr
 
 from execution_engine.engines.footer_statistics import told
 from execution_engine.engines.gathering import Asked, Select, selects
-from execution_engine.metrics.statistics import Statistic, Value, merge, over_nothing
+from execution_engine.metrics.merging import merge
+from execution_engine.metrics.statistics import Statistic, Value, over_nothing
 from execution_engine.outcome import Failure
 
 from .failures import OF_ALL, SPARK_ERRORS, failure_of

@@ -9,9 +9,9 @@ from execution_engine.engines.gathering import Keyed
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.exact import Number, number_of
 from execution_engine.metrics.definition import Kind
-from execution_engine.metrics.frequencies import Summary
 from execution_engine.metrics.group_values import MAX_GROUPS, GroupKey, GroupValues, too_many_groups
 from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.summary import Summary
 
 from .failures import SPARK_ERRORS, failure_of
 from .frequencies import SUMMARY, any_null, keyless, summary_of

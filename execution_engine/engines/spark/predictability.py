@@ -6,7 +6,7 @@ from typing import Any
 from execution_engine.engines.protocol import Measured, Wanted, failed
 from execution_engine.engines.spark.keys.sql import rows_of
 from execution_engine.metrics.columns import written
-from execution_engine.metrics.predictability import Example, UnableToLearn, measure
+from execution_engine.metrics.naive_bayes import Example, UnableToLearn, measure
 from execution_engine.outcome import Reason
 
 from .frequencies import any_null

@@ -11,6 +11,7 @@ from execution_engine.engines.file_columns import TELLING, columns_by_name, colu
 from execution_engine.engines.files import Listing, UnableToListFiles, list_part, newest_file
 from execution_engine.engines.footer_statistics import FooterStatistics, footer_statistics
 from execution_engine.engines.footers import NANOSECONDS, read_columns, shown_columns
+from execution_engine.engines.limits import SMALL_BYTES
 from execution_engine.engines.nested import with_fields
 from execution_engine.engines.protocol import HIVE_NULL, Part, Table
 from execution_engine.metrics.expressions import Expressions
@@ -21,8 +22,6 @@ from execution_engine.outcome import Failure, Reason
 from .formats import columns_in, names_in_all, read_as, reading_options
 from .sql import expressions, is_in, quote
 from .types import spark_type, types_in
-
-SMALL_BYTES = 32 * 1024 * 1024  # read by one task: two stages cost more than they save
 
 
 @dataclass(frozen=True, kw_only=True)

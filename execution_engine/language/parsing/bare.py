@@ -3,7 +3,6 @@
 import re
 from difflib import get_close_matches
 
-from execution_engine.engines.conditions import in_sql
 from execution_engine.language.tree import Function, HistoryFunction
 from execution_engine.metrics.columns import PLAIN, named
 from execution_engine.metrics.registry import SIGNATURES
@@ -67,6 +66,8 @@ def _mendings(name: str, after: str, follows: str | None) -> list[str]:
 
 
 def _of_a_column(name: str, after: str) -> str:
+    from execution_engine.engines.conditions import in_sql  # with it sqlglot, for what is mended alone
+
     column = name if PLAIN.fullmatch(name) else named(name)
     found = _OF_ROWS.match(after)
     condition = f'compliance("{in_sql(column)} {found[1] if found else "is not null"}") = 1'

@@ -16,7 +16,8 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Ask, Measurement, Run, RunReason, Scan, Suspect
 from execution_engine.outcome import Failure, Reason
 from execution_engine.planning import ROW_COUNT, hash_of
-from execution_engine.services.reading import read, state_of
+from execution_engine.selectors import state_of
+from execution_engine.services.reading import read
 from execution_engine.services.suspects import REMEMBERED, ends_before, note_ends
 from execution_engine.services.wake import wake
 from execution_engine.state_store import INLINE_BYTES

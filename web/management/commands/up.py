@@ -33,6 +33,7 @@ HIGHEST_PORT = 65_535
 class Command(Base):
     """API, dashboard and all stages, drained in a thread of this process."""
 
+    serves = True
     help = "Serve the API and the dashboard, and work every stage, in this one process; stop it with Ctrl-C."
 
     def add_arguments(self, parser: CommandParser) -> None:

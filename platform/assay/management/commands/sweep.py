@@ -28,6 +28,7 @@ log = structlog.get_logger(__name__)
 class Command(Base):
     """Send a hint for every stage with pending rows, again and again."""
 
+    serves = True
     help = "Tell the workers what is pending; run one or several."
 
     def add_arguments(self, parser: CommandParser) -> None:

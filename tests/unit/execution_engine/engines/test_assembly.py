@@ -10,10 +10,11 @@ from execution_engine.engines.gathering import Asked, Keyed
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.expressions import Expressions
-from execution_engine.metrics.frequencies import Counts, Frequencies, Summary
+from execution_engine.metrics.frequencies import Counts, Frequencies
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states import State, from_bytes
 from execution_engine.metrics.statistics import ROWS, Gather, Statistic
+from execution_engine.metrics.summary import Summary
 from execution_engine.outcome import Failure, Reason
 
 WRITE = Expressions(quote=lambda name: f"[{name}]", translate=str.upper, text=repr)
@@ -132,6 +133,20 @@ def test_a_value_that_is_no_number_fails_under_the_name_of_the_metric_and_keeps_
         reason=Reason.NOT_FINITE, detail="sum(fare) is inf; leave such values out with where="
     )
     assert found.state is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "statistics"),
+    [
+        ("stddev", {"moments": (3, np.nan, np.nan)}),
+        ("correlation", {"comoments": (3, np.nan, 1.0, np.nan, 2.0, np.nan)}),
+    ],
+)
+def test_a_nan_among_the_values_is_no_deviation_of_0_and_no_constant_column(
+    name: str, statistics: dict[str, Any]
+) -> None:
+    found = from_state(MetricSpec(name=name, columns=("fare", "riders")), State(statistics=statistics))
+    assert (found.failure and found.failure.reason, found.detail) == (Reason.NOT_FINITE, {})
 
 
 def test_summaries_of_several_groupings_are_all_taken() -> None:

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from execution_engine.engines.child.frames import MAX_BLOBS, Frame, UnableToReadFrame, read_frame, write_frame
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), st.lists)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), st.lists, max_leaves=8
+)
 
 
 def written(frame: Frame) -> bytes:
@@ -19,7 +21,10 @@ def written(frame: Frame) -> bytes:
 
 @given(
     st.lists(
-        st.builds(lambda h, b: Frame(header=h, blobs=tuple(b)), st.dictionaries(st.text(), JSON), st.lists(st.binary()))
+        st.builds(
+            lambda h, b: Frame(header=h, blobs=tuple(b)), st.dictionaries(st.text(), JSON), st.lists(st.binary())
+        ),
+        max_size=4,
     )
 )
 def test_frames_come_out_as_they_went_in(frames: list[Frame]) -> None:

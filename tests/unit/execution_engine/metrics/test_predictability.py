@@ -6,8 +6,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.naive_bayes import MultinomialNB
 
-from execution_engine.metrics import predictability
-from execution_engine.metrics.predictability import AVERAGES, Example, UnableToLearn, learn, score
+from execution_engine.metrics import naive_bayes
+from execution_engine.metrics.naive_bayes import Example, UnableToLearn, learn, score
+from execution_engine.metrics.predictability import AVERAGES
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 
@@ -56,7 +57,7 @@ def test_a_word_that_was_never_seen_says_nothing() -> None:
 
 
 def test_too_many_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predictability, "MOST_CLASSES", 2)
+    monkeypatch.setattr(naive_bayes, "MOST_CLASSES", 2)
     with pytest.raises(UnableToLearn, match="3 classes of 1 words"):
         learn([Example(target=name, words=("x",)) for name in "abc"])
 

@@ -1,0 +1,341 @@
+"""What is answered from the rows of small files without Spark is what Spark answers, digit by digit."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assay.cli import run as run_command
+from assay.exit_codes import ExitCode
+from execution_engine import storage
+from execution_engine.engines.arrow import gather, rows
+from execution_engine.engines.child.engine import ChildEngine
+from execution_engine.engines.limits import SMALL_BYTES
+from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
+from execution_engine.engines.spark import source
+from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.told import told_without_spark
+from execution_engine.metrics.spec import MetricSpec
+from tests.integration.engines.many_types import frame_of, random_rows, write
+from tests.integration.engines.metric_cases import EXACT
+from tests.integration.engines.references import differences
+from tests.integration.engines.trips import metric
+from tests.integration.verification.shapes_of_files import (
+    NAMES,
+    SHAPES,
+    SPECS,
+    columns_added,
+    damaged,
+    nothing,
+    one_file,
+    partitions,
+)
+
+OF_ONE = ("distinct_count", "uniqueness", "distinctness", "unique_value_ratio", "entropy", "most_frequent_share")
+CONDITIONS = (
+    *("id > 1", "id >= -4 and id <> 2", "not id = 3 or city is null", "id in (1, 3)", "id not in (1, 2.5)"),
+    *("id between 1 and 2.5", "2 < id", "id = small", "id < 9223372036854775808", "small * 1e0 <= 1", "id in (1, 2e0)"),
+    *("fare > 0", "fare >= 1.5", "fare = fare", "isnan(fare)", "not isnan(fare) and fare < 1e2", "fare < id"),
+    *("share > 0.1", "share >= 0.1", "share = 0.2", "share < 16777217", "share in (0.1, 0.4)", "share < fare"),
+    *(
+        "price > 1",
+        "price >= 1.1",
+        "price < 9.990000001",
+        "price in (1.1, -3.05)",
+        "price = long_price",
+        "price < fare",
+    ),
+    *("long_price > 1", "long_price < 12345678901234567890123.55", "huge >= 18446744073709551615", "huge > 0.5"),
+    *(
+        "city = 'rome'",
+        "city <> ''",
+        "city in ('rome', '東京')",
+        "city > 'r'",
+        "city < kind",
+        "kind = 'a'",
+        "'a' = kind",
+    ),
+    *(
+        "flag",
+        "not flag",
+        "flag = true",
+        "flag in (true, false)",
+        "flag is not null and flag <> false",
+        "true",
+        "1 = 1",
+    ),
+    *("day > date '0001-01-01'", "day in (date '2026-03-10')", "day <= cast('9999-12-31' as date)", "day = day"),
+    *("at >= timestamp '2026-03-10 12:30:15.123456'", "at < timestamp '2026-03-10 12:30:15.2'", "local is null"),
+    *("unsigned > 2147483648", "nothing is null", "nothing > 1", "char_length(city) = 2", "cast(id as string) = '-4'"),
+    *("`order id` = 3", "`back``tick` > 1", "UPPER = upper", "(((id)) = ((1)))", "null is null", "city = 'o\\'c'"),
+)
+CLAUSE = "id > 0 and (city is null or flag)"
+MORE = (
+    *(metric(name, column) for name in OF_ONE for column in NAMES),
+    *(metric("compliance", arguments=(text,)) for text in CONDITIONS),
+    *(metric(name, column) for name in ("min_length", "max_length") for column in ("city", "kind")),
+    *(metric(name, column) for name in ("non_negative", "positive") for column in ("id", "fare", "share", "price")),
+    *(metric("in_range", column, arguments=(-3.05, 7)) for column in ("id", "small", "fare", "share", "price", "huge")),
+    *(metric("quantile", column, arguments=(0.3,)) for column in ("id", "share", "price", "long_price", "nothing")),
+    *(metric("less_than", *pair) for pair in (("id", "small"), ("fare", "id"), ("city", "kind"), ("at", "at"))),
+    *(metric("correlation", *pair) for pair in (("id", "small"), ("fare", "id"), ("price", "share"), ("id", "id"))),
+    *(metric("ratio_of", column, arguments=("1",)) for column in ("id", "city", "flag", "price")),
+    metric("mutual_information", "kind", "flag"),
+    metric("satisfies_if", arguments=("id > 0", "city = 'rome'")),
+    *(metric(name, "kind", "day", "fare") for name in ("distinct_count", "count_distinct", "uniqueness")),
+    MetricSpec(name="uniqueness", columns=("kind", "price"), options=(("nulls", "keep"),)),
+    *(metric(name, "price", where=CLAUSE) for name in ("sum", "mean", "stddev", "min", "count_distinct", "uniqueness")),
+    *(metric(name, "share", where="id > 99") for name in ("sum", "mean", "stddev", "max", "distinct_count")),
+)
+OF_EVERY_SHAPE = (
+    *(metric("distinct_count", name) for name in NAMES),
+    *(metric(each, name) for each in ("sum", "stddev", "max") for name in ("id", "small", "unsigned", "fare", "price")),
+    *(metric("mean", name) for name in ("share", "huge", "long_price", "nothing")),
+    *(
+        metric("compliance", arguments=(text,))
+        for text in ("city > 'r' or flag", "at = at", "fare > 0", "kind in ('a')")
+    ),
+    metric("uniqueness", "kind", "day", "fare"),
+    metric("quantile", "share", arguments=(0.3,)),
+)
+AT_ONCE = 70  # of one scan: what Spark takes for a select grows faster than the select
+LEFT_TO_SPARK = (
+    metric("pattern_match", "city", arguments=("^r",)),
+    metric("consistent_type", "city"),
+    metric("approx_count_distinct", "city"),
+    metric("approx_quantile", "fare", arguments=(0.5,)),
+    metric("histogram", "city"),
+    metric("age", "at", arguments=("timestamp '2026-03-11 00:00:00'",)),
+    metric("completeness", "address.zip"),
+    metric("distinct_count", "tags"),
+    metric("distinct_count", "fine"),
+    MetricSpec(name="mean", columns=("id",), by=("city",)),
+    *(
+        metric("compliance", arguments=(text,))
+        for text in ("city like 'r%'", "id + 1 > 2", "id % 2 = 0", "upper(city) = 'ROME'", "city > 1", "id <=> 1")
+    ),
+    metric("compliance", arguments=("case when id > 1 then true else false end",)),
+    metric("compliance", arguments=("day > '2026-03-10'",)),
+    metric("compliance", arguments=("local > timestamp '2026-03-10 00:00:00'",)),
+    metric("compliance", arguments=("price * 2 > 1",)),
+)
+
+
+@pytest.fixture
+def of_rows(spark_engine: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> SparkEngine:
+    """Spark that must read the rows, whatever the footers say."""
+    monkeypatch.setattr(source, "footer_statistics", lambda root, files: None)
+    return spark_engine
+
+
+def told(table: Table, spec: MetricSpec) -> Measured | None:
+    report = told_without_spark(table, [Wanted(key="one", spec=spec)])
+    return None if report is None else report.measured["one"]
+
+
+def in_folder(folder: Path) -> Table:
+    return Table(name="rides", storage="parquet", location=str(folder))
+
+
+def compared(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec]) -> tuple[dict[str, str], dict[str, str]]:
+    """What is told here, and what Spark says of the same, by the metrics' texts."""
+    here = {spec.text: each for spec in specs if (each := told(table, spec)) is not None}
+    wanted = [Wanted(key=spec.text, spec=spec) for spec in dict.fromkeys(specs) if spec.text in here]
+    there: dict[str, Measured] = {}
+    for at in range(0, len(wanted), AT_ONCE):
+        there |= engine.scan(table, WHOLE, wanted[at : at + AT_ONCE]).measured
+    return {text: repr(each) for text, each in here.items()}, {text: repr(each) for text, each in there.items()}
+
+
+def test_rows_tell_what_spark_tells(of_rows: SparkEngine, tmp_path: Path) -> None:
+    one_file(tmp_path)
+    here, there = compared(of_rows, in_folder(tmp_path), (*SPECS, *MORE))
+    assert here == there
+    assert len(here) > 350
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+def test_rows_tell_what_spark_tells_however_files_are_written(
+    shape: Callable[[Path], None], of_rows: SparkEngine, tmp_path: Path
+) -> None:
+    shape(tmp_path)
+    here, there = compared(of_rows, in_folder(tmp_path), OF_EVERY_SHAPE)
+    assert here == there
+    assert len(here) > (-1 if shape in (nothing, damaged) else 25 if shape in (partitions, columns_added) else 40)
+
+
+FLOATS = st.one_of(st.sampled_from([0.0, -0.0, 0.1, 1e308, -1e308, float("inf"), float("-inf")]), st.floats())
+GENERATED: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
+    "id": (pa.int64(), st.integers(-(2**63), 2**63 - 1)),
+    "small": (pa.int16(), st.integers(-3, 3)),
+    "x": (pa.float64(), FLOATS),
+    "y": (pa.float64(), st.floats(-1e6, 1e6)),
+    "single": (pa.float32(), st.floats(width=32)),
+    "price": (pa.decimal128(12, 2), st.decimals(-(10**9), 10**9, places=2)),
+    "long": (pa.decimal128(30, 6), st.decimals(-(10**23), 10**23, places=6)),
+    "name": (pa.string(), st.text(max_size=3)),
+    "kind": (pa.string(), st.sampled_from(["a", "b", "", "a ", "A"])),
+    "flag": (pa.bool_(), st.booleans()),
+    "day": (pa.date32(), st.dates()),
+    "at": (pa.timestamp("us", tz="UTC"), st.datetimes()),
+}
+OF_GENERATED = (
+    *(metric(each, name) for name in GENERATED for each in ("completeness", "distinct_count", "uniqueness")),
+    *(
+        metric(each, name)
+        for name in ("id", "small", "x", "y", "single", "price", "long")
+        for each in ("min", "max", "sum", "mean", "stddev", "non_negative", "positive")
+    ),
+    *(metric("quantile", name, arguments=(0.4,)) for name in ("id", "y", "single", "price", "long")),
+    *(metric("in_range", name, arguments=(-1, 1.5)) for name in ("id", "small", "x", "single", "price", "long")),
+    *(metric("correlation", *pair) for pair in (("y", "small"), ("id", "y"), ("price", "y"), ("x", "y"))),
+    *(metric("less_than", *pair) for pair in (("x", "y"), ("small", "y"), ("single", "x"), ("name", "kind"))),
+    *(metric(each, "name") for each in ("min_length", "max_length", "entropy", "most_frequent_share")),
+    *(metric(each, "kind", "x", "flag") for each in ("distinct_count", "count_distinct", "uniqueness")),
+    *(metric(each, "y", where="small > 0 and not flag") for each in ("mean", "stddev", "min", "uniqueness")),
+    *(
+        metric("compliance", arguments=(text,))
+        for text in (
+            *("kind in ('a', 'b')", "kind not in ('a') or flag", "id > 0 and x < 1.5", "name < kind", "single >= 0.1"),
+            *("day >= date '2000-02-29'", "at < timestamp '2000-01-01 00:00:00.5'", "price = long or price <= 0.01"),
+            *("not (x > y and flag)", "isnan(x) or isnan(single)", "y between -0.5 and 1e3", "id in (0, 1.5)"),
+        )
+    ),
+)
+
+
+@given(data=st.data())
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_any_rows_tell_what_spark_tells(of_rows: SparkEngine, data: st.DataObject) -> None:
+    columns = {name: (type_, st.none() | values) for name, (type_, values) in GENERATED.items()}
+    with TemporaryDirectory() as folder:
+        for at in range(data.draw(st.integers(1, 3), label="files")):
+            count = data.draw(st.integers(0, 30), label="rows")
+            drawn = {
+                name: pa.array(data.draw(st.lists(values, min_size=count, max_size=count), label=name), type_)
+                for name, (type_, values) in columns.items()
+            }
+            size = data.draw(st.integers(1, 31), label="rows of a group")
+            pq.write_table(pa.table(drawn), Path(folder) / f"{at}.parquet", row_group_size=size)
+        here, there = compared(of_rows, in_folder(Path(folder)), OF_GENERATED)
+    assert here == there
+    assert len(here) > 60
+
+
+def test_sums_are_added_up_in_the_order_of_spark(of_rows: SparkEngine, tmp_path: Path) -> None:
+    """A file of several pieces, and files of which Spark reads the largest first."""
+    random = np.random.default_rng(7)
+    specs = [metric(each, name) for each in ("sum", "mean", "stddev", "min", "uniqueness") for name in ("x", "y")]
+    specs += [metric("correlation", "x", "y"), metric("mean", "x", where="y > 0"), metric("stddev", "x", where="y > 0")]
+    shapes = {"one": [400_000], "several": [1_000, 90_000, 20_000, 5]}
+    for shape, counts in shapes.items():
+        (tmp_path / shape).mkdir()
+        for at, count in enumerate(counts):
+            table = pa.table({"x": random.normal(1e3, 1e6, count), "y": random.uniform(-1, 1, count)})
+            pq.write_table(table, tmp_path / shape / f"{at}.parquet", row_group_size=20_000)
+        here, there = compared(of_rows, in_folder(tmp_path / shape), specs)
+        assert (here, len(here)) == (there, len(specs))
+    sizes = [path.stat().st_size for path in (tmp_path / "one").iterdir()]
+    assert rows.ONE_TASK < sizes[0] < SMALL_BYTES
+
+
+def test_rows_tell_what_numpy_and_pandas_say_of_them(tmp_path: Path) -> None:
+    parts = {"random": random_rows(700), "one": random_rows(1, 3)}
+    write(tmp_path, parts)
+    for key, found in parts.items():
+        table = in_folder(tmp_path / f"part={key}")
+        measured = {each: one for each in EXACT if (one := told(table, each.spec)) is not None}
+        assert differences(list(measured), list(measured.values()), frame_of(found)) == []
+        assert len(measured) > 100
+
+
+@pytest.mark.parametrize("spec", LEFT_TO_SPARK, ids=lambda spec: spec.text)
+def test_what_might_mean_something_else_is_left_to_spark_with_all_that_is_asked_beside_it(
+    spec: MetricSpec, tmp_path: Path
+) -> None:
+    one_file(tmp_path)
+    known = Wanted(key="known", spec=metric("mean", "id"))
+    assert told_without_spark(in_folder(tmp_path), [known]) is not None
+    assert told_without_spark(in_folder(tmp_path), [known, Wanted(key="one", spec=spec)]) is None
+
+
+def test_what_is_too_large_is_left_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_file(tmp_path)
+    for module, name in ((gather, "MOST_ROWS"), (gather, "SMALL_BYTES"), (rows, "MOST_BYTES")):
+        assert told(in_folder(tmp_path), metric("mean", "id")) is not None
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, 3)
+            assert told(in_folder(tmp_path), metric("mean", "id")) is None
+
+
+def test_texts_that_are_packed_stay_packed(tmp_path: Path) -> None:
+    """Unpacked they would be 50 GB."""
+    text = pa.array(["x" * 500_000, "y"])
+    packed = pa.DictionaryArray.from_arrays(pa.array(np.arange(100_000) % 2, pa.int32()), text)
+    pq.write_table(pa.table({"text": packed}), tmp_path / "a.parquet")
+    found = told(in_folder(tmp_path), metric("distinct_count", "text"))
+    assert (found.value if found else None) == 2.0
+    longest = told(in_folder(tmp_path), metric("max_length", "text"))
+    assert (longest.value if longest else None) == 500_000.0
+
+
+def test_files_that_spark_may_read_in_any_order_have_exact_sums_only(tmp_path: Path) -> None:
+    for name in "ab":
+        pq.write_table(pa.table({"id": [1, 2], "fare": [0.1, 0.2]}), tmp_path / f"{name}.parquet")
+    table = in_folder(tmp_path)
+    answered = [
+        metric("sum", "id"),
+        metric("mean", "id"),
+        metric("max", "fare"),
+        metric("quantile", "fare", arguments=(1,)),
+    ]
+    assert None not in [told(table, spec) for spec in answered]
+    assert [told(table, metric(name, "fare")) for name in ("sum", "mean", "stddev")] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pa.table({"id": pa.array([1], pa.int32())}),
+        pa.table({"ID": [1]}),
+        pa.table([[1], [2]], names=["id", "ID"]),
+    ],
+    ids=["of another type", "by another name", "twice"],
+)
+def test_a_column_that_files_hold_otherwise_is_left_to_spark(tmp_path: Path, other: pa.Table) -> None:
+    pq.write_table(other, tmp_path / "a.parquet")
+    pq.write_table(pa.table({"id": [1, 2]}), tmp_path / "b.parquet")
+    assert told(in_folder(tmp_path), metric("sum", "id")) is None
+
+
+def test_states_that_are_kept_are_those_of_spark(tmp_path: Path) -> None:
+    one_file(tmp_path)
+    wanted = Wanted(key="one", spec=metric("uniqueness", "id"), keep_state=True)
+    assert told_without_spark(in_folder(tmp_path), [wanted]) is None
+
+
+def test_assay_verify_starts_no_java_for_a_small_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one_file(tmp_path)
+    checks = (
+        "checks:\n  - row_count() = 4\n  - mean(price) > 2\n  - {is_unique: id}\n  - max_length(city) = 4\n"
+        "  - {is_contained_in: {city: [rome, '', 東京]}}\n  - {is_non_negative: share}\n"
+        '  - completeness(city, where="id > 1 and flag is null") = 0\n'
+    )
+    (tmp_path / "checks.yaml").write_text(checks)
+    monkeypatch.chdir(tmp_path)
+    engine = ChildEngine()
+    with storage.using(engine):
+        assert run_command(["verify", "a.parquet", "--checks", "checks.yaml"]) == ExitCode.HELD
+        assert engine.pid is None
+    printed = capsys.readouterr()
+    assert "7 success; 0 Spark jobs" in printed.out
+    assert printed.err == ""
