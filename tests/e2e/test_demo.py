@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from web.demo.days import local, window_of
+from web.demo.days import ENDS_AT, local, window_of
 from web.demo.faults import FAULTS, Fault, Seen, fault_named
 
 pytestmark = pytest.mark.timeout(1500)
@@ -184,6 +184,8 @@ def test_precision_and_recall_are_those_worked_out_by_hand(demo: Demo) -> None:
         local("03-26 10:52") - (local("03-26 02:00") + HOURS_1),
         local("03-26 11:12") - (local("03-26 03:00") + HOURS_1),
         local("03-26 11:42") - (local("03-26 04:00") + HOURS_4),
+        # flights lost in phx again at 19:10, seen at 20:00; not repaired when the demo ends
+        ENDS_AT - (local("04-03 20:00") + HOURS_1),
     ]
     # the wrong SLA breaks on Monday at 04:00 and is forced at 10:00
     false = [local("04-01 10:00") - (local("04-01 04:00") + HOURS_4)]
@@ -194,8 +196,16 @@ def test_precision_and_recall_are_those_worked_out_by_hand(demo: Demo) -> None:
     assert demo.result["recall"] == pytest.approx(positive / (positive + sum(missed, timedelta())))
 
 
-def test_every_incident_ends_before_the_demo_does_and_only_what_was_forced_still_fails(demo: Demo) -> None:
-    assert all(incident["resolved_at"] for incident in demo.result["incidents"])
+def test_every_incident_has_ended_but_the_one_that_is_left_to_look_at(demo: Demo) -> None:
+    fault = fault_named("lost-again")
+    (left,) = (incident for incident in demo.result["incidents"] if incident["resolved_at"] is None)
+    found = (left["dataset"], left["category"], left["cause"], left["windows"])
+    assert found == (fault.table, fault.category, None, [window_of(fault.day).text])
+    seen_at = local("04-03 20:00")  # by the look of the hour
+    assert datetime.fromisoformat(left["detected_at"]) == seen_at + HOURS_1
+
+
+def test_only_what_was_forced_or_is_open_still_fails(demo: Demo) -> None:
     assert set(demo.result["standings"]) == {"PASS", "FAIL", "WARN", "LEARNING"}
 
 

@@ -9,6 +9,7 @@ from django.db.models import Count, QuerySet, Sum
 
 from alerting.models import Flip, Notice, Standing
 from alerting.standing import State
+from assay.config import config
 from assay.models import Dataset, DataTest
 from execution_engine.models import Run, Scan
 from incident_manager.metric_reporter import scores
@@ -90,6 +91,12 @@ def result(found: Iterable[Finding]) -> dict[str, Any]:
         "query_quality": scored.queries.quality,
         "query_quality_without_forced": scored.queries.quality_without_forced,
     }
+
+
+def open_addresses() -> list[str]:
+    """Where the dashboard shows the incidents that are still open, the oldest first."""
+    rows = Incident.objects.filter(resolved_at__isnull=True).order_by("detected_at", "pk")
+    return [f"{config().public_url}/incidents/{pk}" for pk in rows.values_list("pk", flat=True)]
 
 
 def _counted(rows: QuerySet[Any], column: str) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """The demo's result as tables for people."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -28,6 +28,13 @@ def show(console: Console, result: Mapping[str, Any]) -> None:
     console.print(_incidents(result["incidents"]))
     console.print(_faults(result["faults"]))
     console.print(_scores(result))
+
+
+def show_open(console: Console, addresses: Sequence[str], command: str) -> None:
+    """Say where to look at what is still open, and which command serves it."""
+    found = f"{len(addresses)} incident is" if len(addresses) == 1 else f"{len(addresses)} incidents are"
+    console.print(f"{found} open: {', '.join(addresses)}", soft_wrap=True)
+    console.print(f"To look at it, and walk through all this in the dashboard: [bold]{command}[/bold]", soft_wrap=True)
 
 
 def _suppressed(result: Mapping[str, Any]) -> dict[str, int]:

@@ -16,8 +16,8 @@ from web.demo.data import UnableToLoadData
 from web.demo.home import UnableToUseHome, prepare
 from web.demo.progress import progress
 from web.demo.replay import replay
-from web.demo.result import findings, result
-from web.demo.show import show
+from web.demo.result import findings, open_addresses, result
+from web.demo.show import show, show_open
 
 # A JVM that lives for two minutes and reads small files gains nothing from its second compiler and many collectors.
 SHORT_LIVED_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -53,11 +53,10 @@ class Command(Base):
         return code, result(found) | {"java": str(java) if java else "that of Spark Connect"}
 
     def show(self, console: Console, result: Any) -> None:
-        """Tables, and how to look at the rest in the dashboard."""
+        """Tables, what is still open, and how to look at it in the dashboard."""
         show(console, result)
         console.print(f"Spark ran on {result['java']}.", soft_wrap=True)
-        command = f"ASSAY_HOME={config().home} {sys.argv[0]} up"
-        console.print(f"To walk through all this in the dashboard: [bold]{command}[/bold]", soft_wrap=True)
+        show_open(console, open_addresses(), f"ASSAY_HOME={config().home} {sys.argv[0]} up")
 
 
 def _refuse_what_leaves_home() -> None:
