@@ -79,7 +79,7 @@ def test_what_is_refused_leaves_the_catalog_as_it_was_and_is_told_once(
     found = pulled()
     assert (found.is_well, "2026-03-10 12:15" in found.found, "2026-03-10 13:00" in found.mend) == (False, True, True)
     client.force_login(admin_user)
-    assert "it is refused" in client.get("/").content.decode()
+    assert "has refused it since" in client.get("/").content.decode()
 
 
 def test_once_it_is_right_again_it_is_read_and_on_call_hears_of_it_once(
