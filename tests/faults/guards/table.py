@@ -40,9 +40,8 @@ GUARDS = (
         edits=(
             Edit(
                 path=QUEUE,
-                was="rows = type(row)._default_manager.filter(pk=row.pk, epoch=row.epoch)\n"
-                "    if rows.update(lease_until=None",
-                becomes="rows = type(row)._default_manager.filter(pk=row.pk)\n    if rows.update(lease_until=None",
+                was='[row.pk], unchanged={"epoch": row.epoch}, **ended)',
+                becomes="[row.pk], **ended)",
             ),
             Edit(path=QUEUE, was=', unchanged=("epoch",))', becomes=", unchanged=())"),
         ),

@@ -38,6 +38,8 @@ from tests.integration.verification.shapes_of_files import (
     partitions,
 )
 
+pytestmark = pytest.mark.timeout(900)  # many questions, each asked of Spark too
+
 OF_ONE = ("distinct_count", "uniqueness", "distinctness", "unique_value_ratio", "entropy", "most_frequent_share")
 CONDITIONS = (
     *("id > 1", "id >= -4 and id <> 2", "not id = 3 or city is null", "id in (1, 3)", "id not in (1, 2.5)"),
