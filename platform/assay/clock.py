@@ -15,7 +15,7 @@ _held: ContextVar[datetime | None] = ContextVar("held", default=None)
 def database_now() -> datetime:
     """The database's own time in UTC, to the microsecond (MariaDB) or millisecond (SQLite).
 
-    SQLite runs in this process and has no clock but its.
+    SQLite runs in this process, so this process's clock is its clock, and no statement is needed.
     """
     if connection.vendor == "sqlite":
         ours = datetime.now(UTC)
