@@ -1,4 +1,4 @@
-"""Fixtures for every test: real servers, started once a session and only when asked for."""
+"""Fixtures for every test: real servers, started only when asked for."""
 
 import os
 import sys
@@ -95,9 +95,9 @@ def mariadb_server() -> Iterator[servers.MariaDB]:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def redis_server() -> Iterator[servers.Redis]:
-    """A private Redis."""
+    """A private Redis of this test alone: hints that another test left would be counted too."""
     with servers.redis() as server:
         yield server
 
