@@ -28,7 +28,7 @@ from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.keys import build as build_keys
 from execution_engine.engines.spark.keys import engine as keys_engine
 from execution_engine.engines.spark.keys import probe as probe_keys
-from execution_engine.engines.spark.source import Source, open_source
+from execution_engine.engines.spark.sources.source import Source, open_source
 from execution_engine.metrics.keys.filter import KeyFilter
 from execution_engine.metrics.spec import MetricSpec
 

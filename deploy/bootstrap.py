@@ -38,7 +38,7 @@ TEST_NEEDS = (
     ("mariadb_config", "libmariadb-dev", "builds mysqlclient"),
     (HEADERS, f"python{VERSION}-dev", "builds mysqlclient"),
 )
-JAVA_PROBE = "from execution_engine.engines.spark.java import use_java; print(use_java())"
+JAVA_PROBE = "from execution_engine.engines.spark.start.java import use_java; print(use_java())"
 
 
 class UnableToBootstrap(Exception):

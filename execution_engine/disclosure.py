@@ -76,7 +76,7 @@ def told(spec: MetricSpec, sensitive: frozenset[str], detail: Mapping[str, Any])
 
 def _arguments(spec: MetricSpec) -> list[str]:
     if spec.name == "query":
-        from execution_engine.queries import tables_of  # with it sqlglot, for which no gate should wait
+        from .queries import tables_of  # with it sqlglot, for which no gate should wait
 
         return tables_of(str(spec.arguments[0]))
     pairs = zip(METRICS[spec.name].signature.arguments, spec.arguments, strict=False)
@@ -119,7 +119,7 @@ def _objection_to_query(spec: MetricSpec, read: list[Privacy]) -> str | None:
     sensitive = frozenset().union(*(one.sensitive for one in read))
     if not sensitive:
         return None
-    from execution_engine.queries import way_to  # as above
+    from .queries import way_to  # as above
 
     found = way_to(sensitive, str(spec.arguments[0]))
     if found is None:

@@ -13,15 +13,15 @@ from itertools import chain
 from time import monotonic
 from typing import Protocol
 
-from execution_engine.engines.assembly import from_state, from_summaries
+from execution_engine.engines.gathering.assembly import from_state, from_summaries
 from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Table, Unit, Wanted
+from execution_engine.metrics.definitions.uniqueness import COUNT_DISTINCT
 from execution_engine.metrics.expressions import PLAIN
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.states import State, UnableToReadState, from_bytes, merged
-from execution_engine.metrics.summary import Summary
-from execution_engine.metrics.unions import is_small_beside, summary_of_union
-from execution_engine.metrics.uniqueness import COUNT_DISTINCT
+from execution_engine.metrics.states.states import State, UnableToReadState, from_bytes, merged
+from execution_engine.metrics.states.summary import Summary
+from execution_engine.metrics.states.unions import is_small_beside, summary_of_union
 
 MOST_BESIDE = 32  # partitions whose keys are looked up in those of a union, before these become one
 MOST_TOGETHER = 1000  # partitions that one call asks for: each call has a deadline, and a size that can be sent

@@ -15,11 +15,11 @@ from execution_engine.language.templates import UnableToRender, render
 from execution_engine.language.tree import History, Metric, Operand
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.definitions import schema_drift
 from execution_engine.metrics.registry import METRICS, SIGNATURES
 from execution_engine.metrics.signature import ArgumentType
 from execution_engine.metrics.spec import Literal, MetricSpec
 
-from .metrics import schema_drift
 from .outcome import Failure, Reason
 from .past_windows import UnableToLookBack, partition_before, past_windows
 

@@ -8,7 +8,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.states import UnableToReadState
+from execution_engine.metrics.states.states import UnableToReadState
 
 from .incremental import Prints
 from .state_store import write_whole

@@ -13,7 +13,7 @@ from assay.models import Dataset, Replica
 from assay.windows import Partitioning, UnableToPartition, Window
 from execution_engine.engines.limits import Limits
 from execution_engine.engines.protocol import HIVE_NULL, WHOLE, Engine, Part, Table
-from execution_engine.engines.spark.options import SparkOptions
+from execution_engine.engines.spark.start.options import SparkOptions
 
 MANY_PARTITIONS = 1000  # from here on a window is read by the partitions that are there, not by all that could be
 _substitutes: list[Engine] = []

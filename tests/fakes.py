@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from execution_engine.engines.drift import measure_drift
+from execution_engine.engines.columns.drift import measure_drift
 from execution_engine.engines.protocol import (
     FailingRows,
     Measured,
@@ -22,11 +22,11 @@ from execution_engine.engines.protocol import (
     failed,
     none_failing,
 )
-from execution_engine.metrics.group_values import GroupKey, GroupValues
+from execution_engine.metrics.definitions.sample import Sample
+from execution_engine.metrics.definitions.schema_drift import Seen
 from execution_engine.metrics.keys.digest import digest_of_hashes
-from execution_engine.metrics.sample import Sample
-from execution_engine.metrics.schema_drift import Seen
 from execution_engine.metrics.spec import MetricSpec
+from execution_engine.metrics.states.group_values import GroupKey, GroupValues
 from execution_engine.outcome import Failure, Reason
 
 Row = Mapping[str, Any]

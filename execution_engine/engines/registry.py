@@ -6,7 +6,7 @@ from functools import cache
 from assay.catalog.storages import FILES
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions
-from execution_engine.engines.spark.options import SparkOptions
+from execution_engine.engines.spark.start.options import SparkOptions
 
 from .limits import Limits
 from .protocol import Engine
@@ -34,7 +34,7 @@ def _spark(options: SparkOptions, limits: Limits) -> Engine:
     """In a child wherever the driver is ours; pyspark is imported only by the process that needs it."""
     if limits.isolated and not options.remote:
         return ChildEngine(ChildOptions(spark=options, limits=limits))
-    from execution_engine.engines.spark.deadline import DeadlineEngine
+    from execution_engine.engines.child.deadline import DeadlineEngine
     from execution_engine.engines.spark.engine import SparkEngine
 
     engine = SparkEngine(replace(options, memory=limits.memory))

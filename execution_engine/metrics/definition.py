@@ -6,12 +6,12 @@ from enum import StrEnum
 from typing import Any
 
 from execution_engine.exact import Number
+from execution_engine.metrics.states.statistics import Statistic
+from execution_engine.metrics.states.summary import Summary
 
 from .expressions import Expressions
 from .signature import Signature
 from .spec import MetricSpec
-from .statistics import Statistic
-from .summary import Summary
 
 NOTE = "note"  # in the detail of a measurement: a sentence that whoever reads the value must know
 

@@ -2,36 +2,43 @@
 
 from collections.abc import Mapping
 
-from .age import AGE
-from .approx_count_distinct import APPROX_COUNT_DISTINCT
-from .bloom import BLOOM_FILTER, KEY_DIGEST, KEYS_FOUND
-from .completeness import COMPLETENESS
-from .compliance import COMPLIANCE
-from .correlation import CORRELATION
-from .data_type import CONSISTENT_TYPE
+from execution_engine.metrics.definitions.age import AGE
+from execution_engine.metrics.definitions.approx_count_distinct import APPROX_COUNT_DISTINCT
+from execution_engine.metrics.definitions.bloom import BLOOM_FILTER, KEY_DIGEST, KEYS_FOUND
+from execution_engine.metrics.definitions.completeness import COMPLETENESS
+from execution_engine.metrics.definitions.compliance import COMPLIANCE
+from execution_engine.metrics.definitions.correlation import CORRELATION
+from execution_engine.metrics.definitions.data_type import CONSISTENT_TYPE
+from execution_engine.metrics.definitions.distribution import ENTROPY, MOST_FREQUENT_SHARE, MUTUAL_INFORMATION
+from execution_engine.metrics.definitions.freshness import FRESHNESS
+from execution_engine.metrics.definitions.histogram import HISTOGRAM
+from execution_engine.metrics.definitions.implication import SATISFIES_IF
+from execution_engine.metrics.definitions.lengths import MAX_LENGTH, MIN_LENGTH
+from execution_engine.metrics.definitions.less_than import LESS_THAN
+from execution_engine.metrics.definitions.numeric import MAX, MEAN, MIN, STDDEV, SUM
+from execution_engine.metrics.definitions.other_tables import ACCURACY, REFERENTIAL_INTEGRITY
+from execution_engine.metrics.definitions.pattern_match import PATTERN_MATCH
+from execution_engine.metrics.definitions.predictability import PREDICTABILITY
+from execution_engine.metrics.definitions.quantile import APPROX_QUANTILE, QUANTILE
+from execution_engine.metrics.definitions.query import QUERY
+from execution_engine.metrics.definitions.row_count import ROW_COUNT
+from execution_engine.metrics.definitions.sample import SAMPLE, SAMPLE_FOUND, SAMPLE_SIZE
+from execution_engine.metrics.definitions.schema_drift import SCHEMA_DRIFT
+from execution_engine.metrics.definitions.schema_match import SCHEMA_MATCH
+from execution_engine.metrics.definitions.sign import NON_NEGATIVE, POSITIVE
+from execution_engine.metrics.definitions.uniqueness import (
+    COUNT_DISTINCT,
+    DISTINCT_COUNT,
+    DISTINCTNESS,
+    UNIQUE_VALUE_RATIO,
+    UNIQUENESS,
+)
+from execution_engine.metrics.definitions.unpartitioned_rows import UNPARTITIONED_ROWS
+from execution_engine.metrics.definitions.value_range import IN_RANGE
+from execution_engine.metrics.definitions.value_share import RATIO_OF
+
 from .definition import MetricDefinition
-from .distribution import ENTROPY, MOST_FREQUENT_SHARE, MUTUAL_INFORMATION
-from .freshness import FRESHNESS
-from .histogram import HISTOGRAM
-from .implication import SATISFIES_IF
-from .lengths import MAX_LENGTH, MIN_LENGTH
-from .less_than import LESS_THAN
-from .numeric import MAX, MEAN, MIN, STDDEV, SUM
-from .other_tables import ACCURACY, REFERENTIAL_INTEGRITY
-from .pattern_match import PATTERN_MATCH
-from .predictability import PREDICTABILITY
-from .quantile import APPROX_QUANTILE, QUANTILE
-from .query import QUERY
-from .row_count import ROW_COUNT
-from .sample import SAMPLE, SAMPLE_FOUND, SAMPLE_SIZE
-from .schema_drift import SCHEMA_DRIFT
-from .schema_match import SCHEMA_MATCH
-from .sign import NON_NEGATIVE, POSITIVE
 from .signature import Signature
-from .uniqueness import COUNT_DISTINCT, DISTINCT_COUNT, DISTINCTNESS, UNIQUE_VALUE_RATIO, UNIQUENESS
-from .unpartitioned_rows import UNPARTITIONED_ROWS
-from .value_range import IN_RANGE
-from .value_share import RATIO_OF
 
 DEFINITIONS = (
     # of the table

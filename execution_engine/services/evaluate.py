@@ -18,7 +18,7 @@ from execution_engine.language.evaluating.verdict import ZeroDivision, excess
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import Assertion, History, Metric
-from execution_engine.metrics.schema_drift import SCHEMA_DRIFT
+from execution_engine.metrics.definitions.schema_drift import SCHEMA_DRIFT
 from execution_engine.models import Ask, Measurement, Run
 from execution_engine.outcome import Failure, Reason
 from execution_engine.planning import UnableToPlan

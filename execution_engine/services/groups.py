@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from assay.windows import Window
 from execution_engine.language.evaluating.groups import Groups
-from execution_engine.metrics.group_values import MAX_GROUPS, GroupKey, GroupValues, UnableToReadGroups
+from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey, GroupValues, UnableToReadGroups
 from execution_engine.models import Measurement
 from execution_engine.outcome import Failure, Reason
 from execution_engine.selectors import latest_measurements, state_of

@@ -12,7 +12,7 @@ from assay.config import config
 from assay.models import Dataset
 from execution_engine.incremental import Prints
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.states import UnableToReadState
+from execution_engine.metrics.states.states import UnableToReadState
 from execution_engine.models import PartState
 from execution_engine.planning import hash_of
 from execution_engine.state_store import INLINE_BYTES, StoredState, load_state, store_state

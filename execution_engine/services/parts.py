@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from assay.models import Dataset
-from execution_engine.engines.files import UnableToListFiles, partition_prints
+from execution_engine.engines.files.listing import UnableToListFiles, partition_prints
 from execution_engine.engines.protocol import Engine, Part, ScanReport, Table, Wanted
 from execution_engine.incremental import Prints, can_merge, scan_merged, state_spec
 from execution_engine.selectors import keeps_states

@@ -13,7 +13,7 @@ from assay.catalog.selectors import replica as replica_of
 from assay.catalog.selectors import sensitive_columns
 from assay.config import config
 from execution_engine.disclosure import told
-from execution_engine.engines.files import read_written_at
+from execution_engine.engines.files.listing import read_written_at
 from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Table, Wanted, failed
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.registry import METRICS

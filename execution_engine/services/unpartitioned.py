@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from execution_engine.engines.files import UnableToListFiles, partition_prints
+from execution_engine.engines.files.listing import UnableToListFiles, partition_prints
 from execution_engine.engines.protocol import (
     HIVE_NULL,
     WHOLE,
@@ -16,9 +16,9 @@ from execution_engine.engines.protocol import (
     failed,
 )
 from execution_engine.metrics.columns import written
-from execution_engine.metrics.group_values import GroupValues
+from execution_engine.metrics.definitions.unpartitioned_rows import Counted, detail_of_keys
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.unpartitioned_rows import Counted, detail_of_keys
+from execution_engine.metrics.states.group_values import GroupValues
 from execution_engine.outcome import Reason
 
 ROW_COUNT = MetricSpec(name="row_count")

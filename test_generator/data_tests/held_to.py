@@ -9,7 +9,7 @@ from execution_engine.language.operands import operands
 from execution_engine.language.parsing.parse import parse
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import Assertion, History
-from execution_engine.metrics.schema_drift import DECLARED, OF, SCHEMA_DRIFT
+from execution_engine.metrics.definitions.schema_drift import DECLARED, OF, SCHEMA_DRIFT
 
 
 def declared_print(assertion: str, dataset: Dataset) -> str:

@@ -10,7 +10,7 @@ from assay.catalog.selectors import by_names, slas
 from assay.catalog.services import Applied, apply_catalog, mark_changed
 from assay.catalog.storages import FILES
 from assay.models import Dataset, DataTest, Origin, Source
-from execution_engine.engines.files import refusal_of
+from execution_engine.engines.files.listing import refusal_of
 from test_generator.data_tests.services import UnableToWrite, revise, start, write_data_test
 
 

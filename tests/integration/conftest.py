@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.session import SparkOptions
+from execution_engine.engines.spark.start.session import SparkOptions
 
 
 @pytest.fixture(scope="session")

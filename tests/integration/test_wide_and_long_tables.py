@@ -12,7 +12,7 @@ from django.test import Client
 
 from assay.cli import run as assay
 from execution_engine import storage
-from execution_engine.engines.files import list_partitions, read_fingerprints
+from execution_engine.engines.files.listing import list_partitions, read_fingerprints
 from execution_engine.engines.protocol import Part, Table
 from execution_engine.engines.spark.engine import SparkEngine
 

@@ -6,7 +6,7 @@ from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.storages import FILES
 from assay.config import config
 from assay.models import AuditEntry, Dataset, Pull, Replica
-from execution_engine.engines.files import UnableToListFiles, root_of
+from execution_engine.engines.files.listing import UnableToListFiles, root_of
 from execution_engine.storage import table_of
 
 from .finding import Finding, ill, well

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from assay.config import config
-from execution_engine.engines.spark.java import UnableToFindJava, find_java
+from execution_engine.engines.spark.start.java import UnableToFindJava, find_java
 
 from .finding import Finding, ill, well
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from execution_engine.engines.files import partition_prints
+from execution_engine.engines.files.listing import partition_prints
 from execution_engine.engines.protocol import WHOLE, Part
 from execution_engine.incremental import Prints, Rollup, scan_merged
 from execution_engine.metrics.spec import MetricSpec

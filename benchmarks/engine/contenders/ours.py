@@ -3,7 +3,7 @@
 from benchmarks.engine.session import MEMORY
 from execution_engine.engines.protocol import WHOLE, ScanReport, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.session import SparkOptions
+from execution_engine.engines.spark.start.session import SparkOptions
 
 from .protocol import Answer, Task, answer
 

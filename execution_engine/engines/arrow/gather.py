@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from execution_engine.engines.files import Listing
-from execution_engine.engines.gathering import Asked, Keyed
-from execution_engine.engines.keyed_rows import frequencies_of
+from execution_engine.engines.files.listing import Listing
+from execution_engine.engines.gathering.asked import Asked, Keyed
+from execution_engine.engines.gathering.keyed_rows import frequencies_of
 from execution_engine.engines.limits import SMALL_BYTES
 from execution_engine.exact import Number
 from execution_engine.metrics.definition import Grouping
-from execution_engine.metrics.frequencies import Frequencies, Hashes
-from execution_engine.metrics.statistics import Gather, Statistic, Value, over_nothing
+from execution_engine.metrics.states.frequencies import Frequencies, Hashes
+from execution_engine.metrics.states.statistics import Gather, Statistic, Value, over_nothing
 
 from .rows import MOST_ROWS, Rows, read_rows
 from .sql import columns_in, tree_of, truth, values

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 from pyarrow import types
 from pyarrow.fs import FileInfo
 
-from execution_engine.engines.files import Listing, Root
-from execution_engine.engines.footers import spark_type_of
+from execution_engine.engines.files.footers import spark_type_of
+from execution_engine.engines.files.listing import Listing, Root
 from execution_engine.metrics.columns import path_of
 
 from .values import Flags, Kind, Numbers, UnableToTell, Values

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from execution_engine.engines.keyed_rows import Flags as Flags
+from execution_engine.engines.gathering.keyed_rows import Flags as Flags
 from execution_engine.exact import Number
 
 Numbers = npt.NDArray[Any]

@@ -6,7 +6,12 @@ from time import monotonic
 from typing import Any
 
 from assay.catalog.storages import FILES
-from execution_engine.engines.files import UnableToListFiles, list_partitions, read_fingerprint, read_fingerprints
+from execution_engine.engines.files.listing import (
+    UnableToListFiles,
+    list_partitions,
+    read_fingerprint,
+    read_fingerprints,
+)
 from execution_engine.engines.ladder import Answer, TooLate, is_done, too_late, wait_for
 from execution_engine.engines.protocol import FailingRows, Part, ScanReport, Table, Unit, Wanted, none_failing
 from execution_engine.metrics.spec import MetricSpec

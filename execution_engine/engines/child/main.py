@@ -14,7 +14,7 @@ from importlib import import_module
 from threading import Lock, Thread
 from typing import Any, BinaryIO
 
-from execution_engine.engines.spark.options import SparkOptions
+from execution_engine.engines.spark.start.options import SparkOptions
 
 from .calls import RunningCalls
 from .codec import call_of, result_frame

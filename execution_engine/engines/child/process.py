@@ -15,7 +15,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from execution_engine.engines.limits import Limits, bytes_of
-from execution_engine.engines.spark.options import SparkOptions
+from execution_engine.engines.spark.start.options import SparkOptions
 from execution_engine.outcome import Failure, Reason
 
 from .codec import UnableToDecode, call_frame, result_of

@@ -13,24 +13,24 @@ from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.assembly import measured_of, plan
-from execution_engine.engines.checks import check_spec
-from execution_engine.engines.files import UnableToListFiles
-from execution_engine.engines.footers import NANOSECONDS
-from execution_engine.engines.gathering import Asked
+from execution_engine.engines.columns.checks import check_spec
+from execution_engine.engines.files.footers import NANOSECONDS
+from execution_engine.engines.files.listing import UnableToListFiles
+from execution_engine.engines.gathering.asked import Asked
+from execution_engine.engines.gathering.assembly import measured_of, plan
 from execution_engine.engines.protocol import Measured, ScanReport, Unit
+from execution_engine.engines.spark.measures.frequencies import Found, lists_of, of_lists
+from execution_engine.engines.spark.measures.gather import selected
+from execution_engine.engines.spark.measures.statistics import aggregates, values
+from execution_engine.engines.spark.sources.source import Files, Source, open_source
+from execution_engine.engines.spark.start.java import UnableToFindJava
 from execution_engine.metrics.definition import SHARED
-from execution_engine.metrics.merging import merge
 from execution_engine.metrics.registry import METRICS
-from execution_engine.metrics.statistics import Statistic, Value, over_nothing
+from execution_engine.metrics.states.merging import merge
+from execution_engine.metrics.states.statistics import Statistic, Value, over_nothing
 
 from .failures import SPARK_ERRORS
-from .frequencies import Found, lists_of, of_lists
-from .gather import selected
-from .java import UnableToFindJava
 from .jobs import action, counting_jobs
-from .source import Files, Source, open_source
-from .statistics import aggregates, values
 
 FILE = "_metadata.file_path"
 BATCHED_ROWS = 200_000  # of a part that shares its job with others

@@ -8,7 +8,13 @@ from time import monotonic
 from pyspark.sql import SparkSession
 
 from assay.catalog.storages import FILES
-from execution_engine.engines.files import UnableToListFiles, list_partitions, read_fingerprint, read_fingerprints
+from execution_engine.engines.columns.spark_sql import quote
+from execution_engine.engines.files.listing import (
+    UnableToListFiles,
+    list_partitions,
+    read_fingerprint,
+    read_fingerprints,
+)
 from execution_engine.engines.protocol import (
     HIVE_NULL,
     WHOLE,
@@ -21,20 +27,19 @@ from execution_engine.engines.protocol import (
     Wanted,
     none_failing,
 )
+from execution_engine.engines.spark.measures.failing import failing_rows
+from execution_engine.engines.spark.sources.catalog_partitions import listed_keys
+from execution_engine.engines.spark.sources.source import open_source
+from execution_engine.engines.spark.start.java import UnableToFindJava, use_java
+from execution_engine.engines.spark.start.session import SparkOptions, start_session
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
 from .batch import scan_shared
-from .catalog_partitions import listed_keys
-from .failing import failing_rows
 from .failures import SPARK_ERRORS, failure_of
-from .java import UnableToFindJava, use_java
 from .jobs import counting_jobs
 from .scan import measure
-from .session import SparkOptions, start_session
-from .source import open_source
-from .sql import quote
 
 
 class SparkEngine:

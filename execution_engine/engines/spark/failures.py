@@ -11,7 +11,7 @@ from contextlib import suppress
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import AnalysisException, PySparkException
 
-from execution_engine.engines.files import kind_of
+from execution_engine.engines.files.listing import kind_of
 from execution_engine.outcome import Failure, Reason
 
 SPARK_ERRORS = (PySparkException, Py4JError, ConnectionError)

@@ -4,26 +4,26 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from execution_engine.engines.assembly import measured_of, plan
-from execution_engine.engines.checks import sifted
-from execution_engine.engines.derived import measure_derived
-from execution_engine.engines.files import UnableToListFiles
+from execution_engine.engines.columns.checks import sifted
+from execution_engine.engines.files.listing import UnableToListFiles
+from execution_engine.engines.gathering.assembly import measured_of, plan
+from execution_engine.engines.gathering.derived import measure_derived
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
 from execution_engine.engines.spark.keys.engine import build_filter, find_sample, probe_filter, take_digest, take_sample
+from execution_engine.engines.spark.measures.accuracy import compare_records
+from execution_engine.engines.spark.measures.frequencies import frequencies, is_full, listed
+from execution_engine.engines.spark.measures.gather import gather
+from execution_engine.engines.spark.measures.groups import measure_by
+from execution_engine.engines.spark.measures.histogram import take_histogram
+from execution_engine.engines.spark.measures.integrity import OpenTable, find_references
+from execution_engine.engines.spark.measures.predictability import predict
+from execution_engine.engines.spark.measures.query import measure_query
+from execution_engine.engines.spark.sources.schema import find_drift, match_schema
+from execution_engine.engines.spark.sources.source import Source, open_source
 from execution_engine.metrics.definition import SHARED, Kind
 from execution_engine.metrics.registry import METRICS
 
-from .accuracy import compare_records
 from .failures import SPARK_ERRORS, failure_of
-from .frequencies import frequencies, is_full, listed
-from .gather import gather
-from .groups import measure_by
-from .histogram import take_histogram
-from .integrity import OpenTable, find_references
-from .predictability import predict
-from .query import measure_query
-from .schema import find_drift, match_schema
-from .source import Source, open_source
 
 COMPOUND: Mapping[str, Callable[[Source, Wanted], Measured]] = {
     "sample": take_sample,

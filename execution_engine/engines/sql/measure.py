@@ -6,20 +6,20 @@ from dataclasses import replace
 from sqlalchemy import func, literal_column, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from execution_engine.engines.assembly import measured_of, plan
-from execution_engine.engines.checks import check_spec, conditions_of
-from execution_engine.engines.conditions import UnableToReadCondition
-from execution_engine.engines.derived import measure_derived
-from execution_engine.engines.drift import measure_drift
-from execution_engine.engines.gathering import Asked
+from execution_engine.engines.columns.checks import check_spec, conditions_of
+from execution_engine.engines.columns.conditions import UnableToReadCondition
+from execution_engine.engines.columns.drift import measure_drift
+from execution_engine.engines.columns.settled import settled
+from execution_engine.engines.gathering.asked import Asked
+from execution_engine.engines.gathering.assembly import measured_of, plan
+from execution_engine.engines.gathering.derived import measure_derived
 from execution_engine.engines.protocol import Measured, Wanted
-from execution_engine.engines.settled import settled
 from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.definitions.schema_drift import Seen
+from execution_engine.metrics.definitions.uniqueness import KEEP
 from execution_engine.metrics.registry import METRICS
-from execution_engine.metrics.schema_drift import Seen
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.statistics import Value
-from execution_engine.metrics.uniqueness import KEEP
+from execution_engine.metrics.states.statistics import Value
 from execution_engine.outcome import Failure, Reason
 
 from .failures import failure_of

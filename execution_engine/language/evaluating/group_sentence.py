@@ -7,8 +7,8 @@ from typing import Any
 from execution_engine.exact import number_of, to_json
 from execution_engine.language.to_text import number_text, to_text
 from execution_engine.language.tree import By
-from execution_engine.metrics.group_values import GroupKey
 from execution_engine.metrics.spec import quoted
+from execution_engine.metrics.states.group_values import GroupKey
 from execution_engine.outcome import Failure
 
 from .judge import Judgement

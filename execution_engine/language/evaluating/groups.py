@@ -16,8 +16,8 @@ from execution_engine.exact import Number
 from execution_engine.language.operands import operands
 from execution_engine.language.tree import By, History, Metric, Operand
 from execution_engine.language.walk import unfolded
-from execution_engine.metrics.group_values import MAX_GROUPS, GroupKey, too_many_groups
 from execution_engine.metrics.groupable import OVER_NO_ROWS
+from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey, too_many_groups
 from execution_engine.outcome import Failure, Outcome, Reason
 
 from .group_sentence import findings, label, said

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.session import SparkOptions
+from execution_engine.engines.spark.start.session import SparkOptions
 from tests.integration.engines.trips import measure, metric, write_trips
 
 SERVER = Path(__file__).with_name("connect_server.py")

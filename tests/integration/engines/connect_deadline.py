@@ -10,7 +10,7 @@ from execution_engine.engines.limits import Limits
 from execution_engine.engines.protocol import WHOLE, Wanted
 from execution_engine.engines.registry import engine_for
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.options import SparkOptions
+from execution_engine.engines.spark.start.options import SparkOptions
 from tests.integration.engines.connect_client import start, stop
 from tests.integration.engines.trips import measure_one, metric, parquet, write
 

@@ -4,7 +4,7 @@ import sys
 
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.spark.java import use_java
+from execution_engine.engines.spark.start.java import use_java
 
 
 def serve(port: str) -> None:

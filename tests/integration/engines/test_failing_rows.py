@@ -6,8 +6,8 @@ import pytest
 
 from execution_engine.engines.protocol import FailingRows, Part, Table
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.failing import MOST_ROWS
 from execution_engine.engines.spark.jobs import counting_jobs, is_connect
+from execution_engine.engines.spark.measures.failing import MOST_ROWS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 from tests.integration.engines.trips import COLUMNS, DAY, ROWS, Row, arrow, metric, parquet, write, write_trips

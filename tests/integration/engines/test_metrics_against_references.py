@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from execution_engine.engines.protocol import Part, Table, Unit
-from execution_engine.engines.spark import frequencies, source
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.jobs import is_connect
+from execution_engine.engines.spark.measures import frequencies
+from execution_engine.engines.spark.sources import source
 from execution_engine.metrics.definition import Kind
-from execution_engine.metrics.group_values import GroupValues
 from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.states.group_values import GroupValues
 from tests.integration.engines.many_types import Rows, frame_of, null_rows, random_rows, write
 from tests.integration.engines.metric_cases import EXACT
 from tests.integration.engines.references import as_text, differences, scan, under, wanted

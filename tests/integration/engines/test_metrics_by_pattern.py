@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 from execution_engine.engines.protocol import WHOLE, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.metrics.patterns import NAMED
+from execution_engine.metrics.definitions.patterns import NAMED
 from execution_engine.metrics.spec import MetricSpec
 from tests.unit.execution_engine.metrics.test_pattern_match import LINES
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from execution_engine.engines.assembly import from_state
+from execution_engine.engines.columns.spark_sql import expressions
+from execution_engine.engines.gathering.assembly import from_state
 from execution_engine.engines.protocol import Measured, Part, Unit, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.sql import expressions
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.states import State, from_bytes, merged
+from execution_engine.metrics.states.states import State, from_bytes, merged
 from tests.integration.engines.many_types import frame_of, random_rows, write
 from tests.integration.engines.metric_cases import EXACT
 from tests.integration.engines.references import agrees

@@ -13,9 +13,9 @@ from sklearn.naive_bayes import MultinomialNB
 
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.predictability import examples
-from execution_engine.engines.spark.source import open_source
-from execution_engine.metrics.naive_bayes import Example
+from execution_engine.engines.spark.measures.predictability import examples
+from execution_engine.engines.spark.sources.source import open_source
+from execution_engine.metrics.definitions.naive_bayes import Example
 from execution_engine.metrics.spec import MetricSpec
 
 SCORES = {"f1": f1_score, "precision": precision_score, "recall": recall_score}

@@ -10,11 +10,11 @@ from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.keys import build as keys_build
 from execution_engine.engines.spark.keys import probe as keys_probe
 from execution_engine.engines.spark.keys import pull as keys_pull
+from execution_engine.metrics.definitions.sample import Sample
 from execution_engine.metrics.keys.digest import KeyDigest
 from execution_engine.metrics.keys.filter import KeyFilter
 from execution_engine.metrics.keys.pybloom import as_pybloom
 from execution_engine.metrics.keys.text import Key, encode
-from execution_engine.metrics.sample import Sample
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 from tests.integration.engines.trips import DAY, measure, measure_one, metric, parquet, write, write_trips

@@ -11,7 +11,7 @@ from deploy.local.programs import free_port
 from execution_engine.engines.protocol import WHOLE, Part, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.sql.engine import SqlEngine
-from execution_engine.metrics.sample import Sample
+from execution_engine.metrics.definitions.sample import Sample
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 from tests.integration.engines import reference

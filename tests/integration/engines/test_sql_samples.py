@@ -15,7 +15,7 @@ from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
 from execution_engine.engines.sql import samples
 from execution_engine.engines.sql.engine import SqlEngine
 from execution_engine.metrics.definition import NOTE
-from execution_engine.metrics.sample import Sample, bottom_keys
+from execution_engine.metrics.definitions.sample import Sample, bottom_keys
 from execution_engine.metrics.spec import MetricSpec
 from tests.servers import MariaDB
 

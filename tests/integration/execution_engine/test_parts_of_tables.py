@@ -9,11 +9,11 @@ import pytest
 
 from assay.config import config
 from assay.models import Dataset, Scope
-from execution_engine.engines.files import partition_prints
+from execution_engine.engines.files.listing import partition_prints
 from execution_engine.engines.protocol import HIVE_NULL, WHOLE, Measured, Part, ScanReport, Table, Wanted
-from execution_engine.metrics.group_values import GroupValues
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.states import UnableToReadState
+from execution_engine.metrics.states.group_values import GroupValues
+from execution_engine.metrics.states.states import UnableToReadState
 from execution_engine.models import PartState
 from execution_engine.outcome import Failure, Reason
 from execution_engine.services.part_states import PartStates

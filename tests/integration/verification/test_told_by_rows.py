@@ -16,12 +16,12 @@ from assay.cli import run as run_command
 from assay.exit_codes import ExitCode
 from execution_engine import storage
 from execution_engine.engines.arrow import gather, rows
+from execution_engine.engines.arrow.told import told_without_spark
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.limits import SMALL_BYTES
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
-from execution_engine.engines.spark import source
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.told import told_without_spark
+from execution_engine.engines.spark.sources import source
 from execution_engine.metrics.spec import MetricSpec
 from tests.integration.engines.many_types import frame_of, random_rows, write
 from tests.integration.engines.metric_cases import EXACT

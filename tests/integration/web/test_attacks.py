@@ -24,7 +24,7 @@ from assay.cli import run as run_command
 from assay.config import config
 from assay.destination import UnableToCall, destination, rules_for
 from assay.models import AccessToken, DataChange, Dataset, DataTest, LineageEdge, Member
-from execution_engine.engines.spark.types import spark_type
+from execution_engine.engines.columns.declared_types import spark_type
 from execution_engine.guard import UnableToAllow, read_condition, read_query
 from execution_engine.metrics.keys.buckets import BUCKETS
 from execution_engine.metrics.keys.digest import WORDS, KeyDigest

@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 from assay.catalog.selectors import home
 from assay.config import config
 from assay.models import Dataset, Replica
-from execution_engine.engines.files import UnableToListFiles, list_part
+from execution_engine.engines.files.listing import UnableToListFiles, list_part
 from execution_engine.engines.protocol import WHOLE
 from execution_engine.storage import table_of
 from tests.factories import DatasetFactory

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from execution_engine.engines.assembly import measured_of, plan
-from execution_engine.engines.gathering import Asked, Keyed
+from execution_engine.engines.gathering.asked import Asked, Keyed
+from execution_engine.engines.gathering.assembly import measured_of, plan
 from execution_engine.engines.protocol import Measured, ScanReport, Table, Unit
 from execution_engine.incremental import Prints, Rollup
 from execution_engine.metrics.expressions import PLAIN
-from execution_engine.metrics.frequencies import Counts, Frequencies
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.states import UnableToReadState
-from execution_engine.metrics.statistics import Gather
-from execution_engine.metrics.summary import Summary
+from execution_engine.metrics.states.frequencies import Counts, Frequencies
+from execution_engine.metrics.states.states import UnableToReadState
+from execution_engine.metrics.states.statistics import Gather
+from execution_engine.metrics.states.summary import Summary
 from execution_engine.outcome import Failure
 
 TABLE = Table(name="dw.trips", storage="files", location="/trips")

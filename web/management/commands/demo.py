@@ -11,7 +11,7 @@ from assay.commands import UnableToRun
 from assay.config import config
 from assay.exit_codes import ExitCode
 from assay.logs import configure_logs
-from execution_engine.engines.spark.java import UnableToFindJava, use_java
+from execution_engine.engines.spark.start.java import UnableToFindJava, use_java
 from web.demo.data import UnableToLoadData
 from web.demo.home import UnableToUseHome, prepare
 from web.demo.progress import progress

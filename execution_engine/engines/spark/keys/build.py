@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.source import Source
+from execution_engine.engines.spark.sources.source import Source
 from execution_engine.metrics.keys.bits import Bits, DigestPlaces, merged, no_bits, places_of_hashes
 from execution_engine.metrics.keys.buckets import Buckets
 from execution_engine.metrics.keys.filter import KeyFilter, filter_of_bits, filter_of_hashes

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pyspark import cloudpickle
 
 from execution_engine.engines.protocol import Measured, Wanted, failed
-from execution_engine.engines.spark.source import Source
+from execution_engine.engines.spark.sources.source import Source
 from execution_engine.metrics.keys import bits
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from execution_engine.metrics.keys.escalation import Compared, compared

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.source import Source
+from execution_engine.engines.spark.sources.source import Source
 from execution_engine.metrics.keys.bits import Hashes
 from execution_engine.metrics.keys.text import decode
 

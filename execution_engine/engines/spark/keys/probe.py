@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.source import Source
+from execution_engine.engines.spark.sources.source import Source
 from execution_engine.metrics.keys.bits import Hashes, Mask
 from execution_engine.metrics.keys.filter import KeyFilter
 from execution_engine.metrics.keys.shape import EXACT_KEYS, Format

@@ -9,7 +9,7 @@ from pyspark.sql.functions import expr
 
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.source import Source
+from execution_engine.engines.spark.sources.source import Source
 from execution_engine.metrics.keys.bits import Hashes
 from execution_engine.metrics.keys.buckets import BUCKETS, SHIFT
 from execution_engine.metrics.keys.digest import WORDS, KeyDigest, digest_of_hashes

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
-from execution_engine.engines.conditions import check_columns
+from execution_engine.engines.columns.conditions import check_columns
+from execution_engine.engines.columns.spark_sql import is_in, key
 from execution_engine.engines.protocol import Measured, Wanted, failed
 from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.source import Source
-from execution_engine.engines.spark.sql import is_in, key
+from execution_engine.engines.spark.sources.source import Source
+from execution_engine.metrics.definitions.sample import DEFAULT_SIZE, MAX_SIZE, Sample, UnableToReadSample
 from execution_engine.metrics.keys.text import decode, encode
-from execution_engine.metrics.sample import DEFAULT_SIZE, MAX_SIZE, Sample, UnableToReadSample
 from execution_engine.outcome import Reason
 
 from .names import NAMED_KEYS, named

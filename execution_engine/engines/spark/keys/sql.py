@@ -7,8 +7,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from execution_engine.engines.spark.source import Source
-from execution_engine.engines.spark.sql import column, length_prefixed
+from execution_engine.engines.columns.spark_sql import column, length_prefixed
+from execution_engine.engines.spark.sources.source import Source
 from execution_engine.metrics.keys.buckets import BUCKETS, SHIFT, Buckets
 from execution_engine.metrics.keys.shape import Shape
 from execution_engine.metrics.keys.text import NULL

@@ -1,5 +1,5 @@
-from execution_engine.engines.gathering import Keyed
-from execution_engine.engines.spark.frequencies import PULLED_BYTES, batches
+from execution_engine.engines.gathering.asked import Keyed
+from execution_engine.engines.spark.measures.frequencies import PULLED_BYTES, batches
 from execution_engine.metrics.definition import Grouping
 
 TRIP, CITY, DAY = (Grouping(columns=(name,)) for name in ("trip", "city", "day"))

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from execution_engine.engines.column_types import holds, read_type
+from execution_engine.engines.columns.column_types import holds, read_type
 
 SAME = (
     ("int", "integer"), ("INT", "int"), ("bigint", "long"), ("string", "varchar(20)"), ("varchar(20)", "string"),

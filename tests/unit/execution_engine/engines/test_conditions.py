@@ -1,7 +1,7 @@
 import pytest
 
-from execution_engine.engines.checks import check_spec
-from execution_engine.engines.conditions import UnableToReadCondition, read_condition
+from execution_engine.engines.columns.checks import check_spec
+from execution_engine.engines.columns.conditions import UnableToReadCondition, read_condition
 from execution_engine.metrics.signature import ColumnKind
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from execution_engine.engines import files
-from execution_engine.engines.files import read_fingerprint, read_fingerprints
+from execution_engine.engines.files import listing as files
+from execution_engine.engines.files.listing import read_fingerprint, read_fingerprints
 from execution_engine.engines.protocol import NO_FILES, WHOLE, Part, Table
 
 DAYS = ("2026-03-08", "2026-03-09", "2026-03-10")

@@ -1,5 +1,5 @@
-from execution_engine.engines.gathering import MOST_AGGREGATES, MOST_CLAUSES, Asked, selects
-from execution_engine.metrics.statistics import Gather, Statistic
+from execution_engine.engines.gathering.asked import MOST_AGGREGATES, MOST_CLAUSES, Asked, selects
+from execution_engine.metrics.states.statistics import Gather, Statistic
 
 
 def asked(column: str, where: str | None = None, gather: Gather = Gather.SUM) -> Asked:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from execution_engine.engines.checks import check_spec
-from execution_engine.engines.settled import settled
+from execution_engine.engines.columns.checks import check_spec
+from execution_engine.engines.columns.settled import settled
 from execution_engine.metrics.signature import ColumnKind
 from execution_engine.metrics.spec import MetricSpec
 

@@ -12,7 +12,7 @@ from execution_engine.language.evaluating.evaluate import UnableToEvaluate, Valu
 from execution_engine.language.evaluating.verdict import Verdict, ZeroDivision, excess
 from execution_engine.language.operands import operands
 from execution_engine.language.parsing.parse import parse
-from execution_engine.metrics.group_values import MAX_GROUPS, GroupKey
+from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey
 from execution_engine.outcome import Failure, Outcome, Reason
 
 HELD, BROKEN, ERROR = Outcome

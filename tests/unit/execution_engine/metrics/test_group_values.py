@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from execution_engine.metrics.group_values import MAX_GROUPS, GroupValues, UnableToReadGroups, too_many_groups
 from execution_engine.metrics.spec import MetricSpec
+from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupValues, UnableToReadGroups, too_many_groups
 
 CITIES = GroupValues(
     columns=("city", "status"),

@@ -1,6 +1,6 @@
 import pytest
 
-from execution_engine.metrics.bloom import problem
+from execution_engine.metrics.definitions.bloom import problem
 from execution_engine.metrics.spec import Literal, MetricSpec
 
 

@@ -6,9 +6,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.naive_bayes import MultinomialNB
 
-from execution_engine.metrics import naive_bayes
-from execution_engine.metrics.naive_bayes import Example, UnableToLearn, learn, score
-from execution_engine.metrics.predictability import AVERAGES
+from execution_engine.metrics.definitions import naive_bayes
+from execution_engine.metrics.definitions.naive_bayes import Example, UnableToLearn, learn, score
+from execution_engine.metrics.definitions.predictability import AVERAGES
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 

@@ -1,7 +1,7 @@
 import pytest
 
-from execution_engine.engines.spark.sql import expressions
-from execution_engine.engines.spark.statistics import aggregates
+from execution_engine.engines.columns.spark_sql import expressions
+from execution_engine.engines.spark.measures.statistics import aggregates
 from execution_engine.metrics.definition import Kind, MetricDefinition
 from execution_engine.metrics.registry import DEFINITIONS, METRICS, SIGNATURES
 from execution_engine.metrics.spec import MetricSpec

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from execution_engine.metrics.definitions.sample import Sample, UnableToReadSample, bottom_keys
 from execution_engine.metrics.keys.text import Key
-from execution_engine.metrics.sample import Sample, UnableToReadSample, bottom_keys
 
 KEYS = st.lists(st.tuples(st.none() | st.text(max_size=5), st.text(max_size=5)), max_size=40)
 

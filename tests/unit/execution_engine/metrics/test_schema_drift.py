@@ -1,8 +1,8 @@
 """Which declared columns are gone or changed, where, and how a sentence says it."""
 
-from execution_engine.engines.column_types import holds
+from execution_engine.engines.columns.column_types import holds
 from execution_engine.metrics.definition import NOTE
-from execution_engine.metrics.schema_drift import (
+from execution_engine.metrics.definitions.schema_drift import (
     SCHEMA_DRIFT,
     Seen,
     declared_of,

@@ -5,8 +5,8 @@ import pytest
 from execution_engine.metrics.definition import Grouping, Kind, MetricDefinition
 from execution_engine.metrics.signature import ColumnKind, Signature, ValueType, column_kind
 from execution_engine.metrics.spec import Literal, MetricSpec, quoted
-from execution_engine.metrics.statistics import Gather, Statistic
-from execution_engine.metrics.summary import Summary
+from execution_engine.metrics.states.statistics import Gather, Statistic
+from execution_engine.metrics.states.summary import Summary
 
 FULL = MetricSpec(
     name="quantile",

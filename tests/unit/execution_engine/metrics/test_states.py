@@ -5,10 +5,10 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from execution_engine.metrics.frequencies import Counts, Frequencies
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.states import State, UnableToReadState, from_bytes, merged
-from execution_engine.metrics.statistics import Gather, Statistic
+from execution_engine.metrics.states.frequencies import Counts, Frequencies
+from execution_engine.metrics.states.states import State, UnableToReadState, from_bytes, merged
+from execution_engine.metrics.states.statistics import Gather, Statistic
 
 MEAN = MetricSpec(name="mean", columns=("fare",))
 DISTINCT = MetricSpec(name="distinct_count", columns=("city", "東"))

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.metrics.merging import merge
-from execution_engine.metrics.statistics import Gather, Statistic, over_nothing
+from execution_engine.metrics.states.merging import merge
+from execution_engine.metrics.states.statistics import Gather, Statistic, over_nothing
 
 FLOATS = st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=1, max_size=30)
 PARTS = st.lists(FLOATS, min_size=1, max_size=6)

@@ -1,0 +1,94 @@
+"""What can be said against one measurement from its spec and the real columns alone, before any data is read."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.metrics.columns import written
+from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.signature import ArgumentType, ColumnKind, column_kind
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.outcome import Failure, Reason
+
+from .conditions import UnableToReadCondition, check_columns, in_sql, read_condition
+from .settled import settled
+
+Kinds = Mapping[str, ColumnKind | None]  # of each column; ANY: not known; None: of none of them, such as a boolean
+
+_MENDS = {
+    ColumnKind.NUMERIC: 'compliance("cast({} as double) >= 0")',
+    ColumnKind.TEXT: "compliance(\"cast({} as string) rlike '^[0-9]+$'\")",
+    ColumnKind.TEMPORAL: "compliance(\"cast({} as timestamp) > timestamp '2000-01-01 00:00:00'\")",
+}
+
+
+def check_spec(spec: MetricSpec, columns: Kinds, table: str, *, engine: str) -> Failure | None:
+    """The first thing wrong with ``spec`` over a table of ``columns``, or None."""
+    definition = METRICS.get(spec.name)
+    if definition is None:
+        return Failure(reason=Reason.INVALID, detail=f"there is no metric {spec.name}; there are {', '.join(METRICS)}")
+    if engine == "sql" and not definition.portable:
+        return Failure(reason=Reason.INVALID, detail=f"{spec.name} is measured in the lake only; {table} is outside")
+    unknown = check_columns((*spec.columns, *spec.by), tuple(columns), table)
+    return (
+        unknown
+        or _check_arguments(spec)
+        or kind_problem(spec, METRICS[spec.name].signature.column_kind, columns, table)
+        or _check_conditions(spec, tuple(columns), table)
+    )
+
+
+def kinds_of(columns: Mapping[str, str]) -> dict[str, ColumnKind | None]:
+    """The kind of each column (name → Spark's type); None of one that no metric wants a kind of, such as a boolean."""
+    kinds = {name: column_kind(type_) for name, type_ in columns.items()}
+    return {name: None if kind is ColumnKind.ANY else kind for name, kind in kinds.items()}
+
+
+def sifted(
+    wanted: Sequence[Wanted], columns: Collection[str], kinds: Kinds, table: str
+) -> tuple[list[Wanted], dict[str, Measured]]:
+    """What can be measured in the lake, its names settled, and by their keys the failures of what cannot."""
+    meant = [replace(item, spec=settled(item.spec, columns)) for item in wanted]
+    wrong = {item.key: check_spec(item.spec, kinds, table, engine="spark") for item in meant}
+    refused = {key: Measured(failure=failure) for key, failure in wrong.items() if failure is not None}
+    return [item for item in meant if item.key not in refused], refused
+
+
+def _check_arguments(spec: MetricSpec) -> Failure | None:
+    signature = METRICS[spec.name].signature
+    most = signature.max_columns if signature.max_columns is not None else len(spec.columns)
+    if not signature.min_columns <= len(spec.columns) <= most or len(spec.arguments) != len(signature.arguments):
+        return Failure(reason=Reason.INVALID, detail=f"{spec.text} has too many or too few columns or arguments")
+    problem = METRICS[spec.name].problem
+    said = problem(spec) if problem else None
+    return None if said is None else Failure(reason=Reason.INVALID, detail=f"{spec.text}: {said}")
+
+
+def kind_problem(spec: MetricSpec, wanted: ColumnKind, columns: Kinds, table: str) -> Failure | None:
+    """The failure of a metric over a column that is of another kind than ``wanted``, or None."""
+    if wanted is ColumnKind.ANY:
+        return None
+    kinds = {name.lower(): kind for name, kind in columns.items()}
+    other = next((name for name in spec.columns if kinds[name.lower()] not in (wanted, ColumnKind.ANY)), None)
+    if other is None:
+        return None
+    found = kinds[other.lower()]
+    shown = f"column {other} of {table} is {found.value}" if found else f"column {other} of {table} is of another type"
+    mend = f"take another column, or cast it in a condition, such as {_MENDS[wanted].format(in_sql(other))}"
+    return Failure(reason=Reason.INVALID, detail=f"{spec.text} needs a {wanted.value} column: {shown}; {mend}")
+
+
+def conditions_of(spec: MetricSpec) -> list[str]:
+    """The conditions of Spark SQL in it; a query is none."""
+    arguments = zip(METRICS[spec.name].signature.arguments, spec.arguments, strict=True)
+    conditions = [str(value) for kind, value in arguments if kind is ArgumentType.SQL and spec.name != "query"]
+    return [*conditions, *([spec.where] if spec.where else [])]
+
+
+def _check_conditions(spec: MetricSpec, columns: tuple[str, ...], table: str) -> Failure | None:
+    try:
+        paths = [path for text in conditions_of(spec) for path in read_condition(text).paths]
+    except UnableToReadCondition as error:
+        return error.failure
+    missing = [path for path in paths if check_columns([written(path[0])], columns, table)]
+    return check_columns([written(*path) for path in missing], columns, table)

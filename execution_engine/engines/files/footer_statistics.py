@@ -1,0 +1,121 @@
+"""What the footers of parquet files tell of their columns, exactly, without reading data."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow.fs import FileInfo
+
+from execution_engine.engines.gathering.asked import Asked
+from execution_engine.metrics.columns import written
+from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic, Value, over_nothing
+
+from .footers import MOST_FOOTERS, unreadable
+from .listing import Root
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """Of one column over all files: how many are not null, and the least and the greatest where that is known."""
+
+    count: int
+    least: int | Decimal | None
+    greatest: int | Decimal | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FooterStatistics:
+    """The rows, and the columns of which every row group of every file tells."""
+
+    rows: int
+    columns: dict[str, Bounds]
+
+    def answer(self, statistic: Statistic) -> Value:
+        """The statistic over all rows, or None where it must be read from the data."""
+        if statistic == ROWS:
+            return self.rows
+        bounds = self.columns.get((statistic.column or "").lower())
+        if bounds is None:
+            return None
+        match statistic.gather:
+            case Gather.COUNT:
+                return bounds.count
+            case Gather.MIN:
+                return bounds.least
+            case Gather.MAX:
+                return bounds.greatest
+        return None
+
+
+def told(footers: FooterStatistics | None, asked: Iterable[Asked]) -> dict[Asked, Value]:
+    """What the footers tell of the statistics asked; of no rows everything is known."""
+    if footers is None:
+        return {}
+    if footers.rows == 0:
+        return {one: over_nothing(one.statistic) for one in asked}
+    answers = {one: footers.answer(one.statistic) for one in asked if one.where is None}
+    return {one: value for one, value in answers.items() if value is not None}
+
+
+def footer_statistics(root: Root, files: Sequence[FileInfo]) -> FooterStatistics | None:
+    """What the footers of the files tell; None where asking Spark is quicker than reading so many."""
+    if len(files) > MOST_FOOTERS:
+        return None
+    told = [_of_file(root, file) for file in files]
+    return merged_footers(told)
+
+
+def merged_footers(told: Sequence[FooterStatistics]) -> FooterStatistics:
+    """Of several files together; of the columns that all of them tell of."""
+    names = set.intersection(*(set(one.columns) for one in told)) if told else set()
+    columns = {name: _merged([one.columns[name] for one in told]) for name in names}
+    return FooterStatistics(rows=sum(one.rows for one in told), columns=columns)
+
+
+def _of_file(root: Root, file: FileInfo) -> FooterStatistics:
+    try:
+        with pq.ParquetFile(root.filesystem.open_input_file(file.path)) as parquet:
+            metadata = parquet.metadata
+            groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+            flat = [at for at in range(metadata.num_columns) if "." not in parquet.schema.column(at).path]
+            found = {
+                written(parquet.schema.column(at).path).lower(): bounds
+                for at in flat
+                if (bounds := _bounds([group.column(at) for group in groups])) is not None
+            }
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable(root, file, error) from error
+    return FooterStatistics(rows=metadata.num_rows, columns=found)
+
+
+def _bounds(chunks: Iterable[Any]) -> Bounds | None:
+    """Of one column of one file; None where a row group has no statistics."""
+    parts = []
+    for chunk in chunks:
+        statistics = chunk.statistics
+        if statistics is None or not statistics.has_null_count:
+            return None
+        low, high = _exact(statistics)
+        parts.append(Bounds(count=chunk.num_values - statistics.null_count, least=low, greatest=high))
+    return _merged(parts)
+
+
+def _exact(statistics: Any) -> tuple[Any, Any]:
+    """Whole numbers and decimals; not floats, where a NaN would hide, nor texts, which may be cut."""
+    if not statistics.has_min_max or not isinstance(statistics.min, int | Decimal) or isinstance(statistics.min, bool):
+        return None, None
+    return statistics.min, statistics.max
+
+
+def _merged(parts: Sequence[Bounds]) -> Bounds:
+    filled = [part for part in parts if part.count]
+    lows, highs = [part.least for part in filled], [part.greatest for part in filled]
+    known = bool(filled) and None not in lows and None not in highs
+    return Bounds(
+        count=sum(part.count for part in parts),
+        least=min(low for low in lows if low is not None) if known else None,
+        greatest=max(high for high in highs if high is not None) if known else None,
+    )

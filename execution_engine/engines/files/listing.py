@@ -1,0 +1,329 @@
+"""The files of a part, found by pyarrow without reading data and without Spark."""
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from hashlib import blake2s
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from pyarrow import ArrowException
+from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem
+
+from assay.catalog.storages import FILES
+from execution_engine.engines.protocol import Part, Table
+from execution_engine.outcome import Failure, Reason
+
+from .table_formats import how_to_read, table_format
+
+_KINDS = tuple(
+    (kind, re.compile(rf"\.({endings})(\.(gz|bz2|zst|snappy|lz4|deflate))?$"))
+    for kind, endings in (("parquet", "parquet|parq"), ("orc", "orc"), ("csv", "csv|tsv"), ("json", "jsonl?|ndjson"))
+)
+_ESCAPED = frozenset("\"#%'*/:=?\\{[]^") | {chr(code) for code in (*range(1, 32), 127)}
+
+
+class UnableToListFiles(Exception):
+    """The folder cannot be listed; the failure says why."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Root:
+    """The folder of a table: as pyarrow opens it, and the prefix that makes its paths URLs again."""
+
+    filesystem: FileSystem
+    path: str
+    prefix: str
+
+    def url(self, path: str) -> str:
+        """The path as Spark takes it."""
+        return self.prefix + path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """The files of one part, in the order of their paths. ``filtered``: the partition is a column inside the files."""
+
+    root: Root
+    files: tuple[FileInfo, ...]
+    filtered: bool = False
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return sum(file.size for file in self.files)
+
+    @property
+    def urls(self) -> list[str]:
+        """The files as Spark takes them."""
+        return [self.root.url(file.path) for file in self.files]
+
+    @property
+    def newest(self) -> FileInfo:
+        """The file written last; there must be one."""
+        return max(self.files, key=lambda file: file.mtime_ns)
+
+    @property
+    def folder_columns(self) -> tuple[str, ...]:
+        """The columns that the folders' names hold: ``datestr`` of ``datestr=2013-01-01/``."""
+        inside = self.files[0].path[len(self.root.path) :].split("/")[:-1] if self.files else []
+        return tuple(unquote(name.split("=", 1)[0]) for name in inside if "=" in name)
+
+    @property
+    def fingerprint(self) -> str:
+        """Paths, sizes and modification times in one hash."""
+        lines = (f"{file.path[len(self.root.path) :]}\0{file.size}\0{file.mtime_ns}" for file in self.files)
+        return blake2s("\n".join(lines).encode(), digest_size=16).hexdigest()
+
+
+def open_root(location: str) -> Root:
+    """The root that a path or URL names; UnableToListFiles where no file system serves it."""
+    try:
+        if "://" not in location:
+            return Root(filesystem=LocalFileSystem(), path=str(Path(location).absolute()), prefix="file://")
+        scheme, rest = location.split("://", 1)
+        pyarrow_scheme = "s3" if scheme in ("s3a", "s3n") else scheme
+        filesystem, path = FileSystem.from_uri(f"{pyarrow_scheme}://{rest}")
+    except (ArrowException, OSError, ValueError) as error:
+        raise _unreadable(f"{location} names no file system that can be opened: {error}") from error
+    path = path.rstrip("/")
+    return Root(filesystem=filesystem, path=path, prefix=location.rstrip("/").removesuffix(path))
+
+
+def kind_of(name: str) -> str | None:
+    """The storage that a file's name tells, packed or not; None where it tells none."""
+    return next((kind for kind, pattern in _KINDS if pattern.search(name.lower())), None)
+
+
+def kind_of_folder(location: str) -> str | None:
+    """The storage that the names of a folder's files tell, or the name of the one file; None where none is told."""
+    if kind := kind_of(location.rstrip("/")):
+        return kind
+    try:
+        root = open_root(location)
+        names = [file.base_name for file in _files_below(root, root.path)]
+    except (UnableToListFiles, ArrowException, OSError):
+        return None
+    return next((kind for name in names if (kind := kind_of(name))), None)
+
+
+def refusal_of(location: str) -> str | None:
+    """Why a folder of this machine is not read as files; None where it is, or cannot be seen from here."""
+    if "://" in location or location.startswith("env:"):
+        return None
+    try:
+        root = open_root(location)
+        format_ = table_format(root.filesystem, root.path)
+    except (UnableToListFiles, ArrowException, OSError):
+        return None
+    return how_to_read(format_, location) if format_ else None
+
+
+def list_part(table: Table, part: Part) -> Listing:
+    """The files that hold the part; a partition that is not there has none."""
+    root = root_of(table)
+    try:
+        if format_ := table_format(root.filesystem, root.path):
+            raise _unreadable(f"{table.name}: {how_to_read(format_, table.location)}")
+        if part.keys is None:
+            listing = Listing(root=root, files=_files_below(root, root.path))
+        else:
+            listing = _list_keys(root, table, part.keys)
+        _refuse_links(table, listing)
+        return listing
+    except (ArrowException, OSError) as error:
+        raise _unreadable(f"{table.name}: {table.place} cannot be listed: {table.told(error)}") from error
+
+
+def root_of(table: Table) -> Root:
+    """The root of a table; UnableToListFiles."""
+    try:
+        return open_root(table.location)
+    except UnableToListFiles:
+        if not table.shown:
+            raise
+        raise _unreadable(f"{table.name}: {table.place} names no file system that can be opened") from None
+
+
+def _refuse_links(table: Table, listing: Listing) -> None:
+    """A link among the files leads where whoever may write there cannot, or should not, read."""
+    if not (table.within or table.never) or not isinstance(listing.root.filesystem, LocalFileSystem):
+        return
+    folders = {os.path.dirname(file.path) for file in listing.files}
+    links = (file.path for file in listing.files if os.path.islink(file.path))
+    for path in (*folders, *links):
+        real = os.path.realpath(path)
+        if _lies_in(real, table.never) or (table.within and not _lies_in(real, table.within)):
+            raise _unreadable(
+                f"{table.name}: a link among its files leads out of its folder: put the files there themselves, "
+                "or add where it leads to ASSAY_ALLOWED_ROOTS"
+            )
+
+
+def _lies_in(path: str, folders: Sequence[str]) -> bool:
+    return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
+
+
+def read_fingerprint(table: Table, part: Part) -> str | None:
+    """Of the files of a part; None for catalog tables and what is unreadable."""
+    try:
+        return list_part(table, part).fingerprint if table.storage in FILES else None
+    except UnableToListFiles:
+        return None
+
+
+def read_fingerprints(table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
+    """As ``read_fingerprint`` of each part, from one listing where their partitions have folders of their own."""
+    keys = tuple(dict.fromkeys(key for part in parts for key in part.keys or ()))
+    is_plain = len(parts) > 1 and all(part.keys for part in parts) and not any(map(_is_odd, keys))
+    try:
+        found = _files_by_key(table, Part(keys=keys)) if is_plain else None
+    except UnableToListFiles:  # for one of them perhaps, and not for the others
+        found = None
+    if found is None:
+        return tuple(read_fingerprint(table, part) for part in parts)
+    root, files = found
+    own = ([file for key in sorted(set(part.keys or ())) for file in files.get(key, ())] for part in parts)
+    return tuple(Listing(root=root, files=tuple(some)).fingerprint for some in own)
+
+
+def read_written_at(table: Table, part: Part) -> datetime | None:
+    """When the newest file of a part was written; None where nothing says it, as where files hold other parts too."""
+    try:
+        listing = list_part(table, part) if table.storage in FILES else None
+    except UnableToListFiles:
+        return None
+    if listing is None or listing.filtered:
+        return None
+    return max((file.mtime for file in listing.files if file.mtime is not None), default=None)
+
+
+def list_partitions(table: Table) -> tuple[str, ...] | None:
+    """The keys in the names of the folders, ``HIVE_NULL`` among them; None where no folder names a partition."""
+    root = root_of(table)
+    start = _start(table.partition_column or "")
+    try:
+        names = [] if table_format(root.filesystem, root.path) else _names(root)
+        if names and not any(name.startswith(start) for name in names):  # they may lie below folders of another key
+            files = _files_below(root, root.path)
+            names = [part for file in files for part in file.path[len(root.path) :].split("/")[:-1]]
+    except OSError:
+        return None
+    return tuple(sorted({unquote(name[len(start) :]) for name in names if name.startswith(start)})) or None
+
+
+def partition_prints(table: Table, part: Part) -> dict[str, str] | None:
+    """The fingerprint of each partition of the part, by key; None where files lie outside the partitions' folders."""
+    found = _files_by_key(table, part)
+    if found is None:
+        return None
+    root, files = found
+    return {key: Listing(root=root, files=tuple(some)).fingerprint for key, some in sorted(files.items())}
+
+
+def _files_by_key(table: Table, part: Part) -> tuple[Root, dict[str, list[FileInfo]]] | None:
+    """The root, and the files of each partition that is there; None where files lie outside the partitions' folders."""
+    if table.storage not in FILES or table.partition_column is None:
+        return None
+    listing = list_part(table, part)
+    start, files = _start(table.partition_column), defaultdict(list)
+    for file in listing.files:
+        folder, _, inside = file.path[len(listing.root.path) + 1 :].partition("/")
+        if listing.filtered or not inside or not folder.startswith(start):
+            return None
+        files[unquote(folder[len(start) :])].append(file)
+    return listing.root, files
+
+
+def newest_file(table: Table) -> FileInfo | None:
+    """Any recent file of the table, to learn its columns from; None where it has none."""
+    root = root_of(table)
+    for name in sorted(_names(root), reverse=True):
+        files = _files_below(root, f"{root.path}/{name}")
+        if files:
+            return max(files, key=lambda file: file.mtime_ns)
+    return None
+
+
+def _list_keys(root: Root, table: Table, keys: Sequence[str]) -> Listing:
+    column = table.partition_column
+    if column is None:
+        raise UnableToListFiles(
+            Failure(reason=Reason.NO_PARTITION_COLUMN, detail=f"{table.name} has no partition key; add one to it")
+        )
+    present = _folders_of(root, column, dict.fromkeys(keys))
+    if present:
+        return Listing(root=root, files=tuple(file for path in sorted(present) for file in _files_below(root, path)))
+    return _list_without_folder(root, column, keys)
+
+
+def _folders_of(root: Root, column: str, keys: Collection[str]) -> list[str]:
+    """The folders of partitions at the first level, found by their names; those of odd keys by reading all names."""
+    usual = [f"{root.path}/{_start(column)}{escape_key(key)}" for key in keys]
+    present = [info.path for info in root.filesystem.get_file_info(usual) if info.type is FileType.Directory]
+    if len(present) == len(usual) or not any(_is_odd(key) for key in keys):
+        return present
+    start = _start(column)  # writers differ in what they escape: Hive leaves a space as it is, pyarrow does not
+    names = (name for name in _names(root) if name.startswith(start) and unquote(name[len(start) :]) in keys)
+    return list(dict.fromkeys([*present, *(f"{root.path}/{name}" for name in names)]))
+
+
+def _is_odd(key: str) -> bool:
+    """Whether one writer may escape it in another way than Hive does."""
+    return quote(key, safe="") != key
+
+
+def _list_without_folder(root: Root, column: str, keys: Sequence[str]) -> Listing:
+    """No folder of its own at the first level: the partition is missing, lies deeper, or is a column in the files."""
+    names = _names(root)
+    if any(name.startswith(_start(column)) for name in names):
+        return Listing(root=root, files=())
+    files = _files_below(root, root.path)
+    if not any(f"/{_start(column)}" in file.path[len(root.path) :] for file in files):
+        return Listing(root=root, files=files, filtered=bool(files))
+    wanted = {f"{column}={key}" for key in keys}
+    return Listing(root=root, files=tuple(file for file in files if wanted & set(map(unquote, file.path.split("/")))))
+
+
+def _start(column: str) -> str:
+    """What the names of the folders of a partition column begin with."""
+    return f"{escape_key(column)}="
+
+
+def escape_key(key: str) -> str:
+    """The key, or the column's name, as Hive and Spark write it into a folder's name."""
+    return "".join(f"%{ord(char):02X}" if char in _ESCAPED else char for char in key)
+
+
+def _names(root: Root) -> list[str]:
+    infos = root.filesystem.get_file_info(FileSelector(root.path))
+    return [info.base_name for info in infos if not _is_hidden(info.base_name)]
+
+
+def _files_below(root: Root, path: str) -> tuple[FileInfo, ...]:
+    if root.filesystem.get_file_info(path).type is FileType.File:
+        return (root.filesystem.get_file_info(path),)
+    infos = root.filesystem.get_file_info(FileSelector(path, recursive=True))
+    kept = [info for info in infos if info.type is FileType.File and not _hidden_below(info.path[len(path) :])]
+    return tuple(sorted(kept, key=lambda info: info.path))
+
+
+def _hidden_below(path: str) -> bool:
+    return any(_is_hidden(name) for name in path.split("/") if name)
+
+
+def _is_hidden(name: str) -> bool:
+    """Spark's own rule, so that both see the same files: ``_SUCCESS``, ``.x.crc``, ``_temporary/``."""
+    return (name[0] in "._" and "=" not in name) or name.endswith("._COPYING_")
+
+
+def _unreadable(detail: str) -> UnableToListFiles:
+    return UnableToListFiles(Failure(reason=Reason.UNREADABLE, detail=detail))

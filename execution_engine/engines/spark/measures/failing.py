@@ -1,0 +1,128 @@
+"""Samples of the rows that break metrics: those that a row-wise metric counts out, and those whose key is repeated."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from execution_engine.engines.columns.checks import check_spec
+from execution_engine.engines.columns.settled import settled
+from execution_engine.engines.columns.spark_sql import quote
+from execution_engine.engines.gathering.asked import Keyed
+from execution_engine.engines.protocol import FailingRow, FailingRows
+from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, failure_of
+from execution_engine.engines.spark.jobs import action
+from execution_engine.engines.spark.sources.source import Source
+from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.metrics.states.frequencies import Frequencies
+from execution_engine.outcome import Failure, Reason
+
+from .frequencies import pulled
+
+MOST_ROWS = 1000
+MOST_KEYS = 1000  # whose rows are looked for
+MOST_CHARACTERS = 1000  # of a value
+KEYED = ("distinct_count", "uniqueness", "distinctness", "unique_value_ratio")
+
+Conditions = Mapping[str, str]  # by the text of a metric, the SQL condition that a row breaks it
+
+
+def failing_rows(source: Source, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
+    """Up to ``limit`` rows, and never more than 1,000, each with the texts of all that it breaks; in one job.
+
+    Keys that are repeated are found first, all of them by one job more.
+    """
+    meant = {settled(spec, source.columns): spec.text for spec in specs}
+    return _renamed(_failing(source, list(meant), limit), {spec.text: text for spec, text in meant.items()})
+
+
+def _renamed(found: FailingRows, texts: Mapping[str, str]) -> FailingRows:
+    """Under the texts of the metrics as they were asked for."""
+    rows = tuple(replace(row, breaks=tuple(texts[text] for text in row.breaks)) for row in found.rows)
+    return replace(found, rows=rows, failures={texts[text]: each for text, each in found.failures.items()})
+
+
+def _failing(source: Source, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
+    wrong = {spec.text: failure for spec in specs if (failure := _refused(source, spec)) is not None}
+    sound = [spec for spec in specs if spec.text not in wrong]
+    if source.rows == 0:
+        return FailingRows(columns=_top(source), failures=wrong)
+    found = _repeated(source, [spec for spec in sound if spec.name in KEYED])
+    wrong |= {text: each for text, each in found.items() if isinstance(each, Failure)}
+    conditions = {text: each for text, each in found.items() if isinstance(each, str)}
+    conditions |= {spec.text: _broken(source, spec) for spec in sound if spec.name not in KEYED}
+    return _isolated(source, conditions, max(0, min(limit, MOST_ROWS)), wrong)
+
+
+def _refused(source: Source, spec: MetricSpec) -> Failure | None:
+    failure = check_spec(spec, source.kinds, source.name, engine="spark")
+    if failure is not None or spec.name in KEYED or METRICS[spec.name].breaks is not None:
+        return failure
+    return Failure(reason=Reason.INVALID, detail=f"{spec.text} is of all rows together: no single row breaks it")
+
+
+def _broken(source: Source, spec: MetricSpec) -> str:
+    breaks = METRICS[spec.name].breaks
+    assert breaks is not None
+    return _with_where(source, spec, breaks(spec, source.write))
+
+
+def _repeated(source: Source, specs: Sequence[MetricSpec]) -> dict[str, str | Failure]:
+    """For each, the condition that a row's key is among those found more than once."""
+    keyed = {spec: _keyed(source, spec) for spec in specs}
+    counted = pulled(source, list(dict.fromkeys(keyed.values()))) if keyed else {}
+    return {spec.text: _among_repeated(source, spec, counted[each]) for spec, each in keyed.items()}
+
+
+def _keyed(source: Source, spec: MetricSpec) -> Keyed:
+    groupings = METRICS[spec.name].groupings
+    assert groupings is not None
+    where = None if spec.where is None else source.write.condition(spec.where)
+    return Keyed(grouping=groupings(spec)[0], where=where)
+
+
+def _among_repeated(source: Source, spec: MetricSpec, counted: object) -> str | Failure:
+    if isinstance(counted, Failure):
+        return counted
+    if not isinstance(counted, Frequencies):
+        detail = f"{source.name} has too many rows to name those whose keys are repeated; ask for fewer partitions"
+        return Failure(reason=Reason.INVALID, detail=detail)
+    keys = [*counted.whole.repeated, *(counted.with_nulls.repeated if spec.name == "distinct_count" else ())]
+    some = ", ".join(str(int(key)) for key in keys[:MOST_KEYS]) or "null"
+    return _with_where(source, spec, f"{source.write.hash_of(spec.columns)} in ({some})")
+
+
+def _with_where(source: Source, spec: MetricSpec, broken: str) -> str:
+    return broken if spec.where is None else f"{source.write.condition(spec.where)} and ({broken})"
+
+
+def _isolated(source: Source, conditions: Conditions, limit: int, wrong: Mapping[str, Failure]) -> FailingRows:
+    """All in one job; if it fails, without those that fail by themselves."""
+    columns = _top(source)
+    try:
+        rows = _rows(source, columns, conditions, limit) if conditions else ()
+        return FailingRows(columns=columns, rows=rows, failures=wrong)
+    except SPARK_ERRORS as error:
+        failure = failure_of(error, source.name)
+        if len(conditions) == 1 or failure.reason in OF_ALL:
+            return FailingRows(columns=columns, failures={**wrong, **dict.fromkeys(conditions, failure)})
+    alone = {text: _isolated(source, {text: each}, limit, {}).failures for text, each in conditions.items()}
+    sound = {text: each for text, each in conditions.items() if not alone[text]}
+    return _isolated(source, sound, limit, {**wrong, **{k: v for each in alone.values() for k, v in each.items()}})
+
+
+def _rows(source: Source, columns: Sequence[str], conditions: Conditions, limit: int) -> tuple[FailingRow, ...]:
+    texts = list(conditions)
+    flags = ", ".join(f"case when {each} then {at} end" for at, each in enumerate(conditions.values()))
+    values = [
+        f"substring(cast({quote(name)} as string), 1, {MOST_CHARACTERS}) as c{at}" for at, name in enumerate(columns)
+    ]
+    told = source.frame.selectExpr(*values, f"filter(array({flags}), flag -> flag is not null) as broken")
+    found = action(told.where("size(broken) > 0").limit(limit).collect, rows=source.rows)
+    return tuple(
+        FailingRow(values=tuple(row[:-1]), breaks=tuple(texts[at] for at in row[len(columns)])) for row in found
+    )
+
+
+def _top(source: Source) -> tuple[str, ...]:
+    """The columns of a row, fields of structs left out."""
+    return tuple(source.frame.columns)

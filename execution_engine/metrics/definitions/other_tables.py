@@ -1,0 +1,60 @@
+"""Metrics that compare the rows with those of another dataset, ``referential_integrity accuracy``.
+
+The other dataset is named by a text behind the columns, and read as a whole: ``dataset=`` says of which dataset a
+metric is taken.
+"""
+
+from execution_engine.metrics.columns import listed
+from execution_engine.metrics.definition import Kind, MetricDefinition
+from execution_engine.metrics.signature import ArgumentType, Signature
+from execution_engine.metrics.spec import MetricSpec
+
+
+def names_in(spec: MetricSpec, option: str) -> tuple[str, ...]:
+    """The columns that an option names, apart by commas; none where it is not given."""
+    return listed(str(spec.option(option, "")))
+
+
+def there(spec: MetricSpec) -> tuple[str, ...]:
+    """The columns of the other dataset that a foreign key points to; those of the same names where none are said."""
+    return names_in(spec, "to") or spec.columns
+
+
+def _pairs(spec: MetricSpec) -> str | None:
+    if len(there(spec)) == len(spec.columns):
+        return None
+    return f"to= names {len(there(spec))} columns for {len(spec.columns)}; name one for each, in their order"
+
+
+def _keyed(spec: MetricSpec) -> str | None:
+    return None if names_in(spec, "on") else "say by which columns records belong together, such as on='id'"
+
+
+REFERENTIAL_INTEGRITY = MetricDefinition(
+    signature=Signature(
+        name="referential_integrity",
+        min_columns=1,
+        max_columns=None,
+        arguments=(ArgumentType.DATASET,),
+        options={"to": ArgumentType.TEXT},
+    ),
+    kind=Kind.COMPOUND,
+    formula="|{d ∈ D : d(columns) ∈ D'(to)}| / |{d ∈ D : d(columns) ≠ null}|, D' the other dataset",
+    source="SQL's FOREIGN KEY, MATCH SIMPLE; Deequ's ReferentialIntegrity",
+    problem=_pairs,
+    portable=False,
+)
+ACCURACY = MetricDefinition(
+    signature=Signature(
+        name="accuracy",
+        min_columns=1,
+        max_columns=None,
+        arguments=(ArgumentType.DATASET,),
+        options={"on": ArgumentType.TEXT},
+    ),
+    kind=Kind.COMPOUND,
+    formula="|{d ∈ D : one d' ∈ D' of d's key, and d'(columns) = d(columns), null being equal to null}| / N",
+    source="Apache Griffin: accuracy; Deequ's DataSynchronization",
+    problem=_keyed,
+    portable=False,
+)

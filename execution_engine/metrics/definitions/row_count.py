@@ -1,0 +1,14 @@
+"""``row_count()``: the number of rows. Deequ: Size."""
+
+from execution_engine.metrics.definition import Kind, MetricDefinition
+from execution_engine.metrics.signature import Signature
+from execution_engine.metrics.states.statistics import ROWS
+
+ROW_COUNT = MetricDefinition(
+    signature=Signature(name="row_count"),
+    kind=Kind.AGGREGATE,
+    formula="N",
+    source="Schelter et al. 2018, Table 2: Size",
+    statistics=lambda spec, write: {"rows": ROWS},
+    value=lambda spec, found: float(found["rows"]),
+)

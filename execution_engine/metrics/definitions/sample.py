@@ -1,0 +1,99 @@
+"""``sample(keys, n=1000)``: keys taken upstream by the order of their hash, so the same data gives the same sample;
+``sample_size`` and ``sample_found`` tell how many there are and how many of them arrived downstream."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+from heapq import nsmallest
+
+from execution_engine.metrics.definition import Kind, MetricDefinition
+from execution_engine.metrics.keys.text import Key, encode
+from execution_engine.metrics.signature import ArgumentType, Signature
+
+VERSION = 1
+DEFAULT_SIZE = 1000
+MAX_SIZE = 100_000
+MAX_BYTES = 64 * 1024 * 1024
+
+
+class UnableToReadSample(ValueError):
+    """The bytes are no sample."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """Distinct keys of a dataset."""
+
+    columns: tuple[str, ...]
+    keys: tuple[Key, ...]
+
+    def to_bytes(self) -> bytes:
+        """JSON lines: a header, then one key a line."""
+        header = {"assay_sample": VERSION, "columns": self.columns, "size": len(self.keys)}
+        lines = [header, *(list(key) for key in self.keys)]
+        return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode()
+
+    @classmethod
+    def from_bytes(cls, state: bytes) -> "Sample":
+        """The sample that ``to_bytes`` wrote; UnableToReadSample for anything else."""
+        if len(state) > MAX_BYTES:
+            raise UnableToReadSample(f"the sample has {len(state)} bytes, more than {MAX_BYTES}")
+        try:
+            header, *keys = [json.loads(line) for line in state.decode().split("\n")]
+            columns = tuple(str(column) for column in header["columns"])
+            known = header["assay_sample"] == VERSION and header["size"] == len(keys)
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise UnableToReadSample(f"the bytes are no sample: {error}") from error
+        if not known or not all(_is_key(key, len(columns)) for key in keys):
+            raise UnableToReadSample(f"the sample is cut, damaged or not of version {VERSION}; take it again")
+        return cls(columns=columns, keys=tuple(tuple(key) for key in keys))
+
+
+def _is_key(key: object, columns: int) -> bool:
+    return isinstance(key, list) and len(key) == columns and all(v is None or isinstance(v, str) for v in key)
+
+
+def bottom_keys(keys: Iterable[Key], size: int) -> tuple[Key, ...]:
+    """The ``size`` keys of lowest hash, each once: every key is as likely, and its copies do not make it likelier."""
+    lowest: dict[bytes, Key] = {}
+    limit = b"\xff" * 9
+    for key in keys:
+        rank = hash_of(key)
+        if rank < limit:
+            lowest[rank] = key
+        if len(lowest) > 2 * size:
+            lowest = {rank: lowest[rank] for rank in nsmallest(size, lowest)}
+            limit = max(lowest)
+    return tuple(lowest[rank] for rank in nsmallest(size, lowest))
+
+
+def hash_of(key: Key) -> bytes:
+    """The eight bytes by which keys are ordered here."""
+    return blake2b(encode(key).encode(), digest_size=8).digest()
+
+
+SAMPLE = MetricDefinition(
+    signature=Signature(name="sample", min_columns=1, max_columns=None, options={"n": ArgumentType.NUMBER}),
+    kind=Kind.COMPOUND,
+    tells_values=True,
+    formula="the n distinct keys of lowest hash",
+    source="UDQ: completeness of sampled upstreams",
+)
+SAMPLE_SIZE = MetricDefinition(
+    signature=Signature(name="sample_size", arguments=(ArgumentType.DATASET,), takes_where=False),
+    kind=Kind.DERIVED,
+    tells_values=True,
+    formula="keys in the sample",
+    source="UDQ: completeness of sampled upstreams",
+    inputs=("sample",),
+)
+SAMPLE_FOUND = MetricDefinition(
+    signature=Signature(name="sample_found", arguments=(ArgumentType.DATASET,), takes_where=False),
+    kind=Kind.COMPOUND,
+    tells_values=True,
+    formula="keys of the sample that are among the rows",
+    source="UDQ: completeness of sampled upstreams",
+    inputs=("sample",),
+    portable=False,
+)

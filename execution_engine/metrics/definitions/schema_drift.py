@@ -1,0 +1,114 @@
+"""``schema_drift()``: how many of the columns that the catalogue declares are gone, or of another type."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.catalog.declared import ALL, SELECTIONS
+from execution_engine.metrics.definition import NOTE, Kind, MetricDefinition
+from execution_engine.metrics.signature import ArgumentType, Signature
+from execution_engine.metrics.spec import MetricSpec
+
+from .schema_match import wanted_columns
+
+OF = "of"
+DECLARED = "declared"
+MOST_NAMED = 20  # columns in a sentence
+MOST_TYPE = 80  # characters of a type in a sentence
+
+Holds = Callable[[str, str], bool]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """The columns of one place, such as a file, with their types; None where the place tells a name alone."""
+
+    place: str
+    columns: Mapping[str, str | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drift:
+    """A declared column that is gone (``found`` is None) or of another type, and the places where."""
+
+    column: str
+    declared: str
+    found: str | None
+    places: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Which column, what was declared, what was found, where."""
+        more = f" and {len(self.places) - 1} more" if len(self.places) > 1 else ""
+        type_ = f"{self.declared:.{MOST_TYPE}}" or "without a type"
+        found = "is gone" if self.found is None else f"is {self.found:.{MOST_TYPE}}"
+        return f"column {self.column}, declared {type_}, {found} in {self.places[0]}{more}"
+
+
+def drifts(declared: Iterable[tuple[str, str]], seen: Sequence[Seen], holds: Holds) -> list[Drift]:
+    """What differs of the declared columns (name and type), each by the first way in which it does."""
+    lowered = [{name.lower(): type_ for name, type_ in one.columns.items()} for one in seen]
+    found = (_drift(name, type_, seen, lowered, holds) for name, type_ in declared)
+    return [drift for drift in found if drift is not None]
+
+
+def detail_of(found: Sequence[Drift]) -> dict[str, Any]:
+    """What a measurement tells beside how many there are."""
+    if not found:
+        return {}
+    named = [drift.sentence for drift in found[:MOST_NAMED]]
+    more = [f"{len(found) - MOST_NAMED} more columns"] if len(found) > MOST_NAMED else []
+    return {
+        "gone": [drift.column for drift in found if drift.found is None],
+        "changed": {drift.column: drift.found for drift in found if drift.found is not None},
+        NOTE: "; ".join([*named, *more]),
+    }
+
+
+def declared_text(columns: Iterable[tuple[str, str]]) -> str:
+    """The columns (name and type) as the option ``declared`` takes them, whatever is in a name or a type: JSON."""
+    return json.dumps([[name, type_] for name, type_ in columns], ensure_ascii=False)
+
+
+def declared_of(spec: MetricSpec) -> list[tuple[str, str]] | None:
+    """The columns that a call is held to, by name and type; None where it leaves them to the catalogue."""
+    if (said := spec.option(DECLARED)) is None:
+        return None
+    text = str(said)
+    return [(name, type_) for name, type_ in json.loads(text)] if text.startswith("[[") else wanted_columns(text)
+
+
+def _drift(
+    name: str, type_: str, seen: Sequence[Seen], lowered: Sequence[Mapping[str, str | None]], holds: Holds
+) -> Drift | None:
+    """Gone weighs more than changed: a reader fails there at once."""
+    key = name.lower()
+    gone = tuple(one.place for one, columns in zip(seen, lowered, strict=True) if key not in columns)
+    if gone:
+        return Drift(column=name, declared=type_, found=None, places=gone)
+    types = [(one.place, columns[key]) for one, columns in zip(seen, lowered, strict=True)]
+    others = [(place, found) for place, found in types if found is not None and not holds(type_, found)]
+    if not others:
+        return None
+    return Drift(column=name, declared=type_, found=others[0][1], places=tuple(place for place, _ in others))
+
+
+def _problem(spec: MetricSpec) -> str | None:
+    if (of := spec.option(OF, ALL)) not in SELECTIONS:
+        return f"{OF}= is one of {', '.join(SELECTIONS)}, not {of}"
+    declared = declared_of(spec)
+    if declared is None or (declared and all(name for name, _ in declared)):
+        return None
+    return f"{DECLARED}= is written as 'name type, name type', such as 'trip_id bigint, city string'"
+
+
+SCHEMA_DRIFT = MetricDefinition(
+    signature=Signature(
+        name="schema_drift", options={OF: ArgumentType.TEXT, DECLARED: ArgumentType.TEXT}, takes_where=False
+    ),
+    kind=Kind.COMPOUND,
+    formula="how many of the declared columns are gone or of a type that has no room for the declared one",
+    source="DataWorks' and Soda's schema checks; Iceberg's rules of what a type may be widened to",
+    problem=_problem,
+)

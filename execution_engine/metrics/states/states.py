@@ -1,0 +1,120 @@
+"""The state of a metric over one part of a table: what merges into its value over any union of parts.
+
+An envelope of magic, version, checksum and a JSON header, then the binary parts one after another. A state of another
+version, of another metric or with a wrong checksum is refused, and its part measured again.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from struct import calcsize, error, pack, unpack_from
+from typing import Any
+
+import numpy as np
+from xxhash import xxh3_128
+
+from execution_engine.metrics.spec import MetricSpec
+
+from . import frequencies, unions
+from .frequencies import Frequencies
+from .merging import merge
+from .statistics import Statistic, Value
+
+MAGIC = b"ASSAYSTA"
+VERSION = 3
+_PREFIX = "<8sHI16s"  # magic, version, length of the header, XXH3 of all behind
+
+
+class UnableToReadState(ValueError):
+    """The bytes are no state of this version and metric; the part must be measured again."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class State:
+    """Either the statistics of an aggregate or a sketch by name, or the frequencies of each grouping."""
+
+    statistics: dict[str, Value] | None = None
+    groupings: tuple[Frequencies, ...] = ()
+
+    def to_bytes(self, spec: MetricSpec) -> bytes:
+        """The envelope."""
+        blobs: list[bytes | memoryview] = []
+        said = {name: _written(value, blobs) for name, value in (self.statistics or {}).items()}
+        for each in self.groupings:
+            blobs += [np.ascontiguousarray(array, "<i8").view(np.uint8).data for array in frequencies.arrays(each)]
+        header = {
+            "metric": spec.text,
+            "statistics": said if self.statistics is not None else None,
+            "groupings": len(self.groupings),
+            "lengths": [len(blob) for blob in blobs],
+        }
+        told = json.dumps(header).encode()
+        told += b" " * (-(calcsize(_PREFIX) + len(told)) % 8)  # so that arrays of words lie on words
+        return b"".join([pack(_PREFIX, MAGIC, VERSION, len(told), _checksum(told, *blobs)), told, *blobs])
+
+
+def from_bytes(spec: MetricSpec, state: bytes | memoryview) -> State:
+    """The state of ``spec`` that ``to_bytes`` wrote; UnableToReadState for anything else."""
+    content = memoryview(state)
+    try:
+        magic, version, length, digest = unpack_from(_PREFIX, content)
+    except error as cause:
+        raise UnableToReadState("the state is cut off; measure the part again") from cause
+    if magic != MAGIC or version != VERSION:
+        raise UnableToReadState(f"the state is not of version {VERSION}; measure the part again")
+    content = content[calcsize(_PREFIX) :]
+    if _checksum(content) != digest:
+        raise UnableToReadState("the state is damaged: its checksum differs; measure the part again")
+    header = json.loads(bytes(content[:length]))
+    if header["metric"] != spec.text:
+        raise UnableToReadState(f"the state is of {header['metric']:.200}, not of {spec.text:.200}")
+    return _read(header, _split(content[length:], header["lengths"]))
+
+
+def merged(statistics: dict[str, Statistic] | None, states: Sequence[State]) -> State:
+    """The state over the union of disjoint parts; ``statistics`` are the metric's, None of a grouping."""
+    if statistics is None:
+        columns = zip(*(state.groupings for state in states), strict=True)
+        return State(groupings=tuple(unions.merged(parts) for parts in columns))
+    return State(
+        statistics={
+            name: merge(statistic, [(state.statistics or {})[name] for state in states])
+            for name, statistic in statistics.items()
+        }
+    )
+
+
+def _checksum(*parts: bytes | memoryview) -> bytes:
+    digest = xxh3_128()
+    for part in parts:
+        digest.update(part)
+    return digest.digest()
+
+
+def _written(value: Value, blobs: list[bytes | memoryview]) -> Any:
+    if isinstance(value, Decimal):
+        return {"decimal": str(value)}
+    if not isinstance(value, bytes):
+        return value
+    blobs.append(value)
+    return {"blob": len(blobs) - 1}
+
+
+def _split(content: memoryview, lengths: Sequence[int]) -> list[memoryview]:
+    ends = np.cumsum([0, *lengths]).tolist()
+    return [content[start:end] for start, end in pairwise(ends)]
+
+
+def _read(header: dict[str, Any], blobs: list[memoryview]) -> State:
+    if header["statistics"] is not None:
+        return State(statistics={name: _value(said, blobs) for name, said in header["statistics"].items()})
+    arrays = [np.frombuffer(blob, "<i8") for blob in blobs]
+    return State(groupings=tuple(frequencies.from_arrays(arrays[at : at + 6]) for at in range(0, len(arrays), 6)))
+
+
+def _value(said: Any, blobs: list[memoryview]) -> Value:
+    if isinstance(said, dict):
+        return Decimal(said["decimal"]) if "decimal" in said else bytes(blobs[said["blob"]])
+    return tuple(said) if isinstance(said, list) else said
