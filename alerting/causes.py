@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
 
-from assay.windows import Window
+from assay.time.windows import Window
 
 from .standing import State
 

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from assay.catalog.selectors import slas
 from assay.models import DataTest, Scope
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.exact import from_json as number
 from execution_engine.language.serialise import from_json
 from execution_engine.models import Run, RunReason

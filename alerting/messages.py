@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from assay.windows import Window
+from assay.time.windows import Window
 
 MOST_LINES = 10
 HIDDEN = "only its readers may see its values"

@@ -3,7 +3,7 @@
 from django.db import models
 
 from assay.models import Category, Claimable, Dataset, DataTest, Revision
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Run, Windowed
 
 from .standing import State

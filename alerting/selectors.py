@@ -8,7 +8,7 @@ from django.db.models import Max, QuerySet
 
 from assay.catalog.selectors import slas
 from assay.models import Category, Dataset, DataTest, LineageEdge, Scope
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.language.evaluating.sentence import length_shown
 from execution_engine.models import Measurement
 from execution_engine.planning import hash_of

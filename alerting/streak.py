@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import groupby
 
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.outcome import Outcome
 
 from .standing import Seen, State, Verdict, in_order

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from assay.queue import work, work_together
+from assay.queue.claims import work, work_together
 
 from . import services
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from assay.windows import Window
+from assay.time.windows import Window
 
 LASTS = timedelta(days=14)
 LASTS_CRITICAL = timedelta(days=3)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from assay.windows import Window
+from assay.time.windows import Window
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.access import Owned
+from assay.access.readers import may_show
+from assay.access.roles import Owned
+from assay.catalog.names import name_key
 from assay.catalog.profile import DatasetProfile
-from assay.names import name_key
-from assay.readers import may_show
 from execution_engine.metrics.columns import path_of, written
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.signature import ArgumentType

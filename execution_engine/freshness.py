@@ -6,8 +6,8 @@ from datetime import datetime
 from statistics import median
 from zoneinfo import ZoneInfo
 
-from assay.steps import StepUnit
-from assay.windows import Granularity, Partitioning, Step, Window, shift
+from assay.time.steps import StepUnit
+from assay.time.windows import Granularity, Partitioning, Step, Window, shift
 from execution_engine.language.operands import operands
 from execution_engine.language.tree import Assertion, Metric
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import models
 
 from assay.models import Claimable, Dataset, DataTest, Revision
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.metrics.spec import MetricSpec
 
 from .exact import Number, from_json

@@ -9,8 +9,8 @@ from hashlib import blake2s
 from zoneinfo import ZoneInfo
 
 from assay.catalog.declared import ALL, Declared, in_force
-from assay.keys import zone
-from assay.windows import Granularity, Partitioning, Step, UnableToAlign, UnableToStep, Window, shift
+from assay.time.partition_keys import zone
+from assay.time.windows import Granularity, Partitioning, Step, UnableToAlign, UnableToStep, Window, shift
 from execution_engine.language.templates import UnableToRender, render
 from execution_engine.language.tree import History, Metric, Operand
 from execution_engine.metrics.columns import written

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from assay.models import Revision
-from assay.windows import Window
+from assay.time.windows import Window
 
 from .models import Measurement, Suspect
 from .outcome import Failure, Reason

@@ -13,9 +13,9 @@ from hashlib import blake2s
 
 from cronsim import CronSim, CronSimError
 
-from assay.keys import zone
-from assay.tiers import CatchUp
-from assay.windows import Granularity, Partitioning, Window
+from assay.catalog.tiers import CatchUp
+from assay.time.partition_keys import zone
+from assay.time.windows import Granularity, Partitioning, Window
 
 PARTITION = "partition"
 WEEKLY = "weekly"

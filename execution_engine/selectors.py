@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
-from assay.bulk import in_parts
 from assay.config import config
+from assay.database.bulk import in_parts
 from assay.models import Dataset, DataTest, Scope
-from assay.windows import Granularity, Window
+from assay.time.windows import Granularity, Window
 
 from . import schedules
 from .exact import Number, from_json

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from django.db.models import Prefetch
 
+from assay.catalog.names import name_key
 from assay.catalog.selectors import declared_by, profile_of, slas
 from assay.models import Dataset, LineageEdge
-from assay.names import name_key
 
 from .disclosure import Privacy, privacy_of
 from .planning import Source

@@ -10,7 +10,7 @@ from hashlib import blake2s
 from assay.catalog.locations import PUSHED, Place, find, rules_of
 from assay.config import Config, config
 from assay.models import Dataset, Replica
-from assay.windows import Partitioning, UnableToPartition, Window
+from assay.time.windows import Partitioning, UnableToPartition, Window
 from execution_engine.engines.limits import Limits
 from execution_engine.engines.protocol import HIVE_NULL, WHOLE, Engine, Part, Table
 from execution_engine.engines.spark.start.options import SparkOptions

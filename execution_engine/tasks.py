@@ -6,7 +6,7 @@ from celery import shared_task
 
 from assay import clock
 from assay.celery import worker_name
-from assay.queue import work_together
+from assay.queue.claims import work_together
 from execution_engine.services.evaluate import ASKED
 
 from . import services

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from assay.tiers import TIERS
+from assay.catalog.tiers import TIERS
 
 LATER = len(TIERS)  # the first turn of what is made up for
 KINDS = ("dataset_id", "owner", "engine")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.windows import Window
+from assay.time.windows import Window
 
 from .intervals import Intervals, clip, subtract
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from assay.windows import Window
+from assay.time.windows import Window
 from incident_manager.quality.rules import Answer, Kind, Reason
 
 from .intervals import Intervals

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from operator import attrgetter
 
-from assay.windows import Window
+from assay.time.windows import Window
 
 Intervals = tuple[Window, ...]
 START = attrgetter("start")

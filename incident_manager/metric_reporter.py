@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from alerting.models import Standing
 from assay.models import Dataset, DataTest
-from assay.windows import Window
+from assay.time.windows import Window
 from incident_manager.quality.rows import judges_rows
 
 from .lifecycle import How

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from assay.windows import Window
+from assay.time.windows import Window
 
 from .intervals import Intervals, clip, subtract, total, union
 from .lifecycle import How

@@ -5,7 +5,7 @@ from time import sleep
 from celery import shared_task
 from django.db import connection
 
-from assay.queue import work
+from assay.queue.claims import work
 
 from . import pruning, services
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from assay.tiers import TIERS
+from assay.catalog.tiers import TIERS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from assay.queue import work
+from assay.queue.claims import work
 
 from . import services
 

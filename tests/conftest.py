@@ -13,7 +13,7 @@ from django.db import OperationalError, connection, connections
 from django.test import TransactionTestCase
 from hypothesis import settings
 
-from assay.append_only import forbid, permit
+from assay.database.append_only import forbid, permit
 from assay.models import AuditEntry
 from tests import servers
 

@@ -8,7 +8,7 @@ from factory.django import DjangoModelFactory
 
 from alerting.models import Alert, Notice, Standing
 from assay.models import CatchUp, Category, Dataset, DataTest, LineageEdge, Origin, Replica, Revision, Severity
-from assay.windows import Granularity, Window
+from assay.time.windows import Granularity, Window
 from execution_engine.language.parsing.parse import parse
 from execution_engine.language.serialise import to_json
 from execution_engine.models import Run

@@ -14,10 +14,10 @@ from prometheus_client.registry import Collector
 from alerting.models import Standing
 from alerting.standing import State
 from assay import clock
-from assay.beat import scheduler
 from assay.models import Category, DataTest, Tallied
-from assay.queue_state import backlogs
-from assay.tallies import totals
+from assay.queue.backlog import backlogs
+from assay.queue.tallies import totals
+from assay.scheduler.beat import scheduler
 from execution_engine.outcome import Outcome
 from incident_manager.models import Incident
 

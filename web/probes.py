@@ -4,7 +4,7 @@ from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from assay.beat import Scheduler, scheduler
+from assay.scheduler.beat import Scheduler, scheduler
 
 from .metrics import REGISTRY
 

@@ -11,7 +11,7 @@ from django.urls import get_resolver, reverse
 
 from assay import clock
 from assay.models import Dataset
-from assay.windows import Window
+from assay.time.windows import Window
 from incident_manager.services import look_up
 from web.api.consumption.gate import GateQuestion
 

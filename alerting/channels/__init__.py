@@ -4,7 +4,7 @@ Who is told, and when, is decided before; a channel only sends.
 """
 
 from assay.config import config
-from assay.destination import rules_for
+from assay.edge.destination import rules_for
 
 from .base import Channel, Message, TransportError
 from .email import EmailChannel

@@ -2,7 +2,7 @@
 
 import structlog
 
-from assay.logs import NOTICES
+from assay.edge.logs import NOTICES
 
 from .base import Message
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from string import punctuation
 from urllib.parse import quote
 
-from assay.destination import Rules, UnableToCall
-from assay.outbound import SECONDS, Resolve, call, judge, resolved
+from assay.edge.destination import Rules, UnableToCall
+from assay.edge.outbound import SECONDS, Resolve, call, judge, resolved
 
 from .base import Message, TransportError
 

@@ -11,7 +11,7 @@ from alerting.notice_policy import Event
 from alerting.standing import State
 from assay.config import config
 from assay.models import Category, Dataset, DataTest
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Ask, Measurement
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.services import watch_window

@@ -11,8 +11,8 @@ from alerting.models import Alert, Notice
 from alerting.notice_policy import Event
 from alerting.selectors import usual_delay
 from assay.catalog.selectors import slas
-from assay.queue import finish
-from assay.windows import Window
+from assay.queue.claims import finish
+from assay.time.windows import Window
 
 from .alerts import OPENINGS, carry_out, decide_soon, known_facts
 from .notices import tell, told

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from alerting.coverage import coverage_by_tier
 from alerting.notice_policy import Event
 from alerting.selectors import is_reachable
-from assay.queue import finish
+from assay.queue.claims import finish
 from test_generator.models import Gap
 
 from .notices import tell

@@ -5,10 +5,10 @@ from datetime import datetime
 
 from alerting.evidence import evidence_of
 from alerting.models import Standing
+from assay.database.prepared import rows_of
 from assay.models import DataTest
-from assay.prepared import rows_of
-from assay.queue import finish, finish_all
-from assay.windows import Window
+from assay.queue.claims import finish, finish_all
+from assay.time.windows import Window
 from execution_engine.models import Run, RunReason
 from execution_engine.services import request_run
 

@@ -8,7 +8,7 @@ from alerting.channels import channels
 from alerting.models import Alert, Notice
 from alerting.notice_policy import Address, Hush, PlannedNotice, Step
 from assay.models import Tallied
-from assay.tallies import tally
+from assay.queue.tallies import tally
 
 SUBJECT_LENGTH = 300
 

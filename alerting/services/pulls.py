@@ -5,7 +5,7 @@ from datetime import datetime
 from alerting.notice_policy import Event
 from assay.config import config
 from assay.models import Pull
-from assay.queue import finish
+from assay.queue.claims import finish
 
 from .notices import tell
 

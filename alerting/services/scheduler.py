@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 from alerting.notice_policy import Event
 from assay import clock
-from assay.beat import scheduler
 from assay.config import config
+from assay.scheduler.beat import scheduler
 
 from .notices import tell
 from .send import send_due

@@ -18,11 +18,11 @@ from alerting.messages import digest
 from alerting.models import Notice
 from alerting.notice_policy import Event, PlannedNotice, Step
 from assay import clock
-from assay.flow import stage
-from assay.heartbeat import heartbeat
 from assay.models import Tallied
-from assay.queue import UnableToFinish, claims, extend, finish, in_transaction
-from assay.tallies import tally
+from assay.queue.claims import UnableToFinish, claims, extend, finish, in_transaction
+from assay.queue.flow import stage
+from assay.queue.heartbeat import heartbeat
+from assay.queue.tallies import tally
 
 log = structlog.get_logger(__name__)
 

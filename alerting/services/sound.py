@@ -10,7 +10,7 @@ from alerting.evidence import Evidence, evaluated_of, evidence, window_key
 from alerting.models import Standing
 from alerting.standing import State
 from assay.models import DataTest, Scope
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Run
 from execution_engine.outcome import Outcome
 from execution_engine.selectors import period

@@ -11,10 +11,10 @@ from alerting.evidence import Evidence, due_at, evidence_of, window_key
 from alerting.models import Flip, Standing, Waiver
 from alerting.selectors import verdict_of
 from alerting.standing import State, Verdict
-from assay.bulk import update_each
+from assay.database.bulk import update_each
+from assay.database.prepared import Prepared
 from assay.models import DataTest, Scope
-from assay.prepared import Prepared
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Run
 from execution_engine.outcome import Outcome
 from execution_engine.services import expires_at, is_expired

@@ -9,7 +9,7 @@ from alerting.models import Standing
 from alerting.standing import Seen
 from alerting.streak import FirstRun, first_run, streak_fails
 from assay.models import DataTest, Scope
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.outcome import Outcome
 from execution_engine.selectors import period
 

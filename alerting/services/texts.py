@@ -22,10 +22,10 @@ from alerting.notice_policy import Event
 from alerting.shown import is_hidden
 from alerting.standing import State
 from assay import clock
+from assay.access.members import person_called
+from assay.access.readers import may_read
 from assay.catalog.selectors import by_names, downstreams, owned
 from assay.config import config
-from assay.members import person_called
-from assay.readers import may_read
 from execution_engine.shown import HIDDEN, Veil
 
 

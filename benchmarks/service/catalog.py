@@ -10,7 +10,7 @@ from assay.catalog.profile import (
     ReplicaProfile,
     SlaProfile,
 )
-from assay.windows import Granularity
+from assay.time.windows import Granularity
 from benchmarks.service.stub import StubEngine
 
 DATACENTER = "bench"

@@ -6,8 +6,8 @@ from decimal import Decimal
 from hashlib import blake2s
 from typing import Any, Protocol
 
-from assay.stored_times import StoredTimes
-from assay.windows import Window
+from assay.time.stored_times import StoredTimes
+from assay.time.windows import Window
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 

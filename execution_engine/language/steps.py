@@ -1,7 +1,7 @@
 """Steps back in time as ``ago=`` and ``every=`` take them."""
 
-from assay.steps import StepUnit
-from assay.windows import Granularity, Step, UnableToStep
+from assay.time.steps import StepUnit
+from assay.time.windows import Granularity, Step, UnableToStep
 
 _HINTS = {
     Granularity.HOUR: "1h or 1d",

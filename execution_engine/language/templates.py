@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from assay.windows import Partitioning, Step, UnableToStep, Window, shift
+from assay.time.windows import Partitioning, Step, UnableToStep, Window, shift
 
 _TEMPLATE = re.compile(r"\{\s*window\b[^{}]*(\}|$)")
 _PARTS = re.compile(r"\{window\.(?P<edge>start|end)(?P<step>[+-]\w+)?:(?P<format>\w+)\}")

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from assay.models import Category, ChangeKind, DataChange, Dataset, DataTest, Scope, WriteMode
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.completions import Told, rows_told
 from execution_engine.freshness import (
     Judged,

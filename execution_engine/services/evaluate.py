@@ -9,8 +9,8 @@ from django.db.models import Prefetch
 
 from assay.catalog.selectors import slas
 from assay.models import Origin, Tallied
-from assay.queue import finish_all
-from assay.tallies import tally
+from assay.queue.claims import finish_all
+from assay.queue.tallies import tally
 from execution_engine.exact import digits_of, to_json
 from execution_engine.language.evaluating.evaluate import Value, evaluate
 from execution_engine.language.evaluating.sentence import with_notes

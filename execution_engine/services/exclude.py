@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from assay.models import Dataset
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Exclusion
 
 

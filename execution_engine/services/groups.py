@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.language.evaluating.groups import Groups
 from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey, GroupValues, UnableToReadGroups
 from execution_engine.models import Measurement

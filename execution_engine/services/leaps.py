@@ -1,4 +1,4 @@
-"""Bring back what a clock that leapt ahead has left in schedules, runs and measurements (``assay.leaps``)."""
+"""Bring back what a clock that leapt ahead has left in schedules, runs and measurements (``assay.queue.leaps``)."""
 
 from datetime import datetime, timedelta
 
@@ -6,8 +6,8 @@ import structlog
 from django.db.models import CharField, DateTimeField, Q, QuerySet, Value
 from django.db.models.functions import Cast, Concat, Least
 
-from assay.leaps import SLACK
 from assay.models import DataTest
+from assay.queue.leaps import SLACK
 from execution_engine.models import Measurement, Run, RunReason
 from execution_engine.schedules import PARTITION, WEEKLY, Slot, is_ahead, slot_after
 

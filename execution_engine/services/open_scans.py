@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db.models import F
 
 from assay.models import Dataset
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Scan
 from execution_engine.storage import engine_name
 from execution_engine.turns import LATER, is_made_up_for, turn

@@ -6,9 +6,9 @@ from datetime import datetime
 import structlog
 
 from assay.models import Scope, Tallied
-from assay.queue import finish, finish_all
-from assay.tallies import tally
-from assay.windows import Window
+from assay.queue.claims import finish, finish_all
+from assay.queue.tallies import tally
+from assay.time.windows import Window
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import Operand

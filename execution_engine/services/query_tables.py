@@ -5,9 +5,9 @@ from django.db.models.functions import Lower
 from sqlglot import exp
 
 from assay.catalog.locations import UnableToUseLocation
+from assay.catalog.names import name_keys
 from assay.catalog.selectors import home, replica
 from assay.models import Dataset
-from assay.names import name_keys
 from execution_engine.engines.protocol import Table
 from execution_engine.guard.reading import statements
 from execution_engine.guard.refusal import UnableToAllow

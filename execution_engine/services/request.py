@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from assay.models import Category, Dataset, DataTest, Scope
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Run, RunReason, late_at
 from execution_engine.schedules import Slot
 from execution_engine.sources import kept_from

@@ -8,14 +8,14 @@ import structlog
 from structlog.contextvars import bound_contextvars
 
 from assay import clock
-from assay.bulk import update_each
 from assay.config import config
-from assay.flow import stage
-from assay.heartbeat import heartbeat
-from assay.log_ids import log_ids
+from assay.database.bulk import update_each
 from assay.models import Tallied
-from assay.queue import UnableToFinish, claim, finish, in_transaction
-from assay.tallies import tally
+from assay.queue.claims import UnableToFinish, claim, finish, in_transaction
+from assay.queue.flow import stage
+from assay.queue.heartbeat import heartbeat
+from assay.queue.log_ids import log_ids
+from assay.queue.tallies import tally
 from execution_engine.engines.protocol import Measured, failed
 from execution_engine.exact import digits_of
 from execution_engine.models import Measurement, Scan

@@ -6,13 +6,13 @@ from typing import cast
 
 import structlog
 
+from assay.catalog.names import name_keys
 from assay.catalog.selectors import slas
+from assay.catalog.tiers import CatchUp
 from assay.config import config
 from assay.models import Dataset, DataTest, Revision, Scope
-from assay.names import name_keys
-from assay.queue import finish_all
-from assay.tiers import CatchUp
-from assay.windows import UnableToPartition, Window
+from assay.queue.claims import finish_all
+from assay.time.windows import UnableToPartition, Window
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import History

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import structlog
 from django.db.models import Q, QuerySet, Sum
 
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.engines.protocol import Measured
 from execution_engine.models import Measurement, Scan, Suspect
 from execution_engine.outcome import ABNORMAL, Failure

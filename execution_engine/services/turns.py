@@ -4,7 +4,7 @@ from django.db.models import Q
 
 from assay import clock
 from assay.config import config
-from assay.queue import leased
+from assay.queue.claims import leased
 from execution_engine.models import Scan
 from execution_engine.turns import KINDS, Bounds, full
 

@@ -11,13 +11,13 @@ import structlog
 from django.db.models import QuerySet
 
 from assay import clock
-from assay.bulk import set_all
 from assay.catalog.locations import UnableToUseLocation
-from assay.flow import stage
+from assay.database.bulk import set_all
+from assay.database.prepared import rows_of
 from assay.models import ChangeKind, DataChange, Dataset, Replica
-from assay.prepared import rows_of
-from assay.queue import claims, in_transaction
-from assay.windows import Window
+from assay.queue.claims import claims, in_transaction
+from assay.queue.flow import stage
+from assay.time.windows import Window
 from execution_engine.looks import LONG_WINDOW, next_look
 from execution_engine.models import Watch
 from execution_engine.storage import engine_of, part_of, table_of

@@ -12,7 +12,7 @@ from alerting.selectors import USUAL_WINDOWS as USUAL_COMPLETIONS
 from alerting.standing import State
 from assay.config import config
 from assay.models import Dataset, DataTest, Scope
-from assay.windows import Granularity, Window
+from assay.time.windows import Granularity, Window
 from execution_engine import schedules
 from execution_engine.freshness import USUAL_WINDOWS
 from execution_engine.language.operands import operands

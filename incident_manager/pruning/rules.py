@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from assay.windows import Window
+from assay.time.windows import Window
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,10 +9,10 @@ import structlog
 from structlog.contextvars import bound_contextvars
 
 from assay import clock
-from assay.flow import stage
-from assay.log_ids import log_ids
 from assay.models import Pruning
-from assay.queue import UnableToFinish, claim, extend, finish
+from assay.queue.claims import UnableToFinish, claim, extend, finish
+from assay.queue.flow import stage
+from assay.queue.log_ids import log_ids
 
 from .keeping import keeping
 from .measurements import MEASUREMENTS, STATES

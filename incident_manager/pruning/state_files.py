@@ -6,7 +6,7 @@ from pathlib import Path
 
 from assay.config import config
 from assay.models import Tallied
-from assay.tallies import tally
+from assay.queue.tallies import tally
 from execution_engine.models import Measurement, PartState
 
 from .walk import Batch, Keeping

@@ -7,7 +7,7 @@ from django.db.models import Model, QuerySet
 
 from alerting.models import Alert, Notice
 from assay.models import DataChange, Dataset
-from assay.windows import UnableToPartition
+from assay.time.windows import UnableToPartition
 from execution_engine.models import Measurement, PartState, Scan, Suspect, Watch
 from execution_engine.selectors import keeps_states
 from execution_engine.services import is_expired

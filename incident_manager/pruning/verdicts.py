@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from alerting.models import Flip, Standing
 from assay.models import DataTest, Scope
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Run
 from execution_engine.outcome import Outcome
 

@@ -13,8 +13,8 @@ from typing import Any
 from django.db.models import Model, QuerySet
 
 from assay.models import Tallied
-from assay.queue import in_transaction
-from assay.tallies import tally
+from assay.queue.claims import in_transaction
+from assay.queue.tallies import tally
 
 from .rules import Kept, Reach, Terms
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from alerting.standing import State
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.outcome import Outcome
 from execution_engine.outcome import Reason as Error
 from incident_manager.intervals import Intervals

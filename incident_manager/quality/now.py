@@ -10,7 +10,7 @@ from django.db.models import OuterRef, Q, Subquery
 from alerting.models import Standing
 from alerting.standing import State
 from assay.models import Dataset, DataTest, Replica
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Run, RunReason
 from incident_manager.intervals import Intervals, union
 from incident_manager.models import SpoiltWindow

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from assay.windows import Window
+from assay.time.windows import Window
 from incident_manager.intervals import Intervals
 
 

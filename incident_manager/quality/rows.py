@@ -13,7 +13,7 @@ from alerting.selectors import place_of
 from alerting.standing import State
 from assay.clock import instant_of
 from assay.models import Origin, Scope, Severity
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.schedules import PARTITION
 from incident_manager.models import ReportState, SpoiltWindow

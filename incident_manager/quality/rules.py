@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from alerting.standing import State
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.outcome import ABNORMAL, Outcome
 from execution_engine.outcome import Reason as Error
 from incident_manager.intervals import Intervals, before, clip, since, subtract, union

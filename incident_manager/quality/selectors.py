@@ -15,7 +15,7 @@ from assay.catalog.selectors import home, slas
 from assay.clock import instant_of
 from assay.config import config
 from assay.models import Dataset, DataTest
-from assay.windows import Partitioning, Window
+from assay.time.windows import Partitioning, Window
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Reason
 from execution_engine.sources import kept_from

@@ -6,9 +6,9 @@ from alerting.evidence import waived_parts
 from alerting.models import Standing
 from alerting.services import after_check, is_checked, last_cost, withdraw
 from alerting.standing import State
+from assay.database.prepared import rows_of
 from assay.models import Scope
-from assay.prepared import rows_of
-from assay.queue import finish
+from assay.queue.claims import finish
 from execution_engine.models import RunReason
 from execution_engine.outcome import Reason
 from execution_engine.services import request_run

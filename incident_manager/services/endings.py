@@ -12,8 +12,8 @@ from alerting.services import judge_what_waivers_reach, waive
 from alerting.waivers import Scope
 from assay.models import DataTest
 from assay.models import Scope as Reach
-from assay.queue import finish
-from assay.windows import Window
+from assay.queue.claims import finish
+from assay.time.windows import Window
 from execution_engine.outcome import Outcome
 from incident_manager.intervals import Intervals, overlap, union
 from incident_manager.models import Ending, Incident, Kind, SpoiltWindow

@@ -7,11 +7,11 @@ from django.db.models import Q
 
 from alerting.models import Standing
 from alerting.standing import State
+from assay.catalog.reach import next_piece, reach
 from assay.catalog.selectors import home
 from assay.models import ChangeKind, DataChange, DataTest, Scope
-from assay.queue import finish
-from assay.reach import next_piece, reach
-from assay.windows import Window
+from assay.queue.claims import finish
+from assay.time.windows import Window
 from execution_engine.models import Run, RunReason
 from execution_engine.planning import aligns
 from execution_engine.schedules import PARTITION

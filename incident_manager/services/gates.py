@@ -11,7 +11,7 @@ import structlog
 from alerting.standing import State
 from assay.catalog.selectors import home, slas
 from assay.models import Dataset, DataTest
-from assay.windows import Partitioning, Window
+from assay.time.windows import Partitioning, Window
 from execution_engine.models import RunReason
 from execution_engine.services import request_runs
 from incident_manager.gate import Because, Decision, GateAnswer, Policy, decide, gathered

@@ -6,9 +6,9 @@ from django.db.models import F
 
 from alerting.models import Flip, Standing, WaiverKind
 from alerting.standing import State
+from assay.database.prepared import rows_of
 from assay.models import Scope
-from assay.prepared import rows_of
-from assay.queue import finish
+from assay.queue.claims import finish
 from incident_manager.models import Resolution
 
 from .spoilt import heal, heal_by_standing, move, spoil, spoilt_of

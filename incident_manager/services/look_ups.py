@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 from assay.catalog.selectors import home
 from assay.models import Dataset
-from assay.windows import Window
+from assay.time.windows import Window
 from incident_manager.models import Incident, LookUp
 from incident_manager.quality.facts import Spoilt
 from incident_manager.quality.rules import Answer, Asked, concerning, judge

@@ -10,7 +10,7 @@ from alerting.services import withdraw as leave_untested
 from alerting.standing import State
 from assay.catalog.selectors import slas
 from assay.models import Category, DataTest, Revision, Scope
-from assay.queue import finish
+from assay.queue.claims import finish
 from execution_engine.models import RunReason
 from execution_engine.services import is_undeclared, request_run
 from incident_manager.models import Resolution

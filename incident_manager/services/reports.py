@@ -12,8 +12,8 @@ from alerting.services import tell
 from alerting.standing import State
 from assay.catalog.selectors import upstream_map
 from assay.models import Dataset, DataTest, Scope, Severity
-from assay.queue import finish
-from assay.windows import Window
+from assay.queue.claims import finish
+from assay.time.windows import Window
 from execution_engine.models import RunReason
 from execution_engine.services import request_run
 from incident_manager.claims import split

@@ -12,7 +12,7 @@ from alerting.selectors import spoilt_place, verdict
 from alerting.standing import State, Verdict
 from assay.catalog.selectors import home
 from assay.models import Category, DataTest, Revision, Scope
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.freshness import share_asked
 from execution_engine.language.serialise import from_json
 from execution_engine.services import exclude_window, include_windows

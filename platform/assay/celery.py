@@ -1,19 +1,20 @@
-"""The Celery application: messages are hints, the rows are the truth (``assay.flow``)."""
+"""The Celery application: messages are hints, the rows are the truth (``assay.queue.flow``)."""
 
 import os
 from typing import Any
 
 from celery import Celery, current_task
 
-from . import broker
+from assay.queue.flow import STAGES, Stage
+
 from .config import config
-from .flow import STAGES, Stage
+from .queue import broker
 
 CONFIG = config()
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "assay.settings")  # by which Celery knows to set Django up
 broker.install()
-app = Celery("assay", broker=CONFIG.broker_url or "memory://", task_cls="assay.messages:SoundTask")
+app = Celery("assay", broker=CONFIG.broker_url or "memory://", task_cls="assay.queue.received:SoundTask")
 app.conf.update(
     accept_content=["json"],
     task_serializer="json",
@@ -24,7 +25,7 @@ app.conf.update(
     task_reject_on_worker_lost=False,
     worker_prefetch_multiplier=1,
     worker_enable_remote_control=False,
-    worker_hijack_root_logger=False,  # the logs are ours (assay.logs)
+    worker_hijack_root_logger=False,  # the logs are ours (assay.edge.logs)
     worker_cancel_long_running_tasks_on_connection_loss=False,
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
@@ -42,7 +43,7 @@ app.conf.update(
     task_publish_retry_policy={"max_retries": 2, "interval_max": 0.5},
     task_default_queue="assay",
     timezone="UTC",
-    imports=["assay.sweep", "alerting.vigil", *sorted({stage.task.rpartition(".")[0] for stage in STAGES})],
+    imports=["assay.scheduler.sweep", "alerting.vigil", *sorted({stage.task.rpartition(".")[0] for stage in STAGES})],
 )
 
 

@@ -11,8 +11,8 @@ from typing import Literal
 from pydantic import DirectoryPath, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from .cadence import next_time
-from .rates import merged
+from assay.edge.rates import merged
+from assay.time.cadence import next_time
 
 LOCATION_PREFIX = "ASSAY_LOCATION_"  # variables of this name hold locations, and nothing else of ours
 

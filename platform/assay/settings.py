@@ -6,9 +6,10 @@ from typing import Any
 import dj_database_url
 from csp.constants import NONE, SELF
 
+from assay.edge.logs import configure_logs
+from assay.edge.rates import merged
+
 from .config import config
-from .logs import configure_logs
-from .rates import merged
 
 CONFIG = config()
 configure_logs(level=CONFIG.log_level, as_json=CONFIG.log_json)

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from assay.windows import Partitioning
+from assay.time.windows import Partitioning
 
 # 29 hours apart, so that a year of them meets every hour of the day, both sides of every change of clocks, and
 # almost every day of the year; a leap year, so that its extra day is met too.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
 
-from assay.durations import format_duration
+from assay.time.durations import format_duration
 from execution_engine.language.parsing.parse import has_hidden
 from execution_engine.metrics.columns import written
 

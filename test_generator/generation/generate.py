@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from assay.catalog.selectors import profile_of, upstream_edges
 from assay.models import Dataset, DataTest, Origin
-from assay.queue import finish
+from assay.queue.claims import finish
 from test_generator.data_tests.held_to import declared_print
 from test_generator.data_tests.services import Definition, UnableToWrite, create, retire, revise, start
 from test_generator.models import Gap

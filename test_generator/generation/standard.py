@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
-from assay.access import Owned
+from assay.access.readers import may_show
+from assay.access.roles import Owned
 from assay.catalog.declared import KEYS, OTHERS
 from assay.catalog.profile import DatasetProfile, ReplicaProfile
-from assay.readers import may_show
 from test_generator.data_tests.alignment import aligned
 
 from . import assertions

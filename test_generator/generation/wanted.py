@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
-from assay.tiers import CatchUp, Severity
+from assay.catalog.tiers import CatchUp, Severity
 
 StandardCategory = Literal["freshness", "completeness", "duplicates", "consistency", "schema"]
 Scope = Literal["partition", "table"]

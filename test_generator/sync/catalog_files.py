@@ -8,9 +8,9 @@ from django.db import transaction
 
 from assay.catalog.profile import CatalogProfile, CustomProfile, DatasetProfile
 from assay.catalog.services import Applied
-from assay.catalog.sources import claim_source, default_name
-from assay.catalog.yaml_provider import Reading, UnableToReadCatalog, read
-from assay.catalog.yaml_text import Problem
+from assay.catalog.yaml.provider import Reading, UnableToReadCatalog, read
+from assay.catalog.yaml.sources import claim_source, default_name
+from assay.catalog.yaml.text import Problem
 from assay.models import Dataset, Source
 from execution_engine.schedules import UnableToSchedule, check_line
 from test_generator.data_tests.services import UnableToWrite, catalogued, checked_tree

@@ -10,8 +10,8 @@ from django.db import transaction
 
 from assay.catalog.selectors import profile_of
 from assay.catalog.services import removal_fault
-from assay.durations import format_duration
 from assay.models import Dataset, DataTest, LineageEdge, Origin, Revision
+from assay.time.durations import format_duration
 from test_generator.data_tests.services import definition_of
 from test_generator.generation.generate import RETIRE_GRACE, changes, generate
 from test_generator.generation.wanted import Gap, WantedTest

@@ -6,14 +6,14 @@ from typing import Any
 from django.db import transaction
 
 from assay import clock
-from assay.audit import Origin, record
-from assay.cadence import next_time
+from assay.access.audit import Origin, record
 from assay.catalog.services import UnableToApply
-from assay.catalog.yaml_provider import UnableToReadCatalog
+from assay.catalog.yaml.provider import UnableToReadCatalog
 from assay.config import config
-from assay.flow import stage
 from assay.models import Pull
-from assay.queue import attempt, claim, finish
+from assay.queue.claims import attempt, claim, finish
+from assay.queue.flow import stage
+from assay.time.cadence import next_time
 from test_generator.data_tests.services import UnableToWrite
 
 from .catalog_files import sync_files

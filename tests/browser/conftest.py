@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from assay.access import Role
+from assay.access.roles import Role
 from assay.models import Member
 from tests.browser.scene import Scene, set_scene
 

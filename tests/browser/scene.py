@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from assay import clock
 from assay.models import Category, Dataset, DataTest, Origin, Scope, Severity
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.outcome import Outcome
 from incident_manager.models import Entry, Incident
 from test_generator.models import Gap

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from django.test import Client
 from sqlalchemy import create_engine, text
 
-from assay.drain import advance
+from assay.queue.drain import advance
 from tests.e2e.processes import assay
 from tests.e2e.set_ups import SetUp
 from tests.integration.alerting.receivers import Received

@@ -21,11 +21,11 @@ from assay.catalog.profile import (
     ReplicaProfile,
 )
 from assay.catalog.services import record_completion
-from assay.drain import advance
-from assay.flow import STAGES
 from assay.models import DataChange, Dataset, DataTest
-from assay.queue import table as rows_of
-from assay.windows import Granularity, Window
+from assay.queue.claims import table as rows_of
+from assay.queue.drain import advance
+from assay.queue.flow import STAGES
+from assay.time.windows import Granularity, Window
 from execution_engine.engines.protocol import Part, Table
 from execution_engine.models import Run
 from incident_manager.gate import GateAnswer

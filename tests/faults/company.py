@@ -10,8 +10,8 @@ from assay.catalog.profile import (
     ReplicaProfile,
     SlaProfile,
 )
-from assay.tiers import CatchUp
-from assay.windows import Granularity
+from assay.catalog.tiers import CatchUp
+from assay.time.windows import Granularity
 
 DATACENTER = "sea"
 OWNERS = 3  # few, so that what they are told goes out together

@@ -18,8 +18,8 @@ from threading import Event, Thread
 
 from django.db import Error, connection, transaction
 
-from assay.flow import stage
-from assay.queue import pending
+from assay.queue.claims import pending
+from assay.queue.flow import stage
 from execution_engine.models import Run, Scan
 from tests.faults.experiment import STAGED, Experiment, Finding, Scale
 from tests.faults.failpoints import Fault, arm, in_work

@@ -83,7 +83,7 @@ def hold(home: Path, worker: str) -> None:
 
 
 def _into_the_queue(home: Path) -> None:
-    from assay import queue
+    from assay.queue import claims as queue
 
     def before(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)

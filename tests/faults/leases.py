@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from assay import clock
-from assay.flow import stage
-from assay.queue import pending, table
+from assay.queue.claims import pending, table
+from assay.queue.flow import stage
 
 
 def held(name: str) -> dict[int, int]:

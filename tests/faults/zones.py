@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from assay.windows import Granularity, Partitioning
+from assay.time.windows import Granularity, Partitioning
 from execution_engine.schedules import Schedule, Slot, due_slots
 from tests.faults.experiment import Alone, Finding, Scale
 from tests.unit.assay.reading_clocks import around, keys_by_the_clock

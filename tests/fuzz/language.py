@@ -7,7 +7,7 @@ from random import Random
 from time import process_time
 from typing import Any
 
-from assay.windows import Granularity
+from assay.time.windows import Granularity
 from execution_engine.language.checking.check import UnableToCheck, check
 from execution_engine.language.checking.schema import DatasetSchema
 from execution_engine.language.evaluating.evaluate import evaluate

@@ -11,8 +11,8 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 from knox.models import get_token_model
 
+from assay.edge.rates import RATES
 from assay.models import Dataset, DataTest
-from assay.rates import RATES
 from execution_engine.models import Run
 from incident_manager.models import Incident, Report
 from tests.browser.scene import set_scene

@@ -10,9 +10,9 @@ import pytest
 from django.core.management import call_command
 
 from assay import clock
-from assay.drain import advance
-from assay.exit_codes import ExitCode
+from assay.command_line.exit_codes import ExitCode
 from assay.models import DataTest
+from assay.queue.drain import advance
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import Run

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from sqlalchemy import create_engine
 
-from assay.cli import run as assay
+from assay.command_line.cli import run as assay
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.verification import Check, VerificationSuite

@@ -10,7 +10,7 @@ import yaml
 from django.contrib.auth.models import User
 from django.test import Client
 
-from assay.cli import run as assay
+from assay.command_line.cli import run as assay
 from execution_engine import storage
 from execution_engine.engines.files.listing import list_partitions, read_fingerprints
 from execution_engine.engines.protocol import Part, Table

@@ -10,7 +10,7 @@ PURE_CONTRACT = "Pure modules know no framework: data in, data out"
 CHOOSES_ROWS = (
     "platform/assay/catalog/services.py",
     "platform/assay/catalog/selectors.py",
-    "platform/assay/queue.py",
+    "platform/assay/queue/claims.py",
     "test_generator/services/*.py",
     "execution_engine/selectors.py",
     "execution_engine/services/*.py",

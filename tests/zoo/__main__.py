@@ -106,7 +106,7 @@ def in_home(first: int, count: int) -> list[dict[str, Any]]:
 
 def batch(first: int, count: int) -> None:
     """Visit some tables in the home of this process, and print what was seen as JSON."""
-    from assay.cli import run
+    from assay.command_line.cli import run
     from tests.zoo.tables import names, specimens
     from tests.zoo.visit import visit
 

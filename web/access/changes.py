@@ -10,8 +10,8 @@ from django.db.models import Model
 from django.http import HttpRequest
 from rest_framework.request import Request
 
-from assay.audit import Origin, record
-from assay.windows import Window
+from assay.access.audit import Origin, record
+from assay.time.windows import Window
 
 from .client import address_of
 from .who import way_of

@@ -14,7 +14,7 @@ from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from rest_framework.exceptions import Throttled
 
-from assay.rates import parse_rate
+from assay.edge.rates import parse_rate
 
 from .client import address_of
 from .throttles import too_many

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from assay.access import Action
+from assay.access.roles import Action
 
 NEEDS: Mapping[tuple[str, str], Action] = MappingProxyType(
     {

@@ -1,4 +1,4 @@
-"""Whether a request is let through: the rules are in ``assay.access``, each address's needs in ``web.access.needs``."""
+"""Whether a request is let through: the rules are in ``assay.access``, each address's needs in ``needs``."""
 
 from typing import Any
 

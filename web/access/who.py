@@ -1,4 +1,4 @@
-"""Who asks, and whose a row is: what the rules of ``assay.access`` are asked with."""
+"""Who asks, and whose a row is: what the rules of ``assay.access.roles`` are asked with."""
 
 from collections.abc import Iterable
 from functools import singledispatch
@@ -10,10 +10,10 @@ from rest_framework.authentication import BasicAuthentication
 from rest_framework.request import Request
 
 from alerting.models import Silence
-from assay.access import Action, Owned, Person, Refusal, Role, refusal
+from assay.access.readers import may_read
+from assay.access.roles import Action, Owned, Person, Refusal, Role, refusal
 from assay.catalog import selectors
 from assay.models import AccessToken, Dataset, DataTest, Member
-from assay.readers import may_read
 from execution_engine.models import Run, Suspect
 from incident_manager.models import Incident, Report
 

@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from assay.windows import Granularity, Partitioning, Window
+from assay.time.windows import Granularity, Partitioning, Window
 
 YEAR = 2013
 ZONE = ZoneInfo("America/New_York")

@@ -9,12 +9,12 @@ from pathlib import Path
 from django.contrib.auth.models import User
 
 from alerting.waivers import Scope
-from assay.access import Role
+from assay.access.roles import Role
 from assay.catalog.profile import CatalogProfile
 from assay.catalog.services import apply_catalog
-from assay.catalog.yaml_provider import load
+from assay.catalog.yaml.provider import load
 from assay.models import Dataset, Member
-from assay.windows import Window
+from assay.time.windows import Window
 from incident_manager import services
 from incident_manager.models import Incident, Report, Saw
 

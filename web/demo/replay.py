@@ -10,9 +10,9 @@ from django.db import transaction
 
 from assay import clock
 from assay.catalog.services import record_completion
-from assay.catalog.yaml_provider import load as load_catalog
-from assay.drain import advance, drain
+from assay.catalog.yaml.provider import load as load_catalog
 from assay.models import Dataset
+from assay.queue.drain import advance, drain
 from test_generator.services import sync
 
 from .data import load

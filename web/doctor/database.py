@@ -7,8 +7,8 @@ from django.db import DatabaseError, connection
 from django.db.backends.utils import CursorWrapper
 
 from assay.clock import database_now
-from assay.storage_errors import DAMAGED, of_database
-from assay.tables import missing_migrations
+from assay.command_line.tables import missing_migrations
+from assay.database.storage_errors import DAMAGED, of_database
 
 from .finding import Finding, ill, well
 

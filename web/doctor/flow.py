@@ -6,10 +6,10 @@ from django.db.models import Count, Q
 
 from alerting.models import Notice, Standing
 from assay import clock
-from assay.beat import scheduler
-from assay.flow import STAGES
-from assay.queue import LONGEST_LEASE, pending
-from assay.queue_state import backlogs, worst_rows
+from assay.queue.backlog import backlogs, worst_rows
+from assay.queue.claims import LONGEST_LEASE, pending
+from assay.queue.flow import STAGES
+from assay.scheduler.beat import scheduler
 from execution_engine.models import Suspect
 from execution_engine.outcome import Reason
 

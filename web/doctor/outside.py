@@ -2,9 +2,9 @@
 
 from alerting.channels import Channel, TransportError, channels
 from assay.config import config
-from assay.destination import UnableToCall
-from assay.outbound import judge
-from assay.ping import rules
+from assay.edge.destination import UnableToCall
+from assay.edge.outbound import judge
+from assay.scheduler.ping import rules
 
 from .finding import Finding, ill, well
 

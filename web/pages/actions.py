@@ -12,10 +12,10 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 
 from assay import clock
-from assay.access import Action
+from assay.access.roles import Action
+from assay.catalog.names import name_key
 from assay.models import Dataset
-from assay.names import name_key
-from assay.windows import Window
+from assay.time.windows import Window
 from incident_manager import services
 from incident_manager.models import Incident, Saw
 from web.access.changes import Change, audited

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 from django import forms
 
 from alerting.waivers import Scope
-from assay.instants import UnableToTakeInstant, taken
+from assay.time.instants import UnableToTakeInstant, taken
 from incident_manager.models import Saw
 from web.pages.selectors.catalogue import FILTERS, Wanted
 from web.shown.status import Status

@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from assay.access import Action
+from assay.access.roles import Action
 from web.access.throttles import SAFE
 from web.access.typed import ask_to_log_in
 from web.access.who import refused

@@ -11,9 +11,9 @@ from django.urls import reverse
 from alerting.models import Silence
 from alerting.services import UnableToSilence, end_silence, silence
 from assay import clock
-from assay.access import Action
+from assay.access.roles import Action
+from assay.catalog.names import name_key
 from assay.models import Category, Dataset
-from assay.names import name_key
 from web.access.changes import audited
 from web.access.typed import keep, typed_before, typed_in
 from web.access.who import may, readable

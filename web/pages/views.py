@@ -6,9 +6,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from alerting.services import silences_of
 from assay import clock
-from assay.access import Action
+from assay.access.roles import Action
+from assay.catalog.names import name_key
 from assay.models import Category, Dataset
-from assay.names import name_key
 from execution_engine.shown import Veil
 from incident_manager.metric_reporter import data_qualities
 from incident_manager.models import Saw

@@ -15,8 +15,8 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from assay.durations import format_duration
 from assay.models import Category
+from assay.time.durations import format_duration
 from web.shown.status import LOOKS, MEANINGS, WORDS, Status
 from web.shown.words import plain
 

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import F
 
+from assay.catalog.names import name_key
 from assay.models import CatchUp, Category, Dataset, DataTest, Origin, Replica, Revision, Severity
-from assay.names import name_key
-from assay.windows import Granularity
+from assay.time.windows import Granularity
 from execution_engine.language.parsing.parse import parse
 from execution_engine.language.serialise import to_json
 

@@ -22,10 +22,10 @@ from rich.console import Console
 
 from alerting.models import Standing
 from assay import clock
+from assay.catalog.names import name_key
+from assay.catalog.reach import MOST
 from assay.models import Dataset, DataTest, Replica, Revision
-from assay.names import name_key
-from assay.reach import MOST
-from assay.windows import Window
+from assay.time.windows import Window
 from benchmarks.engine.machine import machine
 from benchmarks.service.clients import UnableToAsk
 from benchmarks.service.inside.figures import show, write_docs

@@ -17,11 +17,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from assay import clock
 from assay.config import config
-from assay.flow import stage
 from assay.models import Dataset, Pruning
-from assay.pruning import begin_pruning
-from assay.queue import claim
-from assay.windows import Window
+from assay.queue.claims import claim
+from assay.queue.flow import stage
+from assay.scheduler.pruning import begin_pruning
+from assay.time.windows import Window
 from benchmarks.service.clients import percentile
 from benchmarks.service.inside.bulk import analyze
 from benchmarks.service.inside.company import Company, load_company

@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, column, literal, not_
 from sqlalchemy.types import TIMESTAMP, Date, DateTime, Integer, Numeric, TypeEngine
 
-from assay.keys import UnableToPartition
-from assay.stored_times import TICKS, StoredTimes
-from assay.windows import Window
+from assay.time.partition_keys import UnableToPartition
+from assay.time.stored_times import TICKS, StoredTimes
+from assay.time.windows import Window
 from execution_engine.engines.protocol import Table
 from execution_engine.outcome import Failure, Reason
 

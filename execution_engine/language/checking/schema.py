@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.windows import Granularity
+from assay.time.windows import Granularity
 from execution_engine.metrics.columns import path_of, resolved, written
 from execution_engine.metrics.signature import ColumnKind
 

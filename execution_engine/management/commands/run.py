@@ -13,13 +13,13 @@ from rich.table import Table
 from assay import clock
 from assay.catalog.asked import asked_window, latest_ended
 from assay.catalog.selectors import by_name
-from assay.commands import Command as Base
-from assay.commands import UnableToRun
+from assay.command_line.command import Command as Base
+from assay.command_line.command import UnableToRun
+from assay.command_line.exit_codes import ExitCode, FailOn
 from assay.config import config
-from assay.drain import drain
-from assay.exit_codes import ExitCode, FailOn
 from assay.models import Dataset, DataTest, Scope, Severity
-from assay.windows import UnableToReadWindow, Window
+from assay.queue.drain import drain
+from assay.time.windows import UnableToReadWindow, Window
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome
 from execution_engine.services import request_run, whole_window

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Printed
 
-from assay.commands import Command as Base
-from assay.commands import UnableToRun
-from assay.exit_codes import ExitCode, FailOn
+from assay.command_line.command import Command as Base
+from assay.command_line.command import UnableToRun
+from assay.command_line.exit_codes import ExitCode, FailOn
 from execution_engine.engines.protocol import Table
 from execution_engine.storage import engine_of_storage
 from execution_engine.verification import (

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from zoneinfo import ZoneInfo
 
-from assay.steps import Step, UnableToStep, shift
+from assay.time.steps import Step, UnableToStep, shift
 from execution_engine.engines.protocol import Measured
 from execution_engine.exact import Number, to_json
 from execution_engine.language.checking.check import UnableToCheck, check

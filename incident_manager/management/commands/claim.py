@@ -7,15 +7,15 @@ from django.db import transaction
 from rich.console import Console
 
 from assay import clock
-from assay.audit import record
+from assay.access.audit import record
 from assay.catalog.asked import asked_window
 from assay.catalog.selectors import by_name
-from assay.command_origin import command_origin
-from assay.commands import Command as Base
-from assay.commands import UnableToRun
-from assay.exit_codes import ExitCode
+from assay.command_line.command import Command as Base
+from assay.command_line.command import UnableToRun
+from assay.command_line.command_origin import command_origin
+from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset
-from assay.windows import UnableToReadWindow, Window
+from assay.time.windows import UnableToReadWindow, Window
 from incident_manager import services
 from incident_manager.models import Saw
 

@@ -8,13 +8,13 @@ from rich.console import Console
 from assay import clock
 from assay.catalog.asked import asked_window, latest_ended
 from assay.catalog.selectors import by_name
-from assay.commands import Command as Base
-from assay.commands import UnableToRun
+from assay.command_line.command import Command as Base
+from assay.command_line.command import UnableToRun
+from assay.command_line.exit_codes import ExitCode, FailOn
 from assay.config import config
-from assay.drain import drain
-from assay.exit_codes import ExitCode, FailOn
 from assay.models import Dataset
-from assay.windows import UnableToReadWindow, Window
+from assay.queue.drain import drain
+from assay.time.windows import UnableToReadWindow, Window
 from incident_manager.gate import Decision, GateAnswer
 from incident_manager.services import ToRead, gate_of
 

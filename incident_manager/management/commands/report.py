@@ -12,11 +12,11 @@ from rich.table import Table
 
 from assay import clock
 from assay.catalog.selectors import by_name
-from assay.commands import Command as Base
-from assay.commands import UnableToRun
-from assay.exit_codes import ExitCode
-from assay.instants import taken
+from assay.command_line.command import Command as Base
+from assay.command_line.command import UnableToRun
+from assay.command_line.exit_codes import ExitCode
 from assay.models import Category, Dataset
+from assay.time.instants import taken
 from incident_manager.metric_reporter import USUAL_RANGE, ScoreRow, scores
 from incident_manager.quality.now import facts_now, of_category
 from incident_manager.quality.rules import Asked, Status, judge

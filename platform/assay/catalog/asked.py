@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from assay.models import Dataset
-from assay.windows import UnableToPartition, UnableToReadWindow, Window
+from assay.time.windows import UnableToPartition, UnableToReadWindow, Window
 
 
 def asked_window(dataset: Dataset, text: str) -> Window:

@@ -7,9 +7,9 @@ from typing import Any
 from django.db import transaction
 
 from assay.models import Dataset, LineageEdge, WriteMode
-from assay.names import name_keys
 
 from .declared import declared_since
+from .names import name_keys
 from .openlineage import LineageEvent
 from .selectors import by_names, home
 from .services import mark_changed, record_completion

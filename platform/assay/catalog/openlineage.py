@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from assay.instants import UnableToTakeInstant, taken
-from assay.windows import UnableToReadWindow, Window
+from assay.time.instants import UnableToTakeInstant, taken
+from assay.time.windows import UnableToReadWindow, Window
 
 from .profile import Column, LineageProfile
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal, TypeVar
 
-from assay.stored_times import Holds
-from assay.tiers import TIERS, CatchUp, Severity
-from assay.windows import Granularity, Partitioning
+from assay.time.stored_times import Holds
+from assay.time.windows import Granularity, Partitioning
+
+from .tiers import TIERS, CatchUp, Severity
 
 Storage = Literal["parquet", "orc", "csv", "json", "table", "sql"]
 GateOn = Literal["outcome", "incident"]

@@ -4,14 +4,13 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import cast
 
-from assay.access import Owned
+from assay.access.roles import Owned
 from assay.models import Dataset, LineageEdge, Replica
-from assay.names import name_key, name_keys
-from assay.stored_times import Holds
-from assay.tiers import CatchUp, Severity
-from assay.windows import Granularity
+from assay.time.stored_times import Holds
+from assay.time.windows import Granularity
 
 from .declared import Declared, declared_columns
+from .names import name_key, name_keys
 from .profile import (
     Column,
     DatasetProfile,
@@ -23,6 +22,7 @@ from .profile import (
     Targets,
     UnknownPolicy,
 )
+from .tiers import CatchUp, Severity
 
 
 def profile_of(dataset: Dataset) -> DatasetProfile:

@@ -9,14 +9,14 @@ from django.db import transaction
 
 from assay.config import config
 from assay.models import ChangeKind, DataChange, Dataset, LineageEdge, Replica, Source
-from assay.names import name_key, name_keys
-from assay.reach import MOST, is_too_wide
-from assay.stored_times import Holds
-from assay.windows import Window
+from assay.time.stored_times import Holds
+from assay.time.windows import Window
 
 from .declared import declared_since
 from .locations import PUSHED, Place, UnableToUseLocation, check, rules_of
+from .names import name_key, name_keys
 from .profile import CatalogProfile, Column, DatasetProfile, LineageProfile
+from .reach import MOST, is_too_wide
 
 UNOWNED = ("openlineage", "push")  # whose edges a catalog may take over
 SHOWN = 20  # names in a sentence

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from assay.append_only import forbid, permit
+from assay.database.append_only import forbid, permit
 
 TABLE = "assay_auditentry"
 

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from knox.models import AbstractAuthToken, AuthTokenManager
 
-from assay.access import Role, Scope
+from assay.access.roles import Role, Scope
 
 
 class Member(models.Model):

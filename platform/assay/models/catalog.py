@@ -2,15 +2,15 @@
 
 from django.db import models
 
-from assay.names import name_key
-from assay.stored_times import Holds, StoredTimes
-from assay.windows import Granularity, Partitioning, Window
+from assay.catalog.names import name_key
+from assay.time.stored_times import Holds, StoredTimes
+from assay.time.windows import Granularity, Partitioning, Window
 
 from .claimable import Claimable
 
 
 class Dataset(Claimable):
-    """A table, known by ``namespace.name``; the SLAs left empty come from its tier (``assay.tiers``)."""
+    """A table, known by ``namespace.name``; the SLAs left empty come from its tier (``assay.catalog.tiers``)."""
 
     namespace = models.CharField(max_length=120)
     name = models.CharField(max_length=120)

@@ -4,7 +4,7 @@ from django.db import models
 
 
 class Claimable(models.Model):
-    """A row that a stage claims. What is pending, and when it is due, the stage itself says (``assay.flow``)."""
+    """A row that a stage claims. What is pending, and when it is due, the stage itself says (``assay.queue.flow``)."""
 
     lease_until = models.DateTimeField(null=True, blank=True, editable=False)
     epoch = models.PositiveIntegerField(default=0, editable=False)

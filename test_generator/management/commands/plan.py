@@ -11,10 +11,10 @@ from rich.markup import escape
 
 from assay import clock
 from assay.catalog.services import UnableToApply
-from assay.catalog.yaml_provider import UnableToReadCatalog
-from assay.commands import Command as Base
-from assay.commands import UnableToRun
-from assay.exit_codes import ExitCode
+from assay.catalog.yaml.provider import UnableToReadCatalog
+from assay.command_line.command import Command as Base
+from assay.command_line.command import UnableToRun
+from assay.command_line.exit_codes import ExitCode
 from test_generator.services import UnableToWrite
 from test_generator.sync.dry_run import plan
 

@@ -8,13 +8,13 @@ from django.db import transaction
 from rich.console import Console
 
 from assay import clock
-from assay.audit import record
+from assay.access.audit import record
 from assay.catalog.services import Applied, UnableToApply
-from assay.catalog.yaml_provider import UnableToReadCatalog
-from assay.command_origin import command_origin
-from assay.commands import Command as Base
-from assay.commands import UnableToRun
-from assay.exit_codes import ExitCode
+from assay.catalog.yaml.provider import UnableToReadCatalog
+from assay.command_line.command import Command as Base
+from assay.command_line.command import UnableToRun
+from assay.command_line.command_origin import command_origin
+from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset, DataTest, Source
 from test_generator import tasks
 from test_generator.services import UnableToWrite, remove_source, sync_files

@@ -13,8 +13,8 @@ import html5lib
 from django.test import Client
 
 from assay import clock
-from assay.cli import run
-from assay.drain import advance, drain
+from assay.command_line.cli import run
+from assay.queue.drain import advance, drain
 from tests.e2e.bakery.days import BERLIN, Happening, day_of
 from tests.e2e.bakery.tables import Tables
 from tests.e2e.processes import assay

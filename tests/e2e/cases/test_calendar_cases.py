@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from assay import clock
-from assay.windows import Granularity
+from assay.time.windows import Granularity
 from incident_manager.services import look_up
 from tests.e2e.scenario import (
     Scenario,

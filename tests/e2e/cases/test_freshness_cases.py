@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from assay.catalog.profile import SlaProfile
-from assay.windows import Granularity
+from assay.time.windows import Granularity
 from tests.e2e.scenario import Scenario, at, custom, dataset, flow, incidents, notices, runs, spoilt, standing, state
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ import pytest
 
 from assay import clock
 from assay.catalog.profile import SlaProfile
-from assay.windows import Granularity
+from assay.time.windows import Granularity
 from incident_manager.services import annotate
 from tests.e2e.cases.people import HOUR, cause_of, force, hushed, open_incident, told, told_at
 from tests.e2e.cases.people import body as read

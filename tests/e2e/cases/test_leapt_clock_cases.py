@@ -6,8 +6,8 @@ import pytest
 
 from alerting.models import Alert, Notice, Standing
 from assay import clock
-from assay.drain import drain
 from assay.models import DataTest
+from assay.queue.drain import drain
 from execution_engine.models import Watch
 from tests.e2e.cases.people import told
 from tests.e2e.scenario import Scenario, at, data_test, dataset, incidents, runs, state

@@ -9,8 +9,8 @@ import pytest
 from alerting.models import Alert, Notice, Standing
 from assay import clock
 from assay.catalog.profile import SlaProfile
-from assay.drain import advance, drain
-from assay.windows import Granularity
+from assay.queue.drain import advance, drain
+from assay.time.windows import Granularity
 from execution_engine.models import Run
 from incident_manager.models import Incident
 from tests.e2e.cases.people import open_incident, told

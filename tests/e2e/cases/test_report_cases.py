@@ -8,7 +8,7 @@ from alerting.models import Notice
 from assay import clock
 from assay.catalog.profile import PartitionProfile
 from assay.models import Dataset
-from assay.windows import Granularity, Window
+from assay.time.windows import Granularity, Window
 from incident_manager import services
 from incident_manager.models import Incident, Report
 from test_generator.services import write_data_test

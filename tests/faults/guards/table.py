@@ -2,7 +2,7 @@
 
 from tests.faults.guards.guard import Edit, Guard
 
-QUEUE, SWEEP, SEND = "platform/assay/queue.py", "platform/assay/sweep.py", "alerting/services/send.py"
+QUEUE, SWEEP, SEND = "platform/assay/queue/claims.py", "platform/assay/scheduler/sweep.py", "alerting/services/send.py"
 CHILD = "execution_engine/engines/child/engine.py"
 
 GUARDS = (
@@ -66,7 +66,7 @@ GUARDS = (
         breaks=frozenset({"I8"}),
         edits=(
             Edit(
-                path="platform/assay/broker.py",
+                path="platform/assay/queue/broker.py",
                 was="            virtual.QoS.ack(self, delivery_tag)  # Redis, if it still knows of it, gives it out "
                 "again in its time\n",
                 becomes="",
@@ -211,7 +211,7 @@ GUARDS = (
         breaks=frozenset({"one slot a key"}),
         edits=(
             Edit(
-                path="platform/assay/local_time.py",
+                path="platform/assay/time/local_time.py",
                 was="    if second < first:\n        return transition(second, first, zone)\n",
                 becomes="",
             ),

@@ -9,7 +9,7 @@ import pytest
 from alerting.models import Notice, Standing, Waiver, WaiverKind
 from alerting.services.attention import asks_for_looks, note_known_again, note_unknown, watch_closely
 from assay.models import Category, Dataset, DataTest
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Ask, Measurement, Run, Watch
 from execution_engine.planning import hash_of

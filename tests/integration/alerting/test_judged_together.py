@@ -11,7 +11,7 @@ from alerting import tasks
 from alerting.models import Flip, Standing
 from assay import clock
 from assay.models import DataTest
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Run
 from execution_engine.outcome import Reason
 from tests.factories import HOUR, RunFactory, day
@@ -68,7 +68,7 @@ def outcome_of(test: DataTest) -> Any:
 @pytest.mark.parametrize("seed", range(8))
 def test_any_story_ends_as_it_does_one_by_one(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     together = story(seed)
-    monkeypatch.setattr("assay.queue.TOGETHER", 1)
+    monkeypatch.setattr("assay.queue.claims.TOGETHER", 1)
     assert story(seed) == together
 
 

@@ -10,7 +10,7 @@ from alerting.causes import Spot
 from alerting.models import Standing
 from alerting.services.missing_rows import missing_rows
 from assay.models import Category, ChangeKind, DataChange, Dataset
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.engines.protocol import NO_FILES
 from execution_engine.models import Watch
 from tests.factories import DAY, HOUR, DatasetFactory, DataTestFactory, RunFactory, StandingFactory, day

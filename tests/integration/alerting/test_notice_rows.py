@@ -20,8 +20,8 @@ from assay import clock
 from assay.clock import database_now
 from assay.config import config
 from assay.models import Beat, Category, Dataset, Pull, Tallied
-from assay.queue import UnableToFinish
-from assay.tallies import totals
+from assay.queue.claims import UnableToFinish
+from assay.queue.tallies import totals
 from test_generator.models import Gap
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, NoticeFactory
 from tests.integration.alerting.receivers import webhook

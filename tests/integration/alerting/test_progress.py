@@ -8,7 +8,7 @@ import pytest
 from alerting.models import Standing, Waiver, WaiverKind
 from alerting.selectors import Took, complete_up_to, place_of, spoilt_place, times_to_complete, usual_delay
 from assay.models import Category, Dataset, DataTest
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement
 from execution_engine.planning import hash_of

@@ -12,7 +12,7 @@ from alerting.services.sound import judge_sound
 from alerting.services.standings import create, judge_window, locked, put_off, refold, withdraw
 from alerting.services.streaks import restreak
 from assay.models import Dataset, DataTest, Scope
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Run, Watch
 from tests.factories import (
     DAY,

@@ -7,7 +7,7 @@ import pytest
 
 from alerting.models import Flip, Notice, Standing
 from assay.models import Category, DataTest, Scope
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Run
 from tests.factories import DAY, HOUR, day
 from tests.integration.story import (

@@ -14,7 +14,7 @@ from alerting.standing import State, Verdict
 from alerting.waivers import Scope
 from assay.models import Category, DataTest, Revision
 from assay.models import Scope as Reach
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.outcome import Outcome
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, StandingFactory, day
 

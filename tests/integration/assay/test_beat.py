@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from assay.beat import beat, scheduler
-from assay.cli import run as run_command
 from assay.clock import database_now
+from assay.command_line.cli import run as run_command
 from assay.config import config
 from assay.models import Beat
+from assay.scheduler.beat import beat, scheduler
 
 SECOND = timedelta(seconds=1)
 

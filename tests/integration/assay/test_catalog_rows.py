@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from assay.access import Owned
+from assay.access.roles import Owned
 from assay.catalog import selectors
 from assay.catalog.declared import Declared
+from assay.catalog.names import name_key
 from assay.catalog.profile import (
     CatalogProfile,
     Column,
@@ -33,9 +34,8 @@ from assay.catalog.services import (
 )
 from assay.config import config
 from assay.models import DataChange, Dataset, LineageEdge, Replica, Source
-from assay.names import name_key
-from assay.stored_times import Holds
-from assay.windows import Granularity, Window
+from assay.time.stored_times import Holds
+from assay.time.windows import Granularity, Window
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, LineageEdgeFactory, day
 
 pytestmark = pytest.mark.django_db

@@ -10,9 +10,9 @@ from django.db.models import Q, QuerySet
 
 from alerting.models import Flip, Notice, Standing
 from assay import clock
-from assay.flow import stage
 from assay.models import DataChange, DataTest
-from assay.queue import claim, pending
+from assay.queue.claims import claim, pending
+from assay.queue.flow import stage
 from execution_engine.models import Run, Scan, Watch
 from incident_manager.pruning.verdicts import RUNS
 from tests.factories import NOW, DataTestFactory, RunFactory, day

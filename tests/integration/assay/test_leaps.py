@@ -5,10 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.core.management import call_command
 
-from assay import clock, leaps
+from assay import clock
 from assay.config import config
-from assay.leaps import bring_back, is_time_to_look, look_for_leaps
 from assay.models import Dataset, Pruning
+from assay.queue import leaps
+from assay.queue.leaps import bring_back, is_time_to_look, look_for_leaps
 from tests.factories import DatasetFactory
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)

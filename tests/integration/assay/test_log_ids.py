@@ -10,9 +10,9 @@ from structlog.contextvars import merge_contextvars
 from structlog.testing import LogCapture
 
 from assay import clock
-from assay.log_ids import log_ids
 from assay.models import Dataset
-from assay.queue import finish, work
+from assay.queue.claims import finish, work
+from assay.queue.log_ids import log_ids
 from execution_engine.models import Scan
 from tests.factories import NOW, DatasetFactory, RunFactory, StandingFactory
 

@@ -8,8 +8,8 @@ from socket import socket
 
 import pytest
 
-from assay.destination import Rules, UnableToCall, rules_for
-from assay.outbound import call, trust
+from assay.edge.destination import Rules, UnableToCall, rules_for
+from assay.edge.outbound import call, trust
 from tests.integration.assay.raw_servers import OK, Called, encrypted, raw
 
 SECONDS = 0.5

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from assay import ping as pinging
 from assay.config import config
-from assay.ping import Pinger, ping
+from assay.scheduler import ping as pinging
+from assay.scheduler.ping import Pinger, ping
 from tests.integration.alerting.receivers import serving
 
 

@@ -9,11 +9,11 @@ from django.db.models import Model
 from django.test.utils import CaptureQueriesContext
 
 from alerting.models import Standing
-from assay.bulk import set_all
-from assay.flow import STAGES, Stage
+from assay.database.bulk import set_all
+from assay.database.prepared import Prepared, fetch_related, rows_of
 from assay.models import Dataset, Replica
-from assay.prepared import Prepared, fetch_related, rows_of
-from assay.queue import claim, pending, table
+from assay.queue.claims import claim, pending, table
+from assay.queue.flow import STAGES, Stage
 from execution_engine.models import Run
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, RunFactory, StandingFactory
 

@@ -2,10 +2,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from assay.flow import STAGES
 from assay.models import Dataset
-from assay.probe import next_due, stages_with_work
-from assay.queue import pending
+from assay.queue.claims import pending
+from assay.queue.flow import STAGES
+from assay.queue.probe import next_due, stages_with_work
 from tests.factories import DatasetFactory
 
 pytestmark = pytest.mark.django_db

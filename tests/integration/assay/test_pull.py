@@ -10,11 +10,11 @@ from django.test import Client
 from alerting.models import Notice
 from alerting.tasks import tell_of_pull
 from assay import clock
-from assay.cadence import UnableToReadCadence, next_time
 from assay.config import config
-from assay.leaps import bring_back
 from assay.models import AuditEntry, Dataset, Pull
-from assay.pulling import begin_pulling
+from assay.queue.leaps import bring_back
+from assay.scheduler.pulling import begin_pulling
+from assay.time.cadence import UnableToReadCadence, next_time
 from test_generator.tasks import pull
 from web.doctor.catalog import pulled
 

@@ -10,11 +10,22 @@ import pytest
 from django.db import OperationalError, connections
 from django.db.models import F
 
-from assay import clock, queue
-from assay.flow import STAGES, stage
+from assay import clock
 from assay.models import Dataset
-from assay.queue import LONGEST_LEASE, UnableToFinish, claim, claims, extend, finish, finish_all, work, work_together
-from assay.queue_state import backlogs
+from assay.queue import claims as queue
+from assay.queue.backlog import backlogs
+from assay.queue.claims import (
+    LONGEST_LEASE,
+    UnableToFinish,
+    claim,
+    claims,
+    extend,
+    finish,
+    finish_all,
+    work,
+    work_together,
+)
+from assay.queue.flow import STAGES, stage
 from tests.factories import NOW, DatasetFactory
 
 RECONCILE = stage("reconcile")

@@ -10,11 +10,11 @@ from django.db.models import Q
 from django.test.utils import CaptureQueriesContext
 from structlog.testing import capture_logs
 
-from assay import clock, queue
+from assay import clock
 from assay.config import config
-from assay.flow import Stage, stage
 from assay.models import Dataset, Tallied, Tally
-from assay.queue import (
+from assay.queue import claims as queue
+from assay.queue.claims import (
     LEASE,
     LONGEST_LEASE,
     UnableToFinish,
@@ -30,7 +30,8 @@ from assay.queue import (
     work,
     work_together,
 )
-from assay.tallies import tally
+from assay.queue.flow import Stage, stage
+from assay.queue.tallies import tally
 from execution_engine.models import Run
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, RunFactory
 

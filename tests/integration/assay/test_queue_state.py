@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from assay import clock
-from assay.flow import STAGES, stage
 from assay.models import Dataset
-from assay.queue import claim, table
-from assay.queue_state import Backlog, FailingRow, backlogs, worst_rows
+from assay.queue.backlog import Backlog, FailingRow, backlogs, worst_rows
+from assay.queue.claims import claim, table
+from assay.queue.flow import STAGES, stage
 from tests.factories import HOUR, NOW, DatasetFactory, RunFactory
 
 pytestmark = pytest.mark.django_db

@@ -5,9 +5,9 @@ from redis import Redis as Client
 
 from assay import clock
 from assay.celery import app
-from assay.flow import stage
-from assay.queue import claim, pending
-from assay.sweep import MOST_WAITING, look_on, sweep, told_at
+from assay.queue.claims import claim, pending
+from assay.queue.flow import stage
+from assay.scheduler.sweep import MOST_WAITING, look_on, sweep, told_at
 from execution_engine.models import Watch
 from tests.factories import NOW, DatasetFactory, day
 from tests.servers import Redis

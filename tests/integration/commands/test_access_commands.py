@@ -8,8 +8,8 @@ import pytest
 from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
-from assay.cli import run as run_command
-from assay.exit_codes import ExitCode
+from assay.command_line.cli import run as run_command
+from assay.command_line.exit_codes import ExitCode
 from assay.models import AccessToken, AuditEntry
 
 pytestmark = pytest.mark.django_db(transaction=True)  # a command closes its connection

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from assay import clock
-from assay.cli import run as run_command
+from assay.command_line.cli import run as run_command
+from assay.command_line.exit_codes import ExitCode
 from assay.config import config
-from assay.exit_codes import ExitCode
 from assay.models import AuditEntry, Dataset, DataTest
 from execution_engine import storage
 from execution_engine.outcome import Failure, Reason

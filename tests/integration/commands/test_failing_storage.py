@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
-from assay.exit_codes import ExitCode
+from assay.command_line.exit_codes import ExitCode
 
 ASSAY = str(Path(sys.executable).parent / "assay")
 CATALOG = """

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.exit_codes import ExitCode
+from assay.command_line.exit_codes import ExitCode
 from tests.integration.commands.test_up import ASSAY, free_port, started
 
 CATALOG = """

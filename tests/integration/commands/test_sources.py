@@ -9,8 +9,8 @@ import pytest
 
 from alerting.tasks import judge
 from assay import clock
-from assay.cli import run as run_command
-from assay.exit_codes import ExitCode
+from assay.command_line.cli import run as run_command
+from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset, DataTest, LineageEdge
 from incident_manager.models import Incident
 from incident_manager.tasks import rejudge

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.exit_codes import ExitCode
+from assay.command_line.exit_codes import ExitCode
 
-ASSAY = (sys.executable, "-c", "from assay.cli import main; main()")
+ASSAY = (sys.executable, "-c", "from assay.command_line.cli import main; main()")
 
 
 @contextmanager

@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import Engine as Database
 from sqlalchemy import create_engine, make_url, text
 
-from assay.stored_times import Holds, StoredTimes
-from assay.windows import Granularity, Partitioning, Window
+from assay.time.stored_times import Holds, StoredTimes
+from assay.time.windows import Granularity, Partitioning, Window
 from execution_engine.engines.protocol import WHOLE, Measured, Part, Table, Wanted
 from execution_engine.engines.sql.engine import SqlEngine
 from execution_engine.engines.sql.source import open_source

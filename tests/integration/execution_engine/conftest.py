@@ -9,7 +9,7 @@ import pytest
 
 from assay import clock
 from assay.models import Dataset, DataTest
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine import services, storage, tasks
 from execution_engine.models import Run, RunReason
 from tests import factories

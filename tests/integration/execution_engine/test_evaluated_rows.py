@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assay.models import Dataset, DataTest, Tallied, Tally
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine import selectors, services, tasks
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Ask, Exclusion, Measurement, Run

@@ -7,7 +7,7 @@ import pytest
 
 from assay.catalog.services import record_completion
 from assay.models import Category, DataChange, Dataset, DataTest, Scope
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Run, RunReason, Watch
 from execution_engine.planning import ROW_COUNT, hash_of

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from assay.leaps import SLACK
 from assay.models import DataTest
-from assay.windows import Window
+from assay.queue.leaps import SLACK
+from assay.time.windows import Window
 from execution_engine import services
 from execution_engine.models import Measurement, Run
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day

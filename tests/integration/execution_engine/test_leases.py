@@ -1,9 +1,9 @@
 """Workers that die, stall or wait while they scan: nothing is written twice, and nothing is held that is not read."""
 
 from assay import clock
-from assay.flow import stage
 from assay.models import Dataset
-from assay.queue import claim
+from assay.queue.claims import claim
+from assay.queue.flow import stage
 from execution_engine import services
 from execution_engine.models import Measurement, Run, Scan
 from tests.factories import DataTestFactory, day

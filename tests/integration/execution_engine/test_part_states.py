@@ -10,7 +10,7 @@ import pytest
 
 from assay import clock
 from assay.models import Dataset, DataTest, Scope
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import PartState, Run, Scan

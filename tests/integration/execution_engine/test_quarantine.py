@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from assay import clock
-from assay.flow import stage
 from assay.models import Dataset, DataTest, Revision
-from assay.queue import claim
+from assay.queue.claims import claim
+from assay.queue.flow import stage
 from execution_engine import services, tasks
 from execution_engine.models import Run, Scan, Suspect
 from execution_engine.outcome import Failure, Outcome, Reason

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from assay import clock
-from assay.drain import advance
+from assay.queue.drain import advance
 from execution_engine.models import Watch
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, day
 from tests.integration.execution_engine.conftest import Loop

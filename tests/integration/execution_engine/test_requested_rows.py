@@ -6,7 +6,7 @@ import pytest
 
 from assay.config import config
 from assay.models import Dataset, DataTest, Scope
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine import services
 from execution_engine.models import Run, RunReason
 from execution_engine.schedules import BEGINNING, Schedule, Slot, jitter_of

@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from assay.models import Dataset, DataTest
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine import services, tasks
 from execution_engine.models import Measurement, Run, RunReason, Scan
 from execution_engine.outcome import Failure, Outcome, Reason

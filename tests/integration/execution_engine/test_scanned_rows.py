@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from assay.config import config
-from assay.flow import stage
 from assay.models import Dataset, Tallied, Tally
-from assay.queue import UnableToFinish, claim
+from assay.queue.claims import UnableToFinish, claim
+from assay.queue.flow import stage
 from execution_engine import services, tasks
 from execution_engine.engines.protocol import Measured, ScanReport
 from execution_engine.metrics.spec import MetricSpec

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from assay import clock
-from assay.flow import stage
 from assay.models import Dataset, DataTest
-from assay.queue import claim
+from assay.queue.claims import claim
+from assay.queue.flow import stage
 from execution_engine import tasks
 from execution_engine.models import Scan
 from execution_engine.services.turns import may_begin

@@ -15,7 +15,7 @@ from sqlalchemy import create_engine
 
 from assay import clock
 from assay.models import Dataset
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine import storage
 from execution_engine.engines.registry import engine_for
 from execution_engine.engines.spark.engine import SparkEngine

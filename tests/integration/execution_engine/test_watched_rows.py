@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from assay import clock
 from assay.catalog.services import record_completion
 from assay.models import ChangeKind, DataChange, Dataset
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine import services, tasks
 from execution_engine.models import Watch
 from execution_engine.services import watch

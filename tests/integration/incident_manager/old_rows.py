@@ -3,7 +3,7 @@
 from typing import Any
 
 from assay.models import Dataset, DataTest
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Ask, Measurement, Run
 from tests.factories import HOUR, RunFactory, StandingFactory, day
 

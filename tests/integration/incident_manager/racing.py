@@ -27,7 +27,7 @@ from alerting.models import Alert, Flip  # noqa: E402
 from alerting.services import judge_runs  # noqa: E402
 from assay import clock  # noqa: E402
 from assay.models import Category, Dataset, DataTest  # noqa: E402
-from assay.queue import in_transaction  # noqa: E402
+from assay.queue.claims import in_transaction  # noqa: E402
 from execution_engine.models import Run  # noqa: E402
 from incident_manager.models import Entry, Episode, Incident, SpoiltWindow  # noqa: E402
 from incident_manager.services import handle_flip  # noqa: E402

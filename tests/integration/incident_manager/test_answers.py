@@ -7,7 +7,7 @@ import pytest
 
 from alerting.waivers import Scope as Reach
 from assay.models import Category, DataTest, Scope, Severity
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Run
 from incident_manager.metric_reporter import scores
 from incident_manager.models import LookUp

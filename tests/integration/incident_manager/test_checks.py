@@ -6,7 +6,7 @@ import pytest
 
 from assay.catalog.services import record_completion
 from assay.models import Category, ChangeKind, DataChange, DataTest, Replica, Scope
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Ask, Measurement, Run, RunReason
 from execution_engine.services import request_run
 from tests.factories import DAY, HOUR, day

@@ -9,7 +9,7 @@ from alerting.messages import span
 from alerting.models import Alert, Flip, Notice, Standing, Waiver, WaiverKind
 from alerting.waivers import Scope as Reach
 from assay.models import Category, Dataset, DataTest, LineageEdge, Scope
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Run
 from incident_manager.models import Ending, Entry, Incident, Report, ReportState, Resolution, SpoiltWindow
 from incident_manager.services import (

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from alerting.backoff import CheckKey, next_check
 from alerting.models import Flip, Standing, Waiver, WaiverKind
 from assay.models import ChangeKind, DataChange, Dataset, DataTest, Scope
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Ask, Measurement, Run, Scan
 from incident_manager.models import LookUp
 from incident_manager.services import gate, look_up, report

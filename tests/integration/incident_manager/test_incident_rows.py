@@ -7,8 +7,8 @@ import pytest
 
 from alerting.models import Alert, Flip, Standing, Waiver, WaiverKind
 from assay.models import Category, Dataset, DataTest, Revision, Scope
-from assay.queue import UnableToFinish
-from assay.windows import Window
+from assay.queue.claims import UnableToFinish
+from assay.time.windows import Window
 from execution_engine.models import Exclusion, Run
 from incident_manager.models import Entry, Episode, Incident, Resolution, SpoiltWindow
 from incident_manager.services import UnableToResolve, acknowledge, annotate, rerun

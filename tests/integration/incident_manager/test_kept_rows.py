@@ -8,7 +8,7 @@ import pytest
 from alerting.models import Standing, Waiver, WaiverKind
 from assay.config import config
 from assay.models import DataTest, Pruning, Scope
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Run
 from incident_manager.models import SpoiltWindow
 from incident_manager.pruning import prune

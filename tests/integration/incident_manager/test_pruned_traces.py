@@ -7,7 +7,7 @@ import pytest
 
 from alerting.models import Alert, Notice
 from assay.models import DataChange, Dataset, DataTest, Scope
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import PartState, Scan, Watch
 from incident_manager.pruning import prune
 from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory, IncidentFactory, NoticeFactory, StandingFactory

@@ -4,10 +4,10 @@ import pytest
 
 from alerting.models import Standing
 from assay.config import config
-from assay.flow import stage
 from assay.models import DataTest, Pruning
-from assay.queue import claim
-from assay.windows import Window
+from assay.queue.claims import claim
+from assay.queue.flow import stage
+from assay.time.windows import Window
 from execution_engine.models import Run
 from incident_manager.pruning import prune
 from tests.factories import (

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 
 from alerting.models import Alert
-from assay.queue import in_transaction
+from assay.queue.claims import in_transaction
 from incident_manager.models import Incident
 from incident_manager.services.incidents import incident_for
 from tests.factories import day

@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from alerting.models import Notice
-from assay.windows import Window
+from assay.time.windows import Window
 from incident_manager.models import Entry, Episode, Incident, Report, Resolution, SpoiltWindow
 from incident_manager.services import UnableToDecide, confirm_report, fix_report, reject_report, report
 from incident_manager.services.reports import remind_report

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from assay.windows import Window
+from assay.time.windows import Window
 from incident_manager.models import Incident, Kind, Report, ReportState
 from incident_manager.services import UnableToDecide, confirm_report, fix_report, gate, look_up, reject_report, report
 from tests.factories import DAY, HOUR, day

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from assay import clock
 from assay.catalog.services import record_completion
 from assay.models import DataChange, Dataset
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Run
 from incident_manager import tasks
 from incident_manager.services.follow import follow_change

@@ -12,8 +12,8 @@ from alerting.models import Standing, Waiver
 from alerting.waivers import Scope
 from assay import clock
 from assay.models import DataTest
-from assay.queue import work
-from assay.windows import Window
+from assay.queue.claims import work
+from assay.time.windows import Window
 from execution_engine.models import Run
 from incident_manager.models import Ending, Incident, Resolution, SpoiltWindow
 from incident_manager.services import UnableToResolve, accept, end_piece, force_resolve

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from assay.catalog.services import UnableToApply, UnableToRemove
-from assay.catalog.sources import default_name
-from assay.catalog.yaml_provider import UnableToReadCatalog
+from assay.catalog.yaml.provider import UnableToReadCatalog
+from assay.catalog.yaml.sources import default_name
 from assay.models import Dataset, DataTest, LineageEdge, Source
 from test_generator.services import sync_files
 from tests.factories import HOUR, NOW, DatasetFactory

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from assay.models import Dataset, DataTest, Origin, Revision
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.language.parsing.parse import parse
 from execution_engine.language.serialise import to_json
 from test_generator.data_tests.services import Definition, catalogued, create, definition_of, start

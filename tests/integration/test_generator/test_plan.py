@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.models import Dataset, DataTest, LineageEdge, Revision, Source
-from assay.windows import Granularity
+from assay.time.windows import Granularity
 from test_generator.models import Gap
 from test_generator.services import reconcile_dataset, sync_files
 from test_generator.sync.dry_run import Difference, Planned, plan

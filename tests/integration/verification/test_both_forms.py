@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from assay.cli import run as run_command
+from assay.command_line.cli import run as run_command
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.verification import VerificationSuite

@@ -11,8 +11,8 @@ import pytest
 from pyarrow import orc
 
 from assay import clock
-from assay.cli import run as run_command
-from assay.exit_codes import ExitCode
+from assay.command_line.cli import run as run_command
+from assay.command_line.exit_codes import ExitCode
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from tests.integration.verification.rides import RIDES

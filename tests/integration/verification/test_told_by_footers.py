@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assay.cli import run as run_command
-from assay.exit_codes import ExitCode
+from assay.command_line.cli import run as run_command
+from assay.command_line.exit_codes import ExitCode
 from execution_engine import storage
 from execution_engine.engines.arrow.told import told_without_spark
 from execution_engine.engines.child.engine import ChildEngine

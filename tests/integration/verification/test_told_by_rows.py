@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.cli import run as run_command
-from assay.exit_codes import ExitCode
+from assay.command_line.cli import run as run_command
+from assay.command_line.exit_codes import ExitCode
 from execution_engine import storage
 from execution_engine.engines.arrow import gather, rows
 from execution_engine.engines.arrow.told import told_without_spark

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.cli import run as run_command
-from assay.exit_codes import ExitCode
+from assay.command_line.cli import run as run_command
+from assay.command_line.exit_codes import ExitCode
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.verification import Check, VerificationSuite

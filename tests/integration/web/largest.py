@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.access import Scope
+from assay.access.roles import Scope
 from assay.catalog.openlineage import MOST_DATASETS
-from assay.reach import MOST
+from assay.catalog.reach import MOST
 from tests.factories import DAY, HOUR, NOW, day
 from tests.integration.web.estate import Estate, body
 from web.api.catalog.pipelines import LONGEST_NAME, MOST_OUTPUTS

@@ -13,7 +13,7 @@ from django.urls import resolve
 from rest_framework.test import APIClient
 
 from assay import clock
-from assay.access import Role, Scope
+from assay.access.roles import Role, Scope
 from assay.models import AccessToken, AuditEntry, Member
 from tests.factories import NOW
 from tests.integration.web.addresses import endpoints

@@ -12,10 +12,10 @@ from pytest_django import DjangoDbBlocker
 
 from alerting.models import Notice
 from assay import clock
-from assay.beat import beat
 from assay.celery import app
 from assay.config import config
 from assay.models import Beat
+from assay.scheduler.beat import beat
 from tests.e2e.set_ups import default_database
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, NoticeFactory
 from tests.integration.alerting.receivers import mail_server

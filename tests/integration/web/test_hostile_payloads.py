@@ -9,7 +9,7 @@ import pytest
 import structlog
 from rest_framework.test import APIClient
 
-from assay.logs import configure_logs
+from assay.edge.logs import configure_logs
 from assay.models import DataChange, Dataset
 from incident_manager.models import Entry, Report
 from tests.factories import DatasetFactory, IncidentFactory

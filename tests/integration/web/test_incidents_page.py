@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from assay.access import Role
+from assay.access.roles import Role
 from assay.models import Member
 from incident_manager.models import Incident
 from incident_manager.tasks import end

@@ -7,9 +7,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from rest_framework.test import APIClient
 
-from assay.drain import drain
 from assay.models import Dataset
-from assay.windows import Window
+from assay.queue.drain import drain
+from assay.time.windows import Window
 from execution_engine import storage
 from execution_engine.models import Run
 from tests.factories import (

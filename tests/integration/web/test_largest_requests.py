@@ -15,10 +15,10 @@ from rest_framework.test import APIClient
 
 from alerting.models import Standing
 from assay import clock
-from assay.access import Role
+from assay.access.roles import Role
 from assay.config import config
 from assay.models import Dataset, DataTest, Member
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Run
 from incident_manager.models import Incident, SpoiltWindow
 from incident_manager.services.gates import MOST_MEASURED

@@ -14,9 +14,9 @@ from alerting.notice_policy import Event, Hush, PlannedNotice, Step
 from alerting.services import send_due, tell
 from alerting.services.notices import write_down
 from assay import clock
-from assay.beat import beat
 from assay.config import config
 from assay.models import DataTest
+from assay.scheduler.beat import beat
 from execution_engine.models import Run, Scan
 from tests.factories import (
     HOUR,

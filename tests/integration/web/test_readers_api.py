@@ -10,11 +10,11 @@ from rest_framework.test import APIClient
 
 from alerting.models import Silence
 from assay import clock
-from assay.access import Role
+from assay.access.roles import Role
 from assay.catalog.services import record_completion
-from assay.cli import run as run_command
+from assay.command_line.cli import run as run_command
 from assay.models import AccessToken, Dataset, DataTest, Member
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.models import Run
 from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, ReportFactory, RunFactory
 

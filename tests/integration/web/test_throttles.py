@@ -15,7 +15,7 @@ from pytest_django import Settings
 from rest_framework.response import Response
 from rest_framework.test import APIClient
 
-from assay.rates import merged
+from assay.edge.rates import merged
 from tests.factories import DatasetFactory, IncidentFactory
 from web.access.throttles import COSTS, ByCost
 

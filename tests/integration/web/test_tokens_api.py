@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from assay.access import Role, Scope
+from assay.access.roles import Role, Scope
 from assay.models import AccessToken, Member
 from web.access.authentication import MARKED_EVERY
 

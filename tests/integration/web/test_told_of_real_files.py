@@ -10,7 +10,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from assay import clock
-from assay.drain import advance, drain
+from assay.queue.drain import advance, drain
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 

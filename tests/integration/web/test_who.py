@@ -9,7 +9,7 @@ from rest_framework.authentication import BasicAuthentication, SessionAuthentica
 from structlog.testing import capture_logs
 
 from alerting.models import Silence
-from assay.access import Action, Owned, Person, Role
+from assay.access.roles import Action, Owned, Person, Role
 from assay.models import AccessToken, Member
 from execution_engine.models import Suspect
 from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, ReportFactory, RunFactory

@@ -7,7 +7,7 @@ import pytest
 
 from alerting.causes import Spot, Trouble, can_cause, root_cause
 from alerting.inhibition import Action, Decision, EffectTerms, FormerCause, Why, decide
-from assay.windows import Window
+from assay.time.windows import Window
 
 MONDAY = datetime(2024, 3, 4, tzinfo=UTC)
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)

@@ -8,7 +8,7 @@ import pytest
 from alerting.causes import MISSING, Spot, Trouble, can_cause, narrowed, twin
 from alerting.inhibition import Action, EffectTerms, decide
 from alerting.lateness import Lack, lost_at, stillness
-from assay.windows import Window
+from assay.time.windows import Window
 
 MONDAY = datetime(2026, 3, 9, tzinfo=UTC)
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)

@@ -19,7 +19,7 @@ from alerting.messages import (
     unknown,
     withdrawn,
 )
-from assay.windows import Window
+from assay.time.windows import Window
 
 DAY = Window(start=datetime(2024, 3, 4, tzinfo=UTC), end=datetime(2024, 3, 5, tzinfo=UTC))
 FAILED = datetime(2024, 3, 5, 7, 30, tzinfo=UTC)

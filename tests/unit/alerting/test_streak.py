@@ -6,7 +6,7 @@ import pytest
 
 from alerting.standing import Seen, State, Verdict, fold
 from alerting.streak import FirstRun, first_run, streak_fails, with_streak
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.outcome import Outcome, Reason
 
 DAY = datetime(2024, 3, 5, tzinfo=UTC)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from alerting.waivers import Judged, Kind, Scope, Waiver, covering, covers, waiver_end
-from assay.windows import Window
+from assay.time.windows import Window
 
 NOW = datetime(2024, 3, 5, 6, tzinfo=UTC)
 DAY = timedelta(days=1)

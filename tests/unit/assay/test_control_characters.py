@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from assay.control_characters import visible
-from assay.logs import configure_logs
+from assay.edge.control_characters import visible
+from assay.edge.logs import configure_logs
 
 HOSTILE = "bob\r\n2026-03-10T00:00:00Z [info     ] all is well\x1b[2K\u2028\u202e\x85"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.destination import Destination, Rules, UnableToCall, destination, is_permitted, judged, rules_for
+from assay.edge.destination import Destination, Rules, UnableToCall, destination, is_permitted, judged, rules_for
 
 HOOK = "https://hooks.example.com/assay?team=trips"
 

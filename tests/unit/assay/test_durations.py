@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.durations import UnableToReadDuration, format_duration, parse_duration
+from assay.time.durations import UnableToReadDuration, format_duration, parse_duration
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from assay.instants import EARLIEST, LATEST, UnableToTakeInstant, taken
-from assay.names import name_key, name_keys
+from assay.catalog.names import name_key, name_keys
+from assay.time.instants import EARLIEST, LATEST, UnableToTakeInstant, taken
 
 LEAST = timedelta(microseconds=1)
 

@@ -16,7 +16,7 @@ from openlineage.client.serde import Serde
 
 from assay.catalog.openlineage import Completion, LineageEvent, UnableToReadEvent, read_event
 from assay.catalog.profile import Column, LineageProfile
-from assay.windows import Window
+from assay.time.windows import Window
 
 DAY = Window.parse("2013-02-01T05:00:00Z/2013-02-02T05:00:00Z")
 NOMINAL = nominal_time_run.NominalTimeRunFacet(

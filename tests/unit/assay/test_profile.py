@@ -18,8 +18,8 @@ from assay.catalog.profile import (
     SlaProfile,
     Targets,
 )
-from assay.stored_times import Holds
-from assay.windows import Granularity, Partitioning, UnableToPartition
+from assay.time.stored_times import Holds
+from assay.time.windows import Granularity, Partitioning, UnableToPartition
 
 TRIPS = DatasetProfile(namespace="raw", name="trips", owner="ann", tier=2, replicas=())
 DAILY = PartitionProfile(column="datestr", granularity=Granularity.DAY)

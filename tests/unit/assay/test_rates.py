@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from assay.config import Config
-from assay.rates import RATES, merged, parse_rate
+from assay.edge.rates import RATES, merged, parse_rate
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from assay.reach import is_too_wide, next_piece, reach
-from assay.windows import Granularity, Partitioning, Window
+from assay.catalog.reach import is_too_wide, next_piece, reach
+from assay.time.windows import Granularity, Partitioning, Window
 
 HOURS = Partitioning(granularity=Granularity.HOUR)
 NEW_YORK_DAYS = Partitioning(granularity=Granularity.DAY, time_zone="America/New_York")

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import get_args
 
 from assay.catalog.profile import DatasetProfile, SlaProfile
-from assay.durations import format_duration
-from assay.tiers import TIERS, CatchUp, Severity, Tier
+from assay.catalog.tiers import TIERS, CatchUp, Severity, Tier
+from assay.time.durations import format_duration
 
 DOCS = Path(__file__).parents[3] / "docs" / "standard-tests.md"
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from assay.cli import USAGE
+from assay.command_line.cli import USAGE
 
 ROOT = Path(__file__).parents[3]
 

@@ -5,8 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from assay import windows
-from assay.windows import (
+from assay.time import windows
+from assay.time.windows import (
     Granularity,
     Partitioning,
     Step,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.windows import Granularity, Partitioning, Window
+from assay.time.windows import Granularity, Partitioning, Window
 
 FIRST, LAST = datetime(2006, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
 SAMPLE = ["UTC", "America/New_York", "Africa/Cairo", "America/Sao_Paulo", "Australia/Lord_Howe", "Pacific/Apia"]

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.catalog.profile import Column, LineageProfile
-from assay.catalog.yaml_provider import UnableToReadCatalog, load
-from assay.stored_times import Holds
-from assay.windows import Granularity
+from assay.catalog.yaml.provider import UnableToReadCatalog, load
+from assay.time.stored_times import Holds
+from assay.time.windows import Granularity
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "catalog.yaml"
 TRIPS = """

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.catalog.yaml_provider import UnableToReadCatalog, load, read, source_fault
+from assay.catalog.yaml.provider import UnableToReadCatalog, load, read, source_fault
 
 REPLICAS = "replicas: [{datacenter: sea, storage: table, location: t}]"
 

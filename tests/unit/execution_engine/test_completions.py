@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.completions import Told, rows_told
 
 START = datetime(2026, 3, 9, tzinfo=UTC)

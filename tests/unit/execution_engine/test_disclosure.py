@@ -2,9 +2,9 @@
 
 import pytest
 
-from assay.access import Owned
+from assay.access.roles import Owned
+from assay.catalog.names import name_key
 from assay.catalog.profile import DatasetProfile
-from assay.names import name_key
 from execution_engine.disclosure import Privacy, objection, others_of, privacy_of, told
 from execution_engine.metrics.spec import MetricSpec
 

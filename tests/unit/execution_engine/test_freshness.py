@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.windows import Granularity, Partitioning, Window
+from assay.time.windows import Granularity, Partitioning, Window
 from execution_engine.freshness import (
     Supply,
     freshness_value,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.windows import Granularity, Partitioning, Step, UnableToStep
+from assay.time.windows import Granularity, Partitioning, Step, UnableToStep
 from execution_engine.language.operands import operands
 from execution_engine.language.parsing.parse import parse
 from execution_engine.language.tree import History

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from assay.windows import Granularity, Partitioning, Window
+from assay.time.windows import Granularity, Partitioning, Window
 from execution_engine.language.operands import operands
 from execution_engine.language.parsing.parse import parse
 from execution_engine.language.tree import History, Operand

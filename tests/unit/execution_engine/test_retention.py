@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.models import Dataset
-from assay.windows import Granularity
+from assay.time.windows import Granularity
 from execution_engine.services import expires_at, is_expired
 
 INSTANTS = st.datetimes(datetime(2024, 1, 1), datetime(2028, 1, 1)).map(lambda instant: instant.replace(tzinfo=UTC))

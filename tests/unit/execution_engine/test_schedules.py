@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.windows import Granularity, Partitioning, Window
+from assay.time.windows import Granularity, Partitioning, Window
 from execution_engine.schedules import (
     BEGINNING,
     Schedule,

@@ -1,6 +1,6 @@
 """What comes first, and bounds on what runs at once."""
 
-from assay.tiers import TIERS
+from assay.catalog.tiers import TIERS
 from execution_engine.turns import Full, full, is_made_up_for, turn
 
 BOUNDS = {"dataset_id": 2, "owner": 3, "engine": 0}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from alerting.standing import State
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.outcome import Outcome
 from incident_manager.gate import Because, Decision, GateAnswer, Policy, decide, gathered
 from incident_manager.intervals import Intervals

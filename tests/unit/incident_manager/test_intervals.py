@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.windows import Window
+from assay.time.windows import Window
 from incident_manager.claims import split
 from incident_manager.intervals import before, clip, since, subtract, total, union
 

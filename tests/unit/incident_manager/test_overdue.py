@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from assay.windows import Window
+from assay.time.windows import Window
 from incident_manager.intervals import Intervals
 from incident_manager.quality.overdue import overdue
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from assay.windows import Window
+from assay.time.windows import Window
 from incident_manager.pruning.rules import Kept, Reach, is_past, streak_reach, terms, without_needed
 from tests.factories import DAY, HOUR, NOW, day
 

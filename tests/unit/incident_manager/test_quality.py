@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from alerting.standing import State
-from assay.windows import Window
+from assay.time.windows import Window
 from execution_engine.outcome import Outcome, Reason
 from incident_manager.intervals import Intervals
 from incident_manager.quality.facts import Calendar, Check, Claim, Facts, LiveTest, Spoilt

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.windows import Window
+from assay.time.windows import Window
 from incident_manager.lifecycle import How
 from incident_manager.scores import (
     ConfirmedReport,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from assay.catalog.profile import Column, DatasetProfile, PartitionProfile, ReplicaProfile, Storage
-from assay.windows import Granularity
+from assay.time.windows import Granularity
 
 
 def days(time_zone: str = "America/New_York", granularity: Granularity = Granularity.DAY) -> PartitionProfile:

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from assay.catalog.profile import Column, DatasetProfile, SlaProfile
-from assay.windows import Granularity
+from assay.time.windows import Granularity
 from test_generator.generation.standard import UNPARTITIONED, Upstream, is_comparable, standard_tests
 from test_generator.generation.wanted import Gap, WantedTest
 from tests.unit.test_generator.profiles import dataset, days, replica

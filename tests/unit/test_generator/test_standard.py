@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from assay.catalog.profile import Column, DatasetProfile, SlaProfile
-from assay.windows import Granularity
+from assay.time.windows import Granularity
 from execution_engine.language.parsing.parse import parse
 from test_generator.generation.standard import Upstream, standard_tests
 from test_generator.generation.wanted import Generation, WantedTest

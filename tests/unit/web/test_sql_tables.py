@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from assay.stored_times import Holds, StoredTimes
-from assay.windows import Granularity, Partitioning, Window
+from assay.time.stored_times import Holds, StoredTimes
+from assay.time.windows import Granularity, Partitioning, Window
 from web.api.consumption.sql_tables import UnableToReadQuery, ranges, table_uses
 
 DAYS = Partitioning(granularity=Granularity.DAY)

@@ -6,9 +6,9 @@ from rest_framework.authentication import BasicAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from assay.access.tokens import make_token, revoke_token
 from assay.models import AccessToken
 from assay.models.access import every_scope
-from assay.tokens import make_token, revoke_token
 from web.access.changes import origin_of
 from web.api.conventions.base import Api
 

@@ -10,10 +10,10 @@ from rest_framework.authentication import BasicAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from assay.access import Action, Scope
+from assay.access.roles import Action, Scope
+from assay.access.tokens import make_token, revoke_token
 from assay.config import config
 from assay.models import AccessToken
-from assay.tokens import make_token, revoke_token
 from web.access.changes import origin_of
 from web.access.who import may
 from web.api.conventions.base import Api, Rows

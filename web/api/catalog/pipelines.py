@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assay import clock
-from assay.access import Action
+from assay.access.roles import Action
 from assay.catalog.selectors import home
 from assay.catalog.services import UnableToComplete, record_completion
 from assay.models import ChangeKind, DataChange, WriteMode

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from assay import clock
 from assay.catalog.asked import asked_window
 from assay.models import Dataset
-from assay.windows import UnableToReadWindow, Window
+from assay.time.windows import UnableToReadWindow, Window
 from incident_manager.gate import GateAnswer
 from incident_manager.services import ToRead, gate_of
 from web.api.conventions.base import Api

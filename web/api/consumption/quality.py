@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from assay import clock
 from assay.catalog.selectors import by_names
 from assay.models import Dataset
-from assay.windows import Window
+from assay.time.windows import Window
 from incident_manager.intervals import START
 from incident_manager.models import Incident
 from incident_manager.quality.facts import Facts

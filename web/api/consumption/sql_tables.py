@@ -8,8 +8,8 @@ from itertools import islice
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from assay.stored_times import StoredTimes
-from assay.windows import Partitioning, UnableToPartition, Window
+from assay.time.stored_times import StoredTimes
+from assay.time.windows import Partitioning, UnableToPartition, Window
 from execution_engine.guard.reading import UnableToTakeText, statements
 from execution_engine.guard.tables import name_of, places_of
 from incident_manager.intervals import Intervals, subtract, union

@@ -12,7 +12,7 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
-from assay.access import Action
+from assay.access.roles import Action
 from web.access.authentication import TokenAuthentication
 from web.access.changes import Change, audited
 from web.access.needs import need_of

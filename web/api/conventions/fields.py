@@ -12,10 +12,10 @@ from rest_framework.fields import empty
 from rest_framework.request import Request
 
 from assay.catalog.selectors import by_name, by_names
-from assay.durations import UnableToReadDuration, format_duration, parse_duration
-from assay.instants import UnableToTakeInstant, taken
 from assay.models import Dataset
-from assay.windows import UnableToReadWindow, Window
+from assay.time.durations import UnableToReadDuration, format_duration, parse_duration
+from assay.time.instants import UnableToTakeInstant, taken
+from assay.time.windows import UnableToReadWindow, Window
 from web.access.needs import need_of
 from web.access.who import owned, person_of, unreadable
 

@@ -11,7 +11,7 @@ from rest_framework.serializers import BaseSerializer
 from assay import clock
 from assay.catalog.asked import asked_window
 from assay.models import DataTest
-from assay.windows import UnableToReadWindow, Window
+from assay.time.windows import UnableToReadWindow, Window
 from execution_engine.models import Measurement, Run, RunReason
 from execution_engine.outcome import Outcome
 from execution_engine.services import is_undeclared, request_run

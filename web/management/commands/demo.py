@@ -6,11 +6,11 @@ from typing import Any
 
 from rich.console import Console
 
-from assay.commands import Command as Base
-from assay.commands import UnableToRun
+from assay.command_line.command import Command as Base
+from assay.command_line.command import UnableToRun
+from assay.command_line.exit_codes import ExitCode
 from assay.config import config
-from assay.exit_codes import ExitCode
-from assay.logs import configure_logs
+from assay.edge.logs import configure_logs
 from execution_engine.engines.spark.start.java import UnableToFindJava, use_java
 from web.demo.data import UnableToLoadData
 from web.demo.home import UnableToUseHome, prepare

@@ -15,14 +15,14 @@ from rich.console import Console
 from waitress.server import create_server
 
 from assay import clock
-from assay.commands import Command as Base
-from assay.commands import UnableToRun
+from assay.command_line.command import Command as Base
+from assay.command_line.command import UnableToRun
+from assay.command_line.exit_codes import ExitCode
 from assay.config import config
-from assay.drain import drain
-from assay.exit_codes import ExitCode
 from assay.models import SimulatedClock
-from assay.pruning import begin_pruning
-from assay.pulling import begin_pulling
+from assay.queue.drain import drain
+from assay.scheduler.pruning import begin_pruning
+from assay.scheduler.pulling import begin_pulling
 from web.warm import warm_up
 
 log = structlog.get_logger(__name__)

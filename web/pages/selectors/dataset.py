@@ -9,9 +9,9 @@ from alerting.models import Standing
 from alerting.selectors import complete_up_to, times_to_complete
 from alerting.shown import sentence_of
 from assay.catalog.selectors import slas
-from assay.durations import format_duration
-from assay.keys import zone
 from assay.models import Dataset, DataTest
+from assay.time.durations import format_duration
+from assay.time.partition_keys import zone
 from execution_engine.shown import Veil
 from incident_manager.models import Incident
 from web.shown.status import RANK, TROUBLE, Status, status_of

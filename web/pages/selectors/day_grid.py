@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from assay.models import Category, Dataset
-from assay.windows import Granularity, Partitioning, Window
+from assay.time.windows import Granularity, Partitioning, Window
 from incident_manager.quality.facts import Facts
 from incident_manager.quality.now import of_category
 from incident_manager.quality.rules import Asked, Kind, judge

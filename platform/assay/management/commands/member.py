@@ -6,12 +6,12 @@ from django.contrib.auth.models import User
 from django.core.management.base import CommandParser
 from rich.console import Console
 
-from assay.access import Role
-from assay.command_origin import command_origin
-from assay.commands import Command as Base
-from assay.commands import UnableToRun
-from assay.exit_codes import ExitCode
-from assay.members import set_member, shown
+from assay.access.members import set_member, shown
+from assay.access.roles import Role
+from assay.command_line.command import Command as Base
+from assay.command_line.command import UnableToRun
+from assay.command_line.command_origin import command_origin
+from assay.command_line.exit_codes import ExitCode
 
 
 class Command(Base):

@@ -11,16 +11,16 @@ from django.db import DatabaseError, close_old_connections
 from rich.console import Console
 
 from assay import clock
-from assay.beat import beat
-from assay.commands import Command as Base
-from assay.commands import UnableToRun
+from assay.command_line.command import Command as Base
+from assay.command_line.command import UnableToRun
+from assay.command_line.exit_codes import ExitCode
 from assay.config import config
-from assay.exit_codes import ExitCode
-from assay.leaps import look_for_leaps
-from assay.ping import Pinger
-from assay.pruning import begin_pruning
-from assay.pulling import begin_pulling
-from assay.sweep import sweep
+from assay.queue.leaps import look_for_leaps
+from assay.scheduler.beat import beat
+from assay.scheduler.ping import Pinger
+from assay.scheduler.pruning import begin_pruning
+from assay.scheduler.pulling import begin_pulling
+from assay.scheduler.sweep import sweep
 
 log = structlog.get_logger(__name__)
 

@@ -9,14 +9,14 @@ from django.core.management.base import CommandParser
 from rich.console import Console
 from rich.table import Table
 
-from assay.access import Scope
-from assay.command_origin import command_origin
-from assay.commands import Command as Base
-from assay.commands import UnableToRun
+from assay.access.roles import Scope
+from assay.access.tokens import make_token, revoke_token, shown
+from assay.command_line.command import Command as Base
+from assay.command_line.command import UnableToRun
+from assay.command_line.command_origin import command_origin
+from assay.command_line.exit_codes import ExitCode
 from assay.config import config
-from assay.exit_codes import ExitCode
 from assay.models import AccessToken
-from assay.tokens import make_token, revoke_token, shown
 
 COLUMNS = ("id", "user", "name", "scopes", "expiry", "last_used_at")
 

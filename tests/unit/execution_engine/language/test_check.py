@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.windows import Granularity
+from assay.time.windows import Granularity
 from execution_engine.language.checking.check import UnableToCheck, check
 from execution_engine.language.checking.check_call import nearest
 from execution_engine.language.checking.schema import DatasetSchema

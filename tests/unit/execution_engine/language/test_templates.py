@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from assay.windows import Granularity, Partitioning, Window
+from assay.time.windows import Granularity, Partitioning, Window
 from execution_engine.language.templates import UnableToRender, faults, render, templates
 
 NEW_YORK = Partitioning(granularity=Granularity.DAY, time_zone="America/New_York", key_format="%Y%m%d")

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from assay.catalog.profile import DatasetProfile
-from assay.catalog.yaml_provider import load as load_catalog
+from assay.catalog.yaml.provider import load as load_catalog
 from web.demo.data import load
 from web.demo.days import DAYS, day
 from web.demo.faults import fault_named

@@ -1,0 +1,156 @@
+"""Who may do what: role × action × relation to the dataset, narrowed by the scopes of a token. One table each."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class Role(StrEnum):
+    """What somebody is here."""
+
+    VIEWER = "viewer"
+    OWNER = "owner"
+    PRODUCER = "producer"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+
+
+class Action(StrEnum):
+    """What somebody wants to do, in words that a refusal can use."""
+
+    READ = "read"
+    ASK = "ask whether data may be used"
+    REPORT = "report bad data"
+    ACT = "act on incidents and reports"
+    SILENCE = "mute notices"
+    RUN = "run tests"
+    TEST = "write data tests"
+    PUSH = "push catalog, lineage and completions"
+    LIFT = "lift a quarantine"
+    AUDIT = "read the audit"
+    SHOW_TOKENS = "list and revoke tokens"
+    MAKE_TOKEN = "make a token for oneself"
+    MANAGE = "manage members"
+    LEAVE = "end the token that is sent"
+
+
+class Scope(StrEnum):
+    """What a token may be used for, at most."""
+
+    READ = "read"
+    GATE = "gate"
+    INGEST = "ingest"
+    ACT = "act"
+    MANAGE = "manage"
+
+
+class Reach(StrEnum):
+    """On which datasets."""
+
+    NONE = "–"
+    OWN = "own"
+    ANY = "yes"
+
+
+NO, OWN, ANY = Reach.NONE, Reach.OWN, Reach.ANY
+
+# in the order of Role: viewer, owner, producer, operator, admin
+RULES: Mapping[Action, tuple[Reach, ...]] = MappingProxyType(
+    {
+        Action.READ: (ANY, ANY, ANY, ANY, ANY),
+        Action.ASK: (ANY, ANY, ANY, ANY, ANY),
+        Action.REPORT: (ANY, ANY, ANY, ANY, ANY),
+        Action.ACT: (NO, OWN, NO, ANY, ANY),
+        Action.SILENCE: (NO, OWN, NO, ANY, ANY),
+        Action.RUN: (NO, OWN, NO, ANY, ANY),
+        Action.TEST: (NO, OWN, NO, OWN, ANY),
+        Action.PUSH: (NO, NO, ANY, NO, ANY),
+        Action.LIFT: (NO, NO, NO, ANY, ANY),
+        Action.AUDIT: (NO, NO, NO, ANY, ANY),
+        Action.SHOW_TOKENS: (OWN, OWN, OWN, OWN, ANY),
+        Action.MAKE_TOKEN: (ANY, ANY, ANY, ANY, ANY),
+        Action.MANAGE: (NO, NO, NO, NO, ANY),
+        Action.LEAVE: (ANY, ANY, ANY, ANY, ANY),
+    }
+)
+
+# no scope has MAKE_TOKEN: a token makes no tokens, so that one that leaks cannot outlive its own end
+SCOPES: Mapping[Scope, frozenset[Action]] = MappingProxyType(
+    {
+        Scope.READ: frozenset({Action.READ, Action.AUDIT, Action.LEAVE}),
+        Scope.GATE: frozenset({Action.ASK, Action.LEAVE}),
+        Scope.INGEST: frozenset({Action.PUSH, Action.LEAVE}),
+        Scope.ACT: frozenset(
+            {Action.REPORT, Action.ACT, Action.SILENCE, Action.RUN, Action.TEST, Action.LIFT, Action.LEAVE}
+        ),
+        Scope.MANAGE: frozenset({Action.SHOW_TOKENS, Action.MANAGE, Action.LEAVE}),
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person:
+    """Who asks; ``scopes`` of the token that was sent, or None for a password or a session."""
+
+    name: str
+    role: Role = Role.VIEWER
+    teams: frozenset[str] = frozenset()
+    scopes: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owned:
+    """What decides whose a dataset, or all that hangs on it, is; a token is its user's."""
+
+    name: str
+    owner: str
+    team: str
+    readers: tuple[str, ...] = ()  # who may see it, as assay.access.readers reads them; empty: everybody
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """Why not, and who may."""
+
+    text: str
+
+
+def owns(person: Person, dataset: Owned) -> bool:
+    """Whether a dataset is the person's own, or of one of their teams."""
+    return dataset.owner == person.name or (bool(dataset.team) and dataset.team in person.teams)
+
+
+def refusal(person: Person, action: Action | None, dataset: Owned | None = None) -> Refusal | None:
+    """None where ``person`` may, else the reason why not. Without a dataset: whether they may on any at all."""
+    if action is None:
+        return Refusal(text="Nobody may do this: no rule allows it.")
+    reach = reach_of(person.role, action)
+    is_within = reach is ANY or (reach is OWN and (dataset is None or owns(person, dataset)))
+    if not is_within:
+        return Refusal(text=_who_may(person, action, dataset))
+    return None if person.scopes is None else _beyond(person.scopes, action)
+
+
+def reach_of(role: Role, action: Action) -> Reach:
+    """On which datasets a role may do something; none where no rule says so."""
+    return dict(zip(Role, RULES.get(action, ()), strict=False)).get(role, NO)
+
+
+def _who_may(person: Person, action: Action, dataset: Owned | None) -> str:
+    of_what = f" of {dataset.name}" if dataset else ""
+    every = [str(role) for role in Role if reach_of(role, action) is ANY]
+    own = [str(role) for role in Role if reach_of(role, action) is OWN]
+    whose = [f"{' or '.join(own)} (of their own datasets)"] if own else []
+    allowed = ", ".join([*whose, *every])
+    return f"{person.name} has the role {person.role}, and may not {action}{of_what}. Who may: {allowed}."
+
+
+def _beyond(scopes: Collection[str], action: Action) -> Refusal | None:
+    if any(action in SCOPES[Scope(scope)] for scope in scopes if scope in set(Scope)):
+        return None
+    enough = [str(scope) for scope in Scope if action in SCOPES[scope]]
+    if not enough:
+        return Refusal(text=f"No token may {action}: sign in with your password to do this.")
+    has = f"the scope{'s' * (len(scopes) > 1)} {', '.join(sorted(scopes))}" if scopes else "no scope"
+    return Refusal(text=f"This token has {has}, and may not {action}. This needs the scope {' or '.join(enough)}.")

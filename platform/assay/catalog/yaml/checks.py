@@ -1,0 +1,132 @@
+"""What the parts of a catalog file must say of each other."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+
+from assay.time.stored_times import Holds
+
+from .shape import CustomPart, DatasetPart, LineagePart
+from .text import Path
+
+Finding = tuple[Path, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """The parts that are right in themselves, by their number over all files, and every dataset's name that is written.
+
+    ``places``: where parts and their assertions stand, ``file:line``. ``elsewhere``: the datasets of other sources, by
+    name in lower case, and whether they are partitioned.
+    """
+
+    datasets: Mapping[int, DatasetPart]
+    lineage: Mapping[int, LineagePart]
+    tests: Mapping[int, CustomPart]
+    names: Sequence[str]
+    places: Mapping[tuple[str | int, ...], str] = field(default_factory=dict)
+    elsewhere: Mapping[str, bool] = field(default_factory=dict)
+
+    @cached_property
+    def partitioned(self) -> dict[str, bool]:
+        """Whether each dataset that is known is partitioned, by name in lower case."""
+        told = {dataset.name.lower(): dataset.partition is not None for dataset in self.datasets.values()}
+        return {**self.elsewhere, **told}
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The datasets that are written here or are another source's, by name in lower case."""
+        return frozenset({name.lower() for name in self.names} | self.elsewhere.keys())
+
+    def place(self, section: str, number: int) -> str:
+        """Where a part stands, for people."""
+        return self.places.get((section, number), f"{section}[{number}]")
+
+
+def cross_check(parts: Parts) -> Iterator[Finding]:
+    """Everything that is wrong between parts: where, and a sentence that says how to mend it."""
+    yield from _doubled_names(parts)
+    for index, dataset in parts.datasets.items():
+        for path, sentence in _dataset(dataset):
+            yield ("datasets", index, *path), sentence
+    yield from _lineage(parts)
+    yield from _custom(parts)
+
+
+def _doubled_names(parts: Parts) -> Iterator[Finding]:
+    first: dict[str, int] = {}
+    for number, dataset in parts.datasets.items():
+        if (earlier := first.setdefault(dataset.name.lower(), number)) != number:
+            place, told = parts.place("datasets", earlier), parts.datasets[earlier].name
+            found = "again" if told == dataset.name else f"beside {told!r}, and names are one without regard to case"
+            yield (
+                ("datasets", number, "name"),
+                f"found {dataset.name!r} {found}, first at {place}: keep one of the two.",
+            )
+
+
+def _dataset(dataset: DatasetPart) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for index, replica in enumerate(dataset.replicas):
+        if replica.datacenter in seen:
+            sentence = f"found a second replica in {replica.datacenter!r}: a datacenter holds one replica."
+            yield ("replicas", index, "datacenter"), sentence
+        seen.add(replica.datacenter)
+    yield from _ranges(dataset)
+    if not dataset.columns:
+        return
+    key = dataset.partition.column if dataset.partition else None  # may be a folder's name, and no declared column
+    for index, column in enumerate(dataset.primary_key):
+        if column not in dataset.columns and column != key:
+            yield ("primary_key", index), _unknown("column", column, list(dataset.columns), "columns")
+
+
+def _ranges(dataset: DatasetPart) -> Iterator[Finding]:
+    """Only databases are asked for ranges of time; the lake has partitions with keys."""
+    if dataset.partition is None or dataset.partition.holds is Holds.KEY:
+        return
+    for replica in dataset.replicas:
+        if replica.storage != "sql":
+            yield (
+                ("partition", "holds"),
+                f"found {dataset.partition.holds.value!r}, but the replica in {replica.datacenter!r} is stored as "
+                f"{replica.storage}, and only a sql table is cut by ranges of time: name the column, or Hive folder, "
+                "that holds the partition's key, or tell of the copy as a dataset of its own.",
+            )
+
+
+def _lineage(parts: Parts) -> Iterator[Finding]:
+    seen: set[tuple[str, str]] = set()
+    for index, edge in parts.lineage.items():
+        for end, name in (("upstream", edge.upstream), ("downstream", edge.downstream)):
+            if name.lower() not in parts.known:
+                yield ("lineage", index, end), _unknown("dataset", name, parts.names, "datasets")
+        pair = (edge.upstream.lower(), edge.downstream.lower())
+        if pair in seen:
+            yield ("lineage", index), f"found the edge {edge.upstream} to {edge.downstream} again: keep one of the two."
+        if pair[0] == pair[1]:
+            yield ("lineage", index), f"found an edge from {edge.upstream} to itself: remove it."
+        seen.add(pair)
+
+
+def _custom(parts: Parts) -> Iterator[Finding]:
+    partitioned = parts.partitioned
+    seen: set[tuple[str, str]] = set()
+    for index, test in parts.tests.items():
+        name = test.dataset.lower()
+        if name not in parts.known:
+            yield ("tests", index, "dataset"), _unknown("dataset", test.dataset, parts.names, "datasets")
+        if (name, test.name) in seen:
+            sentence = f"found a second test {test.name!r} of {test.dataset}: give it another name."
+            yield ("tests", index, "name"), sentence
+        if test.schedule == "partition" and not partitioned.get(name, True):
+            sentence = f"found 'partition', but {test.dataset} has no partition: write 'weekly' or a cron line."
+            yield ("tests", index, "schedule"), sentence
+        seen.add((name, test.name))
+
+
+def _unknown(kind: str, name: str, known: Sequence[str] | Mapping[str, str], section: str) -> str:
+    near = get_close_matches(name, list(known), n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"add it under {section}, or correct the name."
+    return f"found {name!r}, a {kind} that {section} does not name: {hint}"

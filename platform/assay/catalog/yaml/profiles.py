@@ -1,0 +1,91 @@
+"""From the checked parts of a catalog file to the profile they describe."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from assay.catalog.profile import (
+    CatalogProfile,
+    Column,
+    CustomProfile,
+    DatasetProfile,
+    LineageProfile,
+    PartitionProfile,
+    ReplicaProfile,
+    SlaProfile,
+)
+from assay.catalog.storages import FILES
+
+from .checks import Parts
+from .shape import ColumnPart, CustomPart, DatasetPart, ReplicaPart
+
+
+def to_profile(parts: Parts, folder_of: Callable[[int], Path]) -> CatalogProfile:
+    """The catalog; relative folders of data are taken from where the file of the dataset's number lies."""
+    place = parts.places.get
+    return CatalogProfile(
+        datasets=tuple(
+            replace(_dataset(part, folder_of(number)), place=place(("datasets", number), ""))
+            for number, part in parts.datasets.items()
+        ),
+        lineage=tuple(
+            LineageProfile(**part.model_dump(), place=place(("lineage", number), ""))
+            for number, part in parts.lineage.items()
+        ),
+        custom=tuple(
+            replace(_custom(part, parts.partitioned), place=place(("tests", number, "assertion"), ""))
+            for number, part in parts.tests.items()
+        ),
+    )
+
+
+def _dataset(part: DatasetPart, folder: Path) -> DatasetProfile:
+    namespace, _, name = part.name.rpartition(".")
+    return DatasetProfile(
+        namespace=namespace,
+        name=name,
+        description=part.description,
+        owner=part.owner,
+        team=part.team,
+        tier=part.tier,
+        columns=tuple(_column(name, said) for name, said in part.columns.items()),
+        primary_key=tuple(part.primary_key),
+        partition=PartitionProfile(**part.partition.model_dump()) if part.partition else None,
+        replicas=tuple(_replica(replica, folder) for replica in part.replicas),
+        slas=SlaProfile(**part.slas.model_dump()),
+        sustain=part.sustain,
+        grace=part.grace,
+        severity=part.severity,
+        catch_up=part.catch_up,
+        allow_empty=part.allow_empty,
+        retention=part.retention,
+        gate_on=part.gate_on,
+        unknown_policy=part.unknown_policy,
+        readers=tuple(part.readers),
+    )
+
+
+def _column(name: str, said: str | ColumnPart) -> Column:
+    if isinstance(said, str):
+        return Column(name=name, type=said)
+    return Column(name=name, type=said.type, sensitive=said.sensitive)
+
+
+def _replica(part: ReplicaPart, folder: Path) -> ReplicaProfile:
+    location = part.location
+    if part.storage in FILES and "://" not in location and not location.startswith("env:"):
+        location = str((folder / location).resolve())
+    return ReplicaProfile(datacenter=part.datacenter, storage=part.storage, location=location, options=part.options)
+
+
+def _custom(part: CustomPart, partitioned: Mapping[str, bool]) -> CustomProfile:
+    return CustomProfile(
+        dataset=part.dataset,
+        name=part.name,
+        assertion=part.assertion.strip(),
+        severity=part.severity,
+        catch_up=part.catch_up,
+        schedule=part.schedule or ("partition" if partitioned.get(part.dataset.lower()) else "weekly"),
+        sustain=part.sustain,
+        category=part.category,
+    )

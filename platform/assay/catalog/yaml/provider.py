@@ -1,0 +1,243 @@
+"""The catalog as YAML, a file or a folder: ``load`` reads it whole, or says everything that is wrong at once."""
+
+import re
+import reprlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from assay.catalog.profile import CatalogProfile
+
+from .checks import Finding, Parts, cross_check
+from .profiles import to_profile
+from .shape import PARTS, Part
+from .text import Problem, UnableToParseYaml, YamlText, parse_yaml, path_text
+
+_HINTS = {
+    "string_type": "write text, in quotes if it looks like a number or yes/no",
+    "bool_type": "write true or false",
+    "int_type": "write a whole number",
+    "float_type": "write a number such as 0.999, or a share such as 99.9 %",
+    "list_type": "write a list, one item a line after a dash",
+    "dict_type": "write a mapping of key: value",
+    "model_type": "write a mapping of key: value",
+}
+
+
+SUFFIXES = (".yaml", ".yml")
+_SOURCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", re.ASCII)
+_RESERVED = ("push", "openlineage")  # what tells of datasets and lineage without a file
+
+
+class UnableToReadCatalog(ValueError):
+    """A catalog that cannot be used, with one line for everything that is wrong in it, by file and line."""
+
+    def __init__(self, problems: Iterable[tuple[Path, Problem]]) -> None:
+        found = sorted(problems, key=lambda each: (str(each[0]), each[1].line))
+        self.problems = tuple(problem for _, problem in found)
+        lines = [f"{path}:{each.line}: {each.path + ': ' if each.path else ''}{each.sentence}" for path, each in found]
+        super().__init__("\n".join(lines))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _File:
+    """One file that is YAML, and by which numbers its parts go: those of the files before it come first."""
+
+    path: Path
+    text: YamlText
+    first: Mapping[str, int]
+
+    def items(self, section: str) -> list[Any]:
+        """What is written in a section; nothing where it is no list."""
+        items = self.text.content.get(section) if isinstance(self.text.content, dict) else None
+        return items if isinstance(items, list) else []
+
+    def problem(self, finding: Finding) -> tuple[Path, Problem]:
+        """A finding in this file, with its line; parts are counted as they stand in it."""
+        (section, *rest), sentence = finding if finding[0] else (("",), finding[1])
+        if rest and isinstance(rest[0], int) and section in self.first:
+            rest[0] -= self.first[str(section)]
+        path = [step for step in (section, *rest) if step != ""]
+        return self.path, Problem(line=self.text.line(path), path=path_text(path), sentence=sentence)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What a catalog says: what is right in it as a profile, the source's name if it tells one, and all mistakes."""
+
+    catalog: CatalogProfile
+    source: str
+    problems: tuple[tuple[Path, Problem], ...]
+
+
+def load(path: Path) -> CatalogProfile:
+    """The catalog that a YAML file, or a folder of them, describes; raises UnableToReadCatalog with all mistakes."""
+    reading = read(path)
+    if reading.problems:
+        raise UnableToReadCatalog(reading.problems)
+    return reading.catalog
+
+
+def read(path: Path, elsewhere: Callable[[str], Mapping[str, bool]] = lambda source: {}) -> Reading:
+    """What a YAML file, or all files of a folder as one catalog, say.
+
+    ``elsewhere`` gives the datasets that are not of the source that the files name, as ``Parts`` has them.
+    """
+    files, problems = _parsed(Path(path))
+    sources, wrong = _sources(files)
+    source = next(iter(sources), "")
+    parts, findings = _read_parts(files, elsewhere(source))
+    problems += [(file.path, doubled) for file in files for doubled in file.text.doubled_keys]
+    problems += [_file_of(files, finding).problem(finding) for finding in cross_check(parts)]
+    problems += [file.problem(finding) for file, finding in findings]
+    catalog = to_profile(parts, lambda number: _file_at(files, "datasets", number).path.parent)
+    return Reading(catalog=catalog, source=source, problems=(*problems, *wrong))
+
+
+def _parsed(path: Path) -> tuple[list[_File], list[tuple[Path, Problem]]]:
+    """The files that are YAML, and what is wrong with the others."""
+    paths = [path]
+    if path.is_dir():
+        found = [each for each in sorted(path.rglob("*")) if each.suffix in SUFFIXES and each.is_file()]
+        paths = [each for each in found if not any(part.startswith(".") for part in each.relative_to(path).parts)]
+        if not paths:
+            return [], [_wrong(path, 1, "is a folder without a *.yaml file: name the folder of the catalog.")]
+    files: list[_File] = []
+    problems: list[tuple[Path, Problem]] = []
+    first = dict.fromkeys(PARTS, 0)
+    for each in paths:
+        try:
+            files.append(_File(path=each, text=parse_yaml(each.read_text(encoding="utf-8")), first=first))
+        except OSError as error:
+            problems.append(_wrong(each, 1, f"cannot be read: {error.strerror}. Check the path and its permissions."))
+        except UnicodeDecodeError as error:
+            problems.append(_wrong(each, 1, f"is no UTF-8 text at byte {error.start}: save it as UTF-8."))
+        except UnableToParseYaml as error:
+            sentence = f"no YAML, from column {error.column}: {error.sentence}. Check quotes and indentation."
+            problems.append(_wrong(each, error.line, sentence))
+        else:
+            first = {section: number + len(files[-1].items(section)) for section, number in first.items()}
+    return files, problems
+
+
+def _wrong(path: Path, line: int, sentence: str) -> tuple[Path, Problem]:
+    return path, Problem(line=line, path="", sentence=sentence)
+
+
+def _file_of(files: list[_File], finding: Finding) -> _File:
+    section, number, *_ = finding[0]
+    return _file_at(files, str(section), int(number))
+
+
+def _file_at(files: list[_File], section: str, number: int) -> _File:
+    return next(file for file in reversed(files) if file.first[section] <= number)
+
+
+def _sources(files: list[_File]) -> tuple[set[str], list[tuple[Path, Problem]]]:
+    """The name that the files give their source, and what is wrong with it."""
+    told: dict[str, Path] = {}
+    problems = []
+    for file in files:
+        if not isinstance(file.text.content, dict) or "source" not in file.text.content:
+            continue
+        name = file.text.content["source"]
+        if fault := source_fault(name):
+            problems.append(file.problem((("source",), f"found {reprlib.repr(name)}: {fault}.")))
+        elif told and name not in told:
+            (other, path), *_ = told.items()
+            problems.append(file.problem((("source",), f"found {name!r}, and {path} says {other!r}: keep one.")))
+        else:
+            told[name] = file.path
+    return set(told), problems
+
+
+def source_fault(name: object) -> str | None:
+    """What is wrong with the name of a source, if anything is."""
+    if not isinstance(name, str) or not _SOURCE.fullmatch(name):
+        return "write letters, digits, '-', '_' and '.', at most 100"
+    return f"{name!r} is what comes without a file: take another name" if name in _RESERVED else None
+
+
+def _read_parts(files: list[_File], elsewhere: Mapping[str, bool]) -> tuple[Parts, list[tuple[_File, Finding]]]:
+    """Each part on its own, so that one wrong part hides nothing of the others."""
+    findings: list[tuple[_File, Finding]] = []
+    read: dict[str, dict[int, Any]] = {section: {} for section in PARTS}
+    places: dict[tuple[str | int, ...], str] = {}
+    for file in files:
+        findings += [(file, finding) for finding in _misplaced(file.text.content)]
+        for section, part in PARTS.items():
+            for at, item in enumerate(file.items(section)):
+                number = file.first[section] + at
+                places[section, number] = f"{file.path}:{file.text.line((section, at))}"
+                if section == "tests":
+                    places[section, number, "assertion"] = f"{file.path}:{file.text.line((section, at, 'assertion'))}"
+                try:
+                    read[section][number] = part.model_validate(item)
+                except ValidationError as error:
+                    findings += [(file, finding) for finding in _findings(error, (section, number), part)]
+    names = [name for file in files for name in _names(file.items("datasets"))]
+    return Parts(**read, names=names, places=places, elsewhere=elsewhere), findings
+
+
+def _misplaced(content: Any) -> Iterator[Finding]:
+    """What is wrong with a file before its parts are looked at."""
+    if not isinstance(content, dict):
+        yield (), f"found {reprlib.repr(content)}: write a mapping with the keys {', '.join(PARTS)}."
+        return
+    for key in content:
+        if key not in (*PARTS, "source"):
+            yield (str(key),), _unknown_key(str(key), [*PARTS, "source"])
+    for section in PARTS:
+        if (items := content.get(section) or []) and not isinstance(items, list):
+            yield (section,), f"found {reprlib.repr(items)}: {_HINTS['list_type']}."
+
+
+def _names(datasets: list[Any]) -> list[str]:
+    """The names written, those of wrong datasets too, so that one mistake is not reported again by whoever names it."""
+    written = [item.get("name") for item in datasets if isinstance(item, dict)]
+    return [name for name in written if isinstance(name, str)]
+
+
+def _findings(error: ValidationError, place: tuple[str, int], part: type[Part]) -> Iterator[Finding]:
+    for details in error.errors():
+        yield (*place, *details["loc"]), _sentence(details, part)
+
+
+def _sentence(details: ErrorDetails, part: type[Part]) -> str:
+    """What was found, what is allowed and how to mend it."""
+    kind, found = details["type"], reprlib.repr(details["input"])
+    if kind == "missing":
+        return f"is missing: add {details['loc'][-1]}: …"
+    if kind == "extra_forbidden":
+        return _unknown_key(str(details["loc"][-1]), _known_keys(part, details["loc"][:-1]))
+    if kind == "value_error":
+        return f"found {found}: {str(details['ctx']['error']).rstrip('.')}."
+    message = _HINTS.get(kind) or details["msg"][:1].lower() + details["msg"][1:]
+    return f"found {found}: {message}."
+
+
+def _unknown_key(key: str, known: list[str]) -> str:
+    near = get_close_matches(key, known)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"found the unknown key {key!r}: {hint}Known here: {', '.join(known)}."
+
+
+def _known_keys(part: type[Part], path: tuple[int | str, ...]) -> list[str]:
+    """The keys of the part at ``path`` inside ``part``."""
+    schema = part.model_json_schema()
+    node = schema
+    for step in path:
+        if "patternProperties" in node:  # keys of one's own, such as the names of columns
+            (node,) = node["patternProperties"].values()
+        elif isinstance(step, int):
+            node = node["items"]
+        else:
+            node = node["properties"].get(step, node)  # which of several parts was tried is no step
+        reference = next((each["$ref"] for each in (node, *node.get("anyOf", ())) if "$ref" in each), None)
+        node = schema["$defs"][reference.rpartition("/")[2]] if reference else node
+    return list(node["properties"])

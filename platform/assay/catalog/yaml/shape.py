@@ -1,0 +1,184 @@
+"""The shape of a catalog file, part by part; what parts say of each other is checked in yaml_checks."""
+
+import re
+from datetime import timedelta
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from assay.access.readers import wrong_readers
+from assay.catalog.locations import PREFIX
+from assay.catalog.profile import GateOn, Storage, UnknownPolicy
+from assay.catalog.storages import check_options
+from assay.catalog.tiers import CatchUp, Severity
+from assay.time.durations import parse_duration
+from assay.time.partition_keys import zone
+from assay.time.stored_times import Holds
+from assay.time.windows import Granularity, Partitioning
+
+_CRON = re.compile(r"\S+( \S+){4}")
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%", re.ASCII)
+
+
+def _duration(value: object) -> timedelta:
+    if not isinstance(value, str):
+        raise ValueError("write a number and s, m, h, d or w, such as 4h")
+    return parse_duration(value)
+
+
+def _share(value: object) -> object:
+    percent = _PERCENT.fullmatch(value) if isinstance(value, str) else None
+    return float(percent[1]) / 100 if percent else value
+
+
+def _schedule(value: str) -> str:
+    if value not in ("partition", "weekly") and not _CRON.fullmatch(value):
+        raise ValueError("write 'partition', 'weekly', or a cron line of five fields such as '0 6 * * *'")
+    return value
+
+
+def _not_repeated(values: list[Any]) -> list[Any]:
+    if repeated := sorted({str(value) for value in values if values.count(value) > 1}):
+        raise ValueError(f"{', '.join(repeated)} is named more than once: keep one")
+    return values
+
+
+Word = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^\S(.*\S)?$")]
+ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"\S")]  # a space at its end too
+FullName = Annotated[str, StringConstraints(max_length=240, pattern=r"^[A-Za-z0-9_][\w:/@-]*(\.[\w:/@-]+)+$")]
+Place = Annotated[str, StringConstraints(max_length=60, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+Length = Annotated[timedelta, BeforeValidator(_duration), Field(gt=timedelta(0))]
+Period = Annotated[timedelta, BeforeValidator(_duration)]
+Share = Annotated[float, BeforeValidator(_share), Field(ge=0, le=1, allow_inf_nan=False)]
+Level = Annotated[int, Field(ge=0, le=5)]
+
+
+class Part(BaseModel):
+    """A mapping of known keys, whose values must already have their types."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class PartitionPart(Part):
+    """How a dataset is cut into partitions."""
+
+    column: Word
+    granularity: Annotated[Granularity, Field(strict=False)]
+    holds: Annotated[Holds, Field(strict=False)] = Holds.KEY
+    stored_time_zone: str = "UTC"
+    time_zone: str = "UTC"
+    key_format: str = ""
+    first: str | None = None
+
+    @model_validator(mode="after")
+    def _names_partitions(self) -> "PartitionPart":
+        partitioning = Partitioning(granularity=self.granularity, time_zone=self.time_zone, key_format=self.key_format)
+        if self.first is not None:
+            partitioning.window(self.first).taken()
+        zone(self.stored_time_zone)
+        if self.stored_time_zone != "UTC" and self.holds is not Holds.TIME:
+            raise ValueError("stored_time_zone is the zone of times: write holds: time beside it, or leave it out")
+        return self
+
+
+class ReplicaPart(Part):
+    """Where a copy of a dataset lies."""
+
+    datacenter: Place
+    storage: Storage
+    location: Annotated[str, StringConstraints(min_length=1, max_length=500)]
+    options: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> "ReplicaPart":
+        if self.storage == "sql":
+            _check_url(self.location)
+            if not self.options.get("table"):
+                raise ValueError("a sql replica needs the name of its table: add options: {table: …}")
+        check_options(self.storage, self.options)
+        return self
+
+
+def _check_url(location: str) -> None:
+    if location.startswith(PREFIX):
+        return
+    try:
+        url = make_url(location)
+    except (ArgumentError, ValueError):
+        raise ValueError("a sql location is an SQLAlchemy URL such as sqlite:////data/x.db, or env:NAME") from None
+    if url.password:
+        raise ValueError("the location holds a password: put the URL in the environment and write env:NAME here")
+
+
+class SlaPart(Part):
+    """What a dataset promises beyond its tier."""
+
+    freshness: Length | None = None
+    completeness: Annotated[Share, Field(gt=0)] | None = None
+    duplicates: Annotated[Share, Field(lt=1)] | None = None
+    consistency: Annotated[Share, Field(gt=0)] | None = None
+    unpartitioned: Share | None = None
+
+
+class ColumnPart(Part):
+    """A column of which more is said than its type."""
+
+    type: Word
+    sensitive: bool = False
+
+
+def _known_readers(readers: list[str]) -> list[str]:
+    if wrong := wrong_readers(readers):
+        raise ValueError(f"{', '.join(wrong)}: write role:operator, team:NAME or user:NAME")
+    return _not_repeated(readers)
+
+
+class DatasetPart(Part):
+    """One dataset."""
+
+    name: FullName
+    owner: Word
+    tier: Level
+    replicas: Annotated[list[ReplicaPart], Field(min_length=1)]
+    description: str = ""
+    team: str = ""
+    columns: dict[ColumnName, Word | ColumnPart] = {}
+    primary_key: Annotated[list[ColumnName], AfterValidator(_not_repeated)] = []
+    partition: PartitionPart | None = None
+    slas: SlaPart = SlaPart()
+    sustain: Period | None = None
+    grace: Period | None = None
+    severity: Severity | None = None
+    catch_up: CatchUp | None = None
+    allow_empty: bool = False
+    retention: Length | None = None
+    gate_on: GateOn = "outcome"
+    unknown_policy: UnknownPolicy | None = None
+    readers: Annotated[list[Word], AfterValidator(_known_readers)] = []
+
+
+class LineagePart(Part):
+    """One edge of the lineage."""
+
+    upstream: FullName
+    downstream: FullName
+    one_to_one: bool = False
+    sampled: bool = False
+
+
+class CustomPart(Part):
+    """One test that a user wrote."""
+
+    dataset: FullName
+    name: Word
+    assertion: Annotated[str, StringConstraints(min_length=1, max_length=4096)]
+    severity: Severity | None = None
+    schedule: Annotated[str, AfterValidator(_schedule)] | None = None
+    sustain: Period | None = None
+    catch_up: CatchUp | None = None
+    category: Literal["custom"] = "custom"
+
+
+PARTS: dict[str, type[Part]] = {"datasets": DatasetPart, "lineage": LineagePart, "tests": CustomPart}

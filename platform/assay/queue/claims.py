@@ -1,0 +1,290 @@
+"""Claim pending rows of a stage, work them, and let nothing be finished under an old lease."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import copy
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any
+
+import structlog
+from django.apps import apps
+from django.db import OperationalError, connection, transaction
+from django.db.models import Model, Prefetch, Q, QuerySet
+from structlog.contextvars import bound_contextvars
+from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+from assay import clock
+from assay.config import config
+from assay.database.bulk import set_all, update_each
+from assay.database.prepared import Prepared, fetch_related
+from assay.models import Claimable
+
+from .flow import Stage, stage
+from .log_ids import log_ids
+from .tallies import tallied_together
+
+log = structlog.get_logger(__name__)
+
+LEASE = timedelta(seconds=config().lease_seconds)
+LONGEST_LEASE = max(2 * LEASE, timedelta(minutes=30))  # no stage asks for more than half of it
+MAX_LIMIT = 200
+TOGETHER = 50  # rows leased at once and, where a stage can, worked in one transaction
+SECOND_TRY = 7  # of these at once, where a worker has died of one of them
+# MariaDB: deadlock, lock wait timeout, record changed since last read; the whole transaction is tried again.
+RETRIABLE = frozenset({1213, 1205, 1020})
+SOME_TIME, SOME_REAL_TIME = datetime(2000, 1, 1, tzinfo=UTC), datetime(2000, 1, 2, tzinfo=UTC)  # stand in statements
+
+_in_rounds: ContextVar[bool] = ContextVar("in_rounds", default=False)
+
+
+class UnableToFinish(Exception):
+    """The row was claimed again since: the work of this lease is dropped."""
+
+
+def table(stage: Stage) -> type[Model]:
+    """The model that a stage claims from."""
+    return apps.get_model(stage.table)
+
+
+def pending(stage: Stage, now: datetime | None, **filters: Any) -> QuerySet[Any]:
+    """Rows of a stage that are due at ``now`` (``None``: at any time), leased or not."""
+    wanted = Q(**filters)
+    if stage.after:
+        wanted &= Q(**{f"{stage.after}__isnull": False})
+    if stage.marker:
+        wanted &= Q(**{f"{stage.marker}__isnull": True})
+    if stage.due:
+        wanted &= Q(**{f"{stage.due}__isnull": False} if now is None else {f"{stage.due}__lte": now})
+    return table(stage)._default_manager.filter(wanted)
+
+
+def unleased(real_now: datetime) -> Q:
+    """A condition on rows that nobody holds at this time of the database.
+
+    A lease that ends later than any could was given before the database's clock was set back: it is over too, as
+    whoever holds it may have died, and is refused by the epoch if not.
+    """
+    return Q(lease_until__isnull=True) | Q(lease_until__lt=real_now) | Q(lease_until__gt=real_now + LONGEST_LEASE)
+
+
+def leased(real_now: datetime) -> Q:
+    """A condition on the other rows: somebody holds them at this time of the database."""
+    return Q(lease_until__gte=real_now, lease_until__lte=real_now + LONGEST_LEASE)
+
+
+@transaction.atomic
+def claim(
+    stage: Stage, *, now: datetime, limit: int, lease: timedelta = LEASE, may: Q | None = None, **filters: Any
+) -> list[Any]:
+    """Lease up to ``limit`` pending rows, the longest due first; a row under a live lease is nobody else's.
+
+    ``may``: what those must meet that are free, such as to be within the bounds of what runs at once.
+
+    Those are leased together that were tried as often as the first: were one of them to kill its worker, it would take
+    the others with it, so that they are fewer at the second try, and at the third it is alone. What is fresh never goes
+    before what waits longer.
+    """
+    real_now = clock.database_now()
+    rows = _claimed_together(_free(stage, now, real_now, limit, may, filters))
+    if rows:
+        _lease([row.pk for row in rows], type(rows[0]), real_now + lease)
+    for row in rows:  # they are locked since they were read, so that this is what is written of them
+        row.lease_until, row.epoch, row.attempts = real_now + lease, row.epoch + 1, row.attempts + 1
+    return rows
+
+
+def _free(
+    stage: Stage, now: datetime, real_now: datetime, limit: int, may: Q | None, filters: dict[str, Any]
+) -> list[Any]:
+    """The rows that a claim may take, locked."""
+    if may:
+        return list(_free_rows(stage, now, real_now, filters).filter(may)[:limit])
+    statement = _free_statement(connection.vendor, stage, limit, tuple(filters.items()))
+    return statement.rows(now, real_now, real_now + LONGEST_LEASE)
+
+
+@lru_cache(maxsize=512)
+def _free_statement(vendor: str, stage: Stage, limit: int, filters: tuple[tuple[str, Any], ...]) -> Prepared[Any]:
+    rows = _free_rows(stage, SOME_TIME, SOME_REAL_TIME, dict(filters))[:limit]
+    return Prepared(rows, SOME_TIME, SOME_REAL_TIME, SOME_REAL_TIME + LONGEST_LEASE)
+
+
+def _free_rows(stage: Stage, now: datetime, real_now: datetime, filters: dict[str, Any]) -> QuerySet[Any]:
+    free = pending(stage, now, **filters).filter(unleased(real_now))
+    skip = connection.features.has_select_for_update_skip_locked
+    return free.select_for_update(skip_locked=skip).order_by(*stage.order)
+
+
+def _lease(keys: Sequence[int], model: type[Model], until: datetime) -> None:
+    table, key = map(connection.ops.quote_name, (model._meta.db_table, str(model._meta.pk.column)))
+    sql = f"UPDATE {table} SET lease_until = %s, epoch = epoch + 1, attempts = attempts + 1 WHERE {key} IN "
+    with connection.cursor() as cursor:
+        marks = ", ".join(["%s"] * len(keys))
+        cursor.execute(f"{sql}({marks})", [connection.ops.adapt_datetimefield_value(until), *keys])
+
+
+def _claimed_together(found: Sequence[Any]) -> list[Any]:
+    """Of rows the first and those tried as often, as many as may be."""
+    alike = [row for row in found if row.attempts == found[0].attempts]
+    return alike if not alike or alike[0].attempts == 0 else alike[: SECOND_TRY if alike[0].attempts == 1 else 1]
+
+
+def claims(
+    stage: Stage, *, now: datetime, limit: int, part: int | None = None, may: Q | None = None, **filters: Any
+) -> Iterator[list[Any]]:
+    """Lease up to ``limit`` rows for one task, ``part`` after part (of all): a worker that dies has tried but one.
+
+    It may leave hundreds that are leased by few or alone: they must not wait for a message each. Where the stages are
+    worked in rounds, the next round finds what is left.
+    """
+    left, wanted = limit, min(limit, part or limit)
+    while left and (rows := claim(stage, now=now, limit=wanted, may=may, **filters)):
+        yield rows
+        left -= len(rows)
+        if _in_rounds.get() and len(rows) < wanted:
+            return
+        wanted = min(left, part or left)
+
+
+@contextmanager
+def rounds() -> Iterator[None]:
+    """Meanwhile whoever calls the tasks asks again which have work, so that none of them asks once more itself."""
+    token = _in_rounds.set(True)
+    try:
+        yield
+    finally:
+        _in_rounds.reset(token)
+
+
+def finish(row: Claimable, **changes: Any) -> None:
+    """Write a stage's end and give the lease back, or raise ``UnableToFinish`` when the lease was lost."""
+    ended = {"lease_until": None, "attempts": 0, **changes}
+    if set_all(type(row), [row.pk], unchanged={"epoch": row.epoch}, **ended) != 1:
+        raise UnableToFinish(f"{type(row).__name__} {row.pk}: claimed again since epoch {row.epoch}")
+    for name, value in changes.items():
+        setattr(row, name, value)
+
+
+def finish_all(rows: Sequence[Claimable], *names: str) -> None:
+    """Write these fields of every row as they are here, and give the leases back, all or ``UnableToFinish``."""
+    for row in rows:
+        row.lease_until, row.attempts = None, 0
+    found = update_each(rows, ("lease_until", "attempts", *names), unchanged=("epoch",))
+    if found != len(rows):
+        raise UnableToFinish(f"{len(rows) - found} of {len(rows)} rows were claimed again since")
+
+
+def extend(row: Claimable, lease: timedelta = LEASE) -> bool:
+    """Heartbeat: lengthen the lease; false when it was lost."""
+    rows = type(row)._default_manager.filter(pk=row.pk, epoch=row.epoch)
+    return bool(rows.update(lease_until=clock.database_now() + lease) == 1)
+
+
+def work(
+    name: str,
+    handle: Callable[[Any, datetime], None],
+    *,
+    limit: int = MAX_LIMIT,
+    prefetch: Sequence["str | Prefetch[Any]"] = (),
+    **filters: Any,
+) -> int:
+    """Claim rows of the stage ``name`` and handle each in its own transaction; the number that were claimed.
+
+    ``handle`` ends with ``finish``. A row that raises keeps its lease, so that it is tried again once that has run
+    out, and the rows behind it go on. What ``prefetch`` names is read for all rows at once.
+    """
+    now, total = clock.now(), 0
+    for rows in claims(stage(name), now=now, limit=limit, part=TOGETHER, **filters):
+        _fetch(rows, prefetch)
+        for row in rows:
+            attempt(name, row, now, handle)
+        total += len(rows)
+    return total
+
+
+def work_together(
+    name: str,
+    handle: Callable[[list[Any], datetime], None],
+    *,
+    limit: int = MAX_LIMIT,
+    prefetch: Sequence["str | Prefetch[Any]"] = (),
+    **filters: Any,
+) -> int:
+    """As ``work``, but ``handle`` gets several rows, for one transaction; where that fails, one by one, read anew."""
+    now, total = clock.now(), 0
+    for rows in claims(stage(name), now=now, limit=limit, part=TOGETHER, **filters):
+        _work_part(name, rows, now, handle, prefetch)
+        total += len(rows)
+    return total
+
+
+def _work_part(
+    name: str,
+    part: list[Any],
+    now: datetime,
+    handle: Callable[[list[Any], datetime], None],
+    prefetch: Sequence["str | Prefetch[Any]"],
+) -> None:
+    _fetch(part, prefetch)
+    if len(part) > 1 and _attempt_together(name, part, now, handle):
+        return
+    again = part if len(part) == 1 else _still_held(name, part)
+    _fetch(again, prefetch)
+    for row in sorted(again, key=part.index):
+        # a copy for each try: what a try that was rolled back has changed in memory is not true
+        attempt(name, row, now, lambda row, now: handle([copy(row)], now))
+
+
+def _fetch(rows: Sequence[Model], prefetch: Sequence["str | Prefetch[Any]"]) -> None:
+    for path in prefetch:
+        fetch_related(rows, path)
+
+
+def _still_held(name: str, part: Sequence[Any]) -> list[Any]:
+    """The rows read anew, but for those that were claimed again since: under the new epoch they are another's."""
+    now = {row.pk: row for row in type(part[0])._default_manager.filter(pk__in=[row.pk for row in part])}
+    held = [now[row.pk] for row in part if row.pk in now and now[row.pk].epoch == row.epoch]
+    if lost := sorted({row.pk for row in part} - {row.pk for row in held}):
+        log.warning("lease lost", stage=name, rows=lost)
+    return held
+
+
+def _attempt_together(name: str, rows: list[Any], now: datetime, handle: Callable[[list[Any], datetime], None]) -> bool:
+    """Whether all rows could be handled in one transaction; if not, nothing of it is left."""
+    with bound_contextvars(stage=name):
+        try:
+            with transaction.atomic(), tallied_together():
+                handle(rows, now)
+        except Exception as error:
+            log.info("not together, so one by one", rows=len(rows), why=f"{type(error).__name__}: {error}"[:500])
+            return False
+    return True
+
+
+def attempt(name: str, row: Claimable, now: datetime, handle: Callable[[Any, datetime], None]) -> None:
+    """Handle one claimed row in a transaction; what goes wrong is logged and stays with this row."""
+    with bound_contextvars(**log_ids(name, row)):
+        try:
+            in_transaction(lambda: handle(row, now))
+        except UnableToFinish as lost:
+            log.warning("lease lost", row=row.pk, why=str(lost))
+        except Exception:
+            log.exception("stage failed", row=row.pk, attempts=row.attempts)
+
+
+def _is_retriable(error: BaseException) -> bool:
+    return isinstance(error, OperationalError) and bool(error.args) and error.args[0] in RETRIABLE
+
+
+@retry(
+    retry=retry_if_exception(_is_retriable),
+    stop=stop_after_attempt(5),
+    wait=wait_random_exponential(multiplier=0.05, max=2),
+    reraise=True,
+)
+def in_transaction(body: Callable[[], None]) -> None:
+    """Run ``body`` in one transaction, the whole of it again on a deadlock or a lock timeout."""
+    with transaction.atomic():
+        body()

@@ -1,0 +1,78 @@
+"""Find what is pending and unclaimed, and tell the workers to look; what a lost message left is found here."""
+
+import time
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from typing import Any
+
+import structlog
+from celery.signals import task_success
+from kombu import Connection
+from kombu.exceptions import ChannelError, OperationalError
+
+from assay import clock
+from assay.celery import app, hint, queue_name
+from assay.queue.claims import pending, unleased
+from assay.queue.flow import Stage
+from assay.queue.probe import stages_with_work
+
+log = structlog.get_logger(__name__)
+
+MOST_WAITING = 40  # hints in one queue; more say no more, and would pile up where no worker takes them
+TELL_AGAIN_AFTER = 0.2  # seconds; of a worker that looks on after each of its tasks
+told_at: dict[tuple[str, str], float] = {}  # of the monotonic clock, by stage and datacenter
+
+
+def sweep(*, unless_told_within: float = 0.0) -> int:
+    """Send one hint per stage (and datacenter) with claimable rows; how many were sent.
+
+    Of what this process has told within so many seconds it does not tell again: a worker of that may be on its way.
+    Where the broker is away, or full, the rows wait in the database for the next sweep.
+    """
+    told_before = time.monotonic() - unless_told_within
+    found = _claimable(clock.now(), clock.database_now())
+    claimable = [(stage, place) for stage, place in found if told_at.get((stage.name, place), 0.0) <= told_before]
+    if not claimable:
+        return 0
+    with app.connection_for_write() as broker:
+        lost: tuple[type[BaseException], ...] = (OperationalError, *broker.connection_errors, *broker.channel_errors)
+        try:
+            return _tell(broker, claimable)
+        except lost as error:
+            log.warning("hints not sent", stages=[stage.name for stage, _ in claimable], why=str(error))
+            return 0
+
+
+def _tell(broker: Connection, places: Collection[tuple[Stage, str]]) -> int:
+    room = {queue: _room(broker, queue) for queue in {queue_name(*place) for place in places}}
+    told = [place for place in places if room[queue_name(*place)]]
+    for stage, datacenter in told:
+        hint(stage, datacenter)
+        told_at[stage.name, datacenter] = time.monotonic()
+    return len(told)
+
+
+def _claimable(now: datetime, real_now: datetime) -> Iterator[tuple[Stage, str]]:
+    """The stages with rows that a worker could claim, each with the datacenter of the rows where that matters."""
+    for stage in stages_with_work(now):
+        rows = pending(stage, now).filter(unleased(real_now))
+        if stage.by_datacenter:
+            yield from ((stage, place) for place in rows.order_by().values_list("datacenter", flat=True).distinct())
+        elif rows.exists():
+            yield stage, ""
+
+
+def _room(broker: Connection, queue: str) -> bool:
+    """Whether a queue can take another hint."""
+    try:
+        declared = broker.default_channel.queue_declare(queue=queue, passive=True)  # type: ignore[attr-defined]
+    except ChannelError:  # nothing was ever sent to it
+        return True
+    return bool(declared.message_count < MOST_WAITING)
+
+
+@task_success.connect
+def look_on(result: Any = None, **_: Any) -> None:
+    """A worker that has found work tells of what that left to do, without waiting for the next sweep."""
+    if result:
+        sweep(unless_told_within=TELL_AGAIN_AFTER)

@@ -1,0 +1,81 @@
+"""Times in a column by which a database table is cut: from an instant to the value at which a range begins or ends."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+
+from .instants import EARLIEST, LATEST
+from .local_time import boundary
+from .partition_keys import UnableToPartition, zone
+from .windows import Partitioning
+
+
+class Holds(StrEnum):
+    """What the values of a partition column are."""
+
+    KEY = "key"  # the key of the partition
+    TIME = "time"  # when the row was made, as a DATETIME, TIMESTAMP or DATE
+    EPOCH_SECONDS = "epoch_seconds"  # the same, as seconds since 1970 in UTC
+    EPOCH_MILLISECONDS = "epoch_milliseconds"
+
+
+TICKS = {Holds.EPOCH_SECONDS: timedelta(seconds=1), Holds.EPOCH_MILLISECONDS: timedelta(milliseconds=1)}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredTimes:
+    """How times are stored, in clocks of which ``time_zone``, and the partitions that they fall into."""
+
+    partitioning: Partitioning
+    holds: Holds
+    time_zone: str = "UTC"
+
+    def __post_init__(self) -> None:
+        zone(self.time_zone)
+
+    def wall(self, instant: datetime) -> datetime:
+        """The naive time in the column from which on rows are of ``instant`` or later.
+
+        Raises UnableToPartition inside an hour that the zone's clocks show twice: its rows cannot be told apart.
+        Where partitions are cut in the same zone, such an hour is one partition, and nothing needs to be.
+        """
+        of = zone(self.time_zone)
+        shown = instant.astimezone(of).replace(tzinfo=None)
+        first = shown.replace(tzinfo=of, fold=0).astimezone(UTC)
+        is_first = first == instant or self.time_zone == self.partitioning.time_zone
+        if is_first and boundary(shown, of) == instant:
+            return shown
+        raise UnableToPartition(
+            f"the times are those of {self.time_zone}, whose clocks showed {shown:%Y-%m-%d %H:%M} twice, so that rows "
+            f"before and after {instant.astimezone(UTC):%Y-%m-%d %H:%M} UTC cannot be told apart"
+        )
+
+    def ticks(self, instant: datetime) -> int:
+        """The first whole second or millisecond since 1970 that is not before ``instant``."""
+        return -((_EPOCH - instant) // TICKS[self.holds])
+
+    def instants(self, text: str) -> tuple[datetime, datetime] | None:
+        """The first and the last instant that a value, as a query writes it, may be; None for one that is no time.
+
+        A time far from our years, such as the end of the calendar, is taken for the last one near them.
+        """
+        try:
+            if self.holds in TICKS:
+                found = [_EPOCH + int(text) * TICKS[self.holds]]
+            else:
+                shown = datetime.fromisoformat(text)
+                told = (
+                    [shown] if shown.tzinfo else [shown.replace(tzinfo=zone(self.time_zone), fold=at) for at in (0, 1)]
+                )
+                found = [each.astimezone(UTC) for each in told]
+        except (ValueError, OverflowError):
+            return None
+        near = [min(max(instant, EARLIEST), LATEST) for instant in found]
+        return min(near), max(near)
+
+    def instant(self, value: datetime | int) -> datetime:
+        """The first instant that a stored value may be."""
+        if isinstance(value, int):
+            return _EPOCH + value * TICKS[self.holds]
+        return value.replace(tzinfo=value.tzinfo or zone(self.time_zone)).astimezone(UTC)
