@@ -11,8 +11,8 @@ from assay.models import Dataset, DataTest, Origin
 from test_generator.coverage import DatasetCoverage, TierCoverage, coverage
 from test_generator.models import Gap
 
+from .channels import is_reachable
 from .models import Waiver
-from .selectors import is_reachable
 
 
 def coverage_by_tier(*, now: datetime, owner: str | None = None) -> tuple[TierCoverage, ...]:

@@ -6,7 +6,7 @@ from assay.models import Category, Claimable, Dataset, DataTest, Revision
 from assay.time.windows import Window
 from execution_engine.models import Run, Windowed
 
-from .standing import State
+from .state import State
 
 STATES = [(state.value, state.value) for state in State]
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from alerting.standing import State, Verdict
+from alerting.state import State
+from alerting.verdicts.sustain import Verdict
 
 
 class How(StrEnum):

@@ -3,7 +3,7 @@
 from django.db import models
 
 from alerting.models import Alert, WaiverKind
-from alerting.waivers import Scope
+from alerting.waivers.rules import Scope
 from assay.models import Category, Claimable, Dataset, DataTest, Severity
 from execution_engine.models import Windowed
 

@@ -12,7 +12,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from alerting.models import Standing
-from alerting.standing import State
+from alerting.state import State
 from assay import clock
 from assay.models import Category, DataTest, Tallied
 from assay.queue.backlog import backlogs

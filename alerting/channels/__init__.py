@@ -11,7 +11,7 @@ from .email import EmailChannel
 from .log import LogChannel
 from .webhook import WebhookChannel
 
-__all__ = ["Channel", "Message", "TransportError", "channel", "channels"]
+__all__ = ["Channel", "Message", "TransportError", "channel", "channels", "is_reachable"]
 
 
 def channels() -> tuple[Channel, ...]:
@@ -29,3 +29,8 @@ def channels() -> tuple[Channel, ...]:
 def channel(name: str) -> Channel | None:
     """The configured channel with this name."""
     return next((channel for channel in channels() if channel.name == name), None)
+
+
+def is_reachable(recipient: str) -> bool:
+    """Whether any channel but the log reaches a recipient."""
+    return any(channel.name != "log" and channel.reaches(recipient) for channel in channels())

@@ -7,9 +7,9 @@ from functools import cache
 
 from django.db.models import Q
 
+from alerting.inhibition.selectors import USUAL_WINDOWS as USUAL_COMPLETIONS
 from alerting.models import Standing
-from alerting.selectors import USUAL_WINDOWS as USUAL_COMPLETIONS
-from alerting.standing import State
+from alerting.state import TROUBLED
 from assay.config import config
 from assay.models import Dataset, DataTest, Scope
 from assay.time.windows import Granularity, Window
@@ -27,7 +27,6 @@ from incident_manager.models import SpoiltWindow
 from .rules import Kept, Reach, streak_reach, terms
 from .walk import Keeping
 
-TROUBLED = (State.WARN.value, State.FAIL.value, State.UNKNOWN.value)
 WRITES_HISTORY = "last="  # in the text of every assertion over past windows
 WEEK = timedelta(days=7)
 

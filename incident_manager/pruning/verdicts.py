@@ -9,12 +9,12 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from alerting.models import Flip, Standing
+from alerting.state import TROUBLED
 from assay.models import DataTest, Scope
 from assay.time.windows import Window
 from execution_engine.models import Run
 from execution_engine.outcome import Outcome
 
-from .keeping import TROUBLED
 from .rules import is_past
 from .walk import Keeping, Table, deleting
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from alerting.standing import State
+from alerting.state import State
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome
 from execution_engine.outcome import Reason as Error

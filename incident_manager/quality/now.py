@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.db.models import OuterRef, Q, Subquery
 
 from alerting.models import Standing
-from alerting.standing import State
+from alerting.state import TROUBLED, State
 from assay.models import Dataset, DataTest, Replica
 from assay.time.windows import Window
 from execution_engine.models import Run, RunReason
@@ -22,7 +22,6 @@ from .rules import Answer, Asked, judge
 from .selectors import calendar_of
 
 RECENT = timedelta(days=35)  # for so long what a user has accepted or waived is said of a dataset as a whole
-TROUBLE = (State.FAIL, State.WARN, State.UNKNOWN)
 
 Found = Mapping[int, Facts]  # by the id of the dataset
 
@@ -109,7 +108,7 @@ def _calendars(ids: Collection[int], now: datetime) -> Mapping[int, Calendar | N
 
 def _checks(tests: Mapping[int, LiveTest], ids: Collection[int], now: datetime) -> list[Check]:
     """What does not pass: a trouble however old its window is, what a user has waived for five weeks."""
-    open_ = Q(state__in=TROUBLE) & (Q(waiver__isnull=True) | Q(window_end__gte=now - RECENT))
+    open_ = Q(state__in=TROUBLED) & (Q(waiver__isnull=True) | Q(window_end__gte=now - RECENT))
     early = Q(state=State.PENDING) & ~Q(last_outcome="", error_reason="")
     learning = Q(state=State.LEARNING, window_end__gte=now - RECENT)
     standings = Standing.objects.filter(

@@ -9,8 +9,8 @@ from typing import Any
 from django.db.models import BooleanField, ExpressionWrapper, F, Field, Q, QuerySet
 
 from alerting.models import Standing, WaiverKind
-from alerting.selectors import place_of
-from alerting.standing import State
+from alerting.state import State
+from alerting.verdicts.selectors import place_of
 from assay.clock import instant_of
 from assay.models import Origin, Scope, Severity
 from assay.time.windows import Window

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from alerting.standing import State
+from alerting.state import BROKEN, State
 from assay.time.windows import Window
 from execution_engine.outcome import ABNORMAL, Outcome
 from execution_engine.outcome import Reason as Error
@@ -212,7 +212,7 @@ def _said_of(check: Check) -> tuple[Kind, str, Status | None] | None:
         return Kind.WAIVED, f"waived: {check.waived}", None
     if check.accepted is not None:
         return Kind.ACCEPTED, f"accepted as it is: {check.accepted}", Status.REPORTED
-    if check.outcome is Outcome.BROKEN or check.state in (State.WARN, State.FAIL):
+    if check.outcome is Outcome.BROKEN or check.state in BROKEN:
         open_yet = "" if check.state is State.FAIL else ": no incident yet"
         return Kind.BROKEN, f"{check.test.category} is broken ({check.state.value}){open_yet}", Status.BAD
     if check.state is State.UNTESTED:

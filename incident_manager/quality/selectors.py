@@ -10,7 +10,7 @@ from django.db.models import Window as Over
 from django.db.models.functions import Lag, Lead
 
 from alerting.models import Standing
-from alerting.standing import State
+from alerting.state import State
 from assay.catalog.selectors import home, slas
 from assay.clock import instant_of
 from assay.config import config

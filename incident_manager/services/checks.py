@@ -2,10 +2,10 @@
 
 from datetime import datetime, timedelta
 
-from alerting.evidence import waived_parts
 from alerting.models import Standing
 from alerting.services import after_check, is_checked, last_cost, withdraw
-from alerting.standing import State
+from alerting.state import State
+from alerting.verdicts.evidence import waived_parts
 from assay.database.prepared import rows_of
 from assay.models import Scope
 from assay.queue.claims import finish

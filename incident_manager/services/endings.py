@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 
 from alerting.models import Standing, WaiverKind
 from alerting.services import judge_what_waivers_reach, waive
-from alerting.waivers import Scope
+from alerting.waivers.rules import Scope
 from assay.models import DataTest
 from assay.models import Scope as Reach
 from assay.queue.claims import finish

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from django.db.models import Q
 
 from alerting.models import Standing
-from alerting.standing import State
+from alerting.state import TROUBLED, State
 from assay.catalog.reach import next_piece, reach
 from assay.catalog.selectors import home
 from assay.models import ChangeKind, DataChange, DataTest, Scope
@@ -20,7 +20,6 @@ from execution_engine.services import request_runs
 
 AT_MOST_EVERY = timedelta(minutes=15)
 OCCASION = "change"
-UNSETTLED = (State.WARN.value, State.FAIL.value, State.UNKNOWN.value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +104,7 @@ def _live(ids: set[int]) -> dict[int, DataTest]:
         "dataset", "revision"
     )
     erred = Q(state=State.PENDING) & ~Q(error_reason="")
-    unsettled = Standing.objects.filter(Q(state__in=UNSETTLED) | erred, data_test__in=ids).values("data_test")
+    unsettled = Standing.objects.filter(Q(state__in=TROUBLED) | erred, data_test__in=ids).values("data_test")
     return {row.pk: row for row in rows.filter(Q(scope=Scope.PARTITION) | Q(pk__in=unsettled))}
 
 

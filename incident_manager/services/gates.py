@@ -8,7 +8,7 @@ from itertools import islice
 
 import structlog
 
-from alerting.standing import State
+from alerting.state import State
 from assay.catalog.selectors import home, slas
 from assay.models import Dataset, DataTest
 from assay.time.windows import Partitioning, Window

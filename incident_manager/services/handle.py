@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db.models import F
 
 from alerting.models import Flip, Standing, WaiverKind
-from alerting.standing import State
+from alerting.state import State
 from assay.database.prepared import rows_of
 from assay.models import Scope
 from assay.queue.claims import finish

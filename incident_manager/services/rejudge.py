@@ -7,7 +7,7 @@ from django.db.models import Q
 from alerting.models import Standing
 from alerting.services import end_waivers, put_off
 from alerting.services import withdraw as leave_untested
-from alerting.standing import State
+from alerting.state import TROUBLED, State
 from assay.catalog.selectors import slas
 from assay.models import Category, DataTest, Revision, Scope
 from assay.queue.claims import finish
@@ -16,8 +16,6 @@ from execution_engine.services import is_undeclared, request_run
 from incident_manager.models import Resolution
 
 from .spoilt import heal, spoilt_of
-
-TROUBLED = (State.WARN.value, State.FAIL.value, State.UNKNOWN.value)
 
 
 def rejudge_revision(revision: Revision, now: datetime) -> None:

@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from alerting.messages import span
 from alerting.models import Standing
-from alerting.notice_policy import Event
+from alerting.notices.messages import span
+from alerting.notices.policy import Event
 from alerting.services import tell
-from alerting.standing import State
+from alerting.state import State
 from assay.catalog.selectors import upstream_map
 from assay.models import Dataset, DataTest, Scope, Severity
 from assay.queue.claims import finish

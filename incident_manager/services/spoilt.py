@@ -8,8 +8,9 @@ from typing import Any
 from django.db.models import QuerySet
 
 from alerting.models import Flip, Standing
-from alerting.selectors import spoilt_place, verdict
-from alerting.standing import State, Verdict
+from alerting.state import State
+from alerting.verdicts.selectors import spoilt_place, verdict
+from alerting.verdicts.sustain import Verdict
 from assay.catalog.selectors import home
 from assay.models import Category, DataTest, Revision, Scope
 from assay.time.windows import Window

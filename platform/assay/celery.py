@@ -43,7 +43,11 @@ app.conf.update(
     task_publish_retry_policy={"max_retries": 2, "interval_max": 0.5},
     task_default_queue="assay",
     timezone="UTC",
-    imports=["assay.scheduler.sweep", "alerting.vigil", *sorted({stage.task.rpartition(".")[0] for stage in STAGES})],
+    imports=[
+        "assay.scheduler.sweep",
+        "alerting.notices.vigil",
+        *sorted({stage.task.rpartition(".")[0] for stage in STAGES}),
+    ],
 )
 
 

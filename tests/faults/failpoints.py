@@ -98,7 +98,7 @@ def _into_the_queue(home: Path) -> None:
 
 
 def _into_the_notifier(home: Path) -> None:
-    from alerting.services import send
+    from alerting.notices import send
 
     claims = vars(send)["claims"]
 

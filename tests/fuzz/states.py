@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from alerting.channels import Message, TransportError
 from alerting.channels.log import LogChannel
-from alerting.waivers import Scope
+from alerting.waivers.rules import Scope
 from assay import clock
 from assay.models import Category, DataTest
 from execution_engine.models import Run

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.contrib.auth.models import User
 
-from alerting.waivers import Scope
+from alerting.waivers.rules import Scope
 from assay.access.roles import Role
 from assay.catalog.profile import CatalogProfile
 from assay.catalog.services import apply_catalog

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Count, QuerySet, Sum
 
 from alerting.models import Flip, Notice, Standing
-from alerting.standing import State
+from alerting.state import State
 from assay.config import config
 from assay.models import Dataset, DataTest
 from execution_engine.models import Run, Scan

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 from django import forms
 
-from alerting.waivers import Scope
+from alerting.waivers.rules import Scope
 from assay.time.instants import UnableToTakeInstant, taken
 from incident_manager.models import Saw
 from web.pages.selectors.catalogue import FILTERS, Wanted

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from alerting.standing import State
+from alerting.state import TROUBLED, State
 from incident_manager.quality import rules
 from incident_manager.quality.rules import Answer, Kind
 
@@ -26,7 +26,6 @@ class Status(StrEnum):
 
 
 RANK = {status: rank for rank, status in enumerate(Status)}
-TROUBLE = (State.FAIL, State.WARN, State.UNKNOWN)
 LOOKS = {Status.BAD: "fail", Status.REPORTED: "warn", Status.GOOD: "pass"}  # the colour and icon of another
 WORDS = {
     Status.BAD: "Bad",
@@ -69,7 +68,7 @@ class Cell:
 
 def status_of(state: str, waived: bool) -> Status:
     """How a standing is shown."""
-    is_trouble = state in TROUBLE
+    is_trouble = state in TROUBLED
     return Status.WAIVED if waived and is_trouble else Status(state.lower())
 
 

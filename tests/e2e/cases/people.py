@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from alerting.models import Alert, Notice
-from alerting.waivers import Scope
+from alerting.waivers.rules import Scope
 from assay import clock
 from incident_manager import services
 from incident_manager.gate import GateAnswer

@@ -2,7 +2,7 @@
 
 from tests.faults.guards.guard import Edit, Guard
 
-QUEUE, SWEEP, SEND = "platform/assay/queue/claims.py", "platform/assay/scheduler/sweep.py", "alerting/services/send.py"
+QUEUE, SWEEP, SEND = "platform/assay/queue/claims.py", "platform/assay/scheduler/sweep.py", "alerting/notices/send.py"
 CHILD = "execution_engine/engines/child/engine.py"
 
 GUARDS = (

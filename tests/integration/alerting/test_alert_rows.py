@@ -5,12 +5,8 @@ from typing import Any
 
 import pytest
 
-from alerting.causes import Spot
-from alerting.inhibition import Action, Decision, Why
-from alerting.messages import BrokenWindow, InhibitedAlert
-from alerting.models import Alert, Notice, Standing, Waiver, WaiverKind
-from alerting.notice_policy import Address, Event
-from alerting.services.alerts import (
+from alerting.alerts.decide import decide_alert, decide_now, terms
+from alerting.alerts.services import (
     close_alert,
     decide_soon,
     known_facts,
@@ -19,10 +15,14 @@ from alerting.services.alerts import (
     release_after,
     update_alert,
 )
-from alerting.services.decide import decide_alert, decide_now, terms
-from alerting.services.silences import silence
-from alerting.services.texts import facts_of, failing, message, text_of
-from alerting.services.troubles import around, measured_at
+from alerting.alerts.texts import facts_of, failing, message, text_of
+from alerting.inhibition.causes import Spot
+from alerting.inhibition.rules import Action, Decision, Why
+from alerting.inhibition.selectors import around, measured_at
+from alerting.models import Alert, Notice, Standing, Waiver, WaiverKind
+from alerting.notices.messages import BrokenWindow, InhibitedAlert
+from alerting.notices.policy import Address, Event
+from alerting.notices.silences import silence
 from assay.models import Category, DataChange, Dataset, DataTest
 from tests.factories import (
     DAY,

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from alerting.models import Alert, Notice, Silence
-from alerting.waivers import Scope
+from alerting.waivers.rules import Scope
 from assay.models import Category, Dataset, DataTest
 from execution_engine.models import Run
 from incident_manager.models import Incident

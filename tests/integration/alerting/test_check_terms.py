@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from alerting.backoff import CheckKey, next_check
 from alerting.models import Standing
-from alerting.services.checks import after_check, check_terms, engine_answers, is_waited_for, last_cost
-from alerting.standing import State, Verdict
+from alerting.standings.checks import after_check, check_terms, engine_answers, is_waited_for, last_cost
+from alerting.state import State
+from alerting.verdicts.backoff import CheckKey, next_check
+from alerting.verdicts.sustain import Verdict
 from assay.models import DataTest
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Ask, Measurement, Run, Scan

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from alerting.causes import Spot
+from alerting.inhibition.causes import Spot
+from alerting.inhibition.missing_rows import missing_rows
 from alerting.models import Standing
-from alerting.services.missing_rows import missing_rows
 from assay.models import Category, ChangeKind, DataChange, Dataset
 from assay.time.windows import Window
 from execution_engine.engines.protocol import NO_FILES

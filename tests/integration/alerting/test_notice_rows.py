@@ -9,13 +9,14 @@ from structlog.testing import capture_logs
 
 from alerting.channels import Message, channel
 from alerting.models import Alert, Notice
-from alerting.notice_policy import Address, Event, Hush, PlannedNotice, Step
-from alerting.services import send, tell
-from alerting.services.gaps import MOST_LISTED, report_gap
-from alerting.services.notices import told, write_down
-from alerting.services.pulls import LONGEST, tell_of_pull
-from alerting.services.scheduler import look_after_scheduler
-from alerting.services.send import retry_after, send_due
+from alerting.notices import send
+from alerting.notices.gaps import MOST_LISTED, report_gap
+from alerting.notices.policy import Address, Event, Hush, PlannedNotice, Step
+from alerting.notices.pulls import LONGEST, tell_of_pull
+from alerting.notices.scheduler import look_after_scheduler
+from alerting.notices.send import retry_after, send_due
+from alerting.notices.services import told, write_down
+from alerting.services import tell
 from assay import clock
 from assay.clock import database_now
 from assay.config import config

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from alerting.inhibition.selectors import usual_delay
 from alerting.models import Standing, Waiver, WaiverKind
-from alerting.selectors import Took, complete_up_to, place_of, spoilt_place, times_to_complete, usual_delay
+from alerting.selectors import Took, complete_up_to, times_to_complete
+from alerting.verdicts.selectors import place_of, spoilt_place
 from assay.models import Category, Dataset, DataTest
 from assay.time.windows import Window
 from execution_engine.metrics.spec import MetricSpec

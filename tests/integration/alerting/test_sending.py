@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from alerting.channels import channels
+from alerting.channels import channels, is_reachable
 from alerting.models import Notice
-from alerting.selectors import is_reachable
+from alerting.notices.send import send_due
 from alerting.services import tell
-from alerting.services.send import send_due
 from assay.config import config
 from assay.models import Category
 from test_generator.models import Gap
@@ -221,7 +220,7 @@ def test_a_message_whose_worker_died_once_it_was_taken_comes_again_as_it_was(mon
         say_two_things()
         Notice.objects.filter(channel="log").delete()
         with monkeypatch.context() as dying:
-            dying.setattr("alerting.services.send._settle", lambda *_: sys.exit())
+            dying.setattr("alerting.notices.send._settle", lambda *_: sys.exit())
             with pytest.raises(SystemExit):
                 send_due()
         assert send_due() == 0
@@ -244,7 +243,7 @@ def test_a_receiver_that_takes_its_time_does_not_cost_the_lease(monkeypatch: pyt
             time.sleep(wait)
             leases.append(Notice.objects.get(lease_until__isnull=False).lease_until or NOW)
 
-    monkeypatch.setattr("alerting.services.send.deliver", deliver_slowly)
+    monkeypatch.setattr("alerting.notices.send.deliver", deliver_slowly)
     start()
     say()
     assert send_due() == 1

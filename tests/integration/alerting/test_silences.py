@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from alerting.inhibition.services import decide_again
 from alerting.models import Alert, Silence, Standing
-from alerting.services.silences import LONGEST, UnableToSilence, end_silence, silence, silences_of
-from alerting.services.silent import decide_again
+from alerting.notices.silences import LONGEST, UnableToSilence, end_silence, silence, silences_of
 from assay.models import Category, Dataset, DataTest
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, StandingFactory
 

@@ -7,8 +7,8 @@ import pytest
 from celery.signals import worker_ready
 
 from alerting.models import Notice
+from alerting.notices.vigil import begin, look
 from alerting.services import look_after_scheduler
-from alerting.vigil import begin, look
 from assay.celery import app
 from assay.clock import database_now
 from assay.config import config
@@ -69,7 +69,7 @@ def test_the_embedded_set_up_misses_none(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_every_worker_that_starts_begins_its_vigil() -> None:
-    assert "alerting.vigil" in app.conf.imports
+    assert "alerting.notices.vigil" in app.conf.imports
     assert begin in [receiver() for _, receiver in worker_ready.receivers]
 
 

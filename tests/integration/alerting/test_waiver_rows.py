@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 from django.db.models import Q
 
-from alerting.evidence import Evidence, evidence_of
 from alerting.models import Flip, Standing, Waiver, WaiverKind
-from alerting.services.covers import end_held_waivers, waiver_of, waiver_over
-from alerting.services.waivers import end_waivers, judge_what_waivers_reach, refold_troubled, waive
-from alerting.standing import State, Verdict
-from alerting.waivers import Scope
+from alerting.standings.waive import end_waivers, judge_what_waivers_reach, refold_troubled, waive
+from alerting.state import State
+from alerting.verdicts.evidence import Evidence, evidence_of
+from alerting.verdicts.sustain import Verdict
+from alerting.waivers.covering import end_held_waivers, waiver_of, waiver_over
+from alerting.waivers.rules import Scope
 from assay.models import Category, DataTest, Revision
 from assay.models import Scope as Reach
 from assay.time.windows import Window

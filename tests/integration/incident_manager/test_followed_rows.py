@@ -7,8 +7,8 @@ from uuid import uuid4
 import pytest
 from structlog.testing import capture_logs
 
-from alerting.backoff import CheckKey, next_check
 from alerting.models import Flip, Standing, Waiver, WaiverKind
+from alerting.verdicts.backoff import CheckKey, next_check
 from assay.models import ChangeKind, DataChange, Dataset, DataTest, Scope
 from assay.time.windows import Window
 from execution_engine.models import Ask, Measurement, Run, Scan

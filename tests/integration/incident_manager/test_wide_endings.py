@@ -9,7 +9,7 @@ from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
 from alerting.models import Standing, Waiver
-from alerting.waivers import Scope
+from alerting.waivers.rules import Scope
 from assay import clock
 from assay.models import DataTest
 from assay.queue.claims import work

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from rest_framework.test import APIClient
 
-from alerting.services.texts import text_of
+from alerting.alerts.texts import text_of
 from assay.models import Dataset
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement

@@ -10,9 +10,9 @@ from django.db import DatabaseError
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
-from alerting.notice_policy import Event, Hush, PlannedNotice, Step
+from alerting.notices.policy import Event, Hush, PlannedNotice, Step
+from alerting.notices.services import write_down
 from alerting.services import send_due, tell
-from alerting.services.notices import write_down
 from assay import clock
 from assay.config import config
 from assay.models import DataTest

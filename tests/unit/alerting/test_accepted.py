@@ -2,7 +2,7 @@
 
 import pytest
 
-from alerting.accepted import Counts, holds_without, told_without
+from alerting.verdicts.accepted import Counts, holds_without, told_without
 from execution_engine.language.operands import operands
 from execution_engine.language.parsing.parse import parse
 from execution_engine.outcome import Outcome

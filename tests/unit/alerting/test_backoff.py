@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alerting.backoff import CheckKey, next_check
+from alerting.verdicts.backoff import CheckKey, next_check
 
 T0 = datetime(2024, 3, 5, 6, tzinfo=UTC)
 KEY = CheckKey(dataset="core.trips", test="freshness", window="2024-03-04T00:00:00Z/2024-03-05T00:00:00Z")

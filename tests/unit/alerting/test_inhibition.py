@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from alerting.causes import Spot, Trouble, can_cause, root_cause
-from alerting.inhibition import Action, Decision, EffectTerms, FormerCause, Why, decide
+from alerting.inhibition.causes import Spot, Trouble, can_cause, root_cause
+from alerting.inhibition.rules import Action, Decision, EffectTerms, FormerCause, Why, decide
 from assay.time.windows import Window
 
 MONDAY = datetime(2024, 3, 4, tzinfo=UTC)

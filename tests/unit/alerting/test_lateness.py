@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from alerting.causes import MISSING, Spot, Trouble, can_cause, narrowed, twin
-from alerting.inhibition import Action, EffectTerms, decide
-from alerting.lateness import Lack, lost_at, stillness
+from alerting.inhibition.causes import MISSING, Spot, Trouble, can_cause, narrowed, twin
+from alerting.inhibition.lateness import Lack, lost_at, stillness
+from alerting.inhibition.rules import Action, EffectTerms, decide
 from assay.time.windows import Window
 
 MONDAY = datetime(2026, 3, 9, tzinfo=UTC)

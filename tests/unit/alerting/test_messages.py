@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from alerting.messages import (
+from alerting.notices.messages import (
     BrokenWindow,
     IncidentText,
     InhibitedAlert,

@@ -6,9 +6,9 @@ from hashlib import blake2s
 
 import pytest
 
-from alerting.grouping import group
-from alerting.inhibition import Action, Decision, Why
-from alerting.notice_policy import (
+from alerting.inhibition.rules import Action, Decision, Why
+from alerting.notices.grouping import group
+from alerting.notices.policy import (
     Address,
     AlertFacts,
     Event,

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alerting.standing import Seen, State, Verdict, fold, in_order, unknown_after
+from alerting.state import State
+from alerting.verdicts.sustain import Seen, Verdict, fold, in_order, unknown_after
 from execution_engine.outcome import Outcome, Reason
 
 DUE = datetime(2024, 3, 5, 6, tzinfo=UTC)

@@ -4,8 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from alerting.standing import Seen, State, Verdict, fold
-from alerting.streak import FirstRun, first_run, streak_fails, with_streak
+from alerting.state import State
+from alerting.verdicts.streak import FirstRun, first_run, streak_fails, with_streak
+from alerting.verdicts.sustain import Seen, Verdict, fold
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome, Reason
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from alerting.waivers import Judged, Kind, Scope, Waiver, covering, covers, waiver_end
+from alerting.waivers.rules import Judged, Kind, Scope, Waiver, covering, covers, waiver_end
 from assay.time.windows import Window
 
 NOW = datetime(2024, 3, 5, 6, tzinfo=UTC)

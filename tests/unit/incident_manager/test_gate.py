@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from alerting.standing import State
+from alerting.state import State
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome
 from incident_manager.gate import Because, Decision, GateAnswer, Policy, decide, gathered

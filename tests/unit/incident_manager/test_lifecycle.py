@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from alerting.standing import State, Verdict
+from alerting.state import State
+from alerting.verdicts.sustain import Verdict
 from incident_manager.lifecycle import Closed, How, Opening, healing, on_fail, resolution
 
 NOW = datetime(2024, 3, 5, 6, tzinfo=UTC)

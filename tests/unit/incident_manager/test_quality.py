@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from alerting.standing import State
+from alerting.state import State
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome, Reason
 from incident_manager.intervals import Intervals

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from alerting.services import silences_of
-from alerting.waivers import Scope
+from alerting.waivers.rules import Scope
 from assay import clock
 from assay.models import Category
 from execution_engine.shown import Veil

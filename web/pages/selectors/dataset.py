@@ -7,14 +7,15 @@ from django.db.models import F, OuterRef, Subquery
 
 from alerting.models import Standing
 from alerting.selectors import complete_up_to, times_to_complete
-from alerting.shown import sentence_of
+from alerting.state import TROUBLED
+from alerting.verdicts.shown import sentence_of
 from assay.catalog.selectors import slas
 from assay.models import Dataset, DataTest
 from assay.time.durations import format_duration
 from assay.time.partition_keys import zone
 from execution_engine.shown import Veil
 from incident_manager.models import Incident
-from web.shown.status import RANK, TROUBLE, Status, status_of
+from web.shown.status import RANK, Status, status_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +60,7 @@ def live_tests(dataset: Dataset, veil: Veil) -> list[LiveTest]:
     annotated = (
         DataTest.objects.filter(dataset=dataset, retired_at=None)
         .select_related("revision")
-        .annotate(troubled=Subquery(own.filter(state__in=TROUBLE, waiver=None)[:1]), newest=Subquery(own[:1]))
+        .annotate(troubled=Subquery(own.filter(state__in=TROUBLED, waiver=None)[:1]), newest=Subquery(own[:1]))
         .order_by("category", "name")
     )
     tests = list(annotated)

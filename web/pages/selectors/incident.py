@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Prefetch
 
 from alerting.models import Alert, Notice, Standing
-from alerting.shown import sentence_of
+from alerting.verdicts.shown import sentence_of
 from assay.models import Dataset
 from execution_engine.shown import Veil
 from incident_manager.models import Ending, Incident, SpoiltWindow

@@ -1,0 +1,134 @@
+"""What the notices of an alert say, from the rows that it stands on."""
+
+from datetime import datetime
+from typing import Any
+
+from alerting.inhibition.causes import MISSING
+from alerting.models import Alert, Standing
+from alerting.notices.messages import (
+    ENDINGS,
+    BrokenWindow,
+    IncidentText,
+    InhibitedAlert,
+    Message,
+    as_told,
+    downstream,
+    ended,
+    opened,
+    recovered,
+    withdrawn,
+)
+from alerting.notices.policy import Event
+from alerting.state import State
+from alerting.verdicts.shown import is_hidden
+from assay import clock
+from assay.access.members import person_called
+from assay.access.readers import may_read
+from assay.catalog.selectors import by_names, downstreams, owned
+from assay.config import config
+from execution_engine.shown import HIDDEN, Veil
+
+
+def text_of(alert: Alert) -> IncidentText:
+    """What is known of an alert now; once closed, without the windows that are right again."""
+    dataset, veil = alert.dataset, Veil(clock.now())
+    return IncidentText(
+        dataset=dataset.full_name,
+        category=alert.category,
+        tier=dataset.tier,
+        owner=alert.owner,
+        failed_at=alert.opened_at,
+        windows=tuple(_window(row, veil) for row in failing(alert)),
+        inhibited=tuple(_inhibited(effect, veil) for effect in effects(alert)),
+        eta=alert.eta,
+        url=f"{config().public_url}/datasets/{dataset.full_name}",
+    )
+
+
+def message(event: Event, text: IncidentText, *, recipient: str, alert: Alert, now: datetime) -> Message:
+    """The text of one event for one recipient."""
+    text = told_to(recipient, text)
+    if event is Event.DOWNSTREAM:
+        theirs = [d.full_name for d in downstreams(alert.dataset) if d.owner == recipient]
+        return downstream(text, downstreams=theirs)
+    if event is Event.RECOVERED:
+        return recovered(text, resolved_at=now)
+    if event is Event.WITHDRAWN and alert.closing in ENDINGS:
+        return ended(text, ended_at=now, how=alert.closing)
+    if event is Event.WITHDRAWN:
+        return withdrawn(text, withdrawn_at=now)
+    return opened(text)
+
+
+def told_to(recipient: str, text: IncidentText) -> IncidentText:
+    """The text without the values of datasets that the recipient may not read."""
+    named = by_names({text.dataset, *(effect.dataset for effect in text.inhibited)})
+    limited = [owned(dataset) for dataset in named.values() if dataset.readers]
+    if not limited:
+        return text
+    person = person_called(recipient)
+    return as_told(text, hidden={each.name for each in limited if not may_read(person, each)})
+
+
+def facts_of(alert: Alert, event: Event, text: IncidentText) -> dict[str, Any]:
+    """What a machine reads of a notice."""
+    return {
+        "event": event.value,
+        "alert": alert.pk,
+        "dataset": text.dataset,
+        "category": text.category,
+        "tier": text.tier,
+        "failed_at": text.failed_at.isoformat(),
+        "eta": text.eta.isoformat() if text.eta else None,
+        "windows": [window.window.text for window in text.windows],
+        "inhibited": [f"{effect.dataset} {effect.category}" for effect in text.inhibited],
+        "url": text.url,
+    }
+
+
+def failing(alert: Alert) -> list[Standing]:
+    """The standings that an alert stands on, oldest window first."""
+    rows = Standing.objects.filter(
+        data_test__dataset=alert.dataset_id,
+        data_test__category=alert.category,
+        data_test__retired_at__isnull=True,
+        state=State.FAIL.value,
+        waiver__isnull=True,
+    )
+    return list(rows.select_related("data_test__dataset", "revision", "last_run").order_by("window_start", "pk"))
+
+
+def effects(alert: Alert) -> list[Alert]:
+    """The open alerts that stay silent because of this one."""
+    found = Alert.objects.filter(cause=alert, closed_at__isnull=True, inhibited_at__isnull=False)
+    return list(found.select_related("dataset").order_by("pk"))
+
+
+def _window(row: Standing, veil: Veil) -> BrokenWindow:
+    hidden = is_hidden(row, veil)
+    return BrokenWindow(
+        test=row.data_test.name,
+        assertion=row.revision.assertion,
+        window=row.window,
+        value=HIDDEN if hidden else row.sentence or f"{row.value}",
+        datacenter=row.data_test.spoilt_datacenter,
+        lost_keys=lost_keys(row),
+        share=row.value if not hidden and row.data_test.category in MISSING and 0 <= (row.value or 0) < 1 else None,
+    )
+
+
+def _inhibited(effect: Alert, veil: Veil) -> InhibitedAlert:
+    rows = failing(effect)
+    lost = [keys for row in rows if (keys := lost_keys(row)) is not None]
+    return InhibitedAlert(
+        dataset=effect.dataset.full_name,
+        category=effect.category,
+        value="; ".join(_window(row, veil).value for row in rows[:3]),
+        lost_keys=sum(lost) if lost else None,
+    )
+
+
+def lost_keys(row: Standing) -> int | None:
+    """How many keys the newest run found missing, where its metric counts them."""
+    found = row.last_run.findings.get("lost_keys") if row.last_run else None
+    return int(found) if isinstance(found, int | float) else None

@@ -1,0 +1,36 @@
+"""Grouping: what one recipient is to be told on one channel at one time is one message."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2s
+
+from .policy import PlannedNotice, Step
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Notices that go out together; the key is the notice's own where there is one, else follows from theirs."""
+
+    key: str
+    recipient: str
+    channel: str
+    notices: tuple[PlannedNotice, ...]
+
+
+def group(notices: Iterable[PlannedNotice]) -> tuple[Group, ...]:
+    """The notices to be sent, grouped by recipient and channel; the same notices give the same keys in any order."""
+    by_address: dict[tuple[str, str], list[PlannedNotice]] = {}
+    for notice in sorted(notices, key=lambda notice: notice.key):
+        if notice.step is Step.SEND:
+            by_address.setdefault((notice.recipient, notice.channel), []).append(notice)
+    return tuple(
+        Group(key=_key(members), recipient=recipient, channel=channel, notices=tuple(members))
+        for (recipient, channel), members in sorted(by_address.items())
+    )
+
+
+def _key(members: list[PlannedNotice]) -> str:
+    if len(members) == 1:
+        return members[0].key
+    digest = blake2s("\n".join(member.key for member in members).encode(), digest_size=16)
+    return f"group:{digest.hexdigest()}"

@@ -1,0 +1,179 @@
+"""Notices: who is told of an alert, when, and why somebody is not. One row per event and channel, always."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from alerting.inhibition.rules import Action, Decision, Why
+
+
+class Event(StrEnum):
+    """What a notice tells."""
+
+    OPENED = "opened"
+    DOWNSTREAM = "downstream"
+    RECOVERED = "recovered"
+    WITHDRAWN = "withdrawn"
+    UPDATED = "updated"  # what an open cause has grown to
+    UNKNOWN = "unknown"  # a test that could not be judged
+    KNOWN_AGAIN = "known again"  # and is judged after all
+    GAPS = "gaps"  # standard tests that cannot be written
+    REPORTED = "reported"  # a user's claim, and what became of it
+    PLATFORM = "platform"  # a fault of Assay itself
+
+
+class Step(StrEnum):
+    """What to do with a notice now."""
+
+    SEND = "send"
+    WAIT = "wait"
+    SUPPRESS = "suppress"
+
+
+class Hush(StrEnum):
+    """Why a notice waits or was suppressed; the text is what users read."""
+
+    WITHIN_GRACE = "resolved within grace"
+    INHIBITED = "inhibited by its cause"
+    SILENCED = "silenced"
+    TOO_LATE = "resolved before it could be sent"
+    ALREADY_TOLD = "already told"
+    NEVER_TOLD = "never told of the incident"
+    NO_CHANNEL = "no reachable channel"
+
+
+NO_CHANNEL = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """Somebody on one channel, such as ``team-trips`` on ``email``; without a channel they cannot be reached."""
+
+    recipient: str
+    channel: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Silence:
+    """A stretch ``[start, end)`` in which a recipient (None: anybody) is not to be told of this alert."""
+
+    start: datetime
+    end: datetime
+    recipient: str | None = None
+
+    def covers(self, recipient: str, instant: datetime) -> bool:
+        """Whether it keeps this recipient undisturbed at the instant."""
+        return self.recipient in (None, recipient) and self.start <= instant < self.end
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlertFacts:
+    """What the plan of an alert's notices rests on.
+
+    ``incident_key`` names one open episode of the incident: a re-opened one has another. ``told`` are the addresses
+    whose opening notice was handed out before; ``told_of_cause`` the recipients who know of its root cause, and
+    ``told_of_twin`` those who know of the same rows under another alert, which ``twin_key`` names.
+    """
+
+    incident_key: str
+    opened_at: datetime
+    grace: timedelta
+    owner: tuple[Address, ...]
+    downstream: tuple[Address, ...] = ()
+    decision: Decision
+    silences: tuple[Silence, ...] = ()
+    told: frozenset[Address] = frozenset()
+    told_of_cause: frozenset[str] = frozenset()
+    told_of_twin: frozenset[str] = frozenset()
+    twin_key: str = ""
+    closed_at: datetime | None = None
+    withdrawn: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedNotice:
+    """One row: an event for one recipient on one channel; ``due_at`` is when it goes out, or would have gone."""
+
+    key: str
+    event: Event
+    recipient: str
+    channel: str
+    due_at: datetime
+    step: Step
+    reason: Hush | None = None
+
+
+def plan_notices(alert: AlertFacts, *, now: datetime) -> tuple[PlannedNotice, ...]:
+    """Every notice of the alert with what to do with it now; planned again at any later time, keys stay the same."""
+    owners = frozenset(address.recipient for address in alert.owner)
+    notices = [_opening(alert, Event.OPENED, address, now) for address in _distinct(alert.owner)]
+    for address in _distinct(alert.downstream):
+        known = address.recipient in owners
+        opening = _opening(alert, Event.DOWNSTREAM, address, now)
+        notices.append(_suppressed(opening, Hush.ALREADY_TOLD) if known else opening)
+    if alert.closed_at is not None:
+        notices += _closings(alert, alert.closed_at)
+    return tuple(notices)
+
+
+def next_notice_at(notices: Iterable[PlannedNotice]) -> datetime | None:
+    """When the plan is to be made again because a waiting notice is due; None if none waits."""
+    return min((notice.due_at for notice in notices if notice.step is Step.WAIT), default=None)
+
+
+def _opening(alert: AlertFacts, event: Event, address: Address, now: datetime) -> PlannedNotice:
+    due_at, reason = _due(alert, address)
+    notice = _notice(alert, event, address, due_at)
+    if address in alert.told:
+        return notice
+    if address.channel is None:
+        return _suppressed(notice, Hush.NO_CHANNEL)
+    if alert.decision.why is Why.CAUSE_OUTLASTED and address.recipient in alert.told_of_cause:
+        return _suppressed(notice, Hush.ALREADY_TOLD)
+    if alert.decision.action is Action.NOTIFY and address.recipient in alert.told_of_twin:
+        # Under a key of its own: should the twin end first, this alert may speak yet.
+        return _suppressed(replace(notice, key=f"{notice.key}:{alert.twin_key}"), Hush.ALREADY_TOLD)
+    if alert.closed_at is not None:
+        return _suppressed(notice, reason if alert.closed_at <= due_at else Hush.TOO_LATE)
+    return notice if now >= due_at else replace(notice, step=Step.WAIT, reason=reason)
+
+
+def _due(alert: AlertFacts, address: Address) -> tuple[datetime, Hush]:
+    """When an opening may go out, and what holds it back until then."""
+    due_at, reason = alert.opened_at + alert.grace, Hush.WITHIN_GRACE
+    until = alert.decision.until
+    if alert.decision.action is not Action.NOTIFY and until is not None and until > due_at:
+        due_at, reason = until, Hush.INHIBITED
+    for silence in sorted(alert.silences, key=lambda silence: silence.start):
+        if silence.covers(address.recipient, due_at):
+            due_at, reason = silence.end, Hush.SILENCED
+    return due_at, reason
+
+
+def _closings(alert: AlertFacts, closed_at: datetime) -> Iterator[PlannedNotice]:
+    """One closing per address: sent to all who were told and only to them, silence or not."""
+    event = Event.WITHDRAWN if alert.withdrawn else Event.RECOVERED
+    for address in _distinct((*alert.owner, *alert.downstream, *sorted(alert.told, key=str))):
+        closing = _notice(alert, event, address, closed_at)
+        yield closing if address in alert.told else _suppressed(closing, Hush.NEVER_TOLD)
+
+
+def _notice(alert: AlertFacts, event: Event, address: Address, due_at: datetime) -> PlannedNotice:
+    channel = address.channel or NO_CHANNEL
+    return PlannedNotice(
+        key=f"{alert.incident_key}:{event.value}:{channel}:{address.recipient}",
+        event=event,
+        recipient=address.recipient,
+        channel=channel,
+        due_at=due_at,
+        step=Step.SEND,
+    )
+
+
+def _suppressed(notice: PlannedNotice, reason: Hush) -> PlannedNotice:
+    return replace(notice, step=Step.SUPPRESS, reason=reason)
+
+
+def _distinct(addresses: Sequence[Address]) -> list[Address]:
+    return list(dict.fromkeys(addresses))

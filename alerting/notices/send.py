@@ -1,0 +1,146 @@
+"""Send what is due: one message per recipient and channel, at least once, with the sending outside any transaction.
+
+What a message holds is written down before it is sent: whatever its worker dies of, and however often the receiver
+refuses it, it comes again as the same message under the same key. Its first notice leads: only that one is claimed.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+import structlog
+from django.db.models import Exists, OuterRef, Q
+
+from alerting.channels import Message, TransportError, channel
+from alerting.models import Notice
+from assay import clock
+from assay.models import Tallied
+from assay.queue.claims import UnableToFinish, claims, extend, finish, in_transaction
+from assay.queue.flow import stage
+from assay.queue.heartbeat import heartbeat
+from assay.queue.tallies import tally
+
+from .grouping import Group, group
+from .messages import Message as Text
+from .messages import digest
+from .policy import Event, PlannedNotice, Step
+
+log = structlog.get_logger(__name__)
+
+MOST_FAILURES = 10
+FIRST_RETRY = timedelta(minutes=1)
+LONGEST_RETRY = timedelta(hours=1)
+BATCH = 40
+
+
+def send_due(limit: int = BATCH) -> int:
+    """Send the notices that are due, grouped; the number that were claimed."""
+    now, total = clock.now(), 0
+    for leaders in claims(stage("send"), now=now, limit=limit, may=_leads()):
+        by_key: dict[str, Notice] = {row.key: row for row in [*leaders, *_followers(leaders)]}
+        for message in _grouped(by_key.values()):
+            _send(message, [by_key[notice.key] for notice in message.notices], now)
+        total += len(leaders)
+    return total
+
+
+def _leads() -> Q:
+    """Of those that went out in a message before, its first."""
+    first = Notice.objects.filter(key=OuterRef("sent_with"), settled_at=None).exclude(pk=OuterRef("pk"))
+    return Q(~Exists(first))
+
+
+def _followers(leaders: Sequence[Notice]) -> Iterable[Notice]:
+    """What went out with these before, and was not settled."""
+    before = [row.key for row in leaders if row.sent_with]
+    return Notice.objects.filter(sent_with__in=before, settled_at=None).exclude(key__in=before) if before else ()
+
+
+def _grouped(rows: Iterable[Notice]) -> list[Group]:
+    """First tries due at one instant go out together; what was tried before, as it was then."""
+    batches: dict[tuple[datetime, str], list[PlannedNotice]] = defaultdict(list)
+    for row in rows:
+        batches[row.due_at, row.sent_with].append(_planned(row))
+    return [message for batch in batches.values() for message in group(batch)]
+
+
+def _planned(row: Notice) -> PlannedNotice:
+    return PlannedNotice(
+        key=row.key,
+        event=Event(row.event),
+        recipient=row.recipient,
+        channel=row.channel,
+        due_at=row.due_at,
+        step=Step.SEND,
+    )
+
+
+def _send(message: Group, rows: Sequence[Notice], now: datetime) -> None:
+    try:
+        in_transaction(lambda: _begin(rows))
+        with heartbeat(rows[0]):
+            error = deliver(message, rows)
+        in_transaction(lambda: _settle(rows, error, now))
+    except UnableToFinish as lost:
+        log.warning("lease lost", stage="send", key=message.key, why=str(lost))
+
+
+def _begin(rows: Sequence[Notice]) -> None:
+    """From here on these go out together, under the lease of the first, made new: those before may have taken long."""
+    leader, *others = rows
+    if not extend(leader):
+        raise UnableToFinish(f"notice {leader.pk}: claimed again since epoch {leader.epoch}")
+    for row in rows:
+        row.sent_with = leader.key
+        given = {"lease_until": None, "attempts": 0} if row in others else {}
+        if Notice.objects.filter(pk=row.pk, epoch=row.epoch).update(sent_with=leader.key, **given) != 1:
+            raise UnableToFinish(f"notice {row.pk}: claimed again since epoch {row.epoch}")
+
+
+def deliver(message: Group, rows: Sequence[Notice]) -> TransportError | None:
+    """Hand a group to its channel; the error, if it was not delivered."""
+    through = channel(message.channel)
+    if through is None:
+        return TransportError(f"channel {message.channel!r} is not configured any more", permanent=True)
+    text = digest([Text(title=row.subject, body=row.body) for row in rows])
+    try:
+        through.send(
+            Message(
+                key=message.key,
+                recipient=message.recipient,
+                subject=text.title,
+                body=text.body,
+                facts=tuple({"key": row.key, **row.facts} for row in rows),
+            )
+        )
+    except TransportError as error:
+        return error
+    return None
+
+
+def _settle(rows: Iterable[Notice], error: TransportError | None, now: datetime) -> None:
+    for row in rows:
+        if error is None:
+            finish(row, sent_at=now, settled_at=now, error="")
+            tally(Tallied.NOTICES, "sent")
+        else:
+            _note_failure(row, error, now)
+
+
+def _note_failure(row: Notice, error: TransportError, now: datetime) -> None:
+    """Try again later, or give up: a settled notice without ``sent_at`` is a dead letter."""
+    failures = row.failures + 1
+    if error.permanent or failures >= MOST_FAILURES:
+        log.error(
+            "notice given up", notice=row.pk, alert=row.alert_id, key=row.key, error=str(error), failures=failures
+        )
+        finish(row, failures=failures, error=str(error), settled_at=now)
+        tally(Tallied.NOTICES, "dead")
+        return
+    finish(row, failures=failures, error=str(error), due_at=now + retry_after(failures))
+
+
+def retry_after(failures: int) -> timedelta:
+    """How long to wait after so many failures: a minute, doubled each time, at most an hour."""
+    factor: int = 2 ** min(failures - 1, 6)
+    return min(FIRST_RETRY * factor, LONGEST_RETRY)

@@ -1,0 +1,43 @@
+"""Each worker looks after the scheduler once a minute: where that is silent, nothing else would be told to look."""
+
+import time
+from datetime import datetime
+from threading import Thread
+
+import structlog
+from celery.signals import worker_ready
+from django.db import connections
+
+from assay.clock import database_now
+
+from .scheduler import look_after_scheduler
+
+log = structlog.get_logger(__name__)
+
+LOOK_EVERY = 60.0  # seconds
+
+
+@worker_ready.connect
+def begin(**_: object) -> None:
+    """Keep the vigil for as long as the worker lives."""
+    Thread(target=_look_for_ever, name="vigil", daemon=True).start()
+
+
+def _look_for_ever() -> None:
+    since: datetime | None = None
+    while True:
+        since = look(since)
+        time.sleep(LOOK_EVERY)
+
+
+def look(since: datetime | None) -> datetime | None:
+    """One look; since when we look. A database that is away for a while is looked for again by the next."""
+    try:
+        since = since or database_now()
+        if look_after_scheduler(looking_since=since):
+            log.error("scheduler silent")
+    except Exception:
+        log.exception("vigil failed")
+    finally:
+        connections.close_all()  # a pool of processes may fork in between, and must not inherit it
+    return since

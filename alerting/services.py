@@ -1,0 +1,45 @@
+"""What alerting does: standings judged, alerts decided, notices told.
+
+Other packages call only what is named here; what is decided stands in pure modules beside this folder.
+"""
+
+from alerting.alerts.decide import decide_alert
+from alerting.alerts.services import close_alert, open_alert, release_after, update_alert
+from alerting.notices.gaps import report_gap
+from alerting.notices.pulls import tell_of_pull
+from alerting.notices.scheduler import look_after_scheduler
+from alerting.notices.send import send_due
+from alerting.notices.services import tell
+from alerting.notices.silences import UnableToSilence, end_silence, silence, silences_of
+from alerting.standings.checks import after_check, is_checked, last_cost
+from alerting.standings.judge import adopt_run, age_standing, judge_runs
+from alerting.standings.refold import put_off, withdraw
+from alerting.standings.waive import end_waivers, judge_what_waivers_reach, waive
+
+__all__ = [
+    "UnableToSilence",
+    "adopt_run",
+    "after_check",
+    "age_standing",
+    "close_alert",
+    "decide_alert",
+    "end_silence",
+    "end_waivers",
+    "is_checked",
+    "judge_runs",
+    "judge_what_waivers_reach",
+    "last_cost",
+    "look_after_scheduler",
+    "open_alert",
+    "put_off",
+    "release_after",
+    "report_gap",
+    "send_due",
+    "silence",
+    "silences_of",
+    "tell",
+    "tell_of_pull",
+    "update_alert",
+    "waive",
+    "withdraw",
+]

@@ -1,0 +1,143 @@
+"""What a change of a standing asks of others: a closer watch over its data, and a word to who can mend it."""
+
+from datetime import datetime
+
+from django.db.models import Q
+
+from alerting.models import Notice, Standing
+from alerting.notices.audience import Audience, told_of_unknown
+from alerting.notices.messages import known_again, unknown
+from alerting.notices.policy import Event
+from alerting.notices.services import tell
+from alerting.state import BROKEN, TROUBLED, State
+from assay.config import config
+from assay.models import Category, Dataset, DataTest
+from assay.time.windows import Window
+from execution_engine.models import Ask, Measurement
+from execution_engine.outcome import Outcome, Reason
+from execution_engine.services import watch_window
+
+NOW_IS = {
+    State.PASS: "holds again",
+    State.WARN: "has a verdict again: it is broken",
+    State.FAIL: "has a verdict again: it is broken",
+    State.LEARNING: "is gathering history again",
+    State.PENDING: "needs no verdict yet",
+}
+
+
+def asks_for_looks(standing: Standing) -> bool:
+    """Whether its data is to be looked at often: the window is in trouble and not waived, or its due run has erred."""
+    erred = standing.state == State.PENDING and standing.error_reason != ""
+    return (standing.state in TROUBLED or erred) and standing.waiver_id is None
+
+
+def watch_closely(standing: Standing, test: DataTest, *, was: bool, now: datetime) -> None:
+    """Watch what the test reads closely while its window asks for that, and as usual again after."""
+    is_now = asks_for_looks(standing)
+    if is_now == was:
+        return
+    read = _read_by(standing, test)
+    datasets = Dataset.objects.in_bulk({dataset_id for dataset_id, _, _ in read})
+    for dataset_id, datacenter, window in sorted(read, key=str):
+        if is_now or not _troubled_elsewhere(standing, dataset_id, datacenter, window):
+            dataset = datasets[dataset_id]
+            watch_window(dataset=dataset, datacenter=datacenter, window=window, closely=is_now, now=now)
+
+
+def _read_by(standing: Standing, test: DataTest) -> set[tuple[int, str, Window]]:
+    asked = Measurement.objects.filter(asks__run=standing.last_run_id)
+    places = asked.values_list("dataset_id", "datacenter", "window_start", "window_end").distinct()
+    found = {(dataset, place, Window(start=start, end=end)) for dataset, place, start, end in places}
+    return found or {(test.dataset_id, test.datacenter, standing.window)}
+
+
+def _troubled_elsewhere(standing: Standing, dataset_id: int, datacenter: str, window: Window) -> bool:
+    """Whether another test that is in trouble reads the same data."""
+    # the runs first: they are few, and SQLite would go through all that is in trouble anywhere
+    asked = Ask.objects.filter(
+        measurement__dataset=dataset_id,
+        measurement__datacenter=datacenter,
+        measurement__window_start=window.start,
+        measurement__window_end=window.end,
+    )
+    others = Standing.objects.filter(
+        Q(state__in=TROUBLED) | (Q(state=State.PENDING) & ~Q(error_reason="")),
+        waiver__isnull=True,
+        last_run__in=list(asked.values_list("run", flat=True).distinct()),
+    )
+    return others.exclude(pk=standing.pk).exists()
+
+
+def note_unknown(standing: Standing, test: DataTest, *, was: str, now: datetime) -> None:
+    """Tell of a window that could not be judged: on-call of what passes, the owner of what the test is at fault for."""
+    if standing.state != State.UNKNOWN or was == State.UNKNOWN or standing.waiver_id is not None:
+        return
+    reason = Reason(standing.error_reason) if standing.error_reason else None
+    audience = told_of_unknown(reason, freshness_broken=_freshness_is_broken(standing, test))
+    if audience is Audience.NOBODY:
+        return
+    text = unknown(
+        dataset=test.dataset.full_name,
+        test=test.name,
+        window=standing.window,
+        since=standing.since,
+        reason=_cause(standing) or (reason.value if reason else "no result yet"),
+    )
+    tell(
+        event=Event.UNKNOWN,
+        recipient=test.dataset.owner if audience is Audience.OWNER else config().on_call,
+        subject=text.title,
+        body=text.body,
+        facts=_facts(standing, test),
+        key=f"standing:{standing.pk}:{standing.since:%Y%m%dT%H%M%S}",
+        now=now,
+    )
+
+
+def note_known_again(standing: Standing, test: DataTest, *, was: str, now: datetime) -> None:
+    """Tell whoever was told that a window could not be judged that this is over, once."""
+    if was != State.UNKNOWN or standing.state == State.UNKNOWN:
+        return
+    keys = {"key__gte": f"standing:{standing.pk}:", "key__lt": f"standing:{standing.pk};"}  # SQLite scans for prefixes
+    told = Notice.objects.filter(event=Event.UNKNOWN, **keys, suppressed="")
+    last = told.order_by("-pk").values_list("key", "recipient").first()
+    if last is None:
+        return
+    text = known_again(
+        dataset=test.dataset.full_name,
+        test=test.name,
+        window=standing.window,
+        at=now,
+        now_is=NOW_IS.get(State(standing.state), "needs no verdict any more"),
+    )
+    key, recipient = last
+    tell(
+        event=Event.KNOWN_AGAIN,
+        recipient=recipient,
+        subject=text.title,
+        body=text.body,
+        facts=_facts(standing, test),
+        key=key.partition(f":{Event.UNKNOWN}:")[0],
+        now=now,
+    )
+
+
+def _cause(standing: Standing) -> str:
+    """What the newest run says of its error; what held or broke before it is no cause."""
+    run = standing.last_run
+    return run.sentence if run is not None and run.outcome == Outcome.ERROR else ""
+
+
+def _facts(standing: Standing, test: DataTest) -> dict[str, str]:
+    return {"dataset": test.dataset.full_name, "test": test.name, "window": standing.window.text}
+
+
+def _freshness_is_broken(standing: Standing, test: DataTest) -> bool:
+    return Standing.objects.filter(
+        data_test__dataset=test.dataset_id,
+        data_test__category=Category.FRESHNESS,
+        state__in=BROKEN,
+        window_start__lt=standing.window_end,
+        window_end__gt=standing.window_start,
+    ).exists()

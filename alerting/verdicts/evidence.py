@@ -1,0 +1,176 @@
+"""What the runs of a test's newest revision saw of one window (or, for a whole table, of all)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from alerting.models import Standing
+from assay.catalog.selectors import slas
+from assay.models import DataTest, Scope
+from assay.time.windows import Window
+from execution_engine.exact import from_json as number
+from execution_engine.language.serialise import from_json
+from execution_engine.models import Run, RunReason
+from execution_engine.outcome import Outcome, Reason
+
+from .accepted import Counts, holds_without, told_without
+from .sustain import Seen, in_order
+
+TABLE_KEY = "table"
+MOST_RUNS = 500  # of a whole table, the newest
+COLUMNS = ("window_start", "window_end", "reason", "due_at", "requested_at", "evaluated_at", "measured_at", "outcome")
+MORE_COLUMNS = ("error_reason", "value", "excess", "sentence", "data_test_id")
+
+
+def window_key(test: DataTest, window: Window) -> str:
+    """What tells the standings of one test apart."""
+    return TABLE_KEY if test.scope == Scope.TABLE else window.text
+
+
+def evaluated(test: DataTest) -> QuerySet[Run]:
+    """The runs of the newest revision that enter standings."""
+    return evaluated_of([test])
+
+
+def evaluated_of(tests: Iterable[DataTest]) -> QuerySet[Run]:
+    """The runs of the newest revision of each test that enter standings."""
+    known = list(tests)
+    found = Run.objects.filter(
+        data_test__in=[test.pk for test in known],
+        revision__in=[test.revision_id for test in known],
+        evaluated_at__isnull=False,
+    )
+    return found.exclude(reason=RunReason.BACKTEST).only(*COLUMNS, *MORE_COLUMNS)
+
+
+def runs_of(test: DataTest, window: Window) -> list[Run]:
+    """The evaluated runs of a window; of a whole table all, the newest last."""
+    if test.scope == Scope.TABLE:
+        return list(evaluated(test).only(*COLUMNS, *MORE_COLUMNS, "operands").order_by("-pk")[:MOST_RUNS])[::-1]
+    return list(evaluated(test).filter(window_start=window.start, window_end=window.end).order_by("pk"))
+
+
+def seen(run: Run) -> Seen:
+    """What one evaluated run saw; an error that measured nothing counts from its evaluation."""
+    measured_at = run.measured_at or run.evaluated_at
+    assert measured_at is not None
+    return Seen(
+        run_id=run.pk,
+        measured_at=measured_at,
+        outcome=Outcome(run.outcome),
+        reason=Reason(run.error_reason) if run.error_reason else None,
+        value=run.value,
+        excess=run.excess,
+        of_change=run.reason == RunReason.TRIGGER,
+    )
+
+
+def due_at(test: DataTest, window: Window, runs: Iterable[Run]) -> datetime | None:
+    """When the window is due: as it was scheduled, else by the freshness SLA; None if neither says."""
+    scheduled = [run.due_at for run in runs if run.reason == RunReason.SCHEDULE]
+    if scheduled:
+        return min(scheduled)
+    partition = test.scope == Scope.PARTITION and test.revision is not None and test.revision.schedule == "partition"
+    return window.end + slas(test.dataset).freshness if partition else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """The runs that a standing rests on, in the order of their measurements."""
+
+    runs: tuple[Run, ...]
+    results: tuple[Seen, ...]
+    sentences: Mapping[int, str] = field(default_factory=dict)  # by run, where more is to be said than it saw itself
+
+    def sentence(self, run: Run | None) -> str:
+        """What a run says of the data."""
+        return self.sentences.get(run.pk, run.sentence) if run else ""
+
+    @property
+    def newest(self) -> Run | None:
+        """The run that measured last."""
+        return self.runs[-1] if self.runs else None
+
+    @property
+    def judged(self) -> bool:
+        """Whether any of them held or broke."""
+        return any(result.outcome is not Outcome.ERROR for result in self.results)
+
+    @property
+    def held_at(self) -> datetime | None:
+        """When the window last held."""
+        holds = [result.measured_at for result in self.results if result.outcome is Outcome.HELD]
+        return max(holds, default=None)
+
+    @property
+    def last_due_at(self) -> datetime | None:
+        """The latest due instant among scheduled runs."""
+        return max((run.due_at for run in self.runs if run.reason == RunReason.SCHEDULE), default=None)
+
+    def run(self, run_id: int | None) -> Run | None:
+        """The run with this id."""
+        return next((run for run in self.runs if run.pk == run_id), None)
+
+
+def evidence_of(test: DataTest, window: Window) -> Evidence:
+    """All that counts of a window; of a whole table without what was accepted or forced of its partitions."""
+    found = evidence(runs_of(test, window))
+    is_broken = any(result.outcome is Outcome.BROKEN for result in found.results)
+    return _without(found, test, waived_counts(test)) if test.scope == Scope.TABLE and is_broken else found
+
+
+def evidence(runs: Iterable[Run]) -> Evidence:
+    """The runs that count: those asked for before their window was due, and found incomplete, do not."""
+    by_id = {run.pk: run for run in runs}
+    results = tuple(in_order(seen(run) for run in by_id.values()))
+    return Evidence(runs=tuple(by_id[result.run_id] for result in results), results=results)
+
+
+def waived_parts(test: DataTest) -> QuerySet[Standing]:
+    """The broken windows that are waived, of the partitions' own test of what a whole table's test asserts."""
+    assert test.revision is not None
+    return Standing.objects.filter(
+        data_test__dataset=test.dataset_id,
+        data_test__category=test.category,
+        data_test__datacenter=test.datacenter,
+        data_test__spoils=test.spoils,
+        data_test__scope=Scope.PARTITION,
+        data_test__retired_at__isnull=True,
+        revision__assertion=test.revision.assertion,
+        waiver__isnull=False,
+        last_outcome=Outcome.BROKEN,
+    )
+
+
+def waived_counts(test: DataTest) -> dict[Window, Counts]:
+    """What was last counted of each of these windows."""
+    places = set(waived_parts(test).values_list("data_test", "window_start", "window_end"))
+    runs = Run.objects.filter(
+        data_test__in={test_id for test_id, _, _ in places},
+        window_start__in={start for _, start, _ in places},
+        outcome=Outcome.BROKEN,
+    ).exclude(reason=RunReason.BACKTEST)
+    columns = ("data_test_id", "window_start", "window_end", "operands")
+    return {
+        Window(start=start, end=end): {text: number(value) for text, value in operands.items()}
+        for test_id, start, end, operands in runs.order_by("measured_at", "pk").values_list(*columns)
+        if (test_id, start, end) in places
+    }
+
+
+def _without(found: Evidence, test: DataTest, waived: Mapping[Window, Counts]) -> Evidence:
+    """The evidence in which a broken result that the waived windows explain counts as held."""
+    assert test.revision is not None
+    tree, results, sentences = from_json(test.revision.tree), list(found.results), {}
+    for place, (run, result) in enumerate(zip(found.runs, found.results, strict=True)):
+        inside = [counts for window, counts in waived.items() if run.window.contains(window)]
+        if result.outcome is not Outcome.BROKEN:
+            continue
+        whole = {text: number(value) for text, value in run.operands.items()}
+        if (left := holds_without(tree, whole, inside)) is not None:
+            value = None if left.value is None else float(left.value)
+            results[place] = replace(result, outcome=Outcome.HELD, value=value, excess=0.0)
+            sentences[run.pk] = told_without(run.sentence, left, len(inside))
+    return replace(found, results=tuple(results), sentences=sentences)

@@ -1,0 +1,209 @@
+"""Sustain: a test's standing for one window, as a fold over its runs by the time each was measured.
+
+A standing is never edited: late, repeated and out-of-order results only change what is folded.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from alerting.state import State
+from execution_engine.outcome import TRANSIENT, Outcome, Reason
+
+SHORTEST_SILENCE = timedelta(minutes=15)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What one run saw; ``excess`` is how far the value lies beyond its bound, larger is worse."""
+
+    run_id: int
+    measured_at: datetime
+    outcome: Outcome
+    reason: Reason | None = None
+    value: float | None = None
+    excess: float | None = None
+    of_change: bool = False  # it was asked for because the data has changed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What a standing is judged by. A whole-table test has many due instants: the first and the last of them."""
+
+    due_at: datetime
+    sustain: timedelta
+    unknown_after: timedelta
+    last_due_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """A standing at one instant. The latest held or broken result gives outcome, value, excess and run."""
+
+    state: State
+    since: datetime | None = None
+    t0: datetime | None = None  # the start of the sustain period, while the latest result is broken
+    failed_at: datetime | None = None
+    outcome: Outcome | None = None
+    run_id: int | None = None
+    measured_at: datetime | None = None
+    value: float | None = None
+    excess: float | None = None
+    reason: Reason | None = None  # of the latest error, where nothing held or broke after it
+    early_broken: bool = False  # broken before it is due: the gate sees it, the sustain period has not begun
+    ever_broken: bool = False
+    ever_failed: bool = False
+    next_change_at: datetime | None = None  # when time alone will change it
+
+
+def unknown_after(*, period: timedelta, sustain: timedelta) -> timedelta:
+    """How long a due run may neither hold nor break before its standing is UNKNOWN."""
+    return max(SHORTEST_SILENCE, min(period, sustain))
+
+
+def fold(
+    seen: Iterable[Seen],
+    *,
+    due_at: datetime,
+    sustain: timedelta,
+    now: datetime,
+    unknown_after: timedelta,
+    settles: bool = False,
+    last_due_at: datetime | None = None,
+) -> Verdict:
+    """The standing at ``now``, the same for any order and repetition of the newest revision's results.
+
+    ``settles``: the first held result is final (freshness beside a completeness test). ``last_due_at``: the latest
+    due instant of a whole-table test, whose one standing is asked again each time.
+    """
+    terms = Terms(due_at=due_at, sustain=sustain, unknown_after=unknown_after, last_due_at=last_due_at)
+    track = Track()
+    for result in in_order(seen):
+        track = _step(track, result, terms)
+        if settles and result.outcome is Outcome.HELD:
+            break
+    return _judge(track, terms, now)
+
+
+def in_order(seen: Iterable[Seen]) -> list[Seen]:
+    """The results by the time they were measured, each run once, without those that came before the window was due."""
+    once = {result.run_id: result for result in seen if result.reason is not Reason.NOT_DUE}
+    return sorted(once.values(), key=lambda result: (result.measured_at, result.run_id))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Track:
+    """What the results alone say, before the clock is asked."""
+
+    latest: Seen | None = None  # held or broken
+    error: Seen | None = None  # the latest error after it
+    erring_since: datetime | None = None
+    doubted_since: datetime | None = None  # what held has changed since, and has only erred
+    held_since: datetime | None = None
+    t0: datetime | None = None
+    failed_at: datetime | None = None
+    ever_broken: bool = False
+    ever_failed: bool = False
+
+
+def _step(track: Track, result: Seen, terms: Terms) -> Track:
+    if result.outcome is Outcome.ERROR:
+        erring_since = track.erring_since or result.measured_at
+        doubted_since = track.doubted_since or (result.measured_at if _casts_doubt(track, result) else None)
+        return replace(track, error=result, erring_since=erring_since, doubted_since=doubted_since)
+    if result.outcome is Outcome.HELD:
+        return Track(
+            latest=result,
+            held_since=result.measured_at if track.doubted_since else track.held_since or result.measured_at,
+            ever_broken=track.ever_broken,
+            ever_failed=track.ever_failed,
+        )
+    t0 = track.t0 or max(result.measured_at, terms.due_at)
+    sustained = result.measured_at - t0 >= terms.sustain
+    failed_at = track.failed_at or (result.measured_at if sustained else None)
+    return Track(
+        latest=result,
+        t0=t0,
+        failed_at=failed_at,
+        ever_broken=True,
+        ever_failed=track.ever_failed or failed_at is not None,
+    )
+
+
+def _judge(track: Track, terms: Terms, now: datetime) -> Verdict:
+    state, since = _known(track, terms, now)
+    silent_at = _unknown_at(track, terms)
+    if silent_at is not None and silent_at <= now and state in (State.PENDING, State.WARN, State.PASS):
+        state, since = _without_verdict(track), silent_at
+    told = track.latest or track.error
+    early_broken = state is State.PENDING and track.t0 is not None
+    return Verdict(
+        state=state,
+        since=since,
+        t0=None if early_broken else track.t0,
+        failed_at=track.failed_at,
+        outcome=track.latest.outcome if track.latest else None,
+        run_id=told.run_id if told else None,
+        measured_at=told.measured_at if told else None,
+        value=track.latest.value if track.latest else None,
+        excess=track.latest.excess if track.latest else None,
+        reason=track.error.reason if track.error else None,
+        early_broken=early_broken,
+        ever_broken=track.ever_broken,
+        ever_failed=track.ever_failed,
+        next_change_at=_next_change(early_broken, terms.due_at, silent_at, now),
+    )
+
+
+def _known(track: Track, terms: Terms, now: datetime) -> tuple[State, datetime | None]:
+    """The state by what was seen, as if no silence were too long."""
+    if track.failed_at is not None:
+        return State.FAIL, track.failed_at
+    if track.t0 is not None:
+        return (State.PENDING, None) if now < terms.due_at else (State.WARN, track.t0)
+    if track.latest is not None:
+        return State.PASS, track.held_since
+    if track.error is not None and track.error.reason is Reason.WARMING_UP:
+        return State.LEARNING, track.erring_since
+    return State.PENDING, None
+
+
+def _unknown_at(track: Track, terms: Terms) -> datetime | None:
+    """When the standing becomes UNKNOWN if nothing more holds or breaks; None for never."""
+    if track.failed_at is not None:
+        return None
+    if track.latest is None:
+        learning = track.error is not None and track.error.reason is Reason.WARMING_UP
+        return None if learning else terms.due_at + terms.unknown_after
+    if track.t0 is None:
+        last = terms.last_due_at
+        missed = last + terms.unknown_after if last is not None and track.latest.measured_at < last else None
+        return min((at for at in (missed, _doubted_at(track, terms)) if at is not None), default=None)
+    if track.latest.measured_at < terms.due_at:  # broken early: the due run itself has given nothing yet
+        return terms.due_at + terms.unknown_after
+    sustained_at = track.t0 + terms.sustain
+    silent_at = sustained_at + terms.unknown_after  # the check at t0 + sustain is a due run too
+    return silent_at if track.erring_since is None else min(silent_at, max(sustained_at, track.erring_since))
+
+
+def _casts_doubt(track: Track, result: Seen) -> bool:
+    """Whether an error says that nobody knows any more whether what held still holds."""
+    return result.of_change and track.held_since is not None and result.reason is not Reason.WARMING_UP
+
+
+def _doubted_at(track: Track, terms: Terms) -> datetime | None:
+    """At once where the changed data cannot be judged as it is; a hiccup of the engine has the time of any due run."""
+    if track.doubted_since is None or track.error is None:
+        return None
+    return track.doubted_since + (terms.unknown_after if track.error.reason in TRANSIENT else timedelta(0))
+
+
+def _without_verdict(track: Track) -> State:
+    learning = track.t0 is None and track.error is not None and track.error.reason is Reason.WARMING_UP
+    return State.LEARNING if learning else State.UNKNOWN
+
+
+def _next_change(early_broken: bool, due_at: datetime, silent_at: datetime | None, now: datetime) -> datetime | None:
+    candidates = [due_at] if early_broken else []
+    candidates += [silent_at] if silent_at is not None else []
+    return min((at for at in candidates if at > now), default=None)
