@@ -9,10 +9,10 @@ from django.db.models import Max, QuerySet
 from assay.catalog.selectors import slas
 from assay.models import Category, Dataset
 from assay.time.windows import Window
+from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
 from execution_engine.language.evaluating.sentence import length_shown
 from execution_engine.models import Measurement
-from execution_engine.planning import hash_of
-from execution_engine.services.derive_freshness import TIME_TO_COMPLETE
+from execution_engine.planning.planner import hash_of
 
 from .models import Standing
 from .state import TROUBLED

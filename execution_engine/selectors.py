@@ -3,15 +3,13 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
-from assay.config import config
 from assay.database.bulk import in_parts
-from assay.models import Dataset, DataTest, Scope
+from assay.models import Dataset, DataTest
 from assay.time.windows import Granularity, Window
 
-from . import schedules
 from .exact import Number, from_json
 from .models import Ask, Exclusion, Measurement
-from .state_store import StoredState, load_state
+from .planning import schedules
 
 
 def latest_values(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) -> dict[Window, Number | None]:
@@ -92,18 +90,3 @@ def has_judged(dataset: Dataset, datacenter: str, window: Window) -> list[tuple[
     }
     tests = DataTest.objects.select_related("dataset").in_bulk({test for test, _, _ in places})
     return [(tests[test], Window(start=start, end=end)) for test, start, end in sorted(places)]
-
-
-def state_of(measurement: Measurement) -> bytes:
-    """The measurement's state, wherever it is kept; raises UnableToReadState."""
-    if not measurement.state_path:
-        return bytes(measurement.state or b"")
-    stored = StoredState(
-        path=measurement.state_path, length=measurement.state_length, checksum=measurement.state_checksum
-    )
-    return load_state(config().states, stored)
-
-
-def keeps_states(dataset: Dataset) -> bool:
-    """Whether some live test reads more than one partition of it at once."""
-    return DataTest.objects.filter(dataset=dataset, scope=Scope.TABLE, retired_at__isnull=True).exists()

@@ -7,10 +7,10 @@ from celery import shared_task
 from assay import clock
 from assay.celery import worker_name
 from assay.queue.claims import work_together
-from execution_engine.services.evaluate import ASKED
+from execution_engine.planning.sources import Sources
+from execution_engine.runs.evaluate import ASKED
 
 from . import services
-from .sources import Sources
 
 RUN = ("revision", "data_test__dataset")
 

@@ -26,7 +26,7 @@ from assay.access.members import person_called
 from assay.access.readers import may_read
 from assay.catalog.selectors import by_names, downstreams, owned
 from assay.config import config
-from execution_engine.shown import HIDDEN, Veil
+from execution_engine.runs.shown import HIDDEN, Veil
 
 
 def text_of(alert: Alert) -> IncidentText:

@@ -9,7 +9,7 @@ from alerting.models import Standing
 from assay.models import ChangeKind, DataChange
 from assay.time.windows import Window
 from execution_engine.engines.protocol import NO_FILES
-from execution_engine.freshness import is_covered
+from execution_engine.freshness.rules import is_covered
 from execution_engine.models import Run, Watch
 from execution_engine.outcome import Outcome
 

@@ -9,9 +9,9 @@ from alerting.state import BROKEN, State
 from alerting.verdicts.selectors import spoilt_place
 from assay.catalog.selectors import upstream_map
 from assay.models import Category, LineageEdge, Replica
+from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
 from execution_engine.models import Measurement
 from execution_engine.outcome import Outcome
-from execution_engine.services.derive_freshness import TIME_TO_COMPLETE
 
 from . import lateness
 from .causes import MISSING, Spot, Trouble

@@ -13,15 +13,15 @@ from alerting.state import TROUBLED
 from assay.config import config
 from assay.models import Dataset, DataTest, Scope
 from assay.time.windows import Granularity, Window
-from execution_engine import schedules
-from execution_engine.freshness import USUAL_WINDOWS
+from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
+from execution_engine.freshness.rules import USUAL_WINDOWS
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import History
-from execution_engine.planning import ROW_COUNT, Planner, UnableToPlan, Want
+from execution_engine.planning import schedules
+from execution_engine.planning.planner import ROW_COUNT, Planner, UnableToPlan, Want
+from execution_engine.planning.sources import Sources
 from execution_engine.selectors import period
-from execution_engine.services.derive_freshness import TIME_TO_COMPLETE
-from execution_engine.sources import Sources
 from incident_manager.models import SpoiltWindow
 
 from .rules import Kept, Reach, streak_reach, terms

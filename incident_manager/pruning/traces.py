@@ -9,7 +9,7 @@ from alerting.models import Alert, Notice
 from assay.models import DataChange, Dataset
 from assay.time.windows import UnableToPartition
 from execution_engine.models import Measurement, PartState, Scan, Suspect, Watch
-from execution_engine.selectors import keeps_states
+from execution_engine.parts.selectors import keeps_states
 from execution_engine.services import is_expired
 from incident_manager.models import LookUp
 

@@ -15,7 +15,7 @@ from assay.clock import instant_of
 from assay.models import Origin, Scope, Severity
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome, Reason
-from execution_engine.schedules import PARTITION
+from execution_engine.planning.schedules import PARTITION
 from incident_manager.models import ReportState, SpoiltWindow
 from test_generator.generation.standard import UNPARTITIONED
 

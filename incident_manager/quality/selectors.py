@@ -18,7 +18,7 @@ from assay.models import Dataset, DataTest
 from assay.time.windows import Partitioning, Window
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Reason
-from execution_engine.sources import kept_from
+from execution_engine.planning.sources import kept_from
 from incident_manager.intervals import Intervals, subtract, union
 from incident_manager.models import SpoiltWindow
 from incident_manager.pruning.rules import terms

@@ -13,8 +13,8 @@ from assay.models import ChangeKind, DataChange, DataTest, Scope
 from assay.queue.claims import finish
 from assay.time.windows import Window
 from execution_engine.models import Run, RunReason
-from execution_engine.planning import aligns
-from execution_engine.schedules import PARTITION
+from execution_engine.planning.planner import aligns
+from execution_engine.planning.schedules import PARTITION
 from execution_engine.selectors import has_judged
 from execution_engine.services import request_runs
 

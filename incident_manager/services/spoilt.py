@@ -14,7 +14,7 @@ from alerting.verdicts.sustain import Verdict
 from assay.catalog.selectors import home
 from assay.models import Category, DataTest, Revision, Scope
 from assay.time.windows import Window
-from execution_engine.freshness import share_asked
+from execution_engine.freshness.rules import share_asked
 from execution_engine.language.serialise import from_json
 from execution_engine.services import exclude_window, include_windows
 from incident_manager.lifecycle import healing

@@ -19,7 +19,7 @@ from execution_engine.metrics.groupable import GROUPABLE
 from execution_engine.metrics.registry import METRICS, SIGNATURES
 from execution_engine.metrics.signature import ColumnKind, column_kind
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.schedules import UnableToSchedule, check_line
+from execution_engine.planning.schedules import UnableToSchedule, check_line
 from execution_engine.services import first_cursor
 
 from .held_to import declared_print, judges_from

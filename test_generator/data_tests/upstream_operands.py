@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from assay.catalog.profile import DatasetProfile
 from assay.catalog.selectors import upstream_keys
-from execution_engine.disclosure import Privacy, objection, privacy_of
+from execution_engine.disclosure.rules import Privacy, objection, privacy_of
 from execution_engine.language.operands import operands
 from execution_engine.language.tree import Assertion, History, Metric
 

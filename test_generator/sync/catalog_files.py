@@ -12,7 +12,7 @@ from assay.catalog.yaml.provider import Reading, UnableToReadCatalog, read
 from assay.catalog.yaml.sources import claim_source, default_name
 from assay.catalog.yaml.text import Problem
 from assay.models import Dataset, Source
-from execution_engine.schedules import UnableToSchedule, check_line
+from execution_engine.planning.schedules import UnableToSchedule, check_line
 from test_generator.data_tests.services import UnableToWrite, catalogued, checked_tree
 
 from .services import sync

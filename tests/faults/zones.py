@@ -12,7 +12,7 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from assay.time.windows import Granularity, Partitioning
-from execution_engine.schedules import Schedule, Slot, due_slots
+from execution_engine.planning.schedules import Schedule, Slot, due_slots
 from tests.faults.experiment import Alone, Finding, Scale
 from tests.unit.assay.reading_clocks import around, keys_by_the_clock
 from tests.unit.assay.test_windows_in_every_zone import SAMPLE, changes_of_clocks, distinct_zones

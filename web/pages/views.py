@@ -9,7 +9,7 @@ from assay import clock
 from assay.access.roles import Action
 from assay.catalog.names import name_key
 from assay.models import Category, Dataset
-from execution_engine.shown import Veil
+from execution_engine.runs.shown import Veil
 from incident_manager.metric_reporter import data_qualities
 from incident_manager.models import Saw
 from incident_manager.quality.now import facts_now

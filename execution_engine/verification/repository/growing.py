@@ -8,11 +8,11 @@ from pathlib import Path
 
 from execution_engine.engines.gathering.assembly import from_state
 from execution_engine.engines.protocol import Measured, failed
-from execution_engine.incremental import union
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.states import UnableToReadState, from_bytes
 from execution_engine.outcome import Reason
-from execution_engine.state_store import write_whole
+from execution_engine.parts.incremental import union
+from execution_engine.parts.state_store import write_whole
 
 from .metrics import ResultKey
 

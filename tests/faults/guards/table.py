@@ -263,7 +263,7 @@ GUARDS = (
         breaks=frozenset({"I1"}),
         edits=(
             Edit(
-                path="execution_engine/schedules.py",
+                path="execution_engine/planning/schedules.py",
                 was="MOST_CAUGHT_UP = 31 ",
                 becomes="MOST_CAUGHT_UP = 1 ",
             ),

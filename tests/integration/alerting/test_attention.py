@@ -12,7 +12,7 @@ from assay.models import Category, Dataset, DataTest
 from assay.time.windows import Window
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Ask, Measurement, Run, Watch
-from execution_engine.planning import hash_of
+from execution_engine.planning.planner import hash_of
 from tests.factories import HOUR, NOW, DatasetFactory, DataTestFactory, NoticeFactory, RunFactory, StandingFactory, day
 
 pytestmark = pytest.mark.django_db

@@ -14,7 +14,7 @@ from assay.models import DataTest
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Ask, Measurement, Run, Scan
 from execution_engine.outcome import Reason
-from execution_engine.planning import hash_of
+from execution_engine.planning.planner import hash_of
 from tests.factories import HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, StandingFactory, day
 
 pytestmark = pytest.mark.django_db

@@ -11,10 +11,10 @@ from alerting.selectors import Took, complete_up_to, times_to_complete
 from alerting.verdicts.selectors import place_of, spoilt_place
 from assay.models import Category, Dataset, DataTest
 from assay.time.windows import Window
+from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement
-from execution_engine.planning import hash_of
-from execution_engine.services.derive_freshness import TIME_TO_COMPLETE
+from execution_engine.planning.planner import hash_of
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, StandingFactory, day
 
 pytestmark = pytest.mark.django_db

@@ -13,10 +13,10 @@ from execution_engine.engines.protocol import WHOLE, Measured, Part, ScanReport,
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.jobs import is_connect
 from execution_engine.exact import Number
-from execution_engine.incremental import scan_merged
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states import states
-from execution_engine.state_folder import StateFolder
+from execution_engine.parts.incremental import scan_merged
+from execution_engine.parts.state_folder import StateFolder
 from tests.integration.engines.reads import read_so_far
 from tests.integration.engines.trips import metric, parquet, write
 

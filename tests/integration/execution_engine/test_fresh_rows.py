@@ -8,10 +8,10 @@ import pytest
 from assay.catalog.services import record_completion
 from assay.models import Category, DataChange, Dataset, DataTest, Scope
 from assay.time.windows import Window
+from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Run, RunReason, Watch
-from execution_engine.planning import ROW_COUNT, hash_of
-from execution_engine.services.derive_freshness import TIME_TO_COMPLETE
+from execution_engine.planning.planner import ROW_COUNT, hash_of
 from tests.factories import DAY, HOUR, DatasetFactory, DataTestFactory, LineageEdgeFactory, day
 from tests.fakes import rows
 from tests.integration.execution_engine.conftest import Loop
@@ -266,7 +266,7 @@ def test_a_window_took_until_the_last_of_its_files_came(
 ) -> None:
     feed(loop, trips, ("events", 10))
     events = Dataset.objects.get(name="events")
-    monkeypatch.setattr("execution_engine.services.scan.note_fingerprint", lambda *_: None)
+    monkeypatch.setattr("execution_engine.scans.scan.note_fingerprint", lambda *_: None)
     watched(trips, own)
     watched(events, upstream)
     watched(DatasetFactory.create(), 5)

@@ -6,8 +6,8 @@ import pytest
 
 from assay.catalog.services import record_completion
 from assay.models import Category, Dataset, DataTest
+from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
 from execution_engine.models import Measurement, RunReason
-from execution_engine.services.derive_freshness import TIME_TO_COMPLETE
 from tests.factories import HOUR, DatasetFactory, DataTestFactory, LineageEdgeFactory, day
 from tests.fakes import rows
 from tests.integration.execution_engine.conftest import Loop

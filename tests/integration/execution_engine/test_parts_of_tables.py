@@ -16,10 +16,10 @@ from execution_engine.metrics.states.group_values import GroupValues
 from execution_engine.metrics.states.states import UnableToReadState
 from execution_engine.models import PartState
 from execution_engine.outcome import Failure, Reason
-from execution_engine.services.part_states import PartStates
-from execution_engine.services.parts import scan_by_parts
-from execution_engine.services.unpartitioned import count_unpartitioned
-from execution_engine.state_store import INLINE_BYTES
+from execution_engine.parts.part_states import PartStates
+from execution_engine.parts.services import scan_by_parts
+from execution_engine.parts.state_store import INLINE_BYTES
+from execution_engine.scans.unpartitioned import count_unpartitioned
 from tests.factories import NOW, DatasetFactory, DataTestFactory
 from tests.fakes import FakeEngine
 
@@ -243,7 +243,7 @@ def test_a_large_state_lies_in_the_store_and_is_known_no_more_once_it_is_gone(
 
 @pytest.mark.django_db
 def test_states_are_of_the_instant_at_which_they_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("execution_engine.services.part_states.now", lambda: NOW)
+    monkeypatch.setattr("execution_engine.parts.part_states.now", lambda: NOW)
     states = PartStates(dataset=DatasetFactory.create(), datacenter="sea")
     for _ in range(2):
         states.save_rollup(KEYS, {"b": "2", "a": "1"}, b"u")

@@ -11,10 +11,10 @@ from execution_engine import services, tasks
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Ask, Measurement, Run, RunReason, Scan
 from execution_engine.outcome import Failure, Reason
-from execution_engine.planning import ROW_COUNT, Want, hash_of
-from execution_engine.services.ask import ask, flatten
-from execution_engine.services.plan import end_as_error
-from execution_engine.sources import Sources
+from execution_engine.planning.planner import ROW_COUNT, Want, hash_of
+from execution_engine.planning.sources import Sources
+from execution_engine.runs.plan import end_as_error
+from execution_engine.scans.ask import ask, flatten
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day
 from tests.fakes import rows
 from tests.integration.execution_engine.conftest import Loop
@@ -144,7 +144,7 @@ def test_a_plan_that_nobody_foresaw_to_fail_ends_its_own_run(
 ) -> None:
     run = loop.request(DataTestFactory.create(dataset=trips), MONDAY)
     monkeypatch.setattr(
-        "execution_engine.planning.Planner.want", lambda *_: (_ for _ in ()).throw(OverflowError("x" * 2000))
+        "execution_engine.planning.planner.Planner.want", lambda *_: (_ for _ in ()).throw(OverflowError("x" * 2000))
     )
     tasks.plan()
     run.refresh_from_db()

@@ -8,15 +8,15 @@ import pytest
 
 from assay.models import Dataset
 from execution_engine import services
+from execution_engine.freshness.derive import failure_of, input_failure
 from execution_engine.metrics.keys.digest import KeyDigest, digest_of_hashes
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Run, Suspect
 from execution_engine.outcome import Reason
-from execution_engine.planning import ROW_COUNT, hash_of
-from execution_engine.services import quarantine
-from execution_engine.services.derive import failure_of, input_failure
-from execution_engine.services.query_tables import names_read, tables_read
-from execution_engine.services.settle import input_name, settled_by
+from execution_engine.planning.planner import ROW_COUNT, hash_of
+from execution_engine.runs import lift_quarantine as quarantine
+from execution_engine.scans.query_tables import names_read, tables_read
+from execution_engine.scans.settle import input_name, settled_by
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day
 
 pytestmark = pytest.mark.django_db

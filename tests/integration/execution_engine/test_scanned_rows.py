@@ -15,12 +15,12 @@ from execution_engine.engines.protocol import Measured, ScanReport
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Ask, Measurement, Run, RunReason, Scan, Suspect
 from execution_engine.outcome import Failure, Reason
-from execution_engine.planning import ROW_COUNT, hash_of
-from execution_engine.selectors import state_of
-from execution_engine.services.reading import read
-from execution_engine.services.suspects import REMEMBERED, ends_before, note_ends
-from execution_engine.services.wake import wake
-from execution_engine.state_store import INLINE_BYTES
+from execution_engine.parts.selectors import state_of
+from execution_engine.parts.state_store import INLINE_BYTES
+from execution_engine.planning.planner import ROW_COUNT, hash_of
+from execution_engine.quarantine.suspects import REMEMBERED, ends_before, note_ends
+from execution_engine.scans.reading import read
+from execution_engine.scans.wake import wake
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day
 from tests.fakes import FakeEngine, rows
 from tests.integration.execution_engine.conftest import Loop

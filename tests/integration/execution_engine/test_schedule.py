@@ -5,7 +5,7 @@ import pytest
 from assay.models import Dataset, DataTest
 from execution_engine import services, tasks
 from execution_engine.models import Run
-from execution_engine.schedules import Slot
+from execution_engine.planning.schedules import Slot
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, day
 from tests.integration.execution_engine.conftest import Loop
 

@@ -13,8 +13,8 @@ from assay.models import ChangeKind, DataChange, Dataset
 from assay.time.windows import Window
 from execution_engine import services, tasks
 from execution_engine.models import Watch
-from execution_engine.services import watch
-from execution_engine.services.watch import is_news, note_fingerprint, watch_window
+from execution_engine.watch import services as watch
+from execution_engine.watch.services import is_news, note_fingerprint, watch_window
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, day
 from tests.fakes import FakeEngine, rows
 from tests.integration.execution_engine.conftest import Loop

@@ -9,9 +9,9 @@ from rest_framework.test import APIClient
 
 from alerting.alerts.texts import text_of
 from assay.models import Dataset
+from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement
-from execution_engine.services.derive_freshness import TIME_TO_COMPLETE
 from incident_manager.models import Incident
 from incident_manager.services.timeline import note
 from tests.factories import (

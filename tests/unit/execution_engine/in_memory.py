@@ -9,7 +9,6 @@ import numpy as np
 from execution_engine.engines.gathering.asked import Asked, Keyed
 from execution_engine.engines.gathering.assembly import measured_of, plan
 from execution_engine.engines.protocol import Measured, ScanReport, Table, Unit
-from execution_engine.incremental import Prints, Rollup
 from execution_engine.metrics.expressions import PLAIN
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.frequencies import Counts, Frequencies
@@ -17,6 +16,7 @@ from execution_engine.metrics.states.states import UnableToReadState
 from execution_engine.metrics.states.statistics import Gather
 from execution_engine.metrics.states.summary import Summary
 from execution_engine.outcome import Failure
+from execution_engine.parts.incremental import Prints, Rollup
 
 TABLE = Table(name="dw.trips", storage="files", location="/trips")
 

@@ -5,7 +5,7 @@ import pytest
 from assay.access.roles import Owned
 from assay.catalog.names import name_key
 from assay.catalog.profile import DatasetProfile
-from execution_engine.disclosure import Privacy, objection, others_of, privacy_of, told
+from execution_engine.disclosure.rules import Privacy, objection, others_of, privacy_of, told
 from execution_engine.metrics.spec import MetricSpec
 
 TRIPS = Privacy(

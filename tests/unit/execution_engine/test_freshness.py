@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.time.windows import Granularity, Partitioning, Window
-from execution_engine.freshness import (
+from execution_engine.freshness.rules import (
     Supply,
     freshness_value,
     is_covered,

@@ -7,10 +7,10 @@ from typing import cast
 import pytest
 
 from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Wanted
-from execution_engine.incremental import can_merge, scan_merged, state_spec, union
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.states import State, from_bytes
 from execution_engine.outcome import Failure, Reason
+from execution_engine.parts.incremental import can_merge, scan_merged, state_spec, union
 from tests.unit.execution_engine.in_memory import TABLE, KeptRollup, Lists, Memory
 
 ROWS = MetricSpec(name="row_count")

@@ -7,8 +7,8 @@ from execution_engine.language.operands import operands
 from execution_engine.language.parsing.parse import parse
 from execution_engine.language.tree import History
 from execution_engine.outcome import Reason
-from execution_engine.past_windows import UnableToLookBack, partition_before, past_windows
-from execution_engine.planning import Source, UnableToPlan, stepped_back
+from execution_engine.planning.past_windows import UnableToLookBack, partition_before, past_windows
+from execution_engine.planning.planner import Source, UnableToPlan, stepped_back
 
 NEW_YORK = "America/New_York"
 DAILY = Partitioning(granularity=Granularity.DAY, time_zone=NEW_YORK)

@@ -8,8 +8,8 @@ from execution_engine.language.operands import operands
 from execution_engine.language.parsing.parse import parse
 from execution_engine.language.tree import History, Operand
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.planning import Planner, Source, UnableToPlan, Want
-from execution_engine.services.ask import flatten
+from execution_engine.planning.planner import Planner, Source, UnableToPlan, Want
+from execution_engine.scans.ask import flatten
 
 DAILY = Partitioning(granularity=Granularity.DAY)
 MONDAY = DAILY.window("2026-03-09")

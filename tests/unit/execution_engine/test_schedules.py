@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.time.windows import Granularity, Partitioning, Window
-from execution_engine.schedules import (
+from execution_engine.planning.schedules import (
     BEGINNING,
     Schedule,
     Slot,

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from execution_engine.state_store import UnableToReadState, load_state, store_state
+from execution_engine.parts.state_store import UnableToReadState, load_state, store_state
 
 
 def test_a_state_is_read_back_as_it_was_written(tmp_path: Path) -> None:

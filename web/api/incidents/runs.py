@@ -14,8 +14,8 @@ from assay.models import DataTest
 from assay.time.windows import UnableToReadWindow, Window
 from execution_engine.models import Measurement, Run, RunReason
 from execution_engine.outcome import Outcome
+from execution_engine.runs.shown import HIDDEN, Veil
 from execution_engine.services import is_undeclared, request_run
-from execution_engine.shown import HIDDEN, Veil
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, Row, Shape, WindowField, finite

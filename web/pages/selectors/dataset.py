@@ -13,7 +13,7 @@ from assay.catalog.selectors import slas
 from assay.models import Dataset, DataTest
 from assay.time.durations import format_duration
 from assay.time.partition_keys import zone
-from execution_engine.shown import Veil
+from execution_engine.runs.shown import Veil
 from incident_manager.models import Incident
 from web.shown.status import RANK, Status, status_of
 

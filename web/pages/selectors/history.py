@@ -9,7 +9,7 @@ from assay.models import Category, DataTest, Revision
 from execution_engine.language.serialise import from_json
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome
-from execution_engine.shown import Veil
+from execution_engine.runs.shown import Veil
 from web.pages.bounds import Bounds, bounds
 
 LONGEST = 1000

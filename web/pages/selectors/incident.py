@@ -8,7 +8,7 @@ from django.db.models import Prefetch
 from alerting.models import Alert, Notice, Standing
 from alerting.verdicts.shown import sentence_of
 from assay.models import Dataset
-from execution_engine.shown import Veil
+from execution_engine.runs.shown import Veil
 from incident_manager.models import Ending, Incident, SpoiltWindow
 
 MOST_WINDOWS = 200

@@ -1,0 +1,165 @@
+"""The freshness of a window, from its rows and from the rows and the freshness of what supplies it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+
+from assay.models import Category, ChangeKind, DataChange, Dataset, DataTest, Scope, WriteMode
+from assay.time.windows import Window
+from execution_engine.metrics.definition import NOTE
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.models import Measurement, Watch
+from execution_engine.outcome import Failure
+from execution_engine.planning.planner import ROW_COUNT, SHARE_OPTION, hash_of
+from execution_engine.selectors import latest_values
+
+from .completions import Told, rows_told
+from .rules import Judged, Supply, freshness_value, is_covered, judge_rows, same_weekdays, waits
+
+TIME_TO_COMPLETE = MetricSpec(name="time_to_complete")  # seconds from a window's end until it was found complete
+
+SETTLED = Judged(complete=True, basis="complete: it was before, and its completeness test answers for it since")
+OVERWRITES = {WriteMode.OVERWRITE.value: True, WriteMode.APPEND.value: False, "": None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Derived:
+    """What a derived measurement comes to."""
+
+    value: float | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    failure: Failure | None = None
+
+
+def derive_freshness(measurement: Measurement, inputs: Sequence[Measurement]) -> Derived:
+    """0 for a complete window, else how late it is; the detail says which, why, and what an input of others needs."""
+    here = _place(measurement)
+    own = next(part for part in inputs if _place(part) == here and part.metric == ROW_COUNT)
+    supplies = _supplies([part for part in inputs if _place(part) != here], own)
+    measured_at = max(part.measured_at for part in inputs if part.measured_at)
+    share = float(measurement.metric.option(SHARE_OPTION, 1.0) or 0.0)
+    rows = own.value or 0.0
+    judged = _judge(measurement, rows, share, supplies)
+    if not judged.complete and _is_settled(measurement):
+        judged = SETTLED
+    if judged.complete:
+        _note_time_to_complete(measurement, inputs, measured_at)
+    is_waiting = not judged.complete and waits(rows, share=share, supplies=supplies)
+    return Derived(
+        value=freshness_value(complete=judged.complete, measured_at=measured_at, window_end=measurement.window_end),
+        detail={"complete": judged.complete, "rows": own.value, "waits": is_waiting, NOTE: judged.basis},
+    )
+
+
+def _judge(measurement: Measurement, rows: float, share: float, supplies: Sequence[Supply]) -> Judged:
+    dataset, window = measurement.dataset, measurement.window
+    events = [] if supplies else _completions(dataset, measurement.datacenter, window)
+    announced = is_covered(window, [event.window for event in events])
+    return judge_rows(
+        rows,
+        share=share,
+        supplies=supplies,
+        announced=announced,
+        told=rows_told(window, events, there=rows),
+        usual=_usual_rows(dataset, measurement.datacenter, window) if not supplies and not announced else (),
+        allow_empty=dataset.allow_empty,
+    )
+
+
+def _supplies(parts: Sequence[Measurement], own: Measurement) -> list[Supply]:
+    """The rows and the completeness of everything else that was measured, by place."""
+    rows = {_place(part): part.value or 0.0 for part in parts if part.metric == ROW_COUNT}
+    complete = {_place(part): bool(part.detail.get("complete")) for part in parts if part.metric != ROW_COUNT}
+    others = {dataset for dataset, _ in rows} - {own.dataset_id}
+    names = dict(Dataset.objects.filter(pk__in=others).values_list("pk", "full_name")) if others else {}
+    return [
+        Supply(rows=count, complete=complete[place], name=names.get(place[0], f"home, {place[1]}"))
+        for place, count in rows.items()
+    ]
+
+
+def _place(measurement: Measurement) -> tuple[int, str]:
+    return measurement.dataset_id, measurement.datacenter
+
+
+def _completions(dataset: Dataset, datacenter: str, window: Window) -> list[Told]:
+    """What completion events tell of the window, in the order in which they came."""
+    events = DataChange.objects.filter(
+        dataset=dataset,
+        datacenter=datacenter,
+        kind=ChangeKind.COMPLETED,
+        window_start__lt=window.end,
+        window_end__gt=window.start,
+    )
+    return [
+        Told(window=event.window, rows=event.rows, overwrites=OVERWRITES[event.mode], run=event.run)
+        for event in events.order_by("at", "pk")
+    ]
+
+
+def _usual_rows(dataset: Dataset, datacenter: str, window: Window) -> list[float]:
+    if dataset.partitioning is None:
+        return []
+    hashes = {earlier: hash_of(ROW_COUNT) for earlier in same_weekdays(window, dataset.partitioning)}
+    values = latest_values(dataset.pk, datacenter, hashes)
+    return [float(value) for value in values.values() if value is not None]
+
+
+def _is_settled(measurement: Measurement) -> bool:
+    """Whether the window was complete before, and a completeness test answers for what was lost since."""
+    return (
+        _times_to_complete(measurement).exists()
+        and DataTest.objects.filter(
+            dataset=measurement.dataset_id,
+            category=Category.COMPLETENESS,
+            scope=Scope.PARTITION,  # one of the whole table answers for no window
+            datacenter=measurement.datacenter,
+            retired_at__isnull=True,
+        ).exists()
+    )
+
+
+def _times_to_complete(measurement: Measurement) -> QuerySet[Measurement]:
+    return Measurement.objects.filter(
+        dataset=measurement.dataset_id,
+        datacenter=measurement.datacenter,
+        window_start=measurement.window_start,
+        window_end=measurement.window_end,
+        spec_hash=hash_of(TIME_TO_COMPLETE),
+    )
+
+
+def _note_time_to_complete(measurement: Measurement, inputs: Sequence[Measurement], measured_at: datetime) -> None:
+    """Write down, once, how long the window took."""
+    if _times_to_complete(measurement).exists():
+        return
+    window = measurement.window
+    completed_at = max(window.end, min(measured_at, _came_at(measurement, inputs) or measured_at))
+    Measurement.objects.create(
+        dataset_id=measurement.dataset_id,
+        datacenter=measurement.datacenter,
+        window_start=window.start,
+        window_end=window.end,
+        spec=TIME_TO_COMPLETE.to_json(),
+        spec_hash=hash_of(TIME_TO_COMPLETE),
+        spec_text=TIME_TO_COMPLETE.text,
+        requested_at=measurement.requested_at,
+        measured_at=measured_at,
+        value=(completed_at - window.end).total_seconds(),
+    )
+
+
+def _came_at(measurement: Measurement, inputs: Sequence[Measurement]) -> datetime | None:
+    """When the last of the files came that made it complete, those it is measured against included."""
+    window, places = measurement.window, {_place(part) for part in inputs}
+    watches = Watch.objects.filter(
+        dataset__in={dataset for dataset, _ in places},
+        window_start=window.start,
+        window_end=window.end,
+    )
+    came = {(watch.dataset_id, watch.datacenter): watch.changed_at for watch in watches if watch.changed_at}
+    known = [came[place] for place in places if place in came]
+    return max(known) if _place(measurement) in came else None

@@ -1,0 +1,96 @@
+"""The catalog as planning sees it, each dataset read once for as long as one task works."""
+
+from collections.abc import Collection
+from datetime import datetime
+
+from django.db.models import Prefetch
+
+from assay.catalog.names import name_key
+from assay.catalog.selectors import declared_by, profile_of, slas
+from assay.models import Dataset, LineageEdge
+from assay.time.windows import Window
+from execution_engine.disclosure.rules import Privacy, privacy_of
+
+from .planner import Source
+from .quarantined import Quarantine
+
+FEEDING = Prefetch("upstream_edges", queryset=LineageEdge.objects.select_related("upstream"))
+MOST_SHARE = 0.999  # of its upstream's rows that completes a window, be the completeness SLA even stricter
+
+
+class Sources:
+    """What planning needs to know of the datasets, by full name in whatever case."""
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+        self._found: dict[str, tuple[Dataset, Source] | None] = {}  # by the key of the name
+        self.quarantine = Quarantine(lambda name: self.dataset(name).pk)
+
+    def __call__(self, name: str) -> Source | None:
+        """The source called ``name``, or None."""
+        found = self._find(name)
+        return found[1] if found else None
+
+    def dataset(self, name: str) -> Dataset:
+        """The row of a source that is known to be there."""
+        found = self._find(name)
+        if found is None:
+            raise Dataset.DoesNotExist(name)
+        return found[0]
+
+    def privacy(self, name: str) -> Privacy | None:
+        """What may be told of the dataset called ``name``, or None."""
+        found = self._find(name)
+        if found is None:
+            return None
+        feeding = frozenset(edge.upstream.name_key for edge in found[0].upstream_edges.all())
+        return privacy_of(profile_of(found[0]), upstreams=feeding)
+
+    def load(self, names: Collection[str]) -> None:
+        """Read these now, all in one go."""
+        missing = {name_key(name) for name in names} - self._found.keys()
+        if not missing:
+            return
+        for dataset in Dataset.objects.filter(name_key__in=missing).prefetch_related("replicas", FEEDING):
+            self._found[dataset.name_key] = dataset, source_of(dataset, self._now)
+        self._found |= dict.fromkeys(missing - self._found.keys())
+
+    def _find(self, name: str) -> tuple[Dataset, Source] | None:
+        self.load({name})
+        return self._found[name_key(name)]
+
+
+def source_of(dataset: Dataset, now: datetime) -> Source:
+    """What planning needs to know of one dataset."""
+    return Source(
+        name=dataset.full_name,
+        datacenters=tuple(replica.datacenter for replica in dataset.replicas.all()),
+        partitioning=dataset.partitioning,
+        time_zone=dataset.time_zone,
+        primary_key=tuple(dataset.primary_key),
+        share=min(MOST_SHARE, slas(dataset).completeness),
+        upstreams=tuple(sorted(edge.upstream.full_name for edge in dataset.upstream_edges.all() if edge.one_to_one)),
+        kept_from=kept_from(dataset, now),
+        declared=declared_by(dataset),
+    )
+
+
+def kept_from(dataset: Dataset, now: datetime) -> datetime | None:
+    """The start of the oldest partition that retention keeps; None where all are kept."""
+    if dataset.retention is None:
+        return None
+    oldest = now - dataset.retention
+    return dataset.partitioning.at(oldest).start if dataset.partitioning else None
+
+
+def is_expired(dataset: Dataset, window: Window, now: datetime) -> bool:
+    """Whether the whole window is beyond the dataset's retention."""
+    kept = kept_from(dataset, now)
+    return kept is not None and window.end <= kept
+
+
+def expires_at(dataset: Dataset, window: Window) -> datetime | None:
+    """From when on the whole window is beyond the dataset's retention; None for never."""
+    if dataset.retention is None or dataset.partitioning is None:
+        return None
+    return window.end + dataset.retention

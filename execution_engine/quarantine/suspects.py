@@ -1,0 +1,87 @@
+"""Remember what ended abnormally until it gives a value again, and quarantine what is found to be the poison."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+import structlog
+from django.db.models import Q, QuerySet, Sum
+
+from assay.time.windows import Window
+from execution_engine.engines.protocol import Measured
+from execution_engine.models import Measurement, Scan, Suspect
+from execution_engine.outcome import ABNORMAL, Failure
+
+from .rules import is_quarantined, quarantine_failure
+
+log = structlog.get_logger(__name__)
+
+REMEMBERED = timedelta(days=35)  # then a window that nobody tries again no longer sets its metric apart
+
+
+def ends_before(scan: Scan, measurements: Sequence[Measurement]) -> dict[int, int]:
+    """How often each measurement's metric ended abnormally there of late, over whichever window, by id."""
+    assert scan.started_at
+    hashes = {row.spec_hash for row in measurements}
+    of_late = Q(last_at__gt=scan.started_at - REMEMBERED) | Q(quarantined_at__isnull=False)
+    rows = _of(scan).filter(of_late, spec_hash__in=hashes)
+    ends: Counter[str] = Counter()
+    for spec_hash, times in rows.values_list("spec_hash", "ends"):
+        ends[spec_hash] += times
+    return {row.pk: ends[row.spec_hash] for row in measurements if row.spec_hash in ends}
+
+
+def note_ends(
+    scan: Scan,
+    measurements: Sequence[Measurement],
+    results: Mapping[int, Measured],
+    *,
+    alone: set[int],
+    known: Mapping[int, int],
+    now: datetime,
+) -> dict[int, Measured]:
+    """Write down what the scan says of its suspects; the results, those quarantined by it told so.
+
+    ``alone``: ids of what was measured by itself; ``known``: of what had ended abnormally before.
+    """
+    told = dict(results)
+    for row in measurements:
+        result = results.get(row.pk)
+        if result is None:
+            continue
+        if result.failure is None and row.pk in known:
+            _overlapping(scan, row).delete()
+        elif result.failure is not None and result.failure.reason in ABNORMAL:
+            told[row.pk] = _note_end(scan, row, result.failure, now, alone=row.pk in alone)
+    return told
+
+
+def _note_end(scan: Scan, row: Measurement, failure: Failure, now: datetime, *, alone: bool) -> Measured:
+    suspect, _ = Suspect.objects.select_for_update().get_or_create(
+        dataset_id=scan.dataset_id,
+        datacenter=scan.datacenter,
+        spec_hash=row.spec_hash,
+        window_start=scan.window_start,
+        window_end=scan.window_end,
+        defaults={"spec_text": row.spec_text, "first_at": now, "last_at": now},
+    )
+    suspect.ends += 1
+    suspect.reason, suspect.detail, suspect.last_at = failure.reason.value, failure.detail, now
+    suspect.save()
+    ends = _overlapping(scan, row).aggregate(ends=Sum("ends"))["ends"]
+    if not is_quarantined(ends, alone=alone):
+        return Measured(failure=failure)
+    suspect.quarantined_at = now
+    suspect.save(update_fields=["quarantined_at"])
+    log.error("quarantined", suspect=suspect.pk, metric=row.spec_text, of=str(scan.dataset), why=str(failure))
+    return Measured(failure=quarantine_failure(row.spec_text, ends, failure))
+
+
+def _overlapping(scan: Scan, row: Measurement) -> QuerySet[Suspect]:
+    """Of this metric there; the window of a whole table is another each time, and overlaps the one before."""
+    window: Window = scan.window
+    return _of(scan).filter(spec_hash=row.spec_hash, window_start__lt=window.end, window_end__gt=window.start)
+
+
+def _of(scan: Scan) -> QuerySet[Suspect]:
+    return Suspect.objects.filter(dataset=scan.dataset_id, datacenter=scan.datacenter)

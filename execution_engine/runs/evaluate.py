@@ -1,0 +1,151 @@
+"""Evaluate a run whose measurements are all in."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from sys import float_info
+from typing import Any
+
+from django.db.models import Prefetch
+
+from assay.catalog.selectors import slas
+from assay.models import Origin, Tallied
+from assay.queue.claims import finish_all
+from assay.queue.tallies import tally
+from execution_engine.exact import digits_of, to_json
+from execution_engine.freshness.derive import failure_of
+from execution_engine.language.evaluating.evaluate import Value, evaluate
+from execution_engine.language.evaluating.sentence import with_notes
+from execution_engine.language.evaluating.verdict import ZeroDivision, excess
+from execution_engine.language.operands import operands
+from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import Assertion, History, Metric
+from execution_engine.metrics.definitions.schema_drift import SCHEMA_DRIFT
+from execution_engine.models import MAX_ATTEMPTS, Ask, Measurement, Run
+from execution_engine.outcome import Failure, Reason
+from execution_engine.planning.planner import UnableToPlan
+from execution_engine.planning.sources import Sources
+from execution_engine.selectors import latest_values
+
+from .groups import groups_of, past_groups
+from .plan import end_as_error, planner_of
+
+ASKED = Prefetch("asks", queryset=Ask.objects.select_related("measurement").defer("measurement__state").order_by("pk"))
+
+
+WRITTEN = (
+    "evaluated_at",
+    "measured_at",
+    "outcome",
+    "error_reason",
+    "transient",
+    "sentence",
+    "value",
+    "exact",
+    "excess",
+    "operands",
+    "findings",
+)
+
+
+def evaluate_runs(runs: Sequence[Run], now: datetime, *, sources: Sources | None = None) -> None:
+    """Give each run its outcome."""
+    given_up = [run for run in runs if run.attempts > MAX_ATTEMPTS]
+    for run in given_up:
+        end_as_error(run, Failure(reason=Reason.LEASE_LOST, detail="evaluating it failed; see the log"), now)
+    sources = sources or Sources(now)
+    evaluated = [run for run in runs if run not in given_up]
+    for run in evaluated:
+        _evaluate(run, now, sources)
+    finish_all(evaluated, *WRITTEN)
+    for run in evaluated:
+        tally(Tallied.RUNS, run.outcome)
+
+
+def _evaluate(run: Run, now: datetime, sources: Sources) -> None:
+    tree = from_json(run.revision.tree)
+    asked = {ask.operand: ask.measurement for ask in run.asks.all()}
+    verdict = evaluate(tree, _values(run, tree, asked, sources), zero=_zero(run))
+    failure = verdict.failure
+    run.evaluated_at = now
+    run.measured_at = max((row.measured_at for row in asked.values() if row.measured_at), default=now)
+    run.outcome = verdict.outcome
+    run.error_reason = failure.reason.value if failure else ""
+    run.transient = failure is not None and failure.transient
+    run.sentence = with_notes(verdict.sentence, (row.detail for row in asked.values()))
+    run.value = None if verdict.value is None else float(verdict.value)
+    run.exact = digits_of(verdict.value)
+    run.excess = _bounded(excess(tree, verdict))
+    run.operands = {text: to_json(value) for text, value in verdict.operands.items()}
+    run.findings = {**_findings(asked), **verdict.findings}
+
+
+def _values(run: Run, tree: Assertion, asked: Mapping[str, Measurement], sources: Sources) -> dict[str, Value]:
+    return {
+        operand.text: _past_values(run, operand, sources)
+        if isinstance(operand, History)
+        else _value(run, operand, asked[operand.text])
+        for operand in operands(tree)
+    }
+
+
+def _value(run: Run, operand: Metric, measurement: Measurement) -> Value:
+    failure = failure_of(measurement)
+    if failure is not None:
+        return 0.0 if _is_allowed_empty(run, operand, failure) else failure
+    if operand.spec.by:
+        return groups_of(measurement)
+    if operand.spec.name == "freshness" and not measurement.detail["complete"]:
+        return _lateness(run, measurement)
+    return measurement.number
+
+
+def _is_allowed_empty(run: Run, operand: Metric, failure: Failure) -> bool:
+    """Whether there is no file in which a column could be missing, and that is as it should be."""
+    drifts = operand.spec.name == SCHEMA_DRIFT.name and failure.reason is Reason.NO_DATA
+    return drifts and run.data_test.origin == Origin.GENERATED and run.data_test.dataset.allow_empty
+
+
+def _lateness(run: Run, measurement: Measurement) -> float | Failure | None:
+    """How late an incomplete window is; before its freshness SLA has passed that says nothing yet."""
+    due_at = measurement.window_end + _freshness_sla(run, measurement)
+    if measurement.measured_at is not None and measurement.measured_at < due_at:
+        detail = f"{measurement.window.text} is not complete yet, and need not be before {due_at:%Y-%m-%d %H:%M} UTC"
+        return Failure(reason=Reason.NOT_DUE, detail=detail)
+    return measurement.value
+
+
+def _freshness_sla(run: Run, measurement: Measurement) -> timedelta:
+    own = run.data_test.dataset
+    return slas(own if own.pk == measurement.dataset_id else measurement.dataset).freshness
+
+
+def _past_values(run: Run, history: History, sources: Sources) -> Value:
+    """The latest value of each past window, or those of its groups, the oldest first."""
+    try:
+        wants = planner_of(run, None, sources).past(history)
+    except UnableToPlan as refused:
+        return refused.failure
+    if not wants:
+        return []
+    hashes = {want.window: want.spec_hash for want in wants}
+    dataset = sources.dataset(wants[0].dataset)
+    if history.metric.spec.by:
+        return past_groups(dataset.pk, wants[0].datacenter, hashes)
+    return list(latest_values(dataset.pk, wants[0].datacenter, hashes).values())
+
+
+def _zero(run: Run) -> ZeroDivision:
+    """What a division by zero means: in standard tests what section 3 of their definition says, else NULL."""
+    if run.data_test.origin != Origin.GENERATED:
+        return ZeroDivision.NULL
+    return ZeroDivision.STANDARD_ALLOW_EMPTY if run.data_test.dataset.allow_empty else ZeroDivision.STANDARD
+
+
+def _bounded(number: float | None) -> float | None:
+    """A number that every database can hold."""
+    return None if number is None else min(number, float_info.max)
+
+
+def _findings(asked: Mapping[str, Measurement]) -> dict[str, Any]:
+    """What is worth telling beside the numbers, such as lost keys, by operand."""
+    return {operand: row.detail for operand, row in asked.items() if row.detail}

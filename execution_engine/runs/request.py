@@ -1,0 +1,130 @@
+"""Ask for a run."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from assay.models import Category, DataTest, Scope
+from assay.time.windows import Window
+from execution_engine.models import Run, RunReason, late_at
+from execution_engine.planning.schedules import Slot
+from execution_engine.planning.sources import is_expired
+from execution_engine.planning.turns import turn
+
+_GIVEN = (
+    "data_test",
+    "revision",
+    "reason",
+    "turn",
+    "window_start",
+    "window_end",
+    "requested_at",
+    "due_at",
+    "late_at",
+    "accept_from",
+)
+
+
+def request_run(
+    *,
+    data_test: DataTest,
+    window: Window,
+    reason: RunReason,
+    occasion: str,
+    now: datetime,
+    due_at: datetime | None = None,
+) -> Run | None:
+    """The run of the test's newest revision over ``window``; the same reason and occasion give the same run.
+
+    None where nothing may run: the test is retired, or judges no such window.
+    """
+    if data_test.retired_at is not None or data_test.revision is None:
+        return None
+    if not is_judged(data_test, window, now):
+        return None
+    run = _new_run(data_test, window, reason, occasion, now, due_at or now)
+    found, _ = Run.objects.get_or_create(slot=run.slot, defaults={name: getattr(run, name) for name in _GIVEN})
+    return found
+
+
+def request_runs(
+    wanted: Iterable[tuple[DataTest, Window, datetime]], *, reason: RunReason, occasion: str, now: datetime
+) -> list[Run]:
+    """Many runs of live tests as ``request_run`` asks for one, each with its due time, in one statement.
+
+    They come back without their ids, those that were there already as if they were new.
+    """
+    return Run.objects.bulk_create(
+        (
+            _new_run(data_test, window, reason, occasion, now, due_at)
+            for data_test, window, due_at in wanted
+            if is_judged(data_test, window, now)
+        ),
+        ignore_conflicts=True,
+    )
+
+
+def request_scheduled(due: Iterable[tuple[DataTest, Sequence[Slot]]], now: datetime) -> None:
+    """The scheduled runs of live tests, each once, in one statement; none beyond retention.
+
+    Of several slots of a test the newest is current; the others are made up for once all that is current is done.
+    """
+    Run.objects.bulk_create(
+        (
+            _scheduled_run(data_test, slot, now, is_made_up_for=slot != newest)
+            for data_test, slots in due
+            for newest in slots[-1:]
+            for slot in slots
+            if is_judged(data_test, slot.window, now)
+        ),
+        ignore_conflicts=True,
+    )
+
+
+def _scheduled_run(data_test: DataTest, slot: Slot, now: datetime, *, is_made_up_for: bool) -> Run:
+    run = _new_run(data_test, slot.window, RunReason.SCHEDULE, slot.due_at.isoformat(), now, slot.due_at)
+    run.turn = turn(data_test.dataset.tier, is_made_up_for=is_made_up_for)
+    return run
+
+
+def _new_run(
+    data_test: DataTest, window: Window, reason: RunReason, occasion: str, now: datetime, due_at: datetime
+) -> Run:
+    return Run(
+        data_test=data_test,
+        revision=data_test.revision,
+        reason=reason,
+        turn=turn(data_test.dataset.tier),
+        slot=f"{data_test.pk}:{window.text}:{reason}:{occasion}",
+        window_start=window.start,
+        window_end=window.end,
+        requested_at=now,
+        due_at=due_at,
+        late_at=late_at(due_at=due_at, requested_at=now) if reason == RunReason.SCHEDULE else None,
+        accept_from=_accept_from(data_test, reason, due_at, now),
+    )
+
+
+def is_judged(data_test: DataTest, window: Window, now: datetime) -> bool:
+    """Whether a test judges a window at all: it is kept, and did not begin before the columns were declared."""
+    return not is_expired(data_test.dataset, window, now) and not is_undeclared(data_test, window)
+
+
+def is_undeclared(data_test: DataTest, window: Window) -> bool:
+    """Whether a partition began before the columns were declared that the test holds it to."""
+    if data_test.judges_from is None or data_test.scope == Scope.TABLE:
+        return False
+    return window.start < data_test.judges_from
+
+
+def _accept_from(data_test: DataTest, reason: RunReason, due_at: datetime, now: datetime) -> datetime | None:
+    """From when on a measurement counts; None: any of this window, while the data is unchanged."""
+    match reason:
+        case RunReason.SCHEDULE:
+            return due_at
+        case RunReason.BACKTEST:
+            return None
+        case RunReason.REVISION:
+            # Freshness is about the instant of looking, so an old look says nothing.
+            return due_at if data_test.category == Category.FRESHNESS else None
+        case _:
+            return now

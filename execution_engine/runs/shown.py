@@ -1,0 +1,84 @@
+"""What may be shown of results that are kept: since they were taken, columns may be marked and readers limited."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from assay.catalog.selectors import sensitive_columns
+from assay.models import Dataset, Revision
+from execution_engine.disclosure.rules import objection, others_of, told
+from execution_engine.language.operands import operands
+from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import History, Metric, Operand
+from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.models import Measurement, Run
+from execution_engine.outcome import Outcome
+from execution_engine.planning.sources import Sources
+
+HIDDEN = (
+    "what it found is not shown: a column that it reads is sensitive now, or another dataset has limited its readers"
+)
+
+
+def objection_to(asked: Sequence[Operand], dataset: str, sources: Sources) -> str | None:
+    """Why a test of ``dataset`` that asks for these would tell what it must not; None where it tells nothing so."""
+    own = sources.privacy(dataset)
+    assert own is not None
+    found = (objection(own, metric.spec, metric.dataset, sources.privacy) for metric in map(_metric, asked))
+    return next((why for why in found if why), None)
+
+
+class Veil:
+    """What is hidden of results by the marks and readers of now; each dataset and revision is looked at once."""
+
+    def __init__(self, now: datetime) -> None:
+        self._sources = Sources(now)
+        self._hidden: dict[int, bool] = {}  # by revision
+
+    def hides(self, revision: Revision, dataset: Dataset) -> bool:
+        """Whether what runs of a revision of a test of ``dataset`` found tells values that must not be told now."""
+        if revision.pk not in self._hidden:
+            asked = operands(from_json(revision.tree))
+            others = any(others_of(metric.spec, metric.dataset) for metric in map(_metric, asked))
+            is_plain = not others and not sensitive_columns(dataset)
+            self._hidden[revision.pk] = not is_plain and bool(objection_to(asked, dataset.full_name, self._sources))
+        return self._hidden[revision.pk]
+
+    def hides_run(self, run: Run) -> bool:
+        """Whether a run's sentence and values are hidden; why one gave no verdict may be known."""
+        return run.outcome in (Outcome.HELD, Outcome.BROKEN) and self.hides(run.revision, run.data_test.dataset)
+
+    def findings(self, run: Run) -> dict[str, Any]:
+        """What a run found beside its value, without what quotes a column that is sensitive now."""
+        if self.hides(run.revision, run.data_test.dataset):
+            return {}
+        asked = {operand.text: _metric(operand) for operand in operands(from_json(run.revision.tree))}
+        return {
+            name: self._told(asked[name].spec, asked[name].dataset, run.data_test.dataset, found)
+            if name in asked and isinstance(found, dict)
+            else found
+            for name, found in run.findings.items()
+        }
+
+    def hides_measurement(self, row: Measurement) -> bool:
+        """Whether a measurement's own value is hidden."""
+        spec, dataset = row.metric, row.dataset
+        if spec.name not in METRICS:  # what no test can ask for, such as the time that a window took to be complete
+            return bool(spec.columns or spec.by)
+        if not others_of(spec, None) and not sensitive_columns(dataset):
+            return False
+        own = self._sources.privacy(dataset.full_name)
+        return own is not None and objection(own, spec, None, self._sources.privacy) is not None
+
+    def detail(self, row: Measurement) -> dict[str, Any]:
+        """The detail of a measurement whose value may be shown."""
+        return told(row.metric, sensitive_columns(row.dataset), row.detail)
+
+    def _told(self, spec: MetricSpec, measured: str | None, own: Dataset, found: Mapping[str, Any]) -> dict[str, Any]:
+        dataset = self._sources.dataset(measured) if measured and self._sources(measured) else own
+        return told(spec, sensitive_columns(dataset), found)
+
+
+def _metric(operand: Operand) -> Metric:
+    return operand.metric if isinstance(operand, History) else operand

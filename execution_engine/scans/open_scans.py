@@ -1,0 +1,67 @@
+"""Scans that have not begun: at most one for each place, and locked while measurements are added to it."""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+
+from django.db.models import F
+
+from assay.models import Dataset
+from assay.time.windows import Window
+from execution_engine.models import Scan
+from execution_engine.planning.turns import LATER, is_made_up_for, turn
+from execution_engine.storage import engine_name
+
+Place = tuple[int, str, Window]  # dataset, datacenter, window
+
+
+def open_key(place: Place) -> str:
+    """The key that a scan holds until it begins: one per place."""
+    dataset_id, datacenter, window = place
+    return f"{dataset_id}:{datacenter}:{window.text}"
+
+
+def open_scans(places: Collection[Place]) -> dict[Place, Scan]:
+    """The scans of these places that have not begun, locked until the end of the transaction."""
+    by_key = {open_key(place): place for place in places}
+    rows = Scan.objects.select_for_update().filter(open_key__in=by_key).order_by("pk")
+    return {by_key[str(row.open_key)]: row for row in rows}
+
+
+def hurry(scans: Iterable[Scan]) -> None:
+    """What is wanted now waits no longer among what is made up for; the scans are locked."""
+    late = [scan.pk for scan in scans if is_made_up_for(scan.turn)]
+    if late:
+        Scan.objects.filter(pk__in=late).update(turn=F("turn") - LATER)
+
+
+def scans_for(
+    places: Collection[Place], known: Mapping[Place, Scan], now: datetime, *, are_made_up_for: bool = False
+) -> dict[Place, Scan]:
+    """A scan that has not begun for each place: the open one, or a new one."""
+    scans = dict(known)
+    while missing := [place for place in dict.fromkeys(places) if place not in scans]:
+        Scan.objects.bulk_create(_new_scans(missing, now, are_made_up_for), ignore_conflicts=True)
+        scans |= open_scans(missing)
+    return scans
+
+
+def _new_scans(places: Collection[Place], now: datetime, are_made_up_for: bool) -> list[Scan]:
+    """Unsaved; of a replica that is gone too, as its scan says so."""
+    datasets = Dataset.objects.prefetch_related("replicas").in_bulk({dataset_id for dataset_id, _, _ in places})
+    return [_new_scan(place, datasets[place[0]], now, are_made_up_for) for place in places]
+
+
+def _new_scan(place: Place, dataset: Dataset, now: datetime, is_made_up_for: bool) -> Scan:
+    _, datacenter, window = place
+    replica = next((each for each in dataset.replicas.all() if each.datacenter == datacenter), None)
+    return Scan(
+        dataset=dataset,
+        datacenter=datacenter,
+        window_start=window.start,
+        window_end=window.end,
+        open_key=open_key(place),
+        turn=turn(dataset.tier, is_made_up_for=is_made_up_for),
+        owner=dataset.owner,
+        engine=engine_name(replica) if replica else "",
+        created_at=now,
+    )
