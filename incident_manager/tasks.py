@@ -7,7 +7,8 @@ from django.db import connection
 
 from assay.queue.claims import work
 
-from . import pruning, services
+from . import retention as pruning
+from . import services
 
 MOST_PIECES = 30  # of one task
 PAUSE_SECONDS = 0.2

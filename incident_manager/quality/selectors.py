@@ -21,7 +21,7 @@ from execution_engine.outcome import Reason
 from execution_engine.planning.sources import kept_from
 from incident_manager.intervals import Intervals, subtract, union
 from incident_manager.models import SpoiltWindow
-from incident_manager.pruning.rules import terms
+from incident_manager.retention.rules import terms
 
 from .facts import Calendar, Check, Facts, LiveTest
 from .overdue import overdue

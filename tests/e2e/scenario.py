@@ -28,7 +28,7 @@ from assay.queue.flow import STAGES
 from assay.time.windows import Granularity, Window
 from execution_engine.engines.protocol import Part, Table
 from execution_engine.models import Run
-from incident_manager.gate import GateAnswer
+from incident_manager.gate.rules import GateAnswer
 from incident_manager.models import Incident, SpoiltWindow
 from incident_manager.services import gate
 from test_generator.services import sync

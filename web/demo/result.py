@@ -12,8 +12,8 @@ from alerting.state import State
 from assay.config import config
 from assay.models import Dataset, DataTest
 from execution_engine.models import Run, Scan
-from incident_manager.metric_reporter import scores
 from incident_manager.models import Incident, Kind, Resolution
+from incident_manager.scores.metric_reporter import scores
 
 from .days import BEGINS_AT, ENDS_AT, window_of
 from .faults import FAULTS, Fault, Seen

@@ -8,8 +8,8 @@ from django.shortcuts import render
 
 from assay import clock
 from assay.models import Category
-from incident_manager.metric_reporter import USUAL_RANGE, ScoreRow, scores
-from incident_manager.scores import Score, combine
+from incident_manager.scores.metric_reporter import USUAL_RANGE, ScoreRow, scores
+from incident_manager.scores.rules import Score, combine
 
 from .policy import page
 

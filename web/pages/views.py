@@ -10,10 +10,10 @@ from assay.access.roles import Action
 from assay.catalog.names import name_key
 from assay.models import Category, Dataset
 from execution_engine.runs.shown import Veil
-from incident_manager.metric_reporter import data_qualities
 from incident_manager.models import Saw
 from incident_manager.quality.now import facts_now
 from incident_manager.quality.rules import Asked, judge
+from incident_manager.scores.metric_reporter import data_qualities
 from web.access.logins import LoginPage
 from web.access.throttles import SAFE
 from web.access.typed import typed_before

@@ -28,7 +28,7 @@ from benchmarks.service.inside.company import Company, load_company
 from benchmarks.service.inside.day import PENDING, Day, load_day, load_pending
 from benchmarks.service.inside.figures import measured_on, show, write_docs
 from execution_engine.models import Run
-from incident_manager.pruning import prune
+from incident_manager.retention import prune
 from incident_manager.services import look_up
 
 GROWING = (

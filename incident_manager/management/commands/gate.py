@@ -15,7 +15,7 @@ from assay.config import config
 from assay.models import Dataset
 from assay.queue.drain import drain
 from assay.time.windows import UnableToReadWindow, Window
-from incident_manager.gate import Decision, GateAnswer
+from incident_manager.gate.rules import Decision, GateAnswer
 from incident_manager.services import ToRead, gate_of
 
 CODES = {Decision.ALLOW: ExitCode.HELD, Decision.WARN: ExitCode.WARNED, Decision.BLOCK: ExitCode.FAILED}

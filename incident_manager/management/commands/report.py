@@ -17,10 +17,10 @@ from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
 from assay.models import Category, Dataset
 from assay.time.instants import taken
-from incident_manager.metric_reporter import USUAL_RANGE, ScoreRow, scores
 from incident_manager.quality.now import facts_now, of_category
 from incident_manager.quality.rules import Asked, Status, judge
-from incident_manager.scores import Score
+from incident_manager.scores.metric_reporter import USUAL_RANGE, ScoreRow, scores
+from incident_manager.scores.rules import Score
 
 MOST_REASONS = 5  # of one dataset, that are printed
 

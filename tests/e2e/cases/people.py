@@ -7,7 +7,7 @@ from alerting.models import Alert, Notice
 from alerting.waivers.rules import Scope
 from assay import clock
 from incident_manager import services
-from incident_manager.gate import GateAnswer
+from incident_manager.gate.rules import GateAnswer
 from incident_manager.models import Incident
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -185,7 +185,7 @@ GUARDS = (
         breaks=frozenset({"not early"}),
         edits=(
             Edit(
-                path="incident_manager/services/checks.py",
+                path="incident_manager/reruns/checks.py",
                 was="attempt=row.attempt + 1, t0=t0",
                 becomes="attempt=0, t0=t0",
             ),
@@ -276,12 +276,12 @@ GUARDS = (
         breaks=frozenset({"I3", "one notice"}),
         edits=(
             Edit(
-                path="incident_manager/services/incidents.py",
+                path="incident_manager/incidents/services.py",
                 was='    key = f"{test.dataset_id}:{test.category}"\n',
                 becomes='    key = f"{test.dataset_id}:{test.category}:{test.pk}"\n',
             ),
             Edit(
-                path="incident_manager/services/incidents.py",
+                path="incident_manager/incidents/services.py",
                 was="owner=dataset.owner, now=now)\n    incident.save()",
                 becomes="owner=dataset.owner, now=now, key=key)\n    incident.save()",
             ),

@@ -9,8 +9,8 @@ from alerting.waivers.rules import Scope as Reach
 from assay.models import Category, DataTest, Scope, Severity
 from assay.time.windows import Window
 from execution_engine.models import Run
-from incident_manager.metric_reporter import scores
 from incident_manager.models import LookUp
+from incident_manager.scores.metric_reporter import scores
 from incident_manager.services import confirm_report, force_resolve, gate, look_up, report
 from tests.factories import DAY, HOUR, day
 from tests.integration.story import advance, due, fail, new_table, new_test, result, scheduled, settle, start

@@ -12,11 +12,11 @@ from alerting.verdicts.backoff import CheckKey, next_check
 from assay.models import ChangeKind, DataChange, Dataset, DataTest, Scope
 from assay.time.windows import Window
 from execution_engine.models import Ask, Measurement, Run, Scan
+from incident_manager.gate.services import LARGER, ToRead, gate_of, newest_first, policy_of
 from incident_manager.models import LookUp
+from incident_manager.reruns.checks import check_standing
+from incident_manager.reruns.follow import follow_change
 from incident_manager.services import gate, look_up, report
-from incident_manager.services.checks import check_standing
-from incident_manager.services.follow import follow_change
-from incident_manager.services.gates import LARGER, ToRead, gate_of, newest_first, policy_of
 from tests.factories import (
     DAY,
     HOUR,
@@ -265,7 +265,7 @@ def test_what_has_a_word_or_checks_of_its_own_is_not_measured_for_a_gate(
 def test_a_gate_measures_the_newest_windows_of_a_request_that_asks_for_too_many(
     trips: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("incident_manager.services.gates.MOST_MEASURED", 3)
+    monkeypatch.setattr("incident_manager.gate.services.MOST_MEASURED", 3)
     stops = DatasetFactory.create(name="stops")
     first, second = a_test(trips), a_test(stops)
     answer = gate(datasets=[trips, stops], window=WEEKEND, now=NOW)

@@ -10,12 +10,12 @@ from assay.models import Category, Dataset, DataTest, Revision, Scope
 from assay.queue.claims import UnableToFinish
 from assay.time.windows import Window
 from execution_engine.models import Exclusion, Run
+from incident_manager.incidents.handle import handle_flip
+from incident_manager.incidents.services import demand_open, incident_for, resolve, resolve_healed
+from incident_manager.incidents.spoilt import heal, spoilt_of
 from incident_manager.models import Entry, Episode, Incident, Resolution, SpoiltWindow
+from incident_manager.reruns.rejudge import rejudge_revision
 from incident_manager.services import UnableToResolve, acknowledge, annotate, rerun
-from incident_manager.services.handle import handle_flip
-from incident_manager.services.incidents import demand_open, incident_for, resolve, resolve_healed
-from incident_manager.services.rejudge import rejudge_revision
-from incident_manager.services.spoilt import heal, spoilt_of
 from tests.factories import (
     DAY,
     HOUR,
@@ -264,7 +264,7 @@ def test_the_spoilt_window_of_a_whole_table_moves_with_its_standing(fares: DataT
 def test_healed_windows_enter_histories_again_and_each_incident_ends_with_its_last(
     fares: DataTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("incident_manager.services.spoilt.MOST_NOTED", 1)
+    monkeypatch.setattr("incident_manager.incidents.spoilt.MOST_NOTED", 1)
     one, other = incident_of(fares), incident_of(DataTestFactory.create())
     rows = {"monday": spoils(one, fares), "tuesday": spoils(one, fares, TUESDAY), "other": spoils(other, None)}
     left = spoils(one, fares, SUNDAY)
@@ -392,7 +392,7 @@ def test_a_rerun_asks_for_the_windows_of_live_tests_that_are_still_spoilt(
     found = {(run.reason, run.requested_at, run.due_at, run.accept_from) for run in Run.objects.all()}
     assert found == {("manual", NOW, NOW, NOW)}
     assert Run.objects.filter(slot=f"{fares.pk}:{MONDAY.text}:manual:ada:{NOW.isoformat()}").exists()
-    monkeypatch.setattr("incident_manager.services.users.MOST_RERUN", 2)
+    monkeypatch.setattr("incident_manager.incidents.users.MOST_RERUN", 2)
     some = rerun(incident, author="bob", now=NOW + HOUR)
     assert [run.window for run in some] == [TUESDAY, MONDAY]
     assert entries(incident) == [

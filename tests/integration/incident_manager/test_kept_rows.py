@@ -11,9 +11,9 @@ from assay.models import DataTest, Pruning, Scope
 from assay.time.windows import Window
 from execution_engine.models import Run
 from incident_manager.models import SpoiltWindow
-from incident_manager.pruning import prune
-from incident_manager.pruning.keeping import keeping, kept, reaches
-from incident_manager.pruning.rules import Reach
+from incident_manager.retention import prune
+from incident_manager.retention.keeping import keeping, kept, reaches
+from incident_manager.retention.rules import Reach
 from tests.factories import (
     DAY,
     HOUR,

@@ -9,7 +9,7 @@ from alerting.models import Alert, Notice
 from assay.models import DataChange, Dataset, DataTest, Scope
 from assay.time.windows import Window
 from execution_engine.models import PartState, Scan, Watch
-from incident_manager.pruning import prune
+from incident_manager.retention import prune
 from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory, IncidentFactory, NoticeFactory, StandingFactory
 from tests.integration.incident_manager.old_rows import OLD, YOUNG, measured
 

@@ -16,9 +16,9 @@ from assay.models import Dataset, DataTest, Scope, Tallied
 from assay.queue.tallies import totals
 from execution_engine.models import Ask, Measurement, PartState, Run, Scan, Watch
 from execution_engine.parts.state_store import store_state
-from incident_manager.metric_reporter import scores
 from incident_manager.models import LookUp
-from incident_manager.pruning import prune
+from incident_manager.retention import prune
+from incident_manager.scores.metric_reporter import scores
 from tests.factories import (
     DAY,
     NOW,

@@ -9,8 +9,8 @@ from django.db import connection, transaction
 
 from alerting.models import Alert
 from assay.queue.claims import in_transaction
+from incident_manager.incidents.services import incident_for
 from incident_manager.models import Incident
-from incident_manager.services.incidents import incident_for
 from tests.factories import day
 from tests.integration.story import due, new_table, new_test
 

@@ -20,8 +20,8 @@ from assay.config import config
 from assay.models import Dataset, DataTest, Member
 from assay.time.windows import Window
 from execution_engine.models import Run
+from incident_manager.gate.services import MOST_MEASURED
 from incident_manager.models import Incident, SpoiltWindow
-from incident_manager.services.gates import MOST_MEASURED
 from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory, RunFactory
 from tests.integration.web.addresses import endpoints
 from tests.integration.web.estate import Estate, build

@@ -12,8 +12,8 @@ from assay.models import Dataset
 from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement
+from incident_manager.incidents.timeline import note
 from incident_manager.models import Incident
-from incident_manager.services.timeline import note
 from tests.factories import (
     NOW,
     DatasetFactory,

@@ -9,7 +9,7 @@ import pytest
 from alerting.state import State
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome
-from incident_manager.gate import Because, Decision, GateAnswer, Policy, decide, gathered
+from incident_manager.gate.rules import Because, Decision, GateAnswer, Policy, decide, gathered
 from incident_manager.intervals import Intervals
 from incident_manager.quality.facts import Calendar, Check, Claim, Facts, LiveTest, Spoilt
 from incident_manager.quality.rules import Answer, Asked, Kind, Reason, Status, judge

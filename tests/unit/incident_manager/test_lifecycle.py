@@ -6,7 +6,7 @@ import pytest
 
 from alerting.state import State
 from alerting.verdicts.sustain import Verdict
-from incident_manager.lifecycle import Closed, How, Opening, healing, on_fail, resolution
+from incident_manager.incidents.lifecycle import Closed, How, Opening, healing, on_fail, resolution
 
 NOW = datetime(2024, 3, 5, 6, tzinfo=UTC)
 DAY = timedelta(days=1)

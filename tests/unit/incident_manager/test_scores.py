@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.time.windows import Window
-from incident_manager.lifecycle import How
-from incident_manager.scores import (
+from incident_manager.incidents.lifecycle import How
+from incident_manager.scores.rules import (
     ConfirmedReport,
     DetectedIncident,
     Episode,

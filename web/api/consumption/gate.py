@@ -11,7 +11,7 @@ from assay import clock
 from assay.catalog.asked import asked_window
 from assay.models import Dataset
 from assay.time.windows import UnableToReadWindow, Window
-from incident_manager.gate import GateAnswer
+from incident_manager.gate.rules import GateAnswer
 from incident_manager.services import ToRead, gate_of
 from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong

@@ -9,8 +9,8 @@ from rest_framework.response import Response
 
 from assay import clock
 from assay.models import Category
-from incident_manager.metric_reporter import ScoreRow, scores
-from incident_manager.scores import Score
+from incident_manager.scores.metric_reporter import ScoreRow, scores
+from incident_manager.scores.rules import Score
 from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import DatasetField, Shape, with_range

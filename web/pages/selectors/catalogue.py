@@ -9,12 +9,12 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Count, Q, QuerySet
 
 from assay.models import Category, Dataset, Pull
-from incident_manager.metric_reporter import data_qualities
 from incident_manager.models import Incident
 from incident_manager.quality.facts import Facts
 from incident_manager.quality.now import facts_now
 from incident_manager.quality.rules import RANK, Asked, judge
 from incident_manager.quality.rules import Status as Quality
+from incident_manager.scores.metric_reporter import data_qualities
 from web.shown.status import Cell, Status
 
 from .matrix import matrix

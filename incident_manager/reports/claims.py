@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.time.windows import Window
-
-from .intervals import Intervals, clip, subtract
+from incident_manager.intervals import Intervals, clip, subtract
 
 
 @dataclass(frozen=True, kw_only=True)

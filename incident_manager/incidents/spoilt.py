@@ -17,10 +17,10 @@ from assay.time.windows import Window
 from execution_engine.freshness.rules import share_asked
 from execution_engine.language.serialise import from_json
 from execution_engine.services import exclude_window, include_windows
-from incident_manager.lifecycle import healing
 from incident_manager.models import Incident, Resolution, SpoiltWindow
 
-from .incidents import incident_for, resolve_healed
+from .lifecycle import healing
+from .services import incident_for, resolve_healed
 from .timeline import note
 
 AT_ONCE = 400  # windows that one statement writes

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from assay.time.windows import Window
+from incident_manager.intervals import Intervals
 from incident_manager.quality.rules import Answer, Kind, Reason
-
-from .intervals import Intervals
 
 
 class Decision(StrEnum):

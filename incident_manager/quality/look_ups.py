@@ -8,9 +8,10 @@ from assay.catalog.selectors import home
 from assay.models import Dataset
 from assay.time.windows import Window
 from incident_manager.models import Incident, LookUp
-from incident_manager.quality.facts import Spoilt
-from incident_manager.quality.rules import Answer, Asked, concerning, judge
-from incident_manager.quality.selectors import known_of
+
+from .facts import Spoilt
+from .rules import Answer, Asked, concerning, judge
+from .selectors import known_of
 
 
 @dataclass(frozen=True, kw_only=True)

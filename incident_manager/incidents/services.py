@@ -10,9 +10,9 @@ from assay.models import DataTest
 from execution_engine.models import RunReason
 from execution_engine.selectors import period
 from execution_engine.services import request_run
-from incident_manager.lifecycle import Closed, How, Opening, on_fail, resolution
 from incident_manager.models import Episode, Incident, Kind, Resolution, SpoiltWindow
 
+from .lifecycle import Closed, How, Opening, on_fail, resolution
 from .timeline import ASSAY, note
 
 

@@ -13,9 +13,8 @@ from assay.models import Category, DataTest, Revision, Scope
 from assay.queue.claims import finish
 from execution_engine.models import RunReason
 from execution_engine.services import is_undeclared, request_run
+from incident_manager.incidents.spoilt import heal, spoilt_of
 from incident_manager.models import Resolution
-
-from .spoilt import heal, spoilt_of
 
 
 def rejudge_revision(revision: Revision, now: datetime) -> None:

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from assay.time.windows import Window
-
-from .intervals import Intervals, clip, subtract, total, union
-from .lifecycle import How
+from incident_manager.incidents.lifecycle import How
+from incident_manager.intervals import Intervals, clip, subtract, total, union
 
 REAL = frozenset({None, How.AUTO, How.ACCEPTED})  # None: still open
 FALSE = frozenset({How.FORCED, How.REDEFINED})

@@ -14,11 +14,12 @@ from assay.models import Dataset, DataTest
 from assay.time.windows import Partitioning, Window
 from execution_engine.models import RunReason
 from execution_engine.services import request_runs
-from incident_manager.gate import Because, Decision, GateAnswer, Policy, decide, gathered
 from incident_manager.intervals import Intervals
 from incident_manager.quality.facts import Facts
 from incident_manager.quality.rules import Answer, Asked, Kind, Reason, judge
 from incident_manager.quality.selectors import known_of_all
+
+from .rules import Because, Decision, GateAnswer, Policy, decide, gathered
 
 log = structlog.get_logger(__name__)
 

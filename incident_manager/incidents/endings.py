@@ -18,7 +18,7 @@ from execution_engine.outcome import Outcome
 from incident_manager.intervals import Intervals, overlap, union
 from incident_manager.models import Ending, Incident, Kind, SpoiltWindow
 
-from .incidents import UnableToResolve, demand_open
+from .services import UnableToResolve, demand_open
 from .spoilt import by_incident, heal
 from .timeline import note
 

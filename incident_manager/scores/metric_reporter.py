@@ -11,11 +11,11 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from alerting.models import Standing
 from assay.models import Dataset, DataTest
 from assay.time.windows import Window
+from incident_manager.incidents.lifecycle import How
+from incident_manager.models import Incident, Kind, LookUp, ReportState, Resolution, SpoiltWindow
 from incident_manager.quality.rows import judges_rows
 
-from .lifecycle import How
-from .models import Incident, Kind, LookUp, ReportState, Resolution, SpoiltWindow
-from .scores import (
+from .rules import (
     ConfirmedReport,
     DatasetScore,
     DetectedIncident,

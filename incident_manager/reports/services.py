@@ -16,12 +16,12 @@ from assay.queue.claims import finish
 from assay.time.windows import Window
 from execution_engine.models import RunReason
 from execution_engine.services import request_run
-from incident_manager.claims import split
+from incident_manager.incidents.services import resolve
+from incident_manager.incidents.timeline import note
 from incident_manager.intervals import Intervals, subtract, union
 from incident_manager.models import Episode, Incident, Kind, Report, ReportState, Resolution, Saw, SpoiltWindow
 
-from .incidents import resolve
-from .timeline import note
+from .claims import split
 
 TEAM_HEARS_AFTER = timedelta(days=7)
 WITHDRAWN_AFTER = timedelta(days=30)

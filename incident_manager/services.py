@@ -1,0 +1,51 @@
+"""What the incident manager does: by itself, and for users.
+
+Other packages call only what is named here; what is decided stands in pure modules beside this folder.
+"""
+
+from incident_manager.gate.services import ToRead, gate, gate_of
+from incident_manager.incidents.endings import accept, end_piece, force_resolve
+from incident_manager.incidents.handle import handle_flip
+from incident_manager.incidents.services import UnableToResolve
+from incident_manager.incidents.users import acknowledge, annotate, rerun
+from incident_manager.quality.look_ups import LookUpAnswer, look_up
+from incident_manager.reports.services import (
+    UnableToDecide,
+    confirm_report,
+    fix_report,
+    offer,
+    reject_report,
+    remind_report,
+    reply,
+    report,
+)
+from incident_manager.reruns.checks import check_standing
+from incident_manager.reruns.follow import follow_change
+from incident_manager.reruns.rejudge import rejudge_revision
+
+__all__ = [
+    "LookUpAnswer",
+    "ToRead",
+    "UnableToDecide",
+    "UnableToResolve",
+    "accept",
+    "acknowledge",
+    "annotate",
+    "check_standing",
+    "confirm_report",
+    "end_piece",
+    "fix_report",
+    "follow_change",
+    "force_resolve",
+    "gate",
+    "gate_of",
+    "handle_flip",
+    "look_up",
+    "offer",
+    "reject_report",
+    "rejudge_revision",
+    "remind_report",
+    "reply",
+    "report",
+    "rerun",
+]
