@@ -22,8 +22,8 @@ from alerting.notices.policy import Event
 from alerting.state import State
 from alerting.verdicts.shown import is_hidden
 from assay import clock
-from assay.access.members import person_called
 from assay.access.readers import may_read
+from assay.accounts.members import person_called
 from assay.catalog.selectors import by_names, downstreams, owned
 from assay.config import config
 from execution_engine.runs.shown import HIDDEN, Veil

@@ -5,6 +5,7 @@ What is allowed beyond syntax, such as which columns there are, is asked by the 
 
 from .condition import Condition as Condition
 from .condition import read_condition as read_condition
+from .in_sql import in_sql as in_sql
 from .query import Query as Query
 from .query import read_query as read_query
 from .refusal import Refusal as Refusal

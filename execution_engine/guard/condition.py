@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 
 import sqlglot
@@ -78,6 +78,16 @@ def read_condition(text: str, columns: Collection[str] | None = None) -> Conditi
 
     ``columns``: of its table. Without them the caller must check that the table has ``Condition.columns``.
     """
+    return _read_of_any(text) if columns is None else _read_or_tell(text, columns)
+
+
+@lru_cache(maxsize=4096)
+def _read_of_any(text: str) -> Condition:
+    """Read once: a scan of hundreds of metrics repeats a few conditions."""
+    return _read_or_tell(text, None)
+
+
+def _read_or_tell(text: str, columns: Collection[str] | None) -> Condition:
     try:
         return _read(text, columns)
     except UnableToAllow as refused:

@@ -6,10 +6,10 @@ from typing import cast
 
 import structlog
 
-from assay.catalog.names import name_keys
 from assay.catalog.selectors import slas
 from assay.catalog.tiers import CatchUp
 from assay.config import config
+from assay.database.names import name_keys
 from assay.models import Dataset, DataTest, Revision, Scope
 from assay.queue.claims import finish_all
 from assay.time.windows import UnableToPartition, Window

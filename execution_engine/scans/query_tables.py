@@ -5,8 +5,8 @@ from django.db.models.functions import Lower
 from sqlglot import exp
 
 from assay.catalog.locations import UnableToUseLocation
-from assay.catalog.names import name_keys
 from assay.catalog.selectors import home, replica
+from assay.database.names import name_keys
 from assay.models import Dataset
 from execution_engine.engines.protocol import Table
 from execution_engine.guard.reading import statements

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 
 from assay import clock
-from assay.access.audit import Origin, record
+from assay.accounts.audit import Origin, record
 from assay.catalog.services import UnableToApply
 from assay.catalog.yaml.provider import UnableToReadCatalog
 from assay.config import config

@@ -11,14 +11,18 @@ CHOOSES_ROWS = (
     "platform/assay/catalog/services.py",
     "platform/assay/catalog/selectors.py",
     "platform/assay/queue/claims.py",
-    "test_generator/services/*.py",
+    *(f"test_generator/{room}/*.py" for room in ("data_tests", "generation", "sync")),
     "execution_engine/selectors.py",
-    "execution_engine/services/*.py",
+    *(
+        f"execution_engine/{room}/*.py"
+        for room in ("planning", "quarantine", "parts", "freshness", "watch", "scans", "runs")
+    ),
     "alerting/selectors.py",
-    "alerting/services/*.py",
-    "incident_manager/selectors.py",
-    "incident_manager/services/*.py",
-    "incident_manager/pruning/*.py",
+    *(f"alerting/{room}/*.py" for room in ("verdicts", "standings", "waivers", "inhibition", "alerts", "notices")),
+    *(
+        f"incident_manager/{room}/*.py"
+        for room in ("incidents", "reruns", "reports", "quality", "gate", "scores", "retention")
+    ),
     "web/access/permissions.py",
     "web/access/who.py",
 )

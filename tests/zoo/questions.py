@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import mutual_info_score
 
-from execution_engine.engines.columns.conditions import in_sql
+from execution_engine.guard import in_sql
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.spec import quoted
 

@@ -10,7 +10,7 @@ from django.db.models import Model
 from django.http import HttpRequest
 from rest_framework.request import Request
 
-from assay.access.audit import Origin, record
+from assay.accounts.audit import Origin, record
 from assay.time.windows import Window
 
 from .client import address_of

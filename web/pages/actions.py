@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from assay import clock
 from assay.access.roles import Action
-from assay.catalog.names import name_key
+from assay.database.names import name_key
 from assay.models import Dataset
 from assay.time.windows import Window
 from incident_manager import services

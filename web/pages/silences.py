@@ -12,7 +12,7 @@ from alerting.models import Silence
 from alerting.services import UnableToSilence, end_silence, silence
 from assay import clock
 from assay.access.roles import Action
-from assay.catalog.names import name_key
+from assay.database.names import name_key
 from assay.models import Category, Dataset
 from web.access.changes import audited
 from web.access.typed import keep, typed_before, typed_in

@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from alerting.services import silences_of
 from assay import clock
 from assay.access.roles import Action
-from assay.catalog.names import name_key
+from assay.database.names import name_key
 from assay.models import Category, Dataset
 from execution_engine.runs.shown import Veil
 from incident_manager.models import Saw

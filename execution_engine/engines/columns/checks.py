@@ -2,15 +2,16 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 
 from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.guard import UnableToAllow, in_sql, read_condition
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.signature import ArgumentType, ColumnKind, column_kind
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
-from .conditions import UnableToReadCondition, check_columns, in_sql, read_condition
 from .settled import settled
 
 Kinds = Mapping[str, ColumnKind | None]  # of each column; ANY: not known; None: of none of them, such as a boolean
@@ -36,6 +37,17 @@ def check_spec(spec: MetricSpec, columns: Kinds, table: str, *, engine: str) -> 
         or kind_problem(spec, METRICS[spec.name].signature.column_kind, columns, table)
         or _check_conditions(spec, tuple(columns), table)
     )
+
+
+def check_columns(names: Collection[str], known: Collection[str], table: str) -> Failure | None:
+    """UNKNOWN_COLUMN naming the first column that the table lacks, with the nearest that it has; case is ignored."""
+    lowered = {name.lower(): name for name in known}
+    missing = next((name for name in names if name.lower() not in lowered), None)
+    if missing is None:
+        return None
+    near = get_close_matches(missing.lower(), lowered, n=1)
+    hint = f"; did you mean {lowered[near[0]]}?" if near else f"; it has {', '.join(sorted(known)) or 'no columns'}"
+    return Failure(reason=Reason.UNKNOWN_COLUMN, detail=f"{table} has no column {missing}{hint}")
 
 
 def kinds_of(columns: Mapping[str, str]) -> dict[str, ColumnKind | None]:
@@ -88,7 +100,7 @@ def conditions_of(spec: MetricSpec) -> list[str]:
 def _check_conditions(spec: MetricSpec, columns: tuple[str, ...], table: str) -> Failure | None:
     try:
         paths = [path for text in conditions_of(spec) for path in read_condition(text).paths]
-    except UnableToReadCondition as error:
+    except UnableToAllow as error:
         return error.failure
     missing = [path for path in paths if check_columns([written(path[0])], columns, table)]
     return check_columns([written(*path) for path in missing], columns, table)

@@ -1,16 +1,11 @@
 """The types that a catalog declares, read by a grammar of our own and written anew: no user's text reaches Spark."""
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 from lark import Lark, Token, Transformer, Tree
 from lark.exceptions import LarkError
 
 from .spark_sql import quote
-
-if TYPE_CHECKING:  # what is declared can be read without Spark
-    from pyspark.sql import DataFrame
-    from pyspark.sql.types import DataType
 
 MAX_TEXT = 4_000
 MAX_PARTS = 32
@@ -97,24 +92,6 @@ def type_tree(text: str) -> Tree[Token] | None:
         return _parser().parse(text)
     except (LarkError, RecursionError):
         return None
-
-
-def types_in(frame: "DataFrame") -> dict[str, str]:
-    """The columns and their types, as ``DataFrame.dtypes`` but for names of fields, which stand in backticks."""
-    return {field.name: _text(field.dataType) for field in frame.schema.fields}
-
-
-def _text(type_: "DataType") -> str:
-    from pyspark.sql.types import ArrayType, MapType, StructType
-
-    match type_:
-        case StructType():
-            return f"struct<{','.join(f'{quote(each.name)}:{_text(each.dataType)}' for each in type_.fields)}>"
-        case ArrayType():
-            return f"array<{_text(type_.elementType)}>"
-        case MapType():
-            return f"map<{_text(type_.keyType)},{_text(type_.valueType)}>"
-    return type_.simpleString()
 
 
 @cache

@@ -5,13 +5,12 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from execution_engine.guard import UnableToAllow, read_condition
 from execution_engine.guard.reading import write
 from execution_engine.metrics.columns import path_of, resolved, written
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.signature import ArgumentType
 from execution_engine.metrics.spec import Literal, MetricSpec
-
-from .conditions import UnableToReadCondition, read_condition
 
 
 def settled(spec: MetricSpec, columns: Collection[str]) -> MetricSpec:
@@ -38,7 +37,7 @@ def _condition(text: str, columns: Collection[str]) -> str:
         return text
     try:
         tree = read_condition(text).tree
-    except UnableToReadCondition:
+    except UnableToAllow:
         return text
     meant = tree.transform(lambda node: _column(node, columns) if isinstance(node, exp.Column) else node)
     return text if meant == tree else write(meant)

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from execution_engine.guard import read_condition
 from execution_engine.metrics.columns import path_of
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.keys.text import NULL
-
-from .conditions import read_condition
 
 
 def quote(name: str) -> str:

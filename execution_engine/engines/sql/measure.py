@@ -7,13 +7,13 @@ from sqlalchemy import func, literal_column, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from execution_engine.engines.columns.checks import check_spec, conditions_of
-from execution_engine.engines.columns.conditions import UnableToReadCondition
 from execution_engine.engines.columns.drift import measure_drift
 from execution_engine.engines.columns.settled import settled
 from execution_engine.engines.gathering.asked import Asked
 from execution_engine.engines.gathering.assembly import measured_of, plan
 from execution_engine.engines.gathering.derived import measure_derived
 from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.guard import UnableToAllow
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.definitions.schema_drift import Seen
 from execution_engine.metrics.definitions.uniqueness import KEEP
@@ -45,7 +45,7 @@ def _check(source: SqlSource, spec: MetricSpec) -> Failure | None:
     try:
         for text in conditions_of(spec):
             source.write.condition(text)
-    except UnableToReadCondition as error:
+    except UnableToAllow as error:
         return error.failure
     return None
 

@@ -10,8 +10,8 @@ from sqlalchemy import literal as sql_literal
 from sqlalchemy.exc import CompileError
 from sqlalchemy.types import Enum, Float, Integer, NullType, TypeEngine
 
-from execution_engine.engines.columns.conditions import read_condition
 from execution_engine.engines.protocol import Part, Table
+from execution_engine.guard import read_condition
 from execution_engine.metrics.columns import path_of, written
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.signature import ColumnKind

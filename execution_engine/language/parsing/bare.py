@@ -66,7 +66,7 @@ def _mendings(name: str, after: str, follows: str | None) -> list[str]:
 
 
 def _of_a_column(name: str, after: str) -> str:
-    from execution_engine.engines.columns.conditions import in_sql  # with it sqlglot, for what is mended alone
+    from execution_engine.guard import in_sql  # with it sqlglot, for what is mended alone
 
     column = name if PLAIN.fullmatch(name) else named(name)
     found = _OF_ROWS.match(after)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
 
-from execution_engine.engines.columns.conditions import in_sql
 from execution_engine.engines.columns.spark_sql import literal
+from execution_engine.guard import in_sql
 from execution_engine.metrics.columns import named
 
 Scalar = str | bool | int | float | Decimal | date | datetime

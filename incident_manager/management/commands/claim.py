@@ -7,7 +7,7 @@ from django.db import transaction
 from rich.console import Console
 
 from assay import clock
-from assay.access.audit import record
+from assay.accounts.audit import record
 from assay.catalog.asked import asked_window
 from assay.catalog.selectors import by_name
 from assay.command_line.command import Command as Base

@@ -1,4 +1,4 @@
-"""Who may do what: roles, members, tokens, readers of tables, and the audit of every change.
+"""Who may do what: roles and scopes as tables of rules, and the readers of a dataset. All of it is pure.
 
-How a request proves who sends it is in ``web.access``.
+The people, services and tokens themselves are in ``accounts``; how a request proves who sends it, in ``web.access``.
 """

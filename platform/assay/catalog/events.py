@@ -6,10 +6,10 @@ from typing import Any
 
 from django.db import transaction
 
+from assay.database.names import name_keys
 from assay.models import Dataset, LineageEdge, WriteMode
 
 from .declared import declared_since
-from .names import name_keys
 from .openlineage import LineageEvent
 from .selectors import by_names, home
 from .services import mark_changed, record_completion

@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import cast
 
 from assay.access.roles import Owned
+from assay.database.names import name_key, name_keys
 from assay.models import Dataset, LineageEdge, Replica
 from assay.time.stored_times import Holds
 from assay.time.windows import Granularity
 
 from .declared import Declared, declared_columns
-from .names import name_key, name_keys
 from .profile import (
     Column,
     DatasetProfile,

@@ -8,13 +8,13 @@ from typing import Any
 from django.db import transaction
 
 from assay.config import config
+from assay.database.names import name_key, name_keys
 from assay.models import ChangeKind, DataChange, Dataset, LineageEdge, Replica, Source
 from assay.time.stored_times import Holds
 from assay.time.windows import Window
 
 from .declared import declared_since
 from .locations import PUSHED, Place, UnableToUseLocation, check, rules_of
-from .names import name_key, name_keys
 from .profile import CatalogProfile, Column, DatasetProfile, LineageProfile
 from .reach import MOST, is_too_wide
 

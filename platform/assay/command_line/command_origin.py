@@ -3,7 +3,7 @@
 import getpass
 import socket
 
-from assay.access.audit import Origin
+from assay.accounts.audit import Origin
 
 
 def command_origin() -> Origin:

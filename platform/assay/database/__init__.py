@@ -1,4 +1,4 @@
-"""What Django's ORM lacks: many rows in one statement, prepared queries, tables that only grow, failures of storage.
+"""What Django's ORM lacks: rows by the thousand, prepared queries, names in any case, tables that only grow.
 
 The tables are in ``models``.
 """

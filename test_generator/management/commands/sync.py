@@ -8,7 +8,7 @@ from django.db import transaction
 from rich.console import Console
 
 from assay import clock
-from assay.access.audit import record
+from assay.accounts.audit import record
 from assay.catalog.services import Applied, UnableToApply
 from assay.catalog.yaml.provider import UnableToReadCatalog
 from assay.command_line.command import Command as Base

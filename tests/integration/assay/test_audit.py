@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from assay.access.audit import Origin, UnableToAudit, differences, record
+from assay.accounts.audit import Origin, UnableToAudit, differences, record
 from assay.database.append_only import REFUSAL
 from assay.models import AuditEntry
 from assay.models.audit import UnableToRewrite

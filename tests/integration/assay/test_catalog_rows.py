@@ -10,7 +10,6 @@ from pytest_django import DjangoAssertNumQueries
 from assay.access.roles import Owned
 from assay.catalog import selectors
 from assay.catalog.declared import Declared
-from assay.catalog.names import name_key
 from assay.catalog.profile import (
     CatalogProfile,
     Column,
@@ -33,6 +32,7 @@ from assay.catalog.services import (
     removal_fault,
 )
 from assay.config import config
+from assay.database.names import name_key
 from assay.models import DataChange, Dataset, LineageEdge, Replica, Source
 from assay.time.stored_times import Holds
 from assay.time.windows import Granularity, Window

@@ -8,8 +8,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from assay.access.members import set_member, shown
 from assay.access.roles import Role
+from assay.accounts.members import set_member, shown
 from web.access.changes import origin_of
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import conflict

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assay.access.roles import Action, Scope
-from assay.access.tokens import make_token, revoke_token
+from assay.accounts.tokens import make_token, revoke_token
 from assay.config import config
 from assay.models import AccessToken
 from web.access.changes import origin_of

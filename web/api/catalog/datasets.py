@@ -14,13 +14,13 @@ from rest_framework.response import Response
 from alerting.selectors import complete_up_to, times_to_complete
 from assay import clock
 from assay.catalog.locations import PUSHED
-from assay.catalog.names import name_key
 from assay.catalog.selectors import by_name
 from assay.catalog.services import UnableToApply, UnableToShare, apply_catalog
 from assay.catalog.storages import FILES
 from assay.catalog.yaml.checks import Parts, cross_check
 from assay.catalog.yaml.profiles import to_profile
 from assay.catalog.yaml.shape import DatasetPart
+from assay.database.names import name_key
 from assay.models import Dataset, Replica
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict

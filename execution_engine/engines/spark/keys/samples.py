@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
-from execution_engine.engines.columns.conditions import check_columns
+from execution_engine.engines.columns.checks import check_columns
 from execution_engine.engines.columns.spark_sql import is_in, key
 from execution_engine.engines.protocol import Measured, Wanted, failed
 from execution_engine.engines.spark.jobs import action

@@ -1,6 +1,6 @@
 """Records against their source in Spark: each belongs to the one record there that has its key, and should equal it."""
 
-from execution_engine.engines.columns.conditions import check_columns
+from execution_engine.engines.columns.checks import check_columns
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.keys.sql import rows_of, text_of

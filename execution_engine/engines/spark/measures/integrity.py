@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from execution_engine.engines.columns.conditions import check_columns
+from execution_engine.engines.columns.checks import check_columns
 from execution_engine.engines.protocol import Measured, Table, Wanted
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.keys.names import NAMED_KEYS, NamedKey, named

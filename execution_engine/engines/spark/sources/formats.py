@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from execution_engine.engines.columns.declared_types import spark_type, types_in
+from execution_engine.engines.columns.declared_types import spark_type
+from execution_engine.engines.columns.spark_sql import quote
 from execution_engine.engines.files.listing import Listing, UnableToListFiles
 from execution_engine.engines.protocol import Table
 from execution_engine.outcome import Failure, Reason
@@ -87,3 +89,19 @@ def _without_corrupt(table: Table, found: Mapping[str, str]) -> dict[str, str]:
 
 def _no_columns(detail: str) -> UnableToListFiles:
     return UnableToListFiles(Failure(reason=Reason.UNREADABLE, detail=detail))
+
+
+def types_in(frame: DataFrame) -> dict[str, str]:
+    """The columns and their types, as ``DataFrame.dtypes`` but for names of fields, which stand in backticks."""
+    return {field.name: _text(field.dataType) for field in frame.schema.fields}
+
+
+def _text(type_: DataType) -> str:
+    match type_:
+        case StructType():
+            return f"struct<{','.join(f'{quote(each.name)}:{_text(each.dataType)}' for each in type_.fields)}>"
+        case ArrayType():
+            return f"array<{_text(type_.elementType)}>"
+        case MapType():
+            return f"map<{_text(type_.keyType)},{_text(type_.valueType)}>"
+    return type_.simpleString()

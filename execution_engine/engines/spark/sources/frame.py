@@ -4,10 +4,10 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
-from execution_engine.engines.columns.declared_types import types_in
 from execution_engine.engines.columns.nested import with_fields
 from execution_engine.engines.protocol import Table
 
+from .formats import types_in
 from .source import Source
 
 

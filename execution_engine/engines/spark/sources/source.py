@@ -7,7 +7,7 @@ from functools import cached_property
 from pyspark.sql import DataFrame, SparkSession
 
 from execution_engine.engines.columns.checks import kinds_of
-from execution_engine.engines.columns.declared_types import spark_type, types_in
+from execution_engine.engines.columns.declared_types import spark_type
 from execution_engine.engines.columns.nested import with_fields
 from execution_engine.engines.columns.spark_sql import expressions, is_in, quote
 from execution_engine.engines.files.file_columns import TELLING, columns_by_name, columns_of_files
@@ -21,7 +21,7 @@ from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.signature import ColumnKind
 from execution_engine.outcome import Failure, Reason
 
-from .formats import columns_in, names_in_all, read_as, reading_options
+from .formats import columns_in, names_in_all, read_as, reading_options, types_in
 
 
 @dataclass(frozen=True, kw_only=True)

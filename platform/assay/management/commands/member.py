@@ -6,8 +6,8 @@ from django.contrib.auth.models import User
 from django.core.management.base import CommandParser
 from rich.console import Console
 
-from assay.access.members import set_member, shown
 from assay.access.roles import Role
+from assay.accounts.members import set_member, shown
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.command_origin import command_origin

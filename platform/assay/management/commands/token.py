@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from assay.access.roles import Scope
-from assay.access.tokens import make_token, revoke_token, shown
+from assay.accounts.tokens import make_token, revoke_token, shown
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.command_origin import command_origin

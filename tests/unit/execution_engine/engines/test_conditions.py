@@ -1,7 +1,7 @@
 import pytest
 
 from execution_engine.engines.columns.checks import check_spec
-from execution_engine.engines.columns.conditions import UnableToReadCondition, read_condition
+from execution_engine.guard import UnableToAllow, read_condition
 from execution_engine.metrics.signature import ColumnKind
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
@@ -49,7 +49,7 @@ def test_a_condition_names_its_columns(text: str, columns: tuple[str, ...]) -> N
     ],
 )
 def test_what_is_not_one_condition_is_refused(text: str) -> None:
-    with pytest.raises(UnableToReadCondition):
+    with pytest.raises(UnableToAllow):
         read_condition(text)
 
 

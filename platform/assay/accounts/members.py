@@ -6,10 +6,10 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from assay.access.roles import Person, Role
 from assay.models import Member
 
 from .audit import Origin, record
-from .roles import Person, Role
 
 KIND = "member"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from execution_engine.engines.columns.conditions import in_sql, read_condition
+from execution_engine.guard import in_sql, read_condition
 from execution_engine.guard.dialect import Plain
 from execution_engine.metrics.columns import path_of
 
