@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from hashlib import blake2s
 from statistics import fmean
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from execution_engine.engines.columns.drift import measure_drift
+from execution_engine.engines.files.listing import read_fingerprints_by_key, read_written_at
 from execution_engine.engines.protocol import (
     FailingRows,
     Measured,
@@ -81,6 +83,12 @@ class FakeEngine:
 
     def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
         return tuple(self.fingerprint(table, part) for part in parts)
+
+    def fingerprints_by_key(self, table: Table, part: Part) -> Mapping[str, str] | None:
+        return read_fingerprints_by_key(table, part)
+
+    def written_at(self, table: Table, part: Part) -> datetime | None:
+        return read_written_at(table, part)
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         return tuple(sorted(self.tables[table.location]))

@@ -3,7 +3,9 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
+from execution_engine.engines.files.listing import read_fingerprints_by_key, read_written_at
 from execution_engine.engines.protocol import (
     FailingRows,
     Measured,
@@ -54,6 +56,14 @@ class StubEngine:
     def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
         """Unknown too."""
         return (None,) * len(parts)
+
+    def fingerprints_by_key(self, table: Table, part: Part) -> Mapping[str, str] | None:
+        """Of the partitions that have folders of their own."""
+        return read_fingerprints_by_key(table, part)
+
+    def written_at(self, table: Table, part: Part) -> datetime | None:
+        """By the modification times of the files."""
+        return read_written_at(table, part)
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """None by name, so that no row lies outside of them."""

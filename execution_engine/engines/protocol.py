@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from hashlib import blake2s
 from typing import Any, Protocol
@@ -143,6 +144,14 @@ class Engine(Protocol):
 
     def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
         """The fingerprint of each part, in their order, found together."""
+        ...
+
+    def fingerprints_by_key(self, table: Table, part: Part) -> Mapping[str, str] | None:
+        """The fingerprint of each partition of the part, by key; None where files do not tell partitions apart."""
+        ...
+
+    def written_at(self, table: Table, part: Part) -> datetime | None:
+        """When the newest file of the part was written; None where nothing says it."""
         ...
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:

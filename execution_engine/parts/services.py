@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from assay.models import Dataset
-from execution_engine.engines.files.listing import UnableToListFiles, partition_prints
 from execution_engine.engines.protocol import Engine, Part, ScanReport, Table, Wanted
 
 from .incremental import Prints, can_merge, scan_merged, state_spec
@@ -17,7 +16,7 @@ def scan_by_parts(
 ) -> ScanReport:
     """The report of a scan that reads no partition whose state is known."""
     mergeable = [item for item in wanted if can_merge(item.spec)]
-    prints = _prints(table, part) if mergeable and keeps_states(dataset) else None
+    prints = engine.fingerprints_by_key(table, part) if mergeable and keeps_states(dataset) else None
     if not prints:
         return engine.scan(table, part, wanted)
     repository = PartStates(dataset=dataset, datacenter=datacenter)
@@ -32,13 +31,6 @@ def scan_by_parts(
         seconds=merged.seconds + (read.seconds if read else 0.0),
         fingerprint=None,
     )
-
-
-def _prints(table: Table, part: Part) -> Prints | None:
-    try:
-        return partition_prints(table, part)
-    except UnableToListFiles:
-        return None  # the scan says what is wrong
 
 
 def _keeping(

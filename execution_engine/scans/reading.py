@@ -13,7 +13,6 @@ from assay.catalog.selectors import replica as replica_of
 from assay.catalog.selectors import sensitive_columns
 from assay.config import config
 from execution_engine.disclosure.rules import told
-from execution_engine.engines.files.listing import read_written_at
 from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Table, Wanted, failed
 from execution_engine.freshness.derive import input_failure
 from execution_engine.metrics.definition import Kind
@@ -89,7 +88,7 @@ def _read(scan: Scan, measurements: Sequence[Measurement]) -> Reading:
     target = Target(engine=engine, table=table, part=extent.part, sensitive=sensitive_columns(scan.dataset))
     reading = Reading(fingerprint=engine.fingerprint(table, target.part) or "")
     if is_news(scan.dataset, scan.datacenter, scan.window, reading.fingerprint):
-        reading.written_at = read_written_at(table, target.part)
+        reading.written_at = engine.written_at(table, target.part)
     _reuse_or_take(scan, of_window, target, reading, reading.fingerprint)
     whole = replace(target, part=extent.whole, strays=extent.strays)
     is_more = bool(of_table) and whole.part != target.part

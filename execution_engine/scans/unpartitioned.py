@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from execution_engine.engines.files.listing import UnableToListFiles, partition_prints
 from execution_engine.engines.protocol import (
     HIVE_NULL,
     WHOLE,
@@ -40,7 +39,7 @@ def count_unpartitioned(
         return _without_keys(engine, table)
     if not strays:
         return _only(Measured(value=0.0))
-    count = _by_group if _is_grouped(table, strays) else _by_key
+    count = _by_group if _is_grouped(engine, table, strays) else _by_key
     reports, counted = count(engine, table, strays)
     failures = (each for report in reports for each in report.measured.values() if each.failure)
     detail = {} if is_sensitive else detail_of_keys(table.partition_column, counted, HIVE_NULL)
@@ -49,14 +48,11 @@ def count_unpartitioned(
     return _only(measured, spark_jobs=jobs, seconds=sum(report.seconds for report in reports))
 
 
-def _is_grouped(table: Table, strays: Sequence[str]) -> bool:
+def _is_grouped(engine: Engine, table: Table, strays: Sequence[str]) -> bool:
     """Whether one job that groups by the key costs least: footers of parquet, and databases, count key by key."""
     if table.storage == "sql":
         return False
-    try:
-        return table.storage != "parquet" or partition_prints(table, Part(keys=tuple(strays))) is None
-    except UnableToListFiles:
-        return False  # the scan says what is wrong
+    return table.storage != "parquet" or engine.fingerprints_by_key(table, Part(keys=tuple(strays))) is None
 
 
 def _by_key(engine: Engine, table: Table, strays: Sequence[str]) -> tuple[list[ScanReport], Counted]:

@@ -37,6 +37,10 @@ OFFENCES: Mapping[str, tuple[str, str]] = {  # the module that offends, and what
     "The rooms of the web stand in this order": ("web/shown/words.py", "web.pages.views"),
     "Pure modules know no framework: data in, data out": ("alerting/verdicts/sustain.py", "django.db"),
     "Metrics, engines and verification know neither Django nor Celery": ("execution_engine/metrics/spec.py", "celery"),
+    "What plans and claims asks engines by their protocol alone": (
+        "execution_engine/parts/services.py",
+        "execution_engine.engines.files.listing",
+    ),
     "No circles among neighbours, at any depth": (
         "execution_engine/scans/open_scans.py",
         "execution_engine.scans.scan",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from execution_engine.engines.files.listing import partition_prints
+from execution_engine.engines.files.listing import read_fingerprints_by_key
 from execution_engine.engines.protocol import WHOLE, Part
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.parts.incremental import Prints, Rollup, scan_merged
@@ -50,7 +50,7 @@ class HistoryMerged(HistoryAnew):
     def prepare(self, task: Task) -> None:
         """States of the days before and of their union."""
         super().prepare(task)
-        self.prints = partition_prints(self.table, WHOLE) or {}
+        self.prints = read_fingerprints_by_key(self.table, WHOLE) or {}
         self.folder = TemporaryDirectory(prefix="states-")
         past, kept = (StateFolder(folder=Path(self.folder.name) / name) for name in ("past", "kept"))
         days = sorted(self.prints)[self.days_kept]
@@ -69,7 +69,7 @@ class HistoryDay(HistoryAnew):
     def prepare(self, task: Task) -> None:
         """Of one day no number is that of the history, so that nothing is checked."""
         super().prepare(task)
-        self.day = Part(keys=sorted(partition_prints(self.table, WHOLE) or {})[-1:])  # type: ignore[arg-type]
+        self.day = Part(keys=sorted(read_fingerprints_by_key(self.table, WHOLE) or {})[-1:])  # type: ignore[arg-type]
         self.checks = tuple(replace(check, low=float("-inf")) for check in self.checks)
 
     def run(self) -> Answer:

@@ -1,7 +1,8 @@
 """Deadlines for an engine in this very process: Spark Connect, whose server is not ours to kill."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from datetime import datetime
 from itertools import count
 from threading import Thread
 from time import monotonic
@@ -63,6 +64,14 @@ class DeadlineEngine:
     def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
         """As the engine's, without Spark."""
         return self._engine.fingerprints(table, parts)
+
+    def fingerprints_by_key(self, table: Table, part: Part) -> Mapping[str, str] | None:
+        """As the engine's, without Spark."""
+        return self._engine.fingerprints_by_key(table, part)
+
+    def written_at(self, table: Table, part: Part) -> datetime | None:
+        """As the engine's, without Spark."""
+        return self._engine.written_at(table, part)
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """As the engine's; None where it passes the deadline."""

@@ -1,6 +1,7 @@
 """The engine of the lake in a process that can be killed: no query outlives its deadline, however it hangs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from threading import Lock
 from time import monotonic
 from typing import Any
@@ -11,6 +12,8 @@ from execution_engine.engines.files.listing import (
     list_partitions,
     read_fingerprint,
     read_fingerprints,
+    read_fingerprints_by_key,
+    read_written_at,
 )
 from execution_engine.engines.ladder import Answer, TooLate, is_done, too_late, wait_for
 from execution_engine.engines.protocol import FailingRows, Part, ScanReport, Table, Unit, Wanted, none_failing
@@ -78,6 +81,14 @@ class ChildEngine:
     def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
         """Those of each part, from one listing where the table's partitions have folders of their own."""
         return read_fingerprints(table, parts)
+
+    def fingerprints_by_key(self, table: Table, part: Part) -> Mapping[str, str] | None:
+        """Of the partitions that have folders of their own."""
+        return read_fingerprints_by_key(table, part)
+
+    def written_at(self, table: Table, part: Part) -> datetime | None:
+        """By the modification times of the files."""
+        return read_written_at(table, part)
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """The keys present, sorted: from the folders' names, else by Spark from the column; None where unreadable."""

@@ -220,9 +220,12 @@ def list_partitions(table: Table) -> tuple[str, ...] | None:
     return tuple(sorted({unquote(name[len(start) :]) for name in names if name.startswith(start)})) or None
 
 
-def partition_prints(table: Table, part: Part) -> dict[str, str] | None:
-    """The fingerprint of each partition of the part, by key; None where files lie outside the partitions' folders."""
-    found = _files_by_key(table, part)
+def read_fingerprints_by_key(table: Table, part: Part) -> dict[str, str] | None:
+    """The fingerprint of each partition, by key; None where files lie outside their folders, or cannot be listed."""
+    try:
+        found = _files_by_key(table, part)
+    except UnableToListFiles:
+        return None  # a scan says what is wrong
     if found is None:
         return None
     root, files = found

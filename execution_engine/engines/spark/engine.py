@@ -1,7 +1,8 @@
 """The engine of the lake: parquet folders and catalog tables, read by Spark, classic or Connect alike."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from threading import Lock
 from time import monotonic
 
@@ -14,6 +15,8 @@ from execution_engine.engines.files.listing import (
     list_partitions,
     read_fingerprint,
     read_fingerprints,
+    read_fingerprints_by_key,
+    read_written_at,
 )
 from execution_engine.engines.protocol import (
     HIVE_NULL,
@@ -96,6 +99,14 @@ class SparkEngine:
     def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
         """Those of each part, from one listing where the table's partitions have folders of their own."""
         return read_fingerprints(table, parts)
+
+    def fingerprints_by_key(self, table: Table, part: Part) -> Mapping[str, str] | None:
+        """Of the partitions that have folders of their own."""
+        return read_fingerprints_by_key(table, part)
+
+    def written_at(self, table: Table, part: Part) -> datetime | None:
+        """By the modification times of the files."""
+        return read_written_at(table, part)
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """The keys present, sorted: from the folders' names, else from the column; None where neither can."""

@@ -1,6 +1,7 @@
 """The engine for tables outside the lake (MySQL, MariaDB, SQLite …): SQL written once, run through SQLAlchemy."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -76,6 +77,14 @@ class SqlEngine:
     def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
         """None of any part."""
         return (None,) * len(parts)
+
+    def fingerprints_by_key(self, table: Table, part: Part) -> Mapping[str, str] | None:
+        """None, as above."""
+        return None
+
+    def written_at(self, table: Table, part: Part) -> datetime | None:
+        """None: a database does not say when its rows were written."""
+        return None
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """The keys present, sorted: values of the partition column, or of the partitions that its times fall into.

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from execution_engine.engines.files.listing import partition_prints
+from execution_engine.engines.files.listing import read_fingerprints_by_key
 from execution_engine.engines.protocol import WHOLE, Measured, Part, ScanReport, Table, Unit, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.jobs import is_connect
@@ -76,7 +76,7 @@ def trips(tmp_path: Path) -> Table:
 
 
 def merged(engine: Watched, table: Table, folder: Path, specs: Sequence[MetricSpec] = EXACT) -> dict[str, Measured]:
-    prints = partition_prints(table, WHOLE)
+    prints = read_fingerprints_by_key(table, WHOLE)
     assert prints is not None
     wanted = [Wanted(key=spec.text, spec=spec) for spec in specs]
     return dict(scan_merged(engine, table, prints, wanted, StateFolder(folder=folder)).measured)  # type: ignore[arg-type]
@@ -206,7 +206,7 @@ def test_states_of_an_older_version_and_damaged_ones_are_measured_again(
 
 def test_any_window_is_a_merge(spark_engine: SparkEngine, trips: Table, tmp_path: Path) -> None:
     merged(Watched(spark_engine), trips, tmp_path / "states")
-    prints = partition_prints(trips, Part(keys=DAYS[1:]))
+    prints = read_fingerprints_by_key(trips, Part(keys=DAYS[1:]))
     assert prints is not None
     engine, wanted = Watched(spark_engine), [Wanted(key=spec.text, spec=spec) for spec in EXACT]
     report = scan_merged(engine, trips, prints, wanted, StateFolder(folder=tmp_path / "states"))  # type: ignore[arg-type]
@@ -227,7 +227,7 @@ def test_partitions_of_one_shape_share_their_spark_job(spark_engine: SparkEngine
 
 def test_files_outside_the_folders_of_partitions_are_never_left_out(trips: Table) -> None:
     write(Path(trips.location), rows(9))
-    assert partition_prints(trips, WHOLE) is None
+    assert read_fingerprints_by_key(trips, WHOLE) is None
 
 
 def test_a_partition_rewritten_while_it_is_read_leaves_no_state(

@@ -9,7 +9,7 @@ import pytest
 
 from assay.config import config
 from assay.models import Dataset, Scope
-from execution_engine.engines.files.listing import partition_prints
+from execution_engine.engines.files.listing import read_fingerprints_by_key
 from execution_engine.engines.protocol import HIVE_NULL, WHOLE, Measured, Part, ScanReport, Table, Wanted
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupValues
@@ -182,7 +182,7 @@ def by_parts(
 @pytest.mark.django_db
 def test_one_partition_is_read_once_and_leaves_its_states(tmp_path: Path) -> None:
     folder(tmp_path)
-    prints = partition_prints(table(tmp_path, "parquet"), Part(keys=(MONDAY,)))
+    prints = read_fingerprints_by_key(table(tmp_path, "parquet"), Part(keys=(MONDAY,)))
     assert prints
     engine = Counting(rows={MONDAY: 9}, fingerprint_read=prints[MONDAY])
     report = by_parts(engine, tmp_path)
