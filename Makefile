@@ -5,7 +5,7 @@ BIN := .venv/bin
 ON_BOTH := tests/e2e/cases/test_ending_cases.py tests/e2e/cases/test_data_change_cases.py  # of the stories
 BESIDE := -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder  # files beside each other, the longest first
 
-.PHONY: help demo up test mariadb unit lint format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days fuzz mutants zoo faults guards house run-ready dev-ready test-ready clean
+.PHONY: help demo up test mariadb unit lint format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days fuzz mutants zoo faults guards house screenshot run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,8 +51,11 @@ bench-days: test-ready ## Live through 30 simulated days of 100,000 runs, of whi
 fuzz: dev-ready ## Throw a million texts, 100,000 mutated attacks, 50,000 requests and 5,000 stories at it all (hours)
 	ASSAY_FUZZ=full $(BIN)/pytest -s --timeout 0 tests/fuzz
 
-house: dev-ready ## Print the figures of the house: files, functions, names, folders
-	@$(BIN)/python -m tests.house.figures
+house: dev-ready ## Print the figures of the house: files, functions, names, folders; FOLLOWED=1: the files that one follows
+	@PYTHONPATH=platform:. $(BIN)/python -m tests.house.figures $(if $(FOLLOWED),--followed)
+
+screenshot: test-ready ## Take the README's picture of the dashboard, as the last demo left it
+	@PYTHONPATH=platform:. $(BIN)/python -m tests.browser.screenshot
 
 mutants: dev-ready ## Put 1,000 small faults into the code, one at a time: do the tests notice? (two hours; goes on where it stopped)
 	@PYTHONPATH=platform:. $(BIN)/python -m tests.mutants

@@ -19,6 +19,8 @@ from deploy.local.process import Process
 from deploy.local.programs import SEARCH_PATH, free_port, program
 from deploy.local.supervisor import Supervisor
 
+CHROMIUM_ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking")
+
 
 @dataclass(frozen=True, kw_only=True)
 class MariaDB:

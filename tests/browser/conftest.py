@@ -13,8 +13,7 @@ from pytest_django.live_server_helper import LiveServer
 from assay.access.roles import Role
 from assay.models import Member
 from tests.browser.scene import Scene, set_scene
-
-ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking"]
+from tests.servers import CHROMIUM_ARGUMENTS
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +22,7 @@ def browser(chromium_path: str) -> Iterator[Browser]:
     # Playwright's loop runs in this thread while the session lasts; Django would take that for an async program.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=CHROMIUM_ARGUMENTS)
         yield browser
         browser.close()
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]

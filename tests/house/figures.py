@@ -1,6 +1,7 @@
 """The house in figures: files, functions, names and folders of the product, from the code itself.
 
-``make house``, or ``python -m tests.house.figures [--json]``. Tests, benchmarks, deploy and migrations are left out.
+``make house``, or ``python -m tests.house.figures [--json | --followed]``; ``--followed`` names the files that
+one reads to follow a metric and a scan. Tests, benchmarks, deploy and migrations are left out.
 """
 
 import argparse
@@ -124,14 +125,20 @@ def _statements(node: Function) -> int:
 
 def main() -> None:
     """Prints them."""
+    from tests.house.followed import followed  # starts Spark, which who only asks for the folders need not
+
     parser = argparse.ArgumentParser(prog="python -m tests.house.figures")
-    parser.add_argument("--json", action="store_true")
-    found = figures()
-    if parser.parse_args().json:
+    parser.add_argument("--json", action="store_true", help="as one object")
+    parser.add_argument("--followed", action="store_true", help="name the files that are followed")
+    asked, lists = parser.parse_args(), followed()
+    found = {**figures(), **{f"files followed for {what}": len(paths) for what, paths in lists.items()}}
+    if asked.json:
         print(json.dumps(found))
         return
     for what, figure in found.items():
         print(f"{figure:>8,.0f}  {what}")
+    for what, paths in lists.items() if asked.followed else ():
+        print("", f"{what}:", *(f"    {path}" for path in paths), sep="\n")
 
 
 if __name__ == "__main__":

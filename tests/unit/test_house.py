@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from django.apps import apps
 
+from assay.queue.flow import STAGES
 from tests.house.rooms import PAGE, page, rooms, said
 
 ROOT = Path(__file__).parents[2]
@@ -83,6 +84,12 @@ def test_the_readme_names_only_targets_that_exist() -> None:
     targets = set(re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = {match for page in ("README.md", "CONTRIBUTING.md") for match in commands_in(ROOT / page)}
     assert named - targets == set()
+
+
+def test_the_readme_names_each_stage_of_the_flow_once() -> None:
+    flow = (ROOT / "README.md").read_text().partition("## The flow")[2].partition("\n## ")[0]
+    drawn, told = re.findall(r"-- (.+?) -->", flow), re.findall(r"^\| `(\w+)` \|", flow, re.MULTILINE)
+    assert sorted(drawn + told) == sorted(stage.name for stage in STAGES)
 
 
 def test_the_documents_name_only_files_that_exist() -> None:
