@@ -6,16 +6,10 @@ from assay.models import Category, Claimable, Dataset, DataTest, Revision
 from assay.time.windows import Window
 from execution_engine.models import Run, Windowed
 
-from .state import State
+from .state import State, WaiverKind
 
 STATES = [(state.value, state.value) for state in State]
-
-
-class WaiverKind(models.TextChoices):
-    """Why a broken result opens nothing."""
-
-    FORCED = "forced"  # a false positive
-    ACCEPTED = "accepted"  # real, and will not be repaired
+WAIVER_KINDS = [(kind.value, kind.value.capitalize()) for kind in WaiverKind]
 
 
 class Waiver(models.Model):
@@ -23,7 +17,7 @@ class Waiver(models.Model):
 
     data_test = models.ForeignKey(DataTest, models.CASCADE, related_name="waivers")
     revision = models.ForeignKey(Revision, models.CASCADE, related_name="waivers")
-    kind = models.CharField(max_length=10, choices=WaiverKind.choices)
+    kind = models.CharField(max_length=10, choices=WAIVER_KINDS)
     window_start = models.DateTimeField()
     window_end = models.DateTimeField()
     excess = models.FloatField(null=True, blank=True)  # how bad its window was then

@@ -1,4 +1,4 @@
-"""The states that a test can be in for a window."""
+"""The states that a test can be in for a window, and the kinds of waivers."""
 
 from enum import StrEnum
 
@@ -17,3 +17,10 @@ class State(StrEnum):
 
 BROKEN = (State.FAIL, State.WARN)
 TROUBLED = (*BROKEN, State.UNKNOWN)  # the worst first
+
+
+class WaiverKind(StrEnum):
+    """What a user said of an incident, so that its broken results open nothing."""
+
+    FORCED = "forced"  # a false positive
+    ACCEPTED = "accepted"  # real, and will not be repaired

@@ -28,7 +28,7 @@ from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.keys import build as build_keys
 from execution_engine.engines.spark.keys import engine as keys_engine
 from execution_engine.engines.spark.keys import probe as probe_keys
-from execution_engine.engines.spark.sources.source import Source, open_source
+from execution_engine.engines.spark.sources.source import SparkSource, open_source
 from execution_engine.metrics.keys.filter import KeyFilter
 from execution_engine.metrics.spec import MetricSpec
 
@@ -78,7 +78,7 @@ def main() -> None:
     raise SystemExit(any(each.passed > WORTH * each.claimed + 1e-5 for each in figures))
 
 
-def _source(engine: SparkEngine, name: str, start: int, count: int) -> Source:
+def _source(engine: SparkEngine, name: str, start: int, count: int) -> SparkSource:
     folder = made_once(home() / f"bloom_{name}_{start}_{count}", partial(_write, start, count))
     return open_source(engine.session, Table(name=name, storage="parquet", location=str(folder)), WHOLE)
 
@@ -89,7 +89,7 @@ def _write(start: int, count: int, folder: Path) -> None:
         pq.write_table(pa.table({"id": keys[first : first + FILE_KEYS]}), folder / f"part-{number}.parquet")
 
 
-def _figures(format_: str, pulled: bool, here: Source, absent: Source, repeats: int) -> Figures:
+def _figures(format_: str, pulled: bool, here: SparkSource, absent: SparkSource, repeats: int) -> Figures:
     spec = MetricSpec(name="bloom_filter", columns=("id",), options=(("exact_keys", 0), ("format", format_)))
     item = Wanted(key="it", spec=spec)
     keys = here.rows or 0
@@ -115,7 +115,7 @@ def _figures(format_: str, pulled: bool, here: Source, absent: Source, repeats: 
     )
 
 
-def _digest(here: Source, repeats: int) -> str:
+def _digest(here: SparkSource, repeats: int) -> str:
     item = Wanted(key="it", spec=MetricSpec(name="key_digest", columns=("id",)))
     _, seconds, cpu = _median(lambda: keys_engine.take_digest(here, item), repeats)
     return f"key_digest: {(here.rows or 0) / seconds / 1e6:.2f} M keys/s, {cpu:.1f} CPU-s"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2s
 
-from assay.catalog.locations import PUSHED, Place, find, rules_of
+from assay.catalog.locations import PUSHED, ToldLocation, find, rules_of
 from assay.config import Config, config
 from assay.models import Dataset, Replica
 from assay.time.windows import Partitioning, UnableToPartition, Window
@@ -66,7 +66,7 @@ def using(engine: Engine) -> Iterator[None]:
 
 def table_of(dataset: Dataset, replica: Replica) -> Table:
     """The table behind a replica; raises UnableToUseLocation where it may not be read."""
-    place = Place(
+    place = ToldLocation(
         storage=replica.storage,
         location=replica.location,
         options=replica.options,

@@ -2,13 +2,14 @@
 
 from django.db import models
 
-from alerting.models import Alert, WaiverKind
-from alerting.waivers.rules import Scope
+from alerting.models import WAIVER_KINDS, Alert
+from alerting.state import WaiverKind
+from alerting.waivers.rules import WaiverScope
 from assay.models import Category, Claimable, Dataset, DataTest, Severity
 from execution_engine.models import Windowed
 
 
-class Kind(models.TextChoices):
+class EntryKind(models.TextChoices):
     """Who found it."""
 
     DETECTED = "detected"
@@ -37,7 +38,7 @@ class Incident(models.Model):
 
     dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="incidents")
     category = models.CharField(max_length=20, choices=Category.choices)
-    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.DETECTED)
+    kind = models.CharField(max_length=10, choices=EntryKind.choices, default=EntryKind.DETECTED)
     open_key = models.CharField(max_length=190, unique=True, null=True)
     alert = models.OneToOneField(Alert, models.SET_NULL, null=True, blank=True, related_name="incident")
     tier = models.PositiveSmallIntegerField()  # tier, owner and team as they were at detection
@@ -81,8 +82,8 @@ class Ending(Claimable):
     """A user's word that ends an incident, and the windows that it was given for, which are ended piece by piece."""
 
     incident = models.ForeignKey(Incident, models.CASCADE, related_name="endings")
-    kind = models.CharField(max_length=10, choices=WaiverKind.choices)
-    scope = models.CharField(max_length=10, choices=[(scope.value, scope.value) for scope in Scope])
+    kind = models.CharField(max_length=10, choices=WAIVER_KINDS)
+    scope = models.CharField(max_length=10, choices=[(scope.value, scope.value) for scope in WaiverScope])
     reason = models.TextField()
     author = models.CharField(max_length=200)
     said_at = models.DateTimeField()

@@ -25,7 +25,7 @@ from execution_engine.engines.protocol import (
     none_failing,
 )
 from execution_engine.metrics.definitions.sample import Sample
-from execution_engine.metrics.definitions.schema_drift import Seen
+from execution_engine.metrics.definitions.schema_drift import SeenColumns
 from execution_engine.metrics.keys.digest import digest_of_hashes
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupKey, GroupValues
@@ -106,7 +106,7 @@ def _measure_of(item: Wanted, found: Sequence[Row], table: Table, part: Part) ->
     if item.spec.name != "schema_drift":
         return measure(item, found)
     names = {name for row in found for name in row} | {table.partition_column or ""}
-    places = [Seen(place=" ".join(part.keys or ("the table",)), columns=dict.fromkeys(names))] if found else []
+    places = [SeenColumns(place=" ".join(part.keys or ("the table",)), columns=dict.fromkeys(names))] if found else []
     return measure_drift(item, places, table.name)
 
 

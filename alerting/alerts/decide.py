@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from alerting.inhibition.causes import FRESHNESS, Trouble
-from alerting.inhibition.rules import Action, Decision, EffectTerms, FormerCause, Why, decide
+from alerting.inhibition.rules import AlertAction, Decision, EffectTerms, FormerCause, Why, decide
 from alerting.inhibition.selectors import Around, around, measured_at, usual_delay
 from alerting.models import Alert, Notice
 from alerting.notices.messages import IncidentText, Message, opened, renamed
@@ -37,7 +37,7 @@ def decide_alert(alert: Alert, now: datetime) -> None:
         finish(alert, next_notice_at=None)
         return
     decided = decide_now(alert, now)
-    silent = decided.decision.action is not Action.NOTIFY
+    silent = decided.decision.action is not AlertAction.NOTIFY
     alert.cause = decided.cause or (None if decided.twin else alert.cause)
     waits_until = carry_out(alert, known_facts(alert, decided.decision, twin=decided.twin), now)
     if decided.decision.why is Why.CAUSE_OUTLASTED and alert.cause is not None and alert.told_at is None:
@@ -62,7 +62,7 @@ def decide_now(alert: Alert, now: datetime) -> Decided:
     nearby = around(alert.dataset_id, now)
     effect = nearby.troubles.get((alert.dataset_id, alert.category))
     if effect is None:
-        return Decided(decision=Decision(action=Action.NOTIFY, why=Why.NO_CAUSE))
+        return Decided(decision=Decision(action=AlertAction.NOTIFY, why=Why.NO_CAUSE))
     decision = _decision(alert, effect, nearby, now)
     twin = _twin(alert, nearby.alert(decision.twin_id))
     left = alert.inhibited_at is not None and alert.cause_id not in (None, twin.pk if twin else None)
@@ -71,7 +71,7 @@ def decide_now(alert: Alert, now: datetime) -> Decided:
         alert.release_after = now
         decision = _decision(alert, effect, nearby, now)
     cause = nearby.alert(decision.cause_id) if decision.why in UNDER_A_CAUSE else None
-    if twin is None or decision.action is not Action.NOTIFY:
+    if twin is None or decision.action is not AlertAction.NOTIFY:
         return Decided(decision=decision, cause=cause)
     return Decided(decision=decision, cause=cause, twin=twin, windows=_renamed(effect, nearby))
 

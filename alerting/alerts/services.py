@@ -4,11 +4,11 @@ from datetime import datetime
 
 from django.db.models import Q
 
-from alerting.inhibition.rules import Action, Decision, Why
+from alerting.inhibition.rules import AlertAction, Decision, Why
 from alerting.inhibition.services import decide_waiting
 from alerting.models import Alert
-from alerting.notices.policy import AlertFacts, Event, Step, plan_notices
-from alerting.notices.policy import Silence as Silenced
+from alerting.notices.policy import AlertFacts, Event, NoticeStep, plan_notices
+from alerting.notices.policy import SilencedTime as Silenced
 from alerting.notices.services import addresses, told, write_down
 from alerting.notices.silences import silences_of
 from assay.catalog.selectors import downstreams, slas
@@ -90,8 +90,8 @@ def known_facts(alert: Alert, decision: Decision, *, twin: Alert | None = None) 
 def last_decision(alert: Alert) -> Decision:
     """The decision that an alert rests on between two looks at it."""
     if alert.inhibited_at is None or alert.told_at is not None:
-        return Decision(action=Action.NOTIFY, why=Why.NO_CAUSE)
-    return Decision(action=Action.INHIBIT, why=Why.CAUSE_FAILED, until=alert.next_notice_at)
+        return Decision(action=AlertAction.NOTIFY, why=Why.NO_CAUSE)
+    return Decision(action=AlertAction.INHIBIT, why=Why.CAUSE_FAILED, until=alert.next_notice_at)
 
 
 def carry_out(alert: Alert, facts: AlertFacts, now: datetime) -> datetime | None:
@@ -99,13 +99,13 @@ def carry_out(alert: Alert, facts: AlertFacts, now: datetime) -> datetime | None
     planned = plan_notices(facts, now=now)
     text = None
     for notice in planned:
-        if notice.step is Step.WAIT:
+        if notice.step is NoticeStep.WAIT:
             continue
         text = text or text_of(alert)
         said = message(notice.event, text, recipient=notice.recipient, alert=alert, now=now)
         details = facts_of(alert, notice.event, text)
         write_down(notice, alert=alert, subject=said.title, body=said.body, facts=details, now=now)
-    waiting = [notice.due_at for notice in planned if notice.step is Step.WAIT]
+    waiting = [notice.due_at for notice in planned if notice.step is NoticeStep.WAIT]
     return min(waiting, default=None)
 
 

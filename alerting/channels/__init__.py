@@ -6,12 +6,12 @@ Who is told, and when, is decided before; a channel only sends.
 from assay.config import config
 from assay.edge.destination import rules_for
 
-from .base import Channel, Message, TransportError
+from .base import Channel, ChannelMessage, TransportError
 from .email import EmailChannel
 from .log import LogChannel
 from .webhook import WebhookChannel
 
-__all__ = ["Channel", "Message", "TransportError", "channel", "channels", "is_reachable"]
+__all__ = ["Channel", "ChannelMessage", "TransportError", "channel", "channels", "is_reachable"]
 
 
 def channels() -> tuple[Channel, ...]:

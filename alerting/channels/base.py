@@ -13,7 +13,7 @@ class TransportError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Message:
+class ChannelMessage:
     """One message to one recipient; whoever gets it twice can tell by the ``key``."""
 
     key: str
@@ -33,7 +33,7 @@ class Channel(Protocol):
     def reaches(self, recipient: str) -> bool:
         """Whether a recipient can be reached this way at all."""
 
-    def send(self, message: Message) -> None:
+    def send(self, message: ChannelMessage) -> None:
         """Deliver; raises TransportError."""
 
     def try_out(self) -> None:

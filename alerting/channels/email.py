@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from django.core.mail import EmailMessage, get_connection
 
-from .base import Message, TransportError
+from .base import ChannelMessage, TransportError
 
 BACKEND = "django.core.mail.backends.smtp.EmailBackend"
 TIMEOUT = 10  # seconds
@@ -29,7 +29,7 @@ class EmailChannel:
         """Whether the recipient is an email address."""
         return "@" in recipient
 
-    def send(self, message: Message) -> None:
+    def send(self, message: ChannelMessage) -> None:
         """Hand the message to the server; a refusal in the 500s is permanent, all else is not."""
         email = EmailMessage(
             subject=message.subject,

@@ -4,7 +4,7 @@ import structlog
 
 from assay.edge.logs import NOTICES
 
-from .base import Message
+from .base import ChannelMessage
 
 log = structlog.get_logger(NOTICES)
 
@@ -18,7 +18,7 @@ class LogChannel:
         """Always."""
         return True
 
-    def send(self, message: Message) -> None:
+    def send(self, message: ChannelMessage) -> None:
         """One line in the log."""
         log.info("notice", key=message.key, recipient=message.recipient, subject=message.subject)
 

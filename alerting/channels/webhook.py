@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from string import punctuation
 from urllib.parse import quote
 
-from assay.edge.destination import Rules, UnableToCall
+from assay.edge.destination import DestinationRules, UnableToCall
 from assay.edge.outbound import SECONDS, Resolve, call, judge, resolved
 
-from .base import Message, TransportError
+from .base import ChannelMessage, TransportError
 
 TEMPORARY = frozenset({408, 425, 429})
 
@@ -21,7 +21,7 @@ class WebhookChannel:
     """Posts every notice to one receiver, which tells its people by ``recipient``."""
 
     url: str
-    rules: Rules
+    rules: DestinationRules
     secret: str = ""
     seconds: float = SECONDS  # for one message
     resolve: Resolve = resolved
@@ -32,7 +32,7 @@ class WebhookChannel:
         """Always: the receiver knows its people."""
         return True
 
-    def send(self, message: Message) -> None:
+    def send(self, message: ChannelMessage) -> None:
         """Post; a status below 500 that is no success and no plea for patience is permanent.
 
         A refused address is not permanent: name servers and settings are mended, and the notice still goes out.
@@ -69,7 +69,7 @@ def _hint(status: int) -> str:
     return ": redirects are not followed, name the last address in ASSAY_WEBHOOK_URL" if 300 <= status < 400 else ""
 
 
-def payload(message: Message) -> bytes:
+def payload(message: ChannelMessage) -> bytes:
     """The JSON that is posted; the same message gives the same bytes."""
     fields = {
         "key": message.key,

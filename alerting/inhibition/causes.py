@@ -9,7 +9,7 @@ from alerting.state import State
 from assay.time.windows import Window
 
 
-class Reach(Enum):
+class CauseReach(Enum):
     """Where a cause lies, seen from its effect."""
 
     SAME_DATASET = "same dataset"
@@ -22,20 +22,20 @@ class Rule:
 
     causes: frozenset[str]
     effects: frozenset[str]
-    reach: Reach
+    reach: CauseReach
     lost: bool | None = None  # only while the rows that freshness waits for are lost, or are late; None: either
 
 
 FRESHNESS = "freshness"
 MISSING = frozenset({"completeness", "consistency"})  # rows that are not there, whether they may still come or not
 RULES = (
-    Rule(causes=frozenset({FRESHNESS}), effects=MISSING, reach=Reach.SAME_DATASET, lost=False),
-    Rule(causes=MISSING, effects=frozenset({FRESHNESS}), reach=Reach.SAME_DATASET, lost=True),
-    Rule(causes=frozenset({FRESHNESS}), effects=frozenset({FRESHNESS}), reach=Reach.DIRECT_UPSTREAM),
+    Rule(causes=frozenset({FRESHNESS}), effects=MISSING, reach=CauseReach.SAME_DATASET, lost=False),
+    Rule(causes=MISSING, effects=frozenset({FRESHNESS}), reach=CauseReach.SAME_DATASET, lost=True),
+    Rule(causes=frozenset({FRESHNESS}), effects=frozenset({FRESHNESS}), reach=CauseReach.DIRECT_UPSTREAM),
     Rule(
         causes=frozenset({"completeness", "duplicates"}),
         effects=frozenset({"duplicates", "custom"}),
-        reach=Reach.DIRECT_UPSTREAM,
+        reach=CauseReach.DIRECT_UPSTREAM,
     ),
 )
 
@@ -92,7 +92,7 @@ def _rows_allow(rule: Rule, cause: Trouble, effect: Trouble) -> bool:
 
 
 def _reaches(rule: Rule, cause: Trouble, effect: Trouble, upstreams: Mapping[str, frozenset[str]]) -> bool:
-    if rule.reach is Reach.SAME_DATASET:
+    if rule.reach is CauseReach.SAME_DATASET:
         return cause.dataset == effect.dataset
     return cause.dataset != effect.dataset and cause.dataset in upstreams.get(effect.dataset, frozenset())
 

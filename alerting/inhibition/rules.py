@@ -12,7 +12,7 @@ from .causes import FRESHNESS, MISSING, Spot, Trouble, explains_since, narrowed,
 LONGEST_INHIBITION = timedelta(hours=24)
 
 
-class Action(StrEnum):
+class AlertAction(StrEnum):
     """What to do with a notice, from the loudest to the most silent."""
 
     NOTIFY = "notify"
@@ -58,14 +58,14 @@ class Decision:
     ``twin_id`` is another trouble of the same rows: whoever was told of that one need not hear of this as of a new one.
     """
 
-    action: Action
+    action: AlertAction
     why: Why
     cause_id: int | None = None
     until: datetime | None = None
     twin_id: int | None = None
 
 
-LOUDNESS = {Action.NOTIFY: 0, Action.WAIT: 1, Action.INHIBIT: 2}
+LOUDNESS = {AlertAction.NOTIFY: 0, AlertAction.WAIT: 1, AlertAction.INHIBIT: 2}
 
 
 def decide(
@@ -92,7 +92,7 @@ def _decide_spot(
     now: datetime,
 ) -> Decision:
     decision = _by_cause(effect, spot, troubles, upstreams, terms, now)
-    if decision.action is not Action.NOTIFY:
+    if decision.action is not AlertAction.NOTIFY:
         return _until_lost(decision, effect, spot, troubles)
     same = twin(effect, spot, troubles)
     return replace(decision, twin_id=same.id if same else None)
@@ -121,7 +121,7 @@ def _by_cause(
     waited = (effect.failed_at or effect.since) + terms.sustain
     if root is not None and root.state is State.WARN:
         if now < waited:
-            return Decision(action=Action.WAIT, why=Why.CAUSE_MAY_FAIL, cause_id=root.id, until=waited)
+            return Decision(action=AlertAction.WAIT, why=Why.CAUSE_MAY_FAIL, cause_id=root.id, until=waited)
         failed = tuple(trouble for trouble in troubles if trouble.state is State.FAIL)
         root = root_cause(effect, spot, failed, upstreams)
     if root is not None:
@@ -133,19 +133,19 @@ def _under(cause: Trouble, effect: Trouble, spot: Spot, now: datetime) -> Decisi
     began = max(explains_since(cause, spot), spot.since or effect.since)
     until = cause.eta or began + LONGEST_INHIBITION
     if now < until:
-        return Decision(action=Action.INHIBIT, why=Why.CAUSE_FAILED, cause_id=cause.id, until=until)
-    return Decision(action=Action.NOTIFY, why=Why.CAUSE_OUTLASTED, cause_id=cause.id)
+        return Decision(action=AlertAction.INHIBIT, why=Why.CAUSE_FAILED, cause_id=cause.id, until=until)
+    return Decision(action=AlertAction.NOTIFY, why=Why.CAUSE_OUTLASTED, cause_id=cause.id)
 
 
 def _after(terms: EffectTerms, now: datetime) -> Decision:
     """The decision once no cause is left: a former one is only released by a broken result measured after it."""
     former = terms.former
     if former is None:
-        return Decision(action=Action.NOTIFY, why=Why.NO_CAUSE)
+        return Decision(action=AlertAction.NOTIFY, why=Why.NO_CAUSE)
     rerun = terms.measured_at >= former.resolved_at  # in a replay the run that this asked for takes no time
     patience = max(terms.grace, terms.usual_delay)
     until = former.resolved_at + (patience if rerun else max(patience, LONGEST_INHIBITION))
     if now < until:
         why = Why.SETTLING if rerun else Why.AWAITING_RERUN
-        return Decision(action=Action.WAIT, why=why, cause_id=former.id, until=until)
-    return Decision(action=Action.NOTIFY, why=Why.STILL_BROKEN, cause_id=former.id)
+        return Decision(action=AlertAction.WAIT, why=why, cause_id=former.id, until=until)
+    return Decision(action=AlertAction.NOTIFY, why=Why.STILL_BROKEN, cause_id=former.id)

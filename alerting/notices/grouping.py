@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2s
 
-from .policy import PlannedNotice, Step
+from .policy import NoticeStep, PlannedNotice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +21,7 @@ def group(notices: Iterable[PlannedNotice]) -> tuple[Group, ...]:
     """The notices to be sent, grouped by recipient and channel; the same notices give the same keys in any order."""
     by_address: dict[tuple[str, str], list[PlannedNotice]] = {}
     for notice in sorted(notices, key=lambda notice: notice.key):
-        if notice.step is Step.SEND:
+        if notice.step is NoticeStep.SEND:
             by_address.setdefault((notice.recipient, notice.channel), []).append(notice)
     return tuple(
         Group(key=_key(members), recipient=recipient, channel=channel, notices=tuple(members))

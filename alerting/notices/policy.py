@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from alerting.inhibition.rules import Action, Decision, Why
+from alerting.inhibition.rules import AlertAction, Decision, Why
 
 
 class Event(StrEnum):
@@ -23,7 +23,7 @@ class Event(StrEnum):
     PLATFORM = "platform"  # a fault of Assay itself
 
 
-class Step(StrEnum):
+class NoticeStep(StrEnum):
     """What to do with a notice now."""
 
     SEND = "send"
@@ -55,7 +55,7 @@ class Address:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Silence:
+class SilencedTime:
     """A stretch ``[start, end)`` in which a recipient (None: anybody) is not to be told of this alert."""
 
     start: datetime
@@ -82,7 +82,7 @@ class AlertFacts:
     owner: tuple[Address, ...]
     downstream: tuple[Address, ...] = ()
     decision: Decision
-    silences: tuple[Silence, ...] = ()
+    silences: tuple[SilencedTime, ...] = ()
     told: frozenset[Address] = frozenset()
     told_of_cause: frozenset[str] = frozenset()
     told_of_twin: frozenset[str] = frozenset()
@@ -100,7 +100,7 @@ class PlannedNotice:
     recipient: str
     channel: str
     due_at: datetime
-    step: Step
+    step: NoticeStep
     reason: Hush | None = None
 
 
@@ -119,7 +119,7 @@ def plan_notices(alert: AlertFacts, *, now: datetime) -> tuple[PlannedNotice, ..
 
 def next_notice_at(notices: Iterable[PlannedNotice]) -> datetime | None:
     """When the plan is to be made again because a waiting notice is due; None if none waits."""
-    return min((notice.due_at for notice in notices if notice.step is Step.WAIT), default=None)
+    return min((notice.due_at for notice in notices if notice.step is NoticeStep.WAIT), default=None)
 
 
 def _opening(alert: AlertFacts, event: Event, address: Address, now: datetime) -> PlannedNotice:
@@ -131,19 +131,19 @@ def _opening(alert: AlertFacts, event: Event, address: Address, now: datetime) -
         return _suppressed(notice, Hush.NO_CHANNEL)
     if alert.decision.why is Why.CAUSE_OUTLASTED and address.recipient in alert.told_of_cause:
         return _suppressed(notice, Hush.ALREADY_TOLD)
-    if alert.decision.action is Action.NOTIFY and address.recipient in alert.told_of_twin:
+    if alert.decision.action is AlertAction.NOTIFY and address.recipient in alert.told_of_twin:
         # Under a key of its own: should the twin end first, this alert may speak yet.
         return _suppressed(replace(notice, key=f"{notice.key}:{alert.twin_key}"), Hush.ALREADY_TOLD)
     if alert.closed_at is not None:
         return _suppressed(notice, reason if alert.closed_at <= due_at else Hush.TOO_LATE)
-    return notice if now >= due_at else replace(notice, step=Step.WAIT, reason=reason)
+    return notice if now >= due_at else replace(notice, step=NoticeStep.WAIT, reason=reason)
 
 
 def _due(alert: AlertFacts, address: Address) -> tuple[datetime, Hush]:
     """When an opening may go out, and what holds it back until then."""
     due_at, reason = alert.opened_at + alert.grace, Hush.WITHIN_GRACE
     until = alert.decision.until
-    if alert.decision.action is not Action.NOTIFY and until is not None and until > due_at:
+    if alert.decision.action is not AlertAction.NOTIFY and until is not None and until > due_at:
         due_at, reason = until, Hush.INHIBITED
     for silence in sorted(alert.silences, key=lambda silence: silence.start):
         if silence.covers(address.recipient, due_at):
@@ -167,12 +167,12 @@ def _notice(alert: AlertFacts, event: Event, address: Address, due_at: datetime)
         recipient=address.recipient,
         channel=channel,
         due_at=due_at,
-        step=Step.SEND,
+        step=NoticeStep.SEND,
     )
 
 
 def _suppressed(notice: PlannedNotice, reason: Hush) -> PlannedNotice:
-    return replace(notice, step=Step.SUPPRESS, reason=reason)
+    return replace(notice, step=NoticeStep.SUPPRESS, reason=reason)
 
 
 def _distinct(addresses: Sequence[Address]) -> list[Address]:

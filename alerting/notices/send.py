@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 import structlog
 from django.db.models import Exists, OuterRef, Q
 
-from alerting.channels import Message, TransportError, channel
+from alerting.channels import ChannelMessage, TransportError, channel
 from alerting.models import Notice
 from assay import clock
 from assay.models import Tallied
@@ -23,7 +23,7 @@ from assay.queue.tallies import tally
 from .grouping import Group, group
 from .messages import Message as Text
 from .messages import digest
-from .policy import Event, PlannedNotice, Step
+from .policy import Event, NoticeStep, PlannedNotice
 
 log = structlog.get_logger(__name__)
 
@@ -71,7 +71,7 @@ def _planned(row: Notice) -> PlannedNotice:
         recipient=row.recipient,
         channel=row.channel,
         due_at=row.due_at,
-        step=Step.SEND,
+        step=NoticeStep.SEND,
     )
 
 
@@ -105,7 +105,7 @@ def deliver(message: Group, rows: Sequence[Notice]) -> TransportError | None:
     text = digest([Text(title=row.subject, body=row.body) for row in rows])
     try:
         through.send(
-            Message(
+            ChannelMessage(
                 key=message.key,
                 recipient=message.recipient,
                 subject=text.title,

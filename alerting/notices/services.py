@@ -9,7 +9,7 @@ from alerting.models import Alert, Notice
 from assay.models import Tallied
 from assay.queue.tallies import tally
 
-from .policy import Address, Hush, PlannedNotice, Step
+from .policy import Address, Hush, NoticeStep, PlannedNotice
 
 SUBJECT_LENGTH = 300
 
@@ -56,7 +56,7 @@ def write_down(
     planned: PlannedNotice, *, alert: Alert, subject: str, body: str, facts: dict[str, Any], now: datetime
 ) -> None:
     """Write a planned notice that does not wait; a suppressed one is settled with its reason."""
-    hush = planned.reason if planned.step is Step.SUPPRESS else None
+    hush = planned.reason if planned.step is NoticeStep.SUPPRESS else None
     _, is_new = Notice.objects.get_or_create(
         key=planned.key,
         defaults={

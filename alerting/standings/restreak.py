@@ -7,7 +7,7 @@ from datetime import timedelta
 from alerting.models import Standing
 from alerting.verdicts.evidence import evaluated, seen
 from alerting.verdicts.streak import FirstRun, first_run, streak_fails
-from alerting.verdicts.sustain import Seen
+from alerting.verdicts.sustain import SeenRun
 from assay.models import DataTest, Scope
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome
@@ -42,7 +42,7 @@ def _within(standing: Standing, distance: timedelta) -> list[Standing]:
 
 def _first_runs(rows: list[Standing], test: DataTest) -> Iterable[FirstRun]:
     starts = [row.window_start for row in rows]
-    results: dict[Window, list[Seen]] = defaultdict(list)
+    results: dict[Window, list[SeenRun]] = defaultdict(list)
     for run in evaluated(test).filter(window_start__range=(min(starts), max(starts))):
         results[run.window].append(seen(run))
     found = (first_run(row.window, due_at=row.due_at, seen=results[row.window]) for row in rows)

@@ -5,10 +5,10 @@ from datetime import datetime
 
 from django.db.models import Q
 
-from alerting.models import Standing, Waiver, WaiverKind
-from alerting.state import TROUBLED
+from alerting.models import Standing, Waiver
+from alerting.state import TROUBLED, WaiverKind
 from alerting.verdicts.evidence import evidence_of
-from alerting.waivers.rules import Scope, waiver_end
+from alerting.waivers.rules import WaiverScope, waiver_end
 from assay.models import DataTest
 from assay.models import Scope as Reach
 
@@ -19,7 +19,7 @@ TO_JUDGE = Q(state__in=TROUBLED) | Q(waiver__isnull=False)
 
 
 def waive(
-    standings: Iterable[Standing], *, kind: WaiverKind, scope: Scope, reason: str, author: str, now: datetime
+    standings: Iterable[Standing], *, kind: WaiverKind, scope: WaiverScope, reason: str, author: str, now: datetime
 ) -> list[Waiver]:
     """One waiver per standing, as bad as it is now; they are judged anew."""
     rows = [row for row in standings if row.data_test.revision_id]
@@ -31,14 +31,14 @@ def waive(
     return waivers
 
 
-def judge_what_waivers_reach(tests: Iterable[DataTest], *, scope: Scope, now: datetime) -> None:
+def judge_what_waivers_reach(tests: Iterable[DataTest], *, scope: WaiverScope, now: datetime) -> None:
     """Judge anew what waivers of some windows of these tests explain besides.
 
     These are other broken windows of the tests, where the waivers reach on, and the whole tables of their datasets:
     what the waived windows explain of a whole table needs no waiver of its own.
     """
     live = [test for test in tests if test.revision_id]
-    if scope is Scope.TEST:
+    if scope is WaiverScope.TEST:
         for test in live:
             if test.scope != Reach.TABLE:
                 refold_troubled(test, now, Q(waiver=None))
@@ -53,7 +53,7 @@ def _whole_tables_of(places: Iterable[tuple[int, str]]) -> list[DataTest]:
     return [test for dataset, category in sorted(places) for test in rows.filter(dataset=dataset, category=category)]
 
 
-def _waiver(row: Standing, kind: WaiverKind, scope: Scope, reason: str, author: str, now: datetime) -> Waiver:
+def _waiver(row: Standing, kind: WaiverKind, scope: WaiverScope, reason: str, author: str, now: datetime) -> Waiver:
     return Waiver(
         data_test=row.data_test,
         revision=row.data_test.revision,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from execution_engine.exact import Number, decimal_of
 from execution_engine.language.evaluating.evaluate import evaluate
-from execution_engine.language.evaluating.verdict import Verdict, ZeroDivision
+from execution_engine.language.evaluating.verdict import AssertionVerdict, ZeroDivision
 from execution_engine.language.operands import operands
 from execution_engine.language.tree import Assertion, Metric
 from execution_engine.outcome import Outcome
@@ -15,7 +15,7 @@ COUNTS = frozenset({"row_count", "count_distinct", "distinct_count"})
 Counts = Mapping[str, Number | None]  # by the text of the operand
 
 
-def holds_without(tree: Assertion, whole: Counts, waived: Sequence[Counts]) -> Verdict | None:
+def holds_without(tree: Assertion, whole: Counts, waived: Sequence[Counts]) -> AssertionVerdict | None:
     """The verdict on what is left of a broken whole table without its waived windows; None where that is broken too.
 
     Each count of the whole is lessened by what the same assertion last counted of each of these windows: what is lost
@@ -38,7 +38,7 @@ def holds_without(tree: Assertion, whole: Counts, waived: Sequence[Counts]) -> V
     return verdict if verdict.outcome is Outcome.HELD else None
 
 
-def told_without(sentence: str, verdict: Verdict, count: int) -> str:
+def told_without(sentence: str, verdict: AssertionVerdict, count: int) -> str:
     """The sentence of a broken result that holds without so many windows."""
     windows = "1 window that was" if count == 1 else f"{count} windows that were"
     return f"{sentence}; without {windows} accepted or called a false positive: {verdict.sentence}"

@@ -16,7 +16,7 @@ from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome, Reason
 
 from .accepted import Counts, holds_without, told_without
-from .sustain import Seen, in_order
+from .sustain import SeenRun, in_order
 
 TABLE_KEY = "table"
 MOST_RUNS = 500  # of a whole table, the newest
@@ -52,11 +52,11 @@ def runs_of(test: DataTest, window: Window) -> list[Run]:
     return list(evaluated(test).filter(window_start=window.start, window_end=window.end).order_by("pk"))
 
 
-def seen(run: Run) -> Seen:
+def seen(run: Run) -> SeenRun:
     """What one evaluated run saw; an error that measured nothing counts from its evaluation."""
     measured_at = run.measured_at or run.evaluated_at
     assert measured_at is not None
-    return Seen(
+    return SeenRun(
         run_id=run.pk,
         measured_at=measured_at,
         outcome=Outcome(run.outcome),
@@ -81,7 +81,7 @@ class Evidence:
     """The runs that a standing rests on, in the order of their measurements."""
 
     runs: tuple[Run, ...]
-    results: tuple[Seen, ...]
+    results: tuple[SeenRun, ...]
     sentences: Mapping[int, str] = field(default_factory=dict)  # by run, where more is to be said than it saw itself
 
     def sentence(self, run: Run | None) -> str:

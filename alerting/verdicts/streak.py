@@ -9,7 +9,7 @@ from alerting.state import State
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome
 
-from .sustain import Seen, Verdict, in_order
+from .sustain import SeenRun, Verdict, in_order
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class FirstRun:
     held_at: datetime | None = None
 
 
-def first_run(window: Window, *, due_at: datetime, seen: Iterable[Seen]) -> FirstRun | None:
+def first_run(window: Window, *, due_at: datetime, seen: Iterable[SeenRun]) -> FirstRun | None:
     """The window's first result that held, or broke at or after due; None while there is none (errors are none)."""
     results = [result for result in in_order(seen) if result.outcome is not Outcome.ERROR]
     first = next((r for r in results if r.outcome is Outcome.HELD or r.measured_at >= due_at), None)

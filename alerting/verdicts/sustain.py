@@ -14,7 +14,7 @@ SHORTEST_SILENCE = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class SeenRun:
     """What one run saw; ``excess`` is how far the value lies beyond its bound, larger is worse."""
 
     run_id: int
@@ -27,7 +27,7 @@ class Seen:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
+class SustainTerms:
     """What a standing is judged by. A whole-table test has many due instants: the first and the last of them."""
 
     due_at: datetime
@@ -62,7 +62,7 @@ def unknown_after(*, period: timedelta, sustain: timedelta) -> timedelta:
 
 
 def fold(
-    seen: Iterable[Seen],
+    seen: Iterable[SeenRun],
     *,
     due_at: datetime,
     sustain: timedelta,
@@ -76,7 +76,7 @@ def fold(
     ``settles``: the first held result is final (freshness beside a completeness test). ``last_due_at``: the latest
     due instant of a whole-table test, whose one standing is asked again each time.
     """
-    terms = Terms(due_at=due_at, sustain=sustain, unknown_after=unknown_after, last_due_at=last_due_at)
+    terms = SustainTerms(due_at=due_at, sustain=sustain, unknown_after=unknown_after, last_due_at=last_due_at)
     track = Track()
     for result in in_order(seen):
         track = _step(track, result, terms)
@@ -85,7 +85,7 @@ def fold(
     return _judge(track, terms, now)
 
 
-def in_order(seen: Iterable[Seen]) -> list[Seen]:
+def in_order(seen: Iterable[SeenRun]) -> list[SeenRun]:
     """The results by the time they were measured, each run once, without those that came before the window was due."""
     once = {result.run_id: result for result in seen if result.reason is not Reason.NOT_DUE}
     return sorted(once.values(), key=lambda result: (result.measured_at, result.run_id))
@@ -95,8 +95,8 @@ def in_order(seen: Iterable[Seen]) -> list[Seen]:
 class Track:
     """What the results alone say, before the clock is asked."""
 
-    latest: Seen | None = None  # held or broken
-    error: Seen | None = None  # the latest error after it
+    latest: SeenRun | None = None  # held or broken
+    error: SeenRun | None = None  # the latest error after it
     erring_since: datetime | None = None
     doubted_since: datetime | None = None  # what held has changed since, and has only erred
     held_since: datetime | None = None
@@ -106,7 +106,7 @@ class Track:
     ever_failed: bool = False
 
 
-def _step(track: Track, result: Seen, terms: Terms) -> Track:
+def _step(track: Track, result: SeenRun, terms: SustainTerms) -> Track:
     if result.outcome is Outcome.ERROR:
         erring_since = track.erring_since or result.measured_at
         doubted_since = track.doubted_since or (result.measured_at if _casts_doubt(track, result) else None)
@@ -130,7 +130,7 @@ def _step(track: Track, result: Seen, terms: Terms) -> Track:
     )
 
 
-def _judge(track: Track, terms: Terms, now: datetime) -> Verdict:
+def _judge(track: Track, terms: SustainTerms, now: datetime) -> Verdict:
     state, since = _known(track, terms, now)
     silent_at = _unknown_at(track, terms)
     if silent_at is not None and silent_at <= now and state in (State.PENDING, State.WARN, State.PASS):
@@ -155,7 +155,7 @@ def _judge(track: Track, terms: Terms, now: datetime) -> Verdict:
     )
 
 
-def _known(track: Track, terms: Terms, now: datetime) -> tuple[State, datetime | None]:
+def _known(track: Track, terms: SustainTerms, now: datetime) -> tuple[State, datetime | None]:
     """The state by what was seen, as if no silence were too long."""
     if track.failed_at is not None:
         return State.FAIL, track.failed_at
@@ -168,7 +168,7 @@ def _known(track: Track, terms: Terms, now: datetime) -> tuple[State, datetime |
     return State.PENDING, None
 
 
-def _unknown_at(track: Track, terms: Terms) -> datetime | None:
+def _unknown_at(track: Track, terms: SustainTerms) -> datetime | None:
     """When the standing becomes UNKNOWN if nothing more holds or breaks; None for never."""
     if track.failed_at is not None:
         return None
@@ -186,12 +186,12 @@ def _unknown_at(track: Track, terms: Terms) -> datetime | None:
     return silent_at if track.erring_since is None else min(silent_at, max(sustained_at, track.erring_since))
 
 
-def _casts_doubt(track: Track, result: Seen) -> bool:
+def _casts_doubt(track: Track, result: SeenRun) -> bool:
     """Whether an error says that nobody knows any more whether what held still holds."""
     return result.of_change and track.held_since is not None and result.reason is not Reason.WARMING_UP
 
 
-def _doubted_at(track: Track, terms: Terms) -> datetime | None:
+def _doubted_at(track: Track, terms: SustainTerms) -> datetime | None:
     """At once where the changed data cannot be judged as it is; a hiccup of the engine has the time of any due run."""
     if track.doubted_since is None or track.error is None:
         return None

@@ -4,14 +4,15 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from alerting.models import Standing, Waiver
+from alerting.state import WaiverKind
 from alerting.verdicts.evidence import Evidence
 from alerting.verdicts.sustain import Verdict
 from assay.models import Category, DataTest, Scope
 from execution_engine.outcome import Outcome
 
-from .rules import Judged, Kind, covering
-from .rules import Scope as Reach
-from .rules import Waiver as Waived
+from .rules import BrokenResult, covering
+from .rules import WaivedWindows as Waived
+from .rules import WaiverScope as Reach
 
 
 def waiver_of(standing: Standing, test: DataTest, verdict: Verdict, found: Evidence) -> Waiver | None:
@@ -34,7 +35,7 @@ def waiver_over(
     There may be thousands of a test, one for each window that was accepted; of other windows only those that reach on.
     """
     rows = Waiver.objects.filter(data_test=test, revision=test.revision).order_by("pk")
-    result = Judged(
+    result = BrokenResult(
         test_id=test.pk,
         revision=test.revision_id or 0,
         window=standing.window,
@@ -49,7 +50,7 @@ def waiver_over(
     return _covering(own, standing, test, result) or _covering(reaching, standing, test, result)
 
 
-def _covering(rows: Iterable[Waiver], standing: Standing, test: DataTest, result: Judged) -> Waiver | None:
+def _covering(rows: Iterable[Waiver], standing: Standing, test: DataTest, result: BrokenResult) -> Waiver | None:
     by_id = {row.pk: row for row in rows}
     cover = covering((_as_said(row, test, standing) for row in by_id.values()), result)
     return by_id[cover.id] if cover else None
@@ -59,7 +60,7 @@ def _as_said(row: Waiver, test: DataTest, standing: Standing) -> Waived:
     window = standing.window if test.scope == Scope.TABLE else row.window  # the window of a whole table moves
     return Waived(
         id=row.pk,
-        kind=Kind(row.kind),
+        kind=WaiverKind(row.kind),
         test_id=row.data_test_id,
         revision=row.revision_id,
         made_at=row.starts_at,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from alerting.state import WaiverKind
 from assay.time.windows import Window
 
 LASTS = timedelta(days=14)
@@ -12,14 +13,7 @@ LASTS_CRITICAL = timedelta(days=3)
 CRITICAL_TIERS = frozenset({0, 1})
 
 
-class Kind(StrEnum):
-    """What the user said of the incident."""
-
-    FORCED = "forced"  # a false positive
-    ACCEPTED = "accepted"  # real, and will not be repaired
-
-
-class Scope(StrEnum):
+class WaiverScope(StrEnum):
     """How far a forced one reaches: the incident's windows, or the test's later ones too."""
 
     WINDOW = "window"
@@ -27,22 +21,22 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Waiver:
+class WaivedWindows:
     """One test's waived windows, each with its excess when the user spoke; ``ends_at`` bounds the later ones."""
 
     id: int
-    kind: Kind
+    kind: WaiverKind
     test_id: int
     revision: int
     made_at: datetime
     excesses: Mapping[Window, float | None]
-    scope: Scope = Scope.WINDOW
+    scope: WaiverScope = WaiverScope.WINDOW
     ends_at: datetime | None = None
     of_lateness: bool = False  # what does not come is later at each look, and no worse for it
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class BrokenResult:
     """A broken result; ``held_at`` is when the same test last held on the same window."""
 
     test_id: int
@@ -53,19 +47,19 @@ class Judged:
     held_at: datetime | None = None
 
 
-def waiver_end(scope: Scope, *, made_at: datetime, tier: int) -> datetime | None:
+def waiver_end(scope: WaiverScope, *, made_at: datetime, tier: int) -> datetime | None:
     """When a waiver of later windows ends; None for one that only waives its own."""
-    if scope is Scope.WINDOW:
+    if scope is WaiverScope.WINDOW:
         return None
     return made_at + (LASTS_CRITICAL if tier in CRITICAL_TIERS else LASTS)
 
 
-def covering(waivers: Iterable[Waiver], result: Judged) -> Waiver | None:
+def covering(waivers: Iterable[WaivedWindows], result: BrokenResult) -> WaivedWindows | None:
     """The first waiver that covers the result."""
     return next((waiver for waiver in waivers if covers(waiver, result)), None)
 
 
-def covers(waiver: Waiver, result: Judged) -> bool:
+def covers(waiver: WaivedWindows, result: BrokenResult) -> bool:
     """Whether the result opens nothing; a new revision ends every waiver, a held run that of its own window."""
     if (waiver.test_id, waiver.revision) != (result.test_id, result.revision):
         return False
@@ -73,11 +67,15 @@ def covers(waiver: Waiver, result: Judged) -> bool:
         return _covers_later(waiver, result)
     if result.held_at is not None and result.held_at > waiver.made_at:
         return False
-    return waiver.kind is Kind.FORCED or waiver.of_lateness or _no_worse(result.excess, waiver.excesses[result.window])
+    return (
+        waiver.kind is WaiverKind.FORCED
+        or waiver.of_lateness
+        or _no_worse(result.excess, waiver.excesses[result.window])
+    )
 
 
-def _covers_later(waiver: Waiver, result: Judged) -> bool:
-    if waiver.kind is not Kind.FORCED or waiver.scope is not Scope.TEST or not waiver.excesses:
+def _covers_later(waiver: WaivedWindows, result: BrokenResult) -> bool:
+    if waiver.kind is not WaiverKind.FORCED or waiver.scope is not WaiverScope.TEST or not waiver.excesses:
         return False
     if waiver.ends_at is not None and result.measured_at >= waiver.ends_at:
         return False

@@ -15,20 +15,20 @@ class TooLate(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class CallAnswer:
     """What a call gave; ``is_late``: it was cancelled at its deadline, and this is what it had by then."""
 
     result: Any
     is_late: bool = False
 
 
-def wait_for(answer: Future[Any], deadline_seconds: float, cancel: Callable[[], None]) -> Answer:
+def wait_for(answer: Future[Any], deadline_seconds: float, cancel: Callable[[], None]) -> CallAnswer:
     """The call's answer or its exception; TooLate where it has none soon after it was cancelled at its deadline."""
     if is_done(answer, deadline_seconds):
-        return Answer(result=answer.result())
+        return CallAnswer(result=answer.result())
     cancel()
     if is_done(answer, CANCEL_SECONDS):
-        return Answer(result=answer.result(), is_late=True)
+        return CallAnswer(result=answer.result(), is_late=True)
     raise TooLate
 
 

@@ -17,11 +17,11 @@ from execution_engine.planning.planner import ROW_COUNT, SHARE_OPTION, hash_of
 from execution_engine.selectors import latest_values
 
 from .completions import Told, rows_told
-from .rules import Judged, Supply, freshness_value, is_covered, judge_rows, same_weekdays, waits
+from .rules import JudgedWindow, Supply, freshness_value, is_covered, judge_rows, same_weekdays, waits
 
 TIME_TO_COMPLETE = MetricSpec(name="time_to_complete")  # seconds from a window's end until it was found complete
 
-SETTLED = Judged(complete=True, basis="complete: it was before, and its completeness test answers for it since")
+SETTLED = JudgedWindow(complete=True, basis="complete: it was before, and its completeness test answers for it since")
 OVERWRITES = {WriteMode.OVERWRITE.value: True, WriteMode.APPEND.value: False, "": None}
 
 
@@ -54,7 +54,7 @@ def derive_freshness(measurement: Measurement, inputs: Sequence[Measurement]) ->
     )
 
 
-def _judge(measurement: Measurement, rows: float, share: float, supplies: Sequence[Supply]) -> Judged:
+def _judge(measurement: Measurement, rows: float, share: float, supplies: Sequence[Supply]) -> JudgedWindow:
     dataset, window = measurement.dataset, measurement.window
     events = [] if supplies else _completions(dataset, measurement.datacenter, window)
     announced = is_covered(window, [event.window for event in events])

@@ -27,7 +27,7 @@ class Supply:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class JudgedWindow:
     """Whether a window is complete, and what that stands on, as people read it."""
 
     complete: bool
@@ -43,7 +43,7 @@ def judge_rows(
     usual: Sequence[float],
     allow_empty: bool,
     told: int | None = None,
-) -> Judged:
+) -> JudgedWindow:
     """Whether a window with so many rows is complete.
 
     Against its supplies, where it has any; else a completion event named it (``announced``), and it has the share
@@ -66,7 +66,7 @@ def judge_rows(
     return _judged(is_usual, f"{rows:,.0f} rows, {least} half of the usual {median(usual):,.0f} rows")
 
 
-def _against(rows: float, share: float, supplies: Sequence[Supply], *, is_there: bool) -> Judged:
+def _against(rows: float, share: float, supplies: Sequence[Supply], *, is_there: bool) -> JudgedWindow:
     """By the supply that asks for most; one that is incomplete itself says more than any number."""
     waiting = [supply.name for supply in supplies if not supply.complete]
     most = max(supplies, key=lambda supply: supply.rows)
@@ -76,8 +76,8 @@ def _against(rows: float, share: float, supplies: Sequence[Supply], *, is_there:
     return _judged(is_there and rows >= share * most.rows, counted)
 
 
-def _judged(complete: bool, basis: str) -> Judged:
-    return Judged(complete=complete, basis=f"{'complete' if complete else 'incomplete'}: {basis}")
+def _judged(complete: bool, basis: str) -> JudgedWindow:
+    return JudgedWindow(complete=complete, basis=f"{'complete' if complete else 'incomplete'}: {basis}")
 
 
 def waits(rows: float, *, share: float, supplies: Sequence[Supply]) -> bool:

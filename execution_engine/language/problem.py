@@ -61,7 +61,7 @@ def _columns(text: str) -> int:
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
-class Refusal(Exception):
+class ParseRefusal(Exception):
     """A problem met while the tree is built; ``parse`` turns it into UnableToParse with the text drawn."""
 
     def __init__(self, message: str, place: Span | None = None) -> None:

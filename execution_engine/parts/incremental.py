@@ -73,7 +73,7 @@ class Known:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
+class MergedParts:
     """The states of disjoint partitions that make up what is wanted, or why there are none."""
 
     states: tuple[State, ...] = ()
@@ -168,12 +168,12 @@ def _read(engine: Engine, table: Table, known: Sequence[Known]) -> dict[str, Sca
 
 def _together(
     one: Known, reports: Mapping[str, ScanReport], prints: Prints, repository: StateRepository
-) -> Parts | None:
+) -> MergedParts | None:
     """The states of all parts, old and new; what is worth it is kept."""
     taken = {key: reports[key].measured[one.spec.text] for key in one.missing}
     failed = next((each for each in taken.values() if each.failure is not None and each.state is None), None)
     if failed is not None:
-        return Parts(failed=failed)
+        return MergedParts(failed=failed)
     fresh = {key: each.state for key, each in taken.items() if each.state is not None}
     if len(fresh) < len(taken):
         return None
@@ -182,18 +182,18 @@ def _together(
         repository.save_parts(one.spec, {key: prints[key] for key in still}, still)
     beside = (*one.parts, *(from_bytes(one.spec, state) for state in fresh.values()))
     if len(still) < len(fresh):  # rewritten meanwhile: no union of what the fingerprints name
-        return Parts(states=_all(one.rollup, beside))
+        return MergedParts(states=_all(one.rollup, beside))
     return _rolled_up(one, beside, prints, repository)
 
 
-def _rolled_up(one: Known, beside: tuple[State, ...], prints: Prints, repository: StateRepository) -> Parts:
+def _rolled_up(one: Known, beside: tuple[State, ...], prints: Prints, repository: StateRepository) -> MergedParts:
     """The union is kept unless what came to the one that is known is little beside it, and soon looked up in it."""
     states = _all(one.rollup, beside)
     if len(states) < 2 or (one.rollup is not None and _is_little(beside, one.rollup)):
-        return Parts(states=states)
+        return MergedParts(states=states)
     made = union(one.spec, states)
     repository.save_rollup(one.spec, prints, made.to_bytes(one.spec))
-    return Parts(states=(made,))
+    return MergedParts(states=(made,))
 
 
 def _is_little(beside: Sequence[State], rollup: State) -> bool:
@@ -209,7 +209,7 @@ def _all(rollup: State | None, beside: tuple[State, ...]) -> tuple[State, ...]:
     return beside if rollup is None else (rollup, *beside)
 
 
-def _value(spec: MetricSpec, parts: Parts | None) -> Measured | None:
+def _value(spec: MetricSpec, parts: MergedParts | None) -> Measured | None:
     if parts is None or parts.failed is not None:
         return None if parts is None else parts.failed
     if METRICS[spec.name].groupings is None:

@@ -17,7 +17,7 @@ from execution_engine.planning.planner import hash_of
 
 from .incremental import Prints
 from .state_store import INLINE_BYTES, StoredState, load_state, store_state
-from .state_store import UnableToReadState as UnableToReadFile
+from .state_store import UnableToLoadState as UnableToReadFile
 
 MOST_UNIONS = 2  # of one metric; each is as large as all its partitions' states together
 

@@ -9,7 +9,7 @@ from pathlib import Path
 INLINE_BYTES = 64 * 1024  # states up to here stay in the database
 
 
-class UnableToReadState(Exception):
+class UnableToLoadState(Exception):
     """The file is gone, or is not what was written."""
 
 
@@ -38,9 +38,9 @@ def load_state(folder: Path, stored: StoredState) -> bytes:
     try:
         state = (folder / stored.path).read_bytes()
     except OSError as error:
-        raise UnableToReadState(f"state {stored.path} cannot be read: {error}") from error
+        raise UnableToLoadState(f"state {stored.path} cannot be read: {error}") from error
     if len(state) != stored.length or sha256(state).hexdigest() != stored.checksum:
-        raise UnableToReadState(f"state {stored.path} is not the {stored.length} bytes that were written; remove it")
+        raise UnableToLoadState(f"state {stored.path} is not the {stored.length} bytes that were written; remove it")
     return state
 
 

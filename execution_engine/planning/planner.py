@@ -36,7 +36,7 @@ class UnableToPlan(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class PlannedSource:
     """What planning needs to know of a dataset."""
 
     name: str
@@ -55,14 +55,14 @@ class Source:
         return self.partitioning.zone if self.partitioning else zone(self.time_zone)
 
 
-SourceOf = Callable[[str], Source | None]
+SourceOf = Callable[[str], PlannedSource | None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class PlannedPlace:
     """One window of one dataset in one datacenter."""
 
-    source: Source
+    source: PlannedSource
     datacenter: str
     window: Window
     whole_table: bool = False  # with the rows that lie in no partition
@@ -96,7 +96,7 @@ class Want:
 class Planner:
     """Plans the operands of one run: a test of ``home`` in ``datacenter`` over ``window``."""
 
-    home: Source
+    home: PlannedSource
     datacenter: str
     window: Window
     accept_from: datetime | None
@@ -127,7 +127,7 @@ class Planner:
             replace(self, window=window, accept_from=None)._want(history.metric) for window in self._previous(history)
         )
 
-    def _want_at(self, spec: MetricSpec, place: Place, accept_from: datetime | None) -> Want:
+    def _want_at(self, spec: MetricSpec, place: PlannedPlace, accept_from: datetime | None) -> Want:
         if spec.name == "freshness":
             return self._freshness(place, spec, accept_from, frozenset())
         inputs = tuple(self._sample(str(spec.arguments[0]), place) for name in METRICS[spec.name].inputs)
@@ -146,7 +146,7 @@ class Planner:
         shipped = wanted_at(there, filter_, inputs=digests, accept_from=accept_from)
         return wanted_at(here, spec, inputs=(*digests, shipped), accept_from=accept_from)
 
-    def _sample(self, upstream: str, place: Place) -> Want:
+    def _sample(self, upstream: str, place: PlannedPlace) -> Want:
         """The sample of an upstream; checks probe the one that the first run took."""
         source = self._source(upstream)
         columns = tuple(map(written, self.home.primary_key or source.primary_key))
@@ -157,7 +157,9 @@ class Planner:
         there = _place(source, source.datacenters[0], place.window)
         return replace(wanted_at(there, MetricSpec(name="sample", columns=columns)), keep_first=True)
 
-    def _freshness(self, place: Place, spec: MetricSpec, accept_from: datetime | None, path: frozenset[str]) -> Want:
+    def _freshness(
+        self, place: PlannedPlace, spec: MetricSpec, accept_from: datetime | None, path: frozenset[str]
+    ) -> Want:
         """Derived from the window's rows, and from the rows and the freshness of all it is measured against."""
         known = (place.source.name, place.datacenter, place.window, spec, accept_from)
         if known in self._known:
@@ -177,7 +179,7 @@ class Planner:
                 Reason.NO_DATA, f"{source.name} keeps partitions from {source.kept_from:%Y-%m-%d %H:%M} on only."
             )
 
-    def _supplies(self, place: Place, path: frozenset[str]) -> list[Place]:
+    def _supplies(self, place: PlannedPlace, path: frozenset[str]) -> list[PlannedPlace]:
         """The window at home for a replica; else that of each one-to-one upstream whose partitions align."""
         home = place.source.datacenters[0]
         if place.datacenter != home:
@@ -186,7 +188,7 @@ class Planner:
         usable = [source for source in sources if source is not None and _compares(source, place)]
         return [replace(place, source=source, datacenter=_nearest(source, place.datacenter)) for source in usable]
 
-    def _place(self, operand: Metric) -> Place:
+    def _place(self, operand: Metric) -> PlannedPlace:
         source = self.home if operand.dataset is None else self._source(operand.dataset)
         nearest = self.datacenter if operand.dataset is None else _nearest(source, self.datacenter)
         window = self.window if operand.ago is None else stepped_back(self.window, self.home, operand.ago)
@@ -194,7 +196,7 @@ class Planner:
         is_whole = self.whole_table or METRICS[operand.spec.name].kind is Kind.LAYOUT
         return replace(place, whole_table=is_whole and source.partitioning is not None)
 
-    def _source(self, name: str) -> Source:
+    def _source(self, name: str) -> PlannedSource:
         source = self.source_of(name)
         if source is None or not source.datacenters:
             raise UnableToPlan(Reason.INVALID, f"There is no dataset {name!r} with a replica: add it to the catalog.")
@@ -219,7 +221,7 @@ def hash_of(spec: MetricSpec, inputs: tuple[Want, ...] = (), *, whole_table: boo
 
 
 def wanted_at(
-    place: Place, spec: MetricSpec, *, inputs: tuple[Want, ...] = (), accept_from: datetime | None = None
+    place: PlannedPlace, spec: MetricSpec, *, inputs: tuple[Want, ...] = (), accept_from: datetime | None = None
 ) -> Want:
     """The want of one metric at one place."""
     return Want(
@@ -233,7 +235,7 @@ def wanted_at(
     )
 
 
-def rendered(spec: MetricSpec, place: Place) -> MetricSpec:
+def rendered(spec: MetricSpec, place: PlannedPlace) -> MetricSpec:
     """The metric with the templates of its SQL filled in for one window."""
     partitioning = place.source.partitioning or Partitioning(
         granularity=Granularity.DAY, time_zone=place.source.time_zone
@@ -255,7 +257,7 @@ def rendered(spec: MetricSpec, place: Place) -> MetricSpec:
         raise UnableToPlan(Reason.INVALID, str(error)) from error
 
 
-def held_to(spec: MetricSpec, place: Place) -> MetricSpec:
+def held_to(spec: MetricSpec, place: PlannedPlace) -> MetricSpec:
     """The drift of a schema with the columns that the place is held to; any other metric as it is."""
     if spec.name != schema_drift.SCHEMA_DRIFT.name or spec.option(schema_drift.DECLARED) is not None:
         return spec
@@ -273,7 +275,7 @@ def held_to(spec: MetricSpec, place: Place) -> MetricSpec:
     return replace(spec, options=tuple(sorted(options.items())))
 
 
-def stepped_back(window: Window, source: Source, ago: str) -> Window:
+def stepped_back(window: Window, source: PlannedSource, ago: str) -> Window:
     """The window that lies ``ago`` before: a partition steps to a partition, a longer window moves as a whole."""
     partitioning = source.partitioning
     try:
@@ -294,7 +296,7 @@ def aligns(partitioning: Partitioning | None, window: Window) -> bool:
     return all(partitioning.at(instant).start == instant for instant in (window.start, window.end))
 
 
-def _place(source: Source, datacenter: str, window: Window) -> Place:
+def _place(source: PlannedSource, datacenter: str, window: Window) -> PlannedPlace:
     if datacenter not in source.datacenters:
         known = ", ".join(source.datacenters) or "none"
         raise UnableToPlan(
@@ -304,19 +306,19 @@ def _place(source: Source, datacenter: str, window: Window) -> Place:
         raise UnableToPlan(
             Reason.MISALIGNED, f"No whole number of partitions of {source.name} covers {window.text} exactly."
         )
-    return Place(source=source, datacenter=datacenter, window=window)
+    return PlannedPlace(source=source, datacenter=datacenter, window=window)
 
 
-def _nearest(source: Source, datacenter: str) -> str:
+def _nearest(source: PlannedSource, datacenter: str) -> str:
     return datacenter if datacenter in source.datacenters else source.datacenters[0]
 
 
-def _compares(source: Source, place: Place) -> bool:
+def _compares(source: PlannedSource, place: PlannedPlace) -> bool:
     """Whether the rows of an upstream in this window say anything about the rows of the place."""
     same_kind = (source.partitioning is None) == (place.source.partitioning is None)
     kept = source.kept_from is None or place.window.start >= source.kept_from
     return bool(source.datacenters) and same_kind and kept and aligns(source.partitioning, place.window)
 
 
-def _freshness_of(source: Source) -> MetricSpec:
+def _freshness_of(source: PlannedSource) -> MetricSpec:
     return MetricSpec(name="freshness", options=((SHARE_OPTION, source.share),))

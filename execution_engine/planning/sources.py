@@ -11,7 +11,7 @@ from assay.models import Dataset, LineageEdge
 from assay.time.windows import Window
 from execution_engine.disclosure.rules import Privacy, privacy_of
 
-from .planner import Source
+from .planner import PlannedSource
 from .quarantined import Quarantine
 
 FEEDING = Prefetch("upstream_edges", queryset=LineageEdge.objects.select_related("upstream"))
@@ -23,10 +23,10 @@ class Sources:
 
     def __init__(self, now: datetime) -> None:
         self._now = now
-        self._found: dict[str, tuple[Dataset, Source] | None] = {}  # by the key of the name
+        self._found: dict[str, tuple[Dataset, PlannedSource] | None] = {}  # by the key of the name
         self.quarantine = Quarantine(lambda name: self.dataset(name).pk)
 
-    def __call__(self, name: str) -> Source | None:
+    def __call__(self, name: str) -> PlannedSource | None:
         """The source called ``name``, or None."""
         found = self._find(name)
         return found[1] if found else None
@@ -55,14 +55,14 @@ class Sources:
             self._found[dataset.name_key] = dataset, source_of(dataset, self._now)
         self._found |= dict.fromkeys(missing - self._found.keys())
 
-    def _find(self, name: str) -> tuple[Dataset, Source] | None:
+    def _find(self, name: str) -> tuple[Dataset, PlannedSource] | None:
         self.load({name})
         return self._found[name_key(name)]
 
 
-def source_of(dataset: Dataset, now: datetime) -> Source:
+def source_of(dataset: Dataset, now: datetime) -> PlannedSource:
     """What planning needs to know of one dataset."""
-    return Source(
+    return PlannedSource(
         name=dataset.full_name,
         datacenters=tuple(replica.datacenter for replica in dataset.replicas.all()),
         partitioning=dataset.partitioning,

@@ -8,7 +8,7 @@ from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey, G
 from execution_engine.models import Measurement
 from execution_engine.outcome import Failure, Reason
 from execution_engine.parts.selectors import state_of
-from execution_engine.parts.state_store import UnableToReadState
+from execution_engine.parts.state_store import UnableToLoadState
 from execution_engine.selectors import latest_measurements
 
 MAX_VALUES = 10 * MAX_GROUPS  # of all past windows of one operand together: some 100 MB
@@ -20,7 +20,7 @@ def groups_of(measurement: Measurement) -> Groups | Failure:
     """The value of each group of a measurement, or why there are none to read."""
     try:
         state = state_of(measurement)
-    except UnableToReadState as error:
+    except UnableToLoadState as error:
         return Failure(reason=Reason.ENGINE_UNREACHABLE, detail=str(error))
     if not state:
         detail = f"{measurement.spec_text} was measured as a whole: the engine of this table cannot group"

@@ -21,7 +21,7 @@ from execution_engine.models import Measurement, Scan
 from execution_engine.outcome import ABNORMAL, Reason
 from execution_engine.parts.selectors import state_of
 from execution_engine.parts.services import scan_by_parts
-from execution_engine.parts.state_store import UnableToReadState
+from execution_engine.parts.state_store import UnableToLoadState
 from execution_engine.quarantine.rules import MOST_ENDS_OF_A_SCAN, NOT_TRIED, Group, groups
 from execution_engine.quarantine.suspects import ends_before
 from execution_engine.storage import engine_of, extent_of, table_of
@@ -46,7 +46,7 @@ class Target:
 
 
 @dataclass
-class Reading:
+class ScanReading:
     """What one scan found: adopted measurements, new results, and what the data looked like."""
 
     fingerprint: str = ""
@@ -61,7 +61,7 @@ class Reading:
     ends: dict[int, int] = field(default_factory=dict)  # how often each had ended abnormally before
 
 
-def read(scan: Scan, measurements: Sequence[Measurement]) -> Reading:
+def read(scan: Scan, measurements: Sequence[Measurement]) -> ScanReading:
     """Everything the scan's measurements need; a failure of the engine is a failure of each, never an exception."""
     try:
         return _read(scan, measurements)
@@ -70,10 +70,10 @@ def read(scan: Scan, measurements: Sequence[Measurement]) -> Reading:
         log.exception("scan failed", of=str(scan))
         reason = Reason.TIMEOUT if isinstance(error, TimeoutError) else Reason.ENGINE_UNREACHABLE
         failure = failed(reason, f"{type(error).__name__}: {error}"[:1000])
-        return Reading(results={row.pk: failure for row in measurements}, error=str(failure.failure))
+        return ScanReading(results={row.pk: failure for row in measurements}, error=str(failure.failure))
 
 
-def _read(scan: Scan, measurements: Sequence[Measurement]) -> Reading:
+def _read(scan: Scan, measurements: Sequence[Measurement]) -> ScanReading:
     replica = replica_of(scan.dataset, scan.datacenter)
     if replica is None:
         return _all_failed(measurements, f"{scan.dataset} has no replica in {scan.datacenter} any more")
@@ -86,7 +86,7 @@ def _read(scan: Scan, measurements: Sequence[Measurement]) -> Reading:
     of_table = [row for row in measurements if row.is_of_whole_table]
     extent = extent_of(scan.dataset, scan.window, engine, table, with_strays=bool(of_table))
     target = Target(engine=engine, table=table, part=extent.part, sensitive=sensitive_columns(scan.dataset))
-    reading = Reading(fingerprint=engine.fingerprint(table, target.part) or "")
+    reading = ScanReading(fingerprint=engine.fingerprint(table, target.part) or "")
     if is_news(scan.dataset, scan.datacenter, scan.window, reading.fingerprint):
         reading.written_at = engine.written_at(table, target.part)
     _reuse_or_take(scan, of_window, target, reading, reading.fingerprint)
@@ -98,7 +98,7 @@ def _read(scan: Scan, measurements: Sequence[Measurement]) -> Reading:
 
 
 def _reuse_or_take(
-    scan: Scan, measurements: Sequence[Measurement], target: Target, reading: Reading, fingerprint: str
+    scan: Scan, measurements: Sequence[Measurement], target: Target, reading: ScanReading, fingerprint: str
 ) -> None:
     """Those that read one part of the table, which looks like ``fingerprint``."""
     fingerprints = {row.pk: _fingerprint(row, fingerprint) for row in measurements}
@@ -108,7 +108,7 @@ def _reuse_or_take(
     _take(scan, [row for row in measurements if row.pk not in adopted], target, reading)
 
 
-def _take(scan: Scan, measurements: Sequence[Measurement], target: Target, reading: Reading) -> None:
+def _take(scan: Scan, measurements: Sequence[Measurement], target: Target, reading: ScanReading) -> None:
     """Read what could not be reused; what once ended a scan abnormally, apart from the rest."""
     wanted: list[Wanted] = []
     for row in measurements:
@@ -128,7 +128,7 @@ def _take(scan: Scan, measurements: Sequence[Measurement], target: Target, readi
             abnormal += 1
 
 
-def _take_together(scan: Scan, group: Group, target: Target, reading: Reading) -> bool:
+def _take_together(scan: Scan, group: Group, target: Target, reading: ScanReading) -> bool:
     """Read a group in as few passes as it allows; whether any of it ended abnormally."""
     report = scan_by_parts(
         target.engine, target.table, target.part, group, dataset=scan.dataset, datacenter=scan.datacenter
@@ -142,7 +142,7 @@ def _take_together(scan: Scan, group: Group, target: Target, reading: Reading) -
     return any(result.failure and result.failure.reason in ABNORMAL for result in results.values())
 
 
-def _layout(row: Measurement, target: Target, reading: Reading) -> Measured | None:
+def _layout(row: Measurement, target: Target, reading: ScanReading) -> Measured | None:
     """The rows that lie in no partition, which engines do not know of; None for all other metrics."""
     if METRICS[row.metric.name].kind is not Kind.LAYOUT:
         return None
@@ -169,7 +169,7 @@ def _wanted(row: Measurement, target: Target) -> Wanted | Measured:
         return Measured(failure=failure)
     try:
         states = {input_name(row, part): state_of(part) for part in inputs}
-    except UnableToReadState as error:
+    except UnableToLoadState as error:
         return failed(Reason.ENGINE_UNREACHABLE, str(error))
     metric, state_key = row.metric, config().state_key.get_secret_value().encode() or None
     if settled := settled_by(metric.name, states, state_key):
@@ -223,6 +223,6 @@ def _is_new_enough(twin: Measurement, accept_from: datetime | None) -> bool:
     return accept_from is None or (twin.measured_at is not None and twin.measured_at >= accept_from)
 
 
-def _all_failed(measurements: Sequence[Measurement], detail: str) -> Reading:
+def _all_failed(measurements: Sequence[Measurement], detail: str) -> ScanReading:
     failure = failed(Reason.UNREADABLE, detail)
-    return Reading(results={row.pk: failure for row in measurements}, error=detail)
+    return ScanReading(results={row.pk: failure for row in measurements}, error=detail)

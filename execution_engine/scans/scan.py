@@ -25,7 +25,7 @@ from execution_engine.quarantine.suspects import note_ends
 from execution_engine.watch.services import note_fingerprint
 
 from .may_begin import may_begin
-from .reading import Reading
+from .reading import ScanReading
 from .wake import wake
 
 log = structlog.get_logger(__name__)
@@ -108,9 +108,9 @@ def _measurements(scan: Scan) -> list[Measurement]:
     return list(rows)
 
 
-def _given_up(measurements: Sequence[Measurement]) -> Reading:
+def _given_up(measurements: Sequence[Measurement]) -> ScanReading:
     failure = failed(Reason.LEASE_LOST, f"{MAX_ATTEMPTS} workers were lost while they read this")
-    return Reading(results={row.pk: failure for row in measurements}, error=str(failure.failure))
+    return ScanReading(results={row.pk: failure for row in measurements}, error=str(failure.failure))
 
 
 def _split(scan: Scan, measurements: Sequence[Measurement], now: datetime) -> None:
@@ -131,7 +131,7 @@ def _split(scan: Scan, measurements: Sequence[Measurement], now: datetime) -> No
     tally(Tallied.SCANS_FAILED, scan.datacenter)
 
 
-def _close(scan: Scan, measurements: Sequence[Measurement], reading: Reading, now: datetime) -> None:
+def _close(scan: Scan, measurements: Sequence[Measurement], reading: ScanReading, now: datetime) -> None:
     results = note_ends(scan, measurements, reading.results, alone=reading.alone, known=reading.ends, now=now)
     for row in measurements:
         twin = reading.adopted.get(row.pk)

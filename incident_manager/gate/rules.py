@@ -6,10 +6,10 @@ from enum import StrEnum
 
 from assay.time.windows import Window
 from incident_manager.intervals import Intervals
-from incident_manager.quality.rules import Answer, Kind, Reason
+from incident_manager.quality.rules import Answer, AnswerReason, ReasonKind
 
 
-class Decision(StrEnum):
+class GateDecision(StrEnum):
     """The gate's answer, from the mildest to the strictest."""
 
     ALLOW = "allow"
@@ -17,16 +17,16 @@ class Decision(StrEnum):
     BLOCK = "block"
 
 
-STRICTNESS = {decision: rank for rank, decision in enumerate(Decision)}
+STRICTNESS = {decision: rank for rank, decision in enumerate(GateDecision)}
 ALWAYS = {
-    Kind.WAIVED: Decision.ALLOW,
-    Kind.LEARNING: Decision.ALLOW,
-    Kind.UNTESTED: Decision.ALLOW,
-    Kind.NO_TEST: Decision.ALLOW,
-    Kind.ACCEPTED: Decision.WARN,
-    Kind.CLAIMED: Decision.WARN,
-    Kind.NOT_THERE_YET: Decision.BLOCK,
-    Kind.NOT_IN_CATALOG: Decision.BLOCK,
+    ReasonKind.WAIVED: GateDecision.ALLOW,
+    ReasonKind.LEARNING: GateDecision.ALLOW,
+    ReasonKind.UNTESTED: GateDecision.ALLOW,
+    ReasonKind.NO_TEST: GateDecision.ALLOW,
+    ReasonKind.ACCEPTED: GateDecision.WARN,
+    ReasonKind.CLAIMED: GateDecision.WARN,
+    ReasonKind.NOT_THERE_YET: GateDecision.BLOCK,
+    ReasonKind.NOT_IN_CATALOG: GateDecision.BLOCK,
 }
 
 
@@ -42,7 +42,7 @@ class Policy:
 class Because:
     """One reason of an answer."""
 
-    decision: Decision
+    decision: GateDecision
     dataset: str
     windows: Intervals
     text: str
@@ -60,7 +60,7 @@ class Because:
 class GateAnswer:
     """The strictest of all reasons' decisions, and the reasons, strictest first."""
 
-    decision: Decision
+    decision: GateDecision
     reasons: tuple[Because, ...]
 
 
@@ -72,10 +72,10 @@ def decide(known: Iterable[tuple[Answer, Policy]]) -> GateAnswer:
 def gathered(reasons: Iterable[Because]) -> GateAnswer:
     """The answer that these reasons make."""
     ordered = sorted(reasons, key=lambda reason: -STRICTNESS[reason.decision])
-    return GateAnswer(decision=ordered[0].decision if ordered else Decision.ALLOW, reasons=tuple(ordered))
+    return GateAnswer(decision=ordered[0].decision if ordered else GateDecision.ALLOW, reasons=tuple(ordered))
 
 
-def _because(reason: Reason, answer: Answer, policy: Policy) -> Because:
+def _because(reason: AnswerReason, answer: Answer, policy: Policy) -> Because:
     return Because(
         decision=_decision(reason, answer, policy),
         dataset=answer.dataset,
@@ -87,13 +87,13 @@ def _because(reason: Reason, answer: Answer, policy: Policy) -> Because:
     )
 
 
-def _decision(reason: Reason, answer: Answer, policy: Policy) -> Decision:
+def _decision(reason: AnswerReason, answer: Answer, policy: Policy) -> GateDecision:
     """What one reason asks for. A test of the whole table only warns beside one of partitions that holds throughout."""
     outweighed = reason.whole_table and reason.category in answer.holds_throughout
-    strictest = Decision.BLOCK if reason.hard and not outweighed else Decision.WARN
-    if reason.kind is Kind.SPOILT:
+    strictest = GateDecision.BLOCK if reason.hard and not outweighed else GateDecision.WARN
+    if reason.kind is ReasonKind.SPOILT:
         return strictest
     found = ALWAYS.get(reason.kind, strictest)
-    if reason.kind in (Kind.NOT_JUDGED, Kind.NOT_OVER) and not policy.fail_closed:
-        found = Decision.ALLOW
-    return Decision.WARN if found is Decision.BLOCK and policy.only_incidents else found
+    if reason.kind in (ReasonKind.NOT_JUDGED, ReasonKind.NOT_OVER) and not policy.fail_closed:
+        found = GateDecision.ALLOW
+    return GateDecision.WARN if found is GateDecision.BLOCK and policy.only_incidents else found

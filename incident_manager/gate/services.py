@@ -16,10 +16,10 @@ from execution_engine.models import RunReason
 from execution_engine.services import request_runs
 from incident_manager.intervals import Intervals
 from incident_manager.quality.facts import Facts
-from incident_manager.quality.rules import Answer, Asked, Kind, Reason, judge
+from incident_manager.quality.rules import Answer, AnswerReason, AskedRange, ReasonKind, judge
 from incident_manager.quality.selectors import known_of_all
 
-from .rules import Because, Decision, GateAnswer, Policy, decide, gathered
+from .rules import Because, GateAnswer, GateDecision, Policy, decide, gathered
 
 log = structlog.get_logger(__name__)
 
@@ -58,14 +58,16 @@ def gate_of(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> 
     reasons: list[Because] = []
     wanted: list[tuple[int, Window]] = []
     for each, facts in zip(to_read, _known(to_read, now), strict=True):
-        answer = judge(facts, Asked(window=each.window, datacenter=each.datacenter or home(each.dataset).datacenter))
+        answer = judge(
+            facts, AskedRange(window=each.window, datacenter=each.datacenter or home(each.dataset).datacenter)
+        )
         reasons += decide([(answer, policy_of(each.dataset))]).reasons
         left = MOST_MEASURED - len(wanted)
         found = list(islice(_unjudged(each.dataset, facts, answer), left + 1))
         wanted += found[:left]
         if len(found) > left:
             name = each.dataset.full_name
-            reasons.append(Because(decision=Decision.ALLOW, dataset=name, windows=(each.window,), text=LARGER))
+            reasons.append(Because(decision=GateDecision.ALLOW, dataset=name, windows=(each.window,), text=LARGER))
     _have_measured(wanted, now)
     answer_of_all = gathered(reasons)
     log.info("gate", pipeline=pipeline, asked=[_told(each) for each in to_read], decision=answer_of_all.decision.value)
@@ -104,11 +106,11 @@ def _unjudged(dataset: Dataset, facts: Facts, answer: Answer) -> Iterator[tuple[
             yield from ((tests[reason.test], window) for window in newest_first(partitioning, reason.windows))
 
 
-def _is_to_be_measured(reason: Reason) -> bool:
+def _is_to_be_measured(reason: AnswerReason) -> bool:
     """Whether nobody has a word on it yet; what is UNKNOWN has its own checks."""
-    if reason.kind is Kind.BROKEN:
+    if reason.kind is ReasonKind.BROKEN:
         return reason.state is State.PENDING  # before it is due
-    return reason.kind in (Kind.NOT_JUDGED, Kind.NOT_THERE_YET) and reason.state in (None, State.PENDING)
+    return reason.kind in (ReasonKind.NOT_JUDGED, ReasonKind.NOT_THERE_YET) and reason.state in (None, State.PENDING)
 
 
 def newest_first(partitioning: Partitioning, intervals: Intervals) -> Iterator[Window]:

@@ -7,16 +7,17 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from alerting.models import Standing, WaiverKind
+from alerting.models import Standing
 from alerting.services import judge_what_waivers_reach, waive
-from alerting.waivers.rules import Scope
+from alerting.state import WaiverKind
+from alerting.waivers.rules import WaiverScope
 from assay.models import DataTest
 from assay.models import Scope as Reach
 from assay.queue.claims import finish
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome
 from incident_manager.intervals import Intervals, overlap, union
-from incident_manager.models import Ending, Incident, Kind, SpoiltWindow
+from incident_manager.models import Ending, EntryKind, Incident, SpoiltWindow
 
 from .services import UnableToResolve, demand_open
 from .spoilt import by_incident, heal
@@ -28,7 +29,7 @@ EVERY = Q()
 
 
 @transaction.atomic
-def force_resolve(incident: Incident, *, scope: Scope, reason: str, author: str, now: datetime) -> Incident:
+def force_resolve(incident: Incident, *, scope: WaiverScope, reason: str, author: str, now: datetime) -> Incident:
     """The incident, ended as a false positive; waivers cover its windows and, by scope ``test``, later ones too.
 
     Of more than ``AT_ONCE`` windows the first are ended here, and the others by the stage ``end``.
@@ -42,7 +43,7 @@ def accept(incident: Incident, *, reason: str, author: str, now: datetime) -> In
 
     Rows that are accepted as lost are not waited for any more: what the incident explains of them ends with it.
     """
-    return _end(incident, kind=WaiverKind.ACCEPTED, scope=Scope.WINDOW, reason=reason, author=author, now=now)
+    return _end(incident, kind=WaiverKind.ACCEPTED, scope=WaiverScope.WINDOW, reason=reason, author=author, now=now)
 
 
 def end_piece(ending: Ending, now: datetime) -> None:
@@ -59,7 +60,7 @@ def end_piece(ending: Ending, now: datetime) -> None:
     if is_last:
         of_tables = list(left.filter(whole_table=True))
         tests = DataTest.objects.filter(spoilt_windows__ending=ending).select_related("dataset", "revision").distinct()
-        judge_what_waivers_reach(tests.order_by("pk"), scope=Scope(ending.scope), now=now)
+        judge_what_waivers_reach(tests.order_by("pk"), scope=WaiverScope(ending.scope), now=now)
         _waive(ending, of_tables, now, Q(last_outcome=Outcome.BROKEN))
         windows += of_tables
     is_whole = is_last and ending.epoch == 0
@@ -69,11 +70,13 @@ def end_piece(ending: Ending, now: datetime) -> None:
     finish(ending, ended_at=now if is_last else None)
 
 
-def _end(incident: Incident, *, kind: WaiverKind, scope: Scope, reason: str, author: str, now: datetime) -> Incident:
+def _end(
+    incident: Incident, *, kind: WaiverKind, scope: WaiverScope, reason: str, author: str, now: datetime
+) -> Incident:
     if not reason.strip():
         raise UnableToResolve("A reason is missing: say why, so that people who ask next month can know.")
     locked = demand_open(incident)
-    if locked.kind == Kind.REPORTED:
+    if locked.kind == EntryKind.REPORTED:
         raise UnableToResolve(f"Incident {locked.pk} was reported by a user: reject or fix its report instead.")
     if (under_way := locked.endings.filter(ended_at__isnull=True).first()) is not None:
         raise UnableToResolve(
@@ -113,7 +116,7 @@ def _waive(ending: Ending, windows: list[SpoiltWindow], now: datetime, which: Q)
     waive(
         [row for row in related if _key(row.data_test, row.window) in wanted],
         kind=WaiverKind(ending.kind),
-        scope=Scope(ending.scope),
+        scope=WaiverScope(ending.scope),
         reason=ending.reason,
         author=ending.author,
         now=now,

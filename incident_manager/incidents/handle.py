@@ -4,8 +4,8 @@ from datetime import datetime
 
 from django.db.models import F
 
-from alerting.models import Flip, Standing, WaiverKind
-from alerting.state import State
+from alerting.models import Flip, Standing
+from alerting.state import State, WaiverKind
 from assay.database.prepared import rows_of
 from assay.models import Scope
 from assay.queue.claims import finish

@@ -10,7 +10,7 @@ from assay.models import DataTest
 from execution_engine.models import RunReason
 from execution_engine.selectors import period
 from execution_engine.services import request_run
-from incident_manager.models import Episode, Incident, Kind, Resolution, SpoiltWindow
+from incident_manager.models import EntryKind, Episode, Incident, Resolution, SpoiltWindow
 
 from .lifecycle import Closed, How, Opening, on_fail, resolution
 from .timeline import ASSAY, note
@@ -51,7 +51,7 @@ def _open(key: str) -> Incident | None:
 
 def _last_ended(test: DataTest) -> Incident | None:
     ended = Incident.objects.filter(
-        dataset=test.dataset_id, category=test.category, kind=Kind.DETECTED, resolved_at__isnull=False
+        dataset=test.dataset_id, category=test.category, kind=EntryKind.DETECTED, resolved_at__isnull=False
     )
     return ended.order_by("-resolved_at", "-pk").first()
 

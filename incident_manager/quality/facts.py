@@ -12,7 +12,7 @@ from incident_manager.intervals import Intervals
 
 
 @dataclass(frozen=True, kw_only=True)
-class LiveTest:
+class KnownTest:
     """A live test; ``datacenter`` is where its finding lies, None for home's tests, which concern every copy."""
 
     id: int
@@ -29,10 +29,10 @@ class LiveTest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check:
+class StandingFact:
     """How a test stands on some windows, the oldest first, where that is more than a plain PASS: alike on all."""
 
-    test: LiveTest
+    test: KnownTest
     windows: Sequence[Window]
     state: State
     outcome: Outcome | None = None  # the latest that held or broke
@@ -43,7 +43,7 @@ class Check:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spoilt:
+class SpoiltFact:
     """Windows that are spoilt alike by an incident, unhealed, the oldest first.
 
     A test of the whole table has one, and may name the parts of it that are bad.
@@ -66,7 +66,7 @@ class Spoilt:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claim:
+class ClaimFact:
     """A user's report that nobody has confirmed or rejected yet."""
 
     report_id: int
@@ -93,11 +93,11 @@ class Facts:
 
     dataset: str
     is_known: bool = True  # the catalog has it
-    tests: Sequence[LiveTest] = ()
-    checks: Sequence[Check] = ()
+    tests: Sequence[KnownTest] = ()
+    checks: Sequence[StandingFact] = ()
     held: Mapping[int, Intervals] = field(default_factory=dict)  # where each test passes, by its id
-    spoilt: Sequence[Spoilt] = ()
-    claims: Sequence[Claim] = ()
+    spoilt: Sequence[SpoiltFact] = ()
+    claims: Sequence[ClaimFact] = ()
     waiting: Mapping[int, Intervals] = field(default_factory=dict)  # due and not judged, be a run requested or not
     incomplete: Mapping[int, Intervals] = field(default_factory=dict)  # found incomplete before they were due
     calendar: Calendar | None = None

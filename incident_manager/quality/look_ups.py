@@ -9,8 +9,8 @@ from assay.models import Dataset
 from assay.time.windows import Window
 from incident_manager.models import Incident, LookUp
 
-from .facts import Spoilt
-from .rules import Answer, Asked, concerning, judge
+from .facts import SpoiltFact
+from .rules import Answer, AskedRange, concerning, judge
 from .selectors import known_of
 
 
@@ -23,7 +23,7 @@ class LookUpAnswer:
     datacenter: str
     query: UUID
     quality: Answer
-    spoilt: tuple[Spoilt, ...]
+    spoilt: tuple[SpoiltFact, ...]
     incidents: tuple[Incident, ...]  # that spoilt it
     reports: tuple[int, ...]  # ids of those that are not confirmed yet
 
@@ -44,7 +44,7 @@ def look_up(
 ) -> LookUpAnswer:
     """The answer for one range (at home, unless a datacenter is given); the ranges of one question share ``query``."""
     at_home = home(dataset).datacenter
-    asked = Asked(window=window, datacenter=datacenter or at_home)
+    asked = AskedRange(window=window, datacenter=datacenter or at_home)
     here = concerning(known_of(dataset, window, now=now), asked)
     incidents = Incident.objects.in_bulk({spoilt.incident_id for spoilt in here.spoilt})
     answer = LookUpAnswer(

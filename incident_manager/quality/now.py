@@ -15,10 +15,10 @@ from execution_engine.models import Run, RunReason
 from incident_manager.intervals import Intervals, union
 from incident_manager.models import SpoiltWindow
 
-from .facts import Calendar, Check, Facts, LiveTest
+from .facts import Calendar, Facts, KnownTest, StandingFact
 from .overdue import overdue
 from .rows import TESTED, checks_of, is_of_each_partition, live_test, next_window, of_each_dataset, wrong_with
-from .rules import Answer, Asked, judge
+from .rules import Answer, AskedRange, judge
 from .selectors import calendar_of
 
 RECENT = timedelta(days=35)  # for so long what a user has accepted or waived is said of a dataset as a whole
@@ -28,7 +28,7 @@ Found = Mapping[int, Facts]  # by the id of the dataset
 
 def answers_now(datasets: Mapping[int, str], *, now: datetime) -> dict[int, Answer]:
     """How each of these datasets (id and full name) stands, over all of its copies."""
-    return {id_: judge(facts, Asked()) for id_, facts in facts_now(datasets, now=now).items()}
+    return {id_: judge(facts, AskedRange()) for id_, facts in facts_now(datasets, now=now).items()}
 
 
 def facts_now(datasets: Mapping[int, str], *, now: datetime) -> Found:
@@ -74,7 +74,7 @@ def of_category(facts: Facts, category: str) -> Facts:
 
 def _tests(
     ids: Collection[int], now: datetime
-) -> tuple[Mapping[int, list[LiveTest]], dict[int, Intervals], dict[int, list[Window]]]:
+) -> tuple[Mapping[int, list[KnownTest]], dict[int, Intervals], dict[int, list[Window]]]:
     """The live tests by dataset; by test the newest window that passes, and the next one where that is overdue."""
     homes = dict(Replica.objects.filter(dataset__in=ids).order_by("-position").values_list("dataset_id", "datacenter"))
     passing = Standing.objects.filter(data_test=OuterRef("pk"), state=State.PASS).order_by("-window_end")
@@ -83,7 +83,7 @@ def _tests(
         passing_start=Subquery(passing.values("window_start")[:1]),
         passing_end=Subquery(passing.values("window_end")[:1]),
     )
-    tests: dict[int, list[LiveTest]] = defaultdict(list)
+    tests: dict[int, list[KnownTest]] = defaultdict(list)
     held: dict[int, Intervals] = {}
     late: dict[int, list[Window]] = defaultdict(list)
     for row in rows.order_by("name").values(*TESTED, "passing_start", "passing_end"):
@@ -96,7 +96,7 @@ def _tests(
     return tests, held, late
 
 
-def _is_adrift(test: LiveTest) -> bool:
+def _is_adrift(test: KnownTest) -> bool:
     """Whether nothing asks for the runs of a test that each partition should have."""
     return test.judges_from is not None and test.scheduled_to is None
 
@@ -106,7 +106,7 @@ def _calendars(ids: Collection[int], now: datetime) -> Mapping[int, Calendar | N
     return {row.pk: calendar_of(row, now) for row in Dataset.objects.filter(pk__in=ids)} if ids else {}
 
 
-def _checks(tests: Mapping[int, LiveTest], ids: Collection[int], now: datetime) -> list[Check]:
+def _checks(tests: Mapping[int, KnownTest], ids: Collection[int], now: datetime) -> list[StandingFact]:
     """What does not pass: a trouble however old its window is, what a user has waived for five weeks."""
     open_ = Q(state__in=TROUBLED) & (Q(waiver__isnull=True) | Q(window_end__gte=now - RECENT))
     early = Q(state=State.PENDING) & ~Q(last_outcome="", error_reason="")
@@ -117,7 +117,7 @@ def _checks(tests: Mapping[int, LiveTest], ids: Collection[int], now: datetime) 
     return checks_of(tests, standings, now)
 
 
-def _waiting(tests: Mapping[int, LiveTest], late: Mapping[int, list[Window]]) -> dict[int, Intervals]:
+def _waiting(tests: Mapping[int, KnownTest], late: Mapping[int, list[Window]]) -> dict[int, Intervals]:
     """By test of each partition what is due and was not judged: requested, or overdue even for that."""
     found = {test: list(windows) for test, windows in late.items()}
     rows = Run.objects.filter(judged_at__isnull=True, reason=RunReason.SCHEDULE)

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db.models import BooleanField, ExpressionWrapper, F, Field, Q, QuerySet
 
-from alerting.models import Standing, WaiverKind
-from alerting.state import State
+from alerting.models import Standing
+from alerting.state import State, WaiverKind
 from alerting.verdicts.selectors import place_of
 from assay.clock import instant_of
 from assay.models import Origin, Scope, Severity
@@ -19,7 +19,7 @@ from execution_engine.planning.schedules import PARTITION
 from incident_manager.models import ReportState, SpoiltWindow
 from test_generator.generation.standard import UNPARTITIONED
 
-from .facts import Check, Claim, LiveTest, Spoilt
+from .facts import ClaimFact, KnownTest, SpoiltFact, StandingFact
 
 TESTED = (
     *("pk", "dataset_id", "name", "category", "scope", "origin", "datacenter", "spoils", "created_at", "judges_from"),
@@ -37,11 +37,11 @@ SPOILT = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wrong:
+class WrongFacts:
     """What is wrong with one dataset: what is spoilt, and what is claimed by reports that nobody has confirmed."""
 
-    spoilt: list[Spoilt] = field(default_factory=list)
-    claims: list[Claim] = field(default_factory=list)
+    spoilt: list[SpoiltFact] = field(default_factory=list)
+    claims: list[ClaimFact] = field(default_factory=list)
 
 
 def is_of_each_partition(row: Mapping[str, Any]) -> bool:
@@ -49,9 +49,9 @@ def is_of_each_partition(row: Mapping[str, Any]) -> bool:
     return bool(row["scope"] == Scope.PARTITION and row["revision__schedule"] == PARTITION)
 
 
-def live_test(row: Mapping[str, Any], home: str, **judged: datetime | None) -> LiveTest:
+def live_test(row: Mapping[str, Any], home: str, **judged: datetime | None) -> KnownTest:
     """The test of a row (TESTED), with where it judges."""
-    return LiveTest(
+    return KnownTest(
         id=row["pk"],
         name=row["name"],
         category=row["category"],
@@ -86,7 +86,7 @@ def plain_instants() -> dict[str, Any]:
     }
 
 
-def checks_of(tests: Mapping[int, LiveTest], standings: QuerySet[Standing], now: datetime) -> list[Check]:
+def checks_of(tests: Mapping[int, KnownTest], standings: QuerySet[Standing], now: datetime) -> list[StandingFact]:
     """How these tests stand, one check for all windows on which a test stands alike; the oldest first."""
     is_due = ExpressionWrapper(Q(due_at__lte=now), output_field=BooleanField())
     read = standings.annotate(is_due=is_due, **plain_instants())
@@ -99,9 +99,9 @@ def checks_of(tests: Mapping[int, LiveTest], standings: QuerySet[Standing], now:
 
 
 def _check(
-    test: LiveTest, windows: list[Window], state: str, outcome: str, error: str, is_due: bool, kind: str, reason: str
-) -> Check:
-    return Check(
+    test: KnownTest, windows: list[Window], state: str, outcome: str, error: str, is_due: bool, kind: str, reason: str
+) -> StandingFact:
+    return StandingFact(
         test=test,
         windows=windows,
         state=State(state),
@@ -113,19 +113,21 @@ def _check(
     )
 
 
-def of_each_dataset(checks: Iterable[Check], tests: Mapping[int, Iterable[LiveTest]]) -> Mapping[int, list[Check]]:
+def of_each_dataset(
+    checks: Iterable[StandingFact], tests: Mapping[int, Iterable[KnownTest]]
+) -> Mapping[int, list[StandingFact]]:
     """The checks by dataset, given the tests by dataset."""
     dataset_of = {test.id: id_ for id_, own in tests.items() for test in own}
-    found: dict[int, list[Check]] = {id_: [] for id_ in tests}
+    found: dict[int, list[StandingFact]] = {id_: [] for id_ in tests}
     for check in checks:
         found[dataset_of[check.test.id]].append(check)
     return found
 
 
-def wrong_with(unhealed: QuerySet[SpoiltWindow]) -> defaultdict[int, Wrong]:
+def wrong_with(unhealed: QuerySet[SpoiltWindow]) -> defaultdict[int, WrongFacts]:
     """What unhealed windows say of each dataset, in one statement; the oldest first."""
     alike: dict[tuple[Any, ...], list[Window]] = defaultdict(list)
-    found = defaultdict[int, Wrong](Wrong)
+    found = defaultdict[int, WrongFacts](WrongFacts)
     rows = unhealed.annotate(**plain_instants()).order_by("window_start", "pk").values_list(*SPOILT)
     for dataset, start, end, state, partitions, *said in rows:
         window = Window(start=instant_of(start), end=instant_of(end))
@@ -140,8 +142,8 @@ def wrong_with(unhealed: QuerySet[SpoiltWindow]) -> defaultdict[int, Wrong]:
 
 def _claim(
     window: Window, incident: int, category: str, severity: str, datacenter: str, test: int, whole: bool, report: int
-) -> Claim:
-    return Claim(report_id=report, window=window, datacenter=datacenter or None, category=category)
+) -> ClaimFact:
+    return ClaimFact(report_id=report, window=window, datacenter=datacenter or None, category=category)
 
 
 def _spoilt(
@@ -154,8 +156,8 @@ def _spoilt(
     test: int | None,
     whole_table: bool,
     report: int | None,
-) -> Spoilt:
-    return Spoilt(
+) -> SpoiltFact:
+    return SpoiltFact(
         incident_id=incident,
         category=category,
         hard=severity == Severity.HARD,

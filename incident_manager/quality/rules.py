@@ -13,7 +13,7 @@ from execution_engine.outcome import ABNORMAL, Outcome
 from execution_engine.outcome import Reason as Error
 from incident_manager.intervals import Intervals, before, clip, since, subtract, union
 
-from .facts import Check, Facts, LiveTest, Spoilt
+from .facts import Facts, KnownTest, SpoiltFact, StandingFact
 
 UNREADABLE = ABNORMAL | {Error.UNREADABLE, Error.NO_PARTITION_COLUMN, Error.ENGINE_UNREACHABLE, Error.LEASE_LOST}
 
@@ -36,7 +36,7 @@ class Status(StrEnum):
 RANK = {status: rank for rank, status in enumerate(Status)}
 
 
-class Kind(StrEnum):
+class ReasonKind(StrEnum):
     """What a reason is about."""
 
     BROKEN = "broken"  # the latest result of a test
@@ -54,10 +54,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reason:
+class AnswerReason:
     """One reason; ``status`` is what it makes of its windows, None where it only explains."""
 
-    kind: Kind
+    kind: ReasonKind
     text: str
     windows: Intervals
     status: Status | None = None
@@ -72,7 +72,7 @@ class Reason:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class AskedRange:
     """A range in one datacenter. Without a range: as things stand now; without a datacenter: of all copies."""
 
     window: Window | None = None
@@ -84,9 +84,9 @@ class Answer:
     """What is known of what was asked: the worst of its windows, and every reason, those that weigh most first."""
 
     dataset: str
-    asked: Asked
+    asked: AskedRange
     status: Status
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[AnswerReason, ...] = ()
     holds_throughout: frozenset[str] = frozenset()  # categories of which a test of partitions passes on all of it
 
 
@@ -95,10 +95,12 @@ def worst(statuses: Iterable[Status]) -> Status:
     return min(statuses, key=RANK.__getitem__, default=Status.GOOD)
 
 
-def judge(facts: Facts, asked: Asked) -> Answer:
+def judge(facts: Facts, asked: AskedRange) -> Answer:
     """The answer on one dataset."""
     if not facts.is_known:
-        reasons = [_reason(Kind.NOT_IN_CATALOG, f"the catalog does not know {facts.dataset}", Status.UNKNOWN, asked)]
+        reasons = [
+            _reason(ReasonKind.NOT_IN_CATALOG, f"the catalog does not know {facts.dataset}", Status.UNKNOWN, asked)
+        ]
         return Answer(dataset=facts.dataset, asked=asked, status=Status.UNKNOWN, reasons=tuple(reasons))
     here = concerning(facts, asked)
     reasons = [*_reasons(here, asked)]
@@ -112,7 +114,7 @@ def judge(facts: Facts, asked: Asked) -> Answer:
     if unexplained:
         text = "no test has judged it" if here.tests else "no live test covers this window"
         reasons.append(
-            replace(_reason(Kind.NO_TEST, text, Status.UNTESTED, asked), windows=left if asked.window else ())
+            replace(_reason(ReasonKind.NO_TEST, text, Status.UNTESTED, asked), windows=left if asked.window else ())
         )
     statuses = [reason.status for reason in reasons if reason.status]
     return Answer(
@@ -124,20 +126,20 @@ def judge(facts: Facts, asked: Asked) -> Answer:
     )
 
 
-def concerns(asked: Asked, datacenter: str | None, windows: Iterable[Window]) -> bool:
+def concerns(asked: AskedRange, datacenter: str | None, windows: Iterable[Window]) -> bool:
     """Whether what lies in a datacenter (None: in all) over some windows is of what was asked."""
     return _is_here(asked, datacenter) and _is_then(asked, windows)
 
 
-def _is_here(asked: Asked, datacenter: str | None) -> bool:
+def _is_here(asked: AskedRange, datacenter: str | None) -> bool:
     return asked.datacenter is None or datacenter in (None, asked.datacenter)
 
 
-def _is_then(asked: Asked, windows: Iterable[Window]) -> bool:
+def _is_then(asked: AskedRange, windows: Iterable[Window]) -> bool:
     return asked.window is None or any(window.overlaps(asked.window) for window in windows)
 
 
-def concerning(facts: Facts, asked: Asked) -> Facts:
+def concerning(facts: Facts, asked: AskedRange) -> Facts:
     """The facts without those of other copies and other times."""
     parts = {spoilt.test_id: spoilt.parts for spoilt in facts.spoilt if spoilt.parts}
     tests = [test for test in facts.tests if _is_here(asked, test.datacenter)]
@@ -153,8 +155,8 @@ def concerning(facts: Facts, asked: Asked) -> Facts:
 
 
 def _checks_concerning(
-    checks: Iterable[Check], asked: Asked, parts: Mapping[int | None, Sequence[Window]]
-) -> Iterator[Check]:
+    checks: Iterable[StandingFact], asked: AskedRange, parts: Mapping[int | None, Sequence[Window]]
+) -> Iterator[StandingFact]:
     """The checks with those of their windows that are asked of; of a whole table the parts that are bad decide."""
     for check in checks:
         if not _is_here(asked, check.test.datacenter):
@@ -168,7 +170,7 @@ def _checks_concerning(
             yield replace(check, windows=windows)
 
 
-def _spoilt_concerning(spoilt: Iterable[Spoilt], asked: Asked) -> Iterator[Spoilt]:
+def _spoilt_concerning(spoilt: Iterable[SpoiltFact], asked: AskedRange) -> Iterator[SpoiltFact]:
     for each in spoilt:
         if not concerns(asked, each.datacenter, each.bad):
             continue
@@ -178,7 +180,7 @@ def _spoilt_concerning(spoilt: Iterable[Spoilt], asked: Asked) -> Iterator[Spoil
             yield replace(each, windows=[window for window in each.windows if window.overlaps(asked.window)])
 
 
-def _reasons(facts: Facts, asked: Asked) -> Iterator[Reason]:
+def _reasons(facts: Facts, asked: AskedRange) -> Iterator[AnswerReason]:
     parts = {spoilt.test_id: spoilt.parts for spoilt in facts.spoilt if spoilt.parts}
     for check in (part for each in facts.checks for part in _by_declaration(each)):
         if (found := _of_check(check)) is not None:
@@ -195,11 +197,11 @@ def _reasons(facts: Facts, asked: Asked) -> Iterator[Reason]:
         yield _of_spoilt(spoilt, asked)
     for claim in facts.claims:
         text = f"report {claim.report_id} is not confirmed yet"
-        found = _reason(Kind.CLAIMED, text, Status.REPORTED, asked)
+        found = _reason(ReasonKind.CLAIMED, text, Status.REPORTED, asked)
         yield replace(found, windows=_clipped([claim.window], asked), report_id=claim.report_id)
 
 
-def _of_check(check: Check) -> Reason | None:
+def _of_check(check: StandingFact) -> AnswerReason | None:
     """What one check says; None for one that holds."""
     if (said := _said_of(check)) is None:
         return None
@@ -207,31 +209,31 @@ def _of_check(check: Check) -> Reason | None:
     return _of_test(check.test, kind, text, status, windows=(), state=check.state)
 
 
-def _said_of(check: Check) -> tuple[Kind, str, Status | None] | None:
+def _said_of(check: StandingFact) -> tuple[ReasonKind, str, Status | None] | None:
     if check.waived is not None:
-        return Kind.WAIVED, f"waived: {check.waived}", None
+        return ReasonKind.WAIVED, f"waived: {check.waived}", None
     if check.accepted is not None:
-        return Kind.ACCEPTED, f"accepted as it is: {check.accepted}", Status.REPORTED
+        return ReasonKind.ACCEPTED, f"accepted as it is: {check.accepted}", Status.REPORTED
     if check.outcome is Outcome.BROKEN or check.state in BROKEN:
         open_yet = "" if check.state is State.FAIL else ": no incident yet"
-        return Kind.BROKEN, f"{check.test.category} is broken ({check.state.value}){open_yet}", Status.BAD
+        return ReasonKind.BROKEN, f"{check.test.category} is broken ({check.state.value}){open_yet}", Status.BAD
     if check.state is State.UNTESTED:
-        return Kind.UNTESTED, UNDECLARED if _is_undeclared(check) else UNTESTED, None
+        return ReasonKind.UNTESTED, UNDECLARED if _is_undeclared(check) else UNTESTED, None
     if check.state is State.LEARNING:
-        return Kind.LEARNING, "learning: not enough history yet", None
+        return ReasonKind.LEARNING, "learning: not enough history yet", None
     if check.state not in (State.PENDING, State.UNKNOWN):
         return None
     is_due = check.is_due and check.test.hard
     cause = f": {check.error.value}" if check.error else ""
     text = f"could not be judged{cause}" if check.state is State.UNKNOWN else f"not judged yet{cause}"
-    return Kind.NOT_JUDGED, text, Status.UNKNOWN if is_due or check.error in UNREADABLE else None
+    return ReasonKind.NOT_JUDGED, text, Status.UNKNOWN if is_due or check.error in UNREADABLE else None
 
 
-def _is_undeclared(check: Check) -> bool:
+def _is_undeclared(check: StandingFact) -> bool:
     return check.test.declared_from is not None and check.windows[0].start < check.test.declared_from
 
 
-def _by_declaration(check: Check) -> Iterator[Check]:
+def _by_declaration(check: StandingFact) -> Iterator[StandingFact]:
     """What never was judged, apart by whether it began before the columns were declared; else the check as it is."""
     declared = check.test.declared_from
     if check.state is not State.UNTESTED or declared is None:
@@ -242,7 +244,7 @@ def _by_declaration(check: Check) -> Iterator[Check]:
             yield replace(check, windows=windows)
 
 
-def _of_gaps(test: LiveTest, facts: Facts, asked: Window) -> Iterator[Reason]:
+def _of_gaps(test: KnownTest, facts: Facts, asked: Window) -> Iterator[AnswerReason]:
     """What is known of the windows of a test that have no standing: by the calendar, however many they are."""
     calendar, own = facts.calendar, _standing_on(test, facts)
     assert calendar is not None
@@ -262,20 +264,20 @@ def _of_gaps(test: LiveTest, facts: Facts, asked: Window) -> Iterator[Reason]:
         skipped = subtract(past, facts.waiting.get(test.id, ()))
         silent = subtract(silent, skipped)
     due = _due(test, facts, silent)
-    found: list[tuple[Kind, str, Status | None, Intervals]] = [
-        (Kind.UNTESTED, UNTESTED, None, union([*before(gaps, begins), *skipped])),
-        (Kind.UNTESTED, UNDECLARED, None, undeclared),
-        (Kind.NOT_JUDGED, NOT_JUDGED, Status.UNKNOWN if test.hard else None, due),
-        (Kind.NOT_JUDGED, NOT_JUDGED, None, subtract(silent, due)),
-        (Kind.NOT_THERE_YET, "not there yet", None, union(incomplete)),
-        (Kind.NOT_OVER, "not over yet", None, future),
+    found: list[tuple[ReasonKind, str, Status | None, Intervals]] = [
+        (ReasonKind.UNTESTED, UNTESTED, None, union([*before(gaps, begins), *skipped])),
+        (ReasonKind.UNTESTED, UNDECLARED, None, undeclared),
+        (ReasonKind.NOT_JUDGED, NOT_JUDGED, Status.UNKNOWN if test.hard else None, due),
+        (ReasonKind.NOT_JUDGED, NOT_JUDGED, None, subtract(silent, due)),
+        (ReasonKind.NOT_THERE_YET, "not there yet", None, union(incomplete)),
+        (ReasonKind.NOT_OVER, "not over yet", None, future),
     ]
     for kind, text, status, windows in found:
         if windows:
             yield _of_test(test, kind, text, status, windows=windows)
 
 
-def _of_waiting(test: LiveTest, facts: Facts) -> Iterator[Reason]:
+def _of_waiting(test: KnownTest, facts: Facts) -> Iterator[AnswerReason]:
     """What is due now and has no standing; of what nothing asks runs of, all since the newest that passes."""
     own = _standing_on(test, facts)
     held = facts.held.get(test.id, ())
@@ -285,25 +287,25 @@ def _of_waiting(test: LiveTest, facts: Facts) -> Iterator[Reason]:
         wanted = (Window(start=begins, end=facts.calendar.ended_to),) if begins < facts.calendar.ended_to else ()
     late = _due(test, facts, subtract(wanted, [*held, *own]))
     if late:
-        yield _of_test(test, Kind.NOT_JUDGED, NOT_JUDGED, Status.UNKNOWN if test.hard else None, windows=late)
+        yield _of_test(test, ReasonKind.NOT_JUDGED, NOT_JUDGED, Status.UNKNOWN if test.hard else None, windows=late)
 
 
-def _standing_on(test: LiveTest, facts: Facts) -> list[Window]:
+def _standing_on(test: KnownTest, facts: Facts) -> list[Window]:
     """The windows on which the test has a standing that is no plain PASS."""
     return [window for check in facts.checks if check.test.id == test.id for window in check.windows]
 
 
-def _due(test: LiveTest, facts: Facts, silent: Intervals) -> Intervals:
+def _due(test: KnownTest, facts: Facts, silent: Intervals) -> Intervals:
     """What is due of windows that nobody has judged: by the test's schedule, or by the calendar where it has none."""
     if test.scheduled_to is not None or facts.calendar is None:
         return tuple(window for each in facts.waiting.get(test.id, ()) for window in clip(silent, each))
     return before(silent, facts.calendar.due_to)
 
 
-def _of_spoilt(spoilt: Spoilt, asked: Asked) -> Reason:
+def _of_spoilt(spoilt: SpoiltFact, asked: AskedRange) -> AnswerReason:
     claimed = spoilt.report_id is not None
-    return Reason(
-        kind=Kind.SPOILT,
+    return AnswerReason(
+        kind=ReasonKind.SPOILT,
         text=f"report {spoilt.report_id} is confirmed" if claimed else _is_open(spoilt),
         windows=_clipped(spoilt.bad, asked),
         status=Status.BAD,
@@ -316,14 +318,20 @@ def _of_spoilt(spoilt: Spoilt, asked: Asked) -> Reason:
     )
 
 
-def _is_open(spoilt: Spoilt) -> str:
+def _is_open(spoilt: SpoiltFact) -> str:
     return f"{spoilt.category} incident {spoilt.incident_id} is open"
 
 
 def _of_test(
-    test: LiveTest, kind: Kind, text: str, status: Status | None, *, windows: Intervals, state: State | None = None
-) -> Reason:
-    return Reason(
+    test: KnownTest,
+    kind: ReasonKind,
+    text: str,
+    status: Status | None,
+    *,
+    windows: Intervals,
+    state: State | None = None,
+) -> AnswerReason:
+    return AnswerReason(
         kind=kind,
         text=text,
         windows=windows,
@@ -336,8 +344,8 @@ def _of_test(
     )
 
 
-def _reason(kind: Kind, text: str, status: Status, asked: Asked) -> Reason:
-    return Reason(kind=kind, text=text, status=status, windows=(asked.window,) if asked.window else ())
+def _reason(kind: ReasonKind, text: str, status: Status, asked: AskedRange) -> AnswerReason:
+    return AnswerReason(kind=kind, text=text, status=status, windows=(asked.window,) if asked.window else ())
 
 
 def _judged(facts: Facts) -> Intervals:
@@ -351,7 +359,7 @@ def _judged(facts: Facts) -> Intervals:
     return union([*said, *(window for id_ in judging for window in facts.held.get(id_, ()))])
 
 
-def _holding_throughout(facts: Facts, asked: Asked) -> frozenset[str]:
+def _holding_throughout(facts: Facts, asked: AskedRange) -> frozenset[str]:
     if asked.window is None:
         return frozenset()
     window = asked.window
@@ -359,13 +367,13 @@ def _holding_throughout(facts: Facts, asked: Asked) -> frozenset[str]:
     return frozenset(t.category for t in partition_tests if not subtract([window], facts.held.get(t.id, ())))
 
 
-def _clipped(windows: Sequence[Window], asked: Asked) -> Intervals:
+def _clipped(windows: Sequence[Window], asked: AskedRange) -> Intervals:
     return union(windows) if asked.window is None else clip(windows, asked.window)
 
 
-def _together(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+def _together(reasons: Iterable[AnswerReason]) -> tuple[AnswerReason, ...]:
     """Reasons that differ by their windows alone as one; those that weigh most first."""
-    found: dict[Reason, list[Reason]] = {}
+    found: dict[AnswerReason, list[AnswerReason]] = {}
     for reason in reasons:
         found.setdefault(replace(reason, windows=(), count=0), []).append(reason)
     merged = [

@@ -23,7 +23,7 @@ from incident_manager.intervals import Intervals, subtract, union
 from incident_manager.models import SpoiltWindow
 from incident_manager.retention.rules import terms
 
-from .facts import Calendar, Check, Facts, LiveTest
+from .facts import Calendar, Facts, KnownTest, StandingFact
 from .overdue import overdue
 from .rows import (
     TESTED,
@@ -86,7 +86,7 @@ def _live_rows(datasets: Iterable[Dataset]) -> Mapping[int, list[dict[str, Any]]
     return found
 
 
-def _tests_of(dataset: Dataset, rows: Iterable[Mapping[str, Any]]) -> list[LiveTest]:
+def _tests_of(dataset: Dataset, rows: Iterable[Mapping[str, Any]]) -> list[KnownTest]:
     partitioning, at_home = dataset.partitioning, home(dataset).datacenter
     return [live_test(row, at_home, **_judging(row, partitioning)) for row in rows]
 
@@ -99,7 +99,7 @@ def _judging(row: Mapping[str, Any], partitioning: Partitioning | None) -> dict[
     return judged | (_declaration(partitioning, row["judges_from"]) if row["judges_from"] else {})
 
 
-def _of(tests: Iterable[LiveTest], found: Mapping[int, Intervals]) -> dict[int, Intervals]:
+def _of(tests: Iterable[KnownTest], found: Mapping[int, Intervals]) -> dict[int, Intervals]:
     return {test.id: found[test.id] for test in tests if test.id in found}
 
 
@@ -129,10 +129,10 @@ def _declaration(partitioning: Partitioning, instant: datetime) -> dict[str, dat
 
 
 def _standings(
-    tests: Mapping[int, LiveTest], window: Window, now: datetime
-) -> tuple[list[Check], Mapping[int, Intervals]]:
+    tests: Mapping[int, KnownTest], window: Window, now: datetime
+) -> tuple[list[StandingFact], Mapping[int, Intervals]]:
     """What does not pass, and where each test passes, as intervals: the database counts the windows."""
-    ids, checks = list(tests), list[Check]()
+    ids, checks = list(tests), list[StandingFact]()
     held: dict[int, Intervals] = {}
     for some in (ids[start : start + AT_ONCE] for start in range(0, len(ids), AT_ONCE)):
         of_range = Standing.objects.filter(data_test__in=some, window_start__lt=window.end, window_end__gt=window.start)
@@ -170,7 +170,7 @@ def _islands(rows: QuerySet[Standing]) -> Mapping[int, Intervals]:
 
 
 def _pending(
-    tests: Iterable[LiveTest], window: Window, checks: Iterable[Check], held: Mapping[int, Intervals]
+    tests: Iterable[KnownTest], window: Window, checks: Iterable[StandingFact], held: Mapping[int, Intervals]
 ) -> tuple[Mapping[int, Intervals], Mapping[int, Intervals]]:
     """Of windows without a standing: what was requested as due, and what was found incomplete before it was due."""
     own: dict[int, list[Window]] = defaultdict(list)

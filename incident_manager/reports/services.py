@@ -19,7 +19,7 @@ from execution_engine.services import request_run
 from incident_manager.incidents.services import resolve
 from incident_manager.incidents.timeline import note
 from incident_manager.intervals import Intervals, subtract, union
-from incident_manager.models import Episode, Incident, Kind, Report, ReportState, Resolution, Saw, SpoiltWindow
+from incident_manager.models import EntryKind, Episode, Incident, Report, ReportState, Resolution, Saw, SpoiltWindow
 
 from .claims import split
 
@@ -80,7 +80,7 @@ def _known(dataset: Dataset, window: Window, datacenter: str) -> Iterable[tuple[
         found.update(edge)
     rows = SpoiltWindow.objects.filter(
         dataset__in=found,
-        incident__kind=Kind.DETECTED,
+        incident__kind=EntryKind.DETECTED,
         healed_at__isnull=True,
         window_start__lt=window.end,
         window_end__gt=window.start,
@@ -127,7 +127,7 @@ def reply(row: Report) -> str:
 
 
 def _finder(incident: Incident) -> str:
-    if incident.kind == Kind.DETECTED:
+    if incident.kind == EntryKind.DETECTED:
         return ", which a test found"
     return f", which {incident.report.reporter} reported; {incident.owner} was told"
 
@@ -137,7 +137,7 @@ def _open_reported(row: Report, windows: Iterable[Window], now: datetime) -> Inc
     incident = Incident.objects.create(
         dataset=dataset,
         category=Saw(row.saw).category,
-        kind=Kind.REPORTED,
+        kind=EntryKind.REPORTED,
         open_key=f"report:{row.pk}",
         tier=dataset.tier,
         owner=dataset.owner,

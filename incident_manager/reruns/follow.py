@@ -23,7 +23,7 @@ OCCASION = "change"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reader:
+class ReadingTest:
     """A test and the window of it that reads changed data."""
 
     test_id: int
@@ -52,7 +52,7 @@ def follow_change(change: DataChange, now: datetime) -> None:
     return finish(change, followed_at=now)
 
 
-def judged_readers(change: DataChange, piece: Window) -> set[Reader]:
+def judged_readers(change: DataChange, piece: Window) -> set[ReadingTest]:
     """What has read a piece of the change; a test of a whole table once, over the window that it has moved to.
 
     Where a longer window looks different than before, its partitions have watches of their own that say which.
@@ -64,11 +64,11 @@ def judged_readers(change: DataChange, piece: Window) -> set[Reader]:
         ]
     tables = {test.pk for test, _ in read if test.scope == Scope.TABLE}
     moved = Standing.objects.filter(data_test__in=tables)
-    found = {Reader(test_id=test.pk, window=window) for test, window in read if test.pk not in tables}
-    return found | {Reader(test_id=row.data_test_id, window=row.window) for row in moved}
+    found = {ReadingTest(test_id=test.pk, window=window) for test, window in read if test.pk not in tables}
+    return found | {ReadingTest(test_id=row.data_test_id, window=row.window) for row in moved}
 
 
-def own_readers(change: DataChange, piece: Window) -> set[Reader]:
+def own_readers(change: DataChange, piece: Window) -> set[ReadingTest]:
     """The partition tests that a completion lets judge, on the partitions of a piece of it.
 
     At home those of home's data alone, as its copies are yet to come; elsewhere those that compare the copy too.
@@ -81,10 +81,12 @@ def own_readers(change: DataChange, piece: Window) -> set[Reader]:
     here = Q(datacenter=change.datacenter, spoils="")
     if change.datacenter != home(dataset).datacenter:
         here = Q(datacenter=change.datacenter) | Q(spoils=change.datacenter)
-    return {Reader(test_id=test, window=w) for test in tests.filter(here).values_list("pk", flat=True) for w in windows}
+    return {
+        ReadingTest(test_id=test, window=w) for test in tests.filter(here).values_list("pk", flat=True) for w in windows
+    }
 
 
-def _trigger(readers: set[Reader], change: DataChange, now: datetime) -> None:
+def _trigger(readers: set[ReadingTest], change: DataChange, now: datetime) -> None:
     """Request the runs now, or a quarter of an hour after the last change's; one that waits serves this change too."""
     tests = _live({reader.test_id for reader in readers})
     readers = {reader for reader in readers if reader.test_id in tests}
@@ -108,7 +110,7 @@ def _live(ids: set[int]) -> dict[int, DataTest]:
     return {row.pk: row for row in rows.filter(Q(scope=Scope.PARTITION) | Q(pk__in=unsettled))}
 
 
-def _earlier(readers: set[Reader], now: datetime) -> tuple[set[Reader], dict[Reader, datetime]]:
+def _earlier(readers: set[ReadingTest], now: datetime) -> tuple[set[ReadingTest], dict[ReadingTest, datetime]]:
     """Which of them have a run that is not planned yet, and when the last one for a change was due, if just now."""
     runs = Run.objects.filter(
         Q(planned_at__isnull=True) | Q(due_at__gt=now - AT_MOST_EVERY),
@@ -119,7 +121,7 @@ def _earlier(readers: set[Reader], now: datetime) -> tuple[set[Reader], dict[Rea
     ).order_by("due_at")
     waiting, last = set(), {}
     for run in runs.only("data_test_id", "window_start", "window_end", "planned_at", "due_at", "slot"):
-        reader = Reader(test_id=run.data_test_id, window=run.window)
+        reader = ReadingTest(test_id=run.data_test_id, window=run.window)
         if run.planned_at is None:
             waiting.add(reader)
         if f":{OCCASION}:" in run.slot:  # what a gate had measured is no change

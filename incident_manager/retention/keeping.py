@@ -24,7 +24,7 @@ from execution_engine.planning.sources import Sources
 from execution_engine.selectors import period
 from incident_manager.models import SpoiltWindow
 
-from .rules import Kept, Reach, streak_reach, terms
+from .rules import HistoryReach, Kept, streak_reach, terms
 from .walk import Keeping
 
 WRITES_HISTORY = "last="  # in the text of every assertion over past windows
@@ -70,14 +70,14 @@ def _reach_of_streak(test: DataTest) -> timedelta:
     return streak_reach(sustain=test.revision.sustain, period=period(test)) if test.revision else timedelta(0)
 
 
-def reaches(now: datetime) -> dict[Metric, Reach]:
+def reaches(now: datetime) -> dict[Metric, HistoryReach]:
     """How far back the values of each metric serve as history."""
     found = {(pk, name): reach for pk, granularity in _granularities() for name, reach in _usual(granularity)}
     sources = Sources(now)
     for test in _tests_with_history():
         for metric, reach in _asked_by(test, sources, now):
-            known = found.get(metric, Reach())
-            found[metric] = Reach(history=max(reach, known.history), usual=known.usual)
+            known = found.get(metric, HistoryReach())
+            found[metric] = HistoryReach(history=max(reach, known.history), usual=known.usual)
     return found
 
 
@@ -86,12 +86,12 @@ def _granularities() -> Iterator[tuple[int, Granularity]]:
     return ((pk, Granularity(granularity)) for pk, granularity in rows)
 
 
-def _usual(granularity: Granularity) -> tuple[tuple[str, Reach], ...]:
+def _usual(granularity: Granularity) -> tuple[tuple[str, HistoryReach], ...]:
     """What tells how many rows a window usually has, and how long it usually takes."""
     length = schedules.period(schedules.PARTITION, granularity)
     return (
-        (ROW_COUNT.name, Reach(usual=(USUAL_WINDOWS + 1) * max(WEEK, length))),
-        (TIME_TO_COMPLETE.name, Reach(usual=(USUAL_COMPLETIONS + 1) * length)),
+        (ROW_COUNT.name, HistoryReach(usual=(USUAL_WINDOWS + 1) * max(WEEK, length))),
+        (TIME_TO_COMPLETE.name, HistoryReach(usual=(USUAL_COMPLETIONS + 1) * length)),
     )
 
 

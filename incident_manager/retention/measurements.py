@@ -8,9 +8,9 @@ from django.db.models import Q, QuerySet
 
 from execution_engine.models import Ask, Measurement
 
-from .rules import Reach, is_past, without_needed
+from .rules import HistoryReach, is_past, without_needed
 from .verdicts import window_of
-from .walk import Keeping, Table, deleting
+from .walk import Keeping, PrunedTable, deleting
 
 SAMPLE = "sample"  # checks probe the first one that was taken
 FORGOTTEN = {"state": None, "state_path": "", "state_length": 0, "state_checksum": "", "fingerprint": ""}
@@ -39,7 +39,7 @@ def _is_history(row: Row, keeping: Keeping) -> bool:
     assert before is not None
     if keeping.kept.holds_dataset(row["dataset_id"], window):
         return True
-    reach = keeping.reaches().get((row["dataset_id"], name_of(row)), Reach())
+    reach = keeping.reaches().get((row["dataset_id"], name_of(row)), HistoryReach())
     return reach.needs(window, before=before, now=keeping.now)
 
 
@@ -82,9 +82,9 @@ def _forget_states(keys: Collection[int]) -> int:
     return Measurement.objects.filter(pk__in=keys).update(**FORGOTTEN)
 
 
-MEASUREMENTS = Table(
+MEASUREMENTS = PrunedTable(
     name="measurements", rows=_measurements, is_old=_is_old, going=_going, remove=deleting(Measurement)
 )
-STATES = Table(
+STATES = PrunedTable(
     name="states", rows=_with_state, is_old=_state_is_old, going=_states_going, remove=_forget_states, goes_on=True
 )

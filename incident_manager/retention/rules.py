@@ -8,18 +8,18 @@ from assay.time.windows import Window
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
+class RetentionTerms:
     """Until when rows have had their time; None: they are kept for ever."""
 
     results: datetime | None
     states: datetime | None
 
 
-def terms(now: datetime, *, run_days: int, state_days: int) -> Terms:
+def terms(now: datetime, *, run_days: int, state_days: int) -> RetentionTerms:
     """The terms at ``now``; states never outlive the results that they belong to."""
     results = now - timedelta(days=run_days) if run_days else None
     states = now - timedelta(days=state_days) if state_days else None
-    return Terms(results=results, states=max((at for at in (results, states) if at), default=None))
+    return RetentionTerms(results=results, states=max((at for at in (results, states) if at), default=None))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ def is_past(instants: Sequence[datetime | None], before: datetime) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reach:
+class HistoryReach:
     """From which window on values of one metric of a dataset serve as history: of today's windows, or of all kept."""
 
     history: timedelta = timedelta(0)  # that an assertion asks for, of any window that is still judged

@@ -15,7 +15,7 @@ from incident_manager.models import LookUp
 
 from .rules import is_past
 from .verdicts import window_of
-from .walk import Keeping, Table, deleting, everything
+from .walk import Keeping, PrunedTable, deleting, everything
 
 Row = dict[str, Any]
 WINDOW = ("pk", "dataset_id", "window_start", "window_end")
@@ -77,41 +77,41 @@ def _is_gone(row: Row, datasets: dict[int, Dataset], keeping: Keeping) -> bool:
         return True
 
 
-SCANS = Table(
+SCANS = PrunedTable(
     name="scans",
     rows=_rows(Scan, "ended_at"),
     is_old=_past("ended_at"),
     going=_without_measurements,
     remove=deleting(Scan),
 )
-SUSPECTS = Table(
+SUSPECTS = PrunedTable(
     name="suspects", rows=_rows(Suspect, "last_at"), is_old=_past("last_at"), going=everything, remove=deleting(Suspect)
 )
-CHANGES = Table(
+CHANGES = PrunedTable(
     name="changes",
     rows=_rows(DataChange, *WINDOW, "followed_at"),
     is_old=_past("followed_at", "window_end"),
     going=_of_sound_windows,
     remove=deleting(DataChange),
 )
-WATCHES = Table(
+WATCHES = PrunedTable(
     name="watches",
     rows=_rows(Watch, *WINDOW, "closely"),
     is_old=_past("window_end"),
     going=_unwatched,
     remove=deleting(Watch),
 )
-NOTICES = Table(
+NOTICES = PrunedTable(
     name="notices",
     rows=_rows(Notice, "settled_at", "alert_id"),
     is_old=_past("settled_at"),
     going=_of_closed_alerts,
     remove=deleting(Notice),
 )
-LOOK_UPS = Table(
+LOOK_UPS = PrunedTable(
     name="look_ups", rows=_rows(LookUp, "at"), is_old=_past("at"), going=everything, remove=deleting(LookUp)
 )
-PART_STATES = Table(
+PART_STATES = PrunedTable(
     name="part_states",
     rows=_rows(PartState, "dataset_id", "key", "kept_at"),
     is_old=_part_is_old,

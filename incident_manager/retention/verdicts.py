@@ -16,7 +16,7 @@ from execution_engine.models import Run
 from execution_engine.outcome import Outcome
 
 from .rules import is_past
-from .walk import Keeping, Table, deleting
+from .walk import Keeping, PrunedTable, deleting
 
 Row = dict[str, Any]
 
@@ -108,11 +108,11 @@ def _unsettled(tests: set[int]) -> set[int]:
     return set(rows.exclude(held).values_list("data_test_id", flat=True)) if tests else set()
 
 
-STANDINGS = Table(
+STANDINGS = PrunedTable(
     name="standings",
     rows=_standings,
     is_old=_standing_is_old,
     going=_standings_going,
     remove=_delete_standings,
 )
-RUNS = Table(name="runs", rows=_runs, is_old=_run_is_old, going=_runs_going, remove=deleting(Run))
+RUNS = PrunedTable(name="runs", rows=_runs, is_old=_run_is_old, going=_runs_going, remove=deleting(Run))

@@ -16,7 +16,7 @@ from assay.models import Tallied
 from assay.queue.claims import in_transaction
 from assay.queue.tallies import tally
 
-from .rules import Kept, Reach, Terms
+from .rules import HistoryReach, Kept, RetentionTerms
 
 CHUNK = 1000
 
@@ -28,9 +28,9 @@ class Keeping:
     """What a pass goes by."""
 
     now: datetime
-    terms: Terms
+    terms: RetentionTerms
     kept: Kept
-    reaches: Callable[[], "dict[tuple[int, str], Reach]"]  # by dataset and metric
+    reaches: Callable[[], "dict[tuple[int, str], HistoryReach]"]  # by dataset and metric
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class Batch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class PrunedTable:
     """How to prune one table: which rows have had their time, and which of those go."""
 
     name: str

@@ -12,14 +12,14 @@ from alerting.models import Standing
 from assay.models import Dataset, DataTest
 from assay.time.windows import Window
 from incident_manager.incidents.lifecycle import How
-from incident_manager.models import Incident, Kind, LookUp, ReportState, Resolution, SpoiltWindow
+from incident_manager.models import EntryKind, Incident, LookUp, ReportState, Resolution, SpoiltWindow
 from incident_manager.quality.rows import judges_rows
 
 from .rules import (
     ConfirmedReport,
     DatasetScore,
     DetectedIncident,
-    Episode,
+    OpenTime,
     QueryScore,
     Record,
     Score,
@@ -125,12 +125,12 @@ def _score(wanted: ScoreFilter, asked: Window) -> dict[int, DatasetScore]:
     tested = _tested(wanted, asked)
     if moved := {row.dataset_id for row in incidents} - set(tested):  # to another tier, team or owner since
         tested |= _tested(ScoreFilter(datasets=moved, category=wanted.category), asked)
-    claimed = {row.dataset_id for row in incidents if row.kind == Kind.REPORTED}
+    claimed = {row.dataset_id for row in incidents if row.kind == EntryKind.REPORTED}
     rivals = _incidents(ScoreFilter(datasets=claimed), asked) if claimed else []  # of all categories and owners
     windows = _windows([*incidents, *rivals], claimed)
     detected: dict[int, list[DetectedIncident]] = defaultdict(list)
     for row in rivals:
-        if row.kind == Kind.DETECTED:
+        if row.kind == EntryKind.DETECTED:
             detected[row.dataset_id].append(_detected(row, windows))
     records = _records(incidents, windows, tested)
     return {pk: score_dataset(each, asked, detected=detected[pk]) for pk, each in records.items()}
@@ -178,7 +178,7 @@ def _incidents(wanted: ScoreFilter, asked: Window) -> list[Incident]:
     """What was open in the range, but claims that nobody confirmed."""
     rows = Incident.objects.filter(Q(resolved_at__isnull=True) | Q(resolved_at__gt=asked.start))
     rows = wanted.narrow(rows.filter(detected_at__lt=asked.end)).filter(
-        Q(kind=Kind.DETECTED) | Q(report__state__in=CONFIRMED)
+        Q(kind=EntryKind.DETECTED) | Q(report__state__in=CONFIRMED)
     )
     return list(rows.only("dataset_id", "category", "kind", "resolution").prefetch_related("episodes"))
 
@@ -195,11 +195,11 @@ def _windows(incidents: Iterable[Incident], datasets: Collection[int]) -> dict[i
 
 def _record(incidents: list[Incident], windows: Mapping[int, list[Window]], tested: Window | None) -> Record:
     return Record(
-        incidents=tuple(_detected(row, windows) for row in incidents if row.kind == Kind.DETECTED),
+        incidents=tuple(_detected(row, windows) for row in incidents if row.kind == EntryKind.DETECTED),
         reports=tuple(
             ConfirmedReport(episode=episode, windows=tuple(windows.get(row.pk, ())))
             for row in incidents
-            if row.kind == Kind.REPORTED
+            if row.kind == EntryKind.REPORTED
             for episode in _episodes(row)
         ),
         tested=tested,
@@ -211,9 +211,9 @@ def _detected(incident: Incident, windows: Mapping[int, list[Window]]) -> Detect
     return DetectedIncident(episodes=_episodes(incident), how=how, windows=tuple(windows.get(incident.pk, ())))
 
 
-def _episodes(incident: Incident) -> tuple[Episode, ...]:
+def _episodes(incident: Incident) -> tuple[OpenTime, ...]:
     rows = sorted(incident.episodes.all(), key=lambda row: row.opened_at)
-    return tuple(Episode(start=row.opened_at, end=row.closed_at) for row in rows)
+    return tuple(OpenTime(start=row.opened_at, end=row.closed_at) for row in rows)
 
 
 def _score_queries(wanted: ScoreFilter, asked: Window) -> QueryScore:

@@ -13,7 +13,7 @@ FALSE = frozenset({How.FORCED, How.REDEFINED})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Episode:
+class OpenTime:
     """A stretch in which an incident or a report was open; without an end it still is."""
 
     start: datetime
@@ -24,7 +24,7 @@ class Episode:
 class DetectedIncident:
     """An incident that a test found; ``episodes`` run from FAIL to resolved, one more for each re-opening."""
 
-    episodes: tuple[Episode, ...]
+    episodes: tuple[OpenTime, ...]
     how: How | None
     windows: tuple[Window, ...] = ()
 
@@ -33,7 +33,7 @@ class DetectedIncident:
 class ConfirmedReport:
     """A user's report that was confirmed, from the report to the fix, and the windows it calls bad."""
 
-    episode: Episode
+    episode: OpenTime
     windows: tuple[Window, ...]
 
 
@@ -177,7 +177,7 @@ def score_queries(total: int, failed: Iterable[Iterable[How | None]]) -> QuerySc
     return QueryScore(total=total, failed=len(hows), failed_without_forced=sum(how != {How.FORCED} for how in hows))
 
 
-def _episodes(record: Record) -> Iterable[Episode]:
+def _episodes(record: Record) -> Iterable[OpenTime]:
     for incident in record.incidents:
         if incident.how is not How.WITHDRAWN:
             yield from incident.episodes
@@ -222,7 +222,7 @@ def _times(incidents: Iterable[DetectedIncident], hows: frozenset[How | None], a
     return _open_times((e for incident in incidents if incident.how in hows for e in incident.episodes), asked)
 
 
-def _open_times(episodes: Iterable[Episode], asked: Window) -> Intervals:
+def _open_times(episodes: Iterable[OpenTime], asked: Window) -> Intervals:
     """The time the episodes were open, clipped to the asked range; one without an end counts up to the range's."""
     ends = ((episode.start, asked.end if episode.end is None else episode.end) for episode in episodes)
     return clip((Window(start=start, end=end) for start, end in ends if start < end), asked)

@@ -11,10 +11,9 @@ from test_generator.data_tests.held_to import declared_print
 from test_generator.data_tests.services import Definition, UnableToWrite, create, retire, revise, start
 from test_generator.models import Gap
 
-from .reconcile import Change, Changes, ExistingTest, reconcile
+from .reconcile import Changes, ExistingTest, WantedChange, reconcile
 from .standard import Upstream, standard_tests
-from .wanted import Gap as WantedGap
-from .wanted import Generation, WantedTest
+from .wanted import Generation, WantedGap, WantedTest
 
 RETIRE_GRACE = timedelta(days=1)
 REPORT_EVERY = timedelta(days=7)
@@ -110,7 +109,7 @@ def _create(dataset: Dataset, wanted: WantedTest, now: datetime) -> None:
     )
 
 
-def _revise(row: DataTest, change: Change, now: datetime) -> None:
+def _revise(row: DataTest, change: WantedChange, now: datetime) -> None:
     wanted = change.wanted
     row.category, row.scope = wanted.category, wanted.scope
     row.datacenter, row.spoils = wanted.datacenter, wanted.spoils or ""

@@ -21,7 +21,7 @@ class ExistingTest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class WantedChange:
     """An existing test and the definition it should have."""
 
     existing: ExistingTest
@@ -33,9 +33,9 @@ class Changes:
     """What to do. A revived test takes the wanted definition, whatever it had before."""
 
     create: tuple[WantedTest, ...] = ()
-    revise: tuple[Change, ...] = ()
+    revise: tuple[WantedChange, ...] = ()
     retire: tuple[ExistingTest, ...] = ()
-    revive: tuple[Change, ...] = ()
+    revive: tuple[WantedChange, ...] = ()
     keep: tuple[ExistingTest, ...] = ()
     clash: tuple[WantedTest, ...] = ()  # wanted under a name that a user's test already has
 
@@ -58,7 +58,7 @@ def reconcile(
     is_gone = any(each.missing_since for each in ours)
     targets = {} if is_gone else {each.name: each for each in wanted}
     known = theirs | {each.name for each in ours}
-    paired = [Change(existing=each, wanted=targets[each.name]) for each in ours if each.name in targets]
+    paired = [WantedChange(existing=each, wanted=targets[each.name]) for each in ours if each.name in targets]
     left = [each for each in existing if each.origin == "user" and each.missing_since]
     over = [*(each for each in ours if each.name not in targets), *left]
     unwanted = [each for each in over if each.retired_at is None]
@@ -75,7 +75,7 @@ def reconcile(
     )
 
 
-def _differs(change: Change) -> bool:
+def _differs(change: WantedChange) -> bool:
     return change.existing.definition != change.wanted
 
 

@@ -11,7 +11,7 @@ from assay.catalog.profile import DatasetProfile, ReplicaProfile
 from test_generator.data_tests.alignment import aligned
 
 from . import assertions
-from .wanted import Gap, Generation, Scope, StandardCategory, WantedTest
+from .wanted import Generation, Scope, StandardCategory, WantedGap, WantedTest
 
 UNPARTITIONED = "unpartitioned:whole"  # the name of the test of the rows that lie in no partition
 
@@ -237,7 +237,7 @@ def _wanted(
 
 
 def _gap(dataset: DatasetProfile, category: StandardCategory, reason: str, *, mendable: bool = True) -> Generation:
-    return Generation(gaps=(Gap(dataset=dataset.full_name, category=category, reason=reason, mendable=mendable),))
+    return Generation(gaps=(WantedGap(dataset=dataset.full_name, category=category, reason=reason, mendable=mendable),))
 
 
 def _owned(dataset: DatasetProfile) -> Owned:

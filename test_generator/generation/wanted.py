@@ -29,7 +29,7 @@ class WantedTest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gap:
+class WantedGap:
     """A standard test that cannot be written, with the reason as a sentence for the owner.
 
     ``mendable``: metadata would mend it, so it counts against coverage; the others are only shown.
@@ -46,7 +46,7 @@ class Generation:
     """Everything that the metadata of one dataset leads to."""
 
     wanted: tuple[WantedTest, ...] = ()
-    gaps: tuple[Gap, ...] = ()
+    gaps: tuple[WantedGap, ...] = ()
 
     def __add__(self, other: "Generation") -> "Generation":
         return Generation(wanted=self.wanted + other.wanted, gaps=self.gaps + other.gaps)

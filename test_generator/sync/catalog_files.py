@@ -8,9 +8,9 @@ from django.db import transaction
 
 from assay.catalog.profile import CatalogProfile, CustomProfile, DatasetProfile
 from assay.catalog.services import Applied
-from assay.catalog.yaml.provider import Reading, UnableToReadCatalog, read
+from assay.catalog.yaml.provider import CatalogReading, UnableToReadCatalog, read
 from assay.catalog.yaml.sources import claim_source, default_name
-from assay.catalog.yaml.text import Problem
+from assay.catalog.yaml.text import YamlProblem
 from assay.models import Dataset, Source
 from execution_engine.planning.schedules import UnableToSchedule, check_line
 from test_generator.data_tests.services import UnableToWrite, catalogued, checked_tree
@@ -27,7 +27,7 @@ def sync_files(path: Path, *, name: str = "", allow_removal: bool = False, now: 
     return source, sync(catalog, source=source.name, allow_removal=allow_removal, now=now)
 
 
-def _read(path: Path, name: str) -> Reading:
+def _read(path: Path, name: str) -> CatalogReading:
     """What a file or folder tells; raises UnableToReadCatalog with all mistakes, by file and line."""
     reading = read(path, lambda told: _elsewhere(told or name or default_name(path)))
     problems = [*reading.problems, *_assertion_problems(reading.catalog)]
@@ -42,7 +42,7 @@ def _elsewhere(source: str) -> Mapping[str, bool]:
     return {name.lower(): bool(column) for name, column in others.values_list("full_name", "partition_column")}
 
 
-def _assertion_problems(catalog: CatalogProfile) -> Iterator[tuple[Path, Problem]]:
+def _assertion_problems(catalog: CatalogProfile) -> Iterator[tuple[Path, YamlProblem]]:
     """What is wrong with the tests of datasets that are right in themselves, or another source's."""
     told = {dataset.full_name.lower(): dataset for dataset in catalog.datasets}
 
@@ -59,6 +59,6 @@ def _assertion_problems(catalog: CatalogProfile) -> Iterator[tuple[Path, Problem
             yield _problem(test, str(error))
 
 
-def _problem(test: CustomProfile, sentence: str) -> tuple[Path, Problem]:
+def _problem(test: CustomProfile, sentence: str) -> tuple[Path, YamlProblem]:
     file, _, line = test.place.rpartition(":")
-    return Path(file), Problem(line=int(line), path=f"{test.dataset}, test {test.name!r}", sentence=sentence)
+    return Path(file), YamlProblem(line=int(line), path=f"{test.dataset}, test {test.name!r}", sentence=sentence)

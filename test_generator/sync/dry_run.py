@@ -14,7 +14,7 @@ from assay.models import Dataset, DataTest, LineageEdge, Origin, Revision
 from assay.time.durations import format_duration
 from test_generator.data_tests.services import definition_of
 from test_generator.generation.generate import RETIRE_GRACE, changes, generate
-from test_generator.generation.wanted import Gap, WantedTest
+from test_generator.generation.wanted import WantedGap, WantedTest
 
 from .catalog_files import sync_files
 
@@ -57,7 +57,7 @@ class Planned:
 
     source: str
     differences: tuple[Difference, ...]
-    gaps: tuple[Gap, ...]
+    gaps: tuple[WantedGap, ...]
     refused: str | None
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 
 from assay import clock
-from assay.accounts.audit import Origin, record
+from assay.accounts.audit import RequestOrigin, record
 from assay.catalog.services import UnableToApply
 from assay.catalog.yaml.provider import UnableToReadCatalog
 from assay.config import config
@@ -18,7 +18,7 @@ from test_generator.data_tests.services import UnableToWrite
 
 from .catalog_files import sync_files
 
-ORIGIN = Origin(actor="assay", via="pull")
+ORIGIN = RequestOrigin(actor="assay", via="pull")
 LEASE = timedelta(minutes=15)  # a large catalog takes longer than a row of other stages
 
 

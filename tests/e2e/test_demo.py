@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from web.demo.days import ENDS_AT, local, window_of
-from web.demo.faults import FAULTS, Fault, Seen, fault_named
+from web.demo.faults import FAULTS, Fault, FaultSeen, fault_named
 
 pytestmark = pytest.mark.timeout(1500)
 
@@ -91,7 +91,7 @@ def test_the_demo_ends_well(demo: Demo) -> None:
 def test_every_fault_is_caught_or_missed_as_expected(demo: Demo, fault: Fault) -> None:
     (found,) = (each for each in demo.result["faults"] if each["name"] == fault.name)
     assert (found["expected"], found["seen"]) == (fault.expected, fault.expected)
-    assert found["caught"] is (fault.expected is Seen.CAUGHT)
+    assert found["caught"] is (fault.expected is FaultSeen.CAUGHT)
 
 
 def test_a_lateness_that_ends_within_the_sustain_period_opens_no_incident(demo: Demo) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from alerting.models import Alert, Flip, Notice, Standing
 from execution_engine.models import Run
-from incident_manager.models import Episode, Incident, Kind, Report, ReportState, SpoiltWindow
+from incident_manager.models import EntryKind, Episode, Incident, Report, ReportState, SpoiltWindow
 
 OPENINGS, CLOSINGS = ("opened", "downstream"), ("recovered", "withdrawn")
 SLA, SUSTAIN, SILENCE = timedelta(hours=6), timedelta(hours=4), timedelta(hours=4)
@@ -98,7 +98,7 @@ def _flips() -> Iterator[str]:
 
 
 def _incidents() -> Iterator[str]:
-    detected = Incident.objects.filter(kind=Kind.DETECTED)
+    detected = Incident.objects.filter(kind=EntryKind.DETECTED)
     opened = Counter(detected.filter(resolved_at=None).values_list("dataset", "category"))
     yield from (f"{count} open incidents of {pair}" for pair, count in opened.items() if count > 1)
     for incident in Incident.objects.select_related("alert"):

@@ -11,14 +11,14 @@ from django.db import transaction
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from alerting.channels import Message, TransportError
+from alerting.channels import ChannelMessage, TransportError
 from alerting.channels.log import LogChannel
-from alerting.waivers.rules import Scope
+from alerting.waivers.rules import WaiverScope
 from assay import clock
 from assay.models import Category, DataTest
 from execution_engine.models import Run
 from incident_manager import services
-from incident_manager.models import Incident, Kind, Report, ReportState
+from incident_manager.models import EntryKind, Incident, Report, ReportState
 from test_generator.services import retire, revise
 from tests.crawler.answers import disagreements
 from tests.crawler.crawl import admin, crawl
@@ -61,7 +61,7 @@ class Pager:
         """Always."""
         return True
 
-    def send(self, message: Message) -> None:
+    def send(self, message: ChannelMessage) -> None:
         """Take it, or not."""
         if self.is_away:
             raise TransportError("nobody answers", permanent=False)
@@ -153,8 +153,8 @@ class Company(RuleBasedStateMachine):
         """The newest open incident."""
         self._decide(services.rerun)
 
-    @rule(scope=st.sampled_from(list(Scope)))
-    def an_owner_forces(self, scope: Scope) -> None:
+    @rule(scope=st.sampled_from(list(WaiverScope)))
+    def an_owner_forces(self, scope: WaiverScope) -> None:
         """It was a false positive, or the test is wrong."""
         self._decide(services.force_resolve, scope=scope, reason="false")
 
@@ -261,5 +261,5 @@ class Company(RuleBasedStateMachine):
         try:
             service(incident, author="ada", now=clock.now(), **given)
         except services.UnableToResolve:
-            assert incident.kind == Kind.REPORTED
+            assert incident.kind == EntryKind.REPORTED
         settle()

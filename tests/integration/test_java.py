@@ -11,7 +11,7 @@ import pytest
 from execution_engine.engines.spark.start.java import UnableToFindJava, find_java
 
 FIRST_SESSION = """
-from execution_engine.engines.spark.java import use_java
+from execution_engine.engines.spark.start.java import use_java
 print(use_java())
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()

@@ -11,8 +11,8 @@ from tests.mutants.trial import Fate, covering, judge, record
 
 pytestmark = pytest.mark.timeout(600)
 
-BACKOFF = Target(path=ROOT / "alerting" / "backoff.py", is_pure=True)
-TIERS = Target(path=ROOT / "platform" / "assay" / "tiers.py", is_pure=True)
+BACKOFF = Target(path=ROOT / "alerting" / "verdicts" / "backoff.py", is_pure=True)
+TIERS = Target(path=ROOT / "platform" / "assay" / "catalog" / "tiers.py", is_pure=True)
 TESTS = ("tests/unit/alerting/test_backoff.py",)
 MODULE = '''"""About it."""
 

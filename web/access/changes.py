@@ -10,7 +10,7 @@ from django.db.models import Model
 from django.http import HttpRequest
 from rest_framework.request import Request
 
-from assay.accounts.audit import Origin, record
+from assay.accounts.audit import RequestOrigin, record
 from assay.time.windows import Window
 
 from .client import address_of
@@ -46,9 +46,9 @@ def audited(
         record(origin_of(request), action, kind=kind, key=change.key, before=before, after=after, given=plain(given))
 
 
-def origin_of(request: Request | HttpRequest) -> Origin:
+def origin_of(request: Request | HttpRequest) -> RequestOrigin:
     """Who asks, and whence."""
-    return Origin(
+    return RequestOrigin(
         actor=request.user.get_username(),
         via=way_of(request),
         ip=address_of(request),

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 
 from alerting.models import Silence
 from assay.access.readers import may_read
-from assay.access.roles import Action, Owned, Person, Refusal, Role, refusal
+from assay.access.roles import AccessRefusal, Action, Owned, Person, Role, refusal
 from assay.catalog import selectors
 from assay.models import AccessToken, Dataset, DataTest, Member
 from execution_engine.models import Run, Suspect
@@ -47,18 +47,18 @@ def way_of(request: Request | HttpRequest) -> str:
     return "password" if has_password else "session"
 
 
-def refused(request: Request | HttpRequest, action: Action | None, row: object = None) -> Refusal | None:
+def refused(request: Request | HttpRequest, action: Action | None, row: object = None) -> AccessRefusal | None:
     """None where whoever asks may; else the reason why not."""
     person, whose = person_of(request), None if row is None else owned(row)
     return unreadable(person, action, whose) or refusal(person, action, whose)
 
 
-def unreadable(person: Person, action: Action | None, whose: Owned | None) -> Refusal | None:
+def unreadable(person: Person, action: Action | None, whose: Owned | None) -> AccessRefusal | None:
     """Why somebody may not see a dataset, whatever their role; who pushes what is known of it need not see it."""
     if whose is None or action is Action.PUSH or may_read(person, whose):
         return None
     readers = ", ".join(whose.readers)
-    return Refusal(text=f"Only the readers of {whose.name} may see it ({readers}); ask its owner, {whose.owner}.")
+    return AccessRefusal(text=f"Only the readers of {whose.name} may see it ({readers}); ask its owner, {whose.owner}.")
 
 
 def may(request: Request | HttpRequest, action: Action, row: object = None) -> bool:

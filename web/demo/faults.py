@@ -8,7 +8,7 @@ from .days import day, local
 from .tables import COPY, HOME, LAKE_FLIGHTS, MART, RAW_FLIGHTS, RAW_WEATHER
 
 
-class Kind(StrEnum):
+class FaultKind(StrEnum):
     """What goes wrong."""
 
     LATE = "late"
@@ -18,7 +18,7 @@ class Kind(StrEnum):
     WRONG_SLA = "wrong SLA"
 
 
-class Seen(StrEnum):
+class FaultSeen(StrEnum):
     """What Assay makes of a fault."""
 
     CAUGHT = "caught"
@@ -37,11 +37,11 @@ class Fault:
 
     name: str
     story: str
-    kind: Kind
+    kind: FaultKind
     table: str
     day: date
     category: str
-    expected: Seen
+    expected: FaultSeen
     started_at: datetime
     ended_at: datetime
     repair: str
@@ -56,11 +56,11 @@ FAULTS = (
     Fault(
         name="late-mart-recovers",
         story="The mart is late, but it is there before the test fails.",
-        kind=Kind.LATE,
+        kind=FaultKind.LATE,
         table=MART,
         day=day("03-08"),
         category="freshness",
-        expected=Seen.WARN_ONLY,
+        expected=FaultSeen.WARN_ONLY,
         started_at=local("03-09 04:00"),
         ended_at=local("03-09 06:22"),
         repair="lands by itself",
@@ -68,11 +68,11 @@ FAULTS = (
     Fault(
         name="late-mart",
         story="The mart is late by half a day.",
-        kind=Kind.LATE,
+        kind=FaultKind.LATE,
         table=MART,
         day=day("03-12"),
         category="freshness",
-        expected=Seen.CAUGHT,
+        expected=FaultSeen.CAUGHT,
         started_at=local("03-13 04:00"),
         ended_at=local("03-13 14:22"),
         repair="lands at last",
@@ -80,11 +80,11 @@ FAULTS = (
     Fault(
         name="dropped-rows",
         story="A clean-up job drops every fifth flight, and the mart is built again from the rest.",
-        kind=Kind.ROWS_LOST,
+        kind=FaultKind.ROWS_LOST,
         table=LAKE_FLIGHTS,
         day=day("03-15"),
         category="completeness",
-        expected=Seen.CAUGHT,
+        expected=FaultSeen.CAUGHT,
         started_at=local("03-16 05:10"),
         ended_at=local("03-17 15:00"),
         repair="backfilled, without telling anybody",
@@ -93,11 +93,11 @@ FAULTS = (
     Fault(
         name="doubled-rows",
         story="Ten hours of weather are loaded twice.",
-        kind=Kind.ROWS_DOUBLED,
+        kind=FaultKind.ROWS_DOUBLED,
         table=RAW_WEATHER,
         day=day("03-18"),
         category="duplicates",
-        expected=Seen.CAUGHT,
+        expected=FaultSeen.CAUGHT,
         started_at=local("03-19 00:20"),
         ended_at=local("03-19 10:00"),
         repair="rewritten",
@@ -106,11 +106,11 @@ FAULTS = (
     Fault(
         name="lost-in-phx",
         story="The copy in phx loses every fifth flight.",
-        kind=Kind.ROWS_LOST,
+        kind=FaultKind.ROWS_LOST,
         table=LAKE_FLIGHTS,
         day=day("03-20"),
         category="consistency",
-        expected=Seen.CAUGHT,
+        expected=FaultSeen.CAUGHT,
         started_at=local("03-21 07:10"),
         ended_at=local("03-21 16:00"),
         repair="copied again",
@@ -120,11 +120,11 @@ FAULTS = (
     Fault(
         name="lost-in-dca",
         story="The original in dca loses every fifth hour of weather.",
-        kind=Kind.ROWS_LOST,
+        kind=FaultKind.ROWS_LOST,
         table=RAW_WEATHER,
         day=day("03-22"),
         category="consistency",
-        expected=Seen.CAUGHT,
+        expected=FaultSeen.CAUGHT,
         started_at=local("03-23 07:10"),
         ended_at=local("03-23 18:02"),
         repair="loaded again",
@@ -135,11 +135,11 @@ FAULTS = (
     Fault(
         name="late-chain",
         story="The flights are late by ten hours, and so is all that is built from them.",
-        kind=Kind.LATE,
+        kind=FaultKind.LATE,
         table=RAW_FLIGHTS,
         day=day("03-25"),
         category="freshness",
-        expected=Seen.CAUGHT,
+        expected=FaultSeen.CAUGHT,
         started_at=local("03-26 02:00"),
         ended_at=local("03-26 10:32"),
         repair="lands at last",
@@ -147,11 +147,11 @@ FAULTS = (
     Fault(
         name="kilometres",
         story="Distances are written in kilometres instead of miles.",
-        kind=Kind.WRONG_VALUES,
+        kind=FaultKind.WRONG_VALUES,
         table=LAKE_FLIGHTS,
         day=day("03-27"),
         category="custom",
-        expected=Seen.MISSED_UNTIL_REPORTED,
+        expected=FaultSeen.MISSED_UNTIL_REPORTED,
         started_at=local("03-28 00:50"),
         ended_at=local("03-30 08:30"),
         repair="rewritten after a user's report",
@@ -161,11 +161,11 @@ FAULTS = (
     Fault(
         name="wrong-sla",
         story="Somebody pushes a completeness SLA that the mart cannot keep.",
-        kind=Kind.WRONG_SLA,
+        kind=FaultKind.WRONG_SLA,
         table=MART,
         day=day("03-31"),
         category="completeness",
-        expected=Seen.CAUGHT,
+        expected=FaultSeen.CAUGHT,
         started_at=local("03-31 12:00"),
         ended_at=local("04-01 10:00"),
         repair="resolved as a false positive, for this test's later windows too",
@@ -173,11 +173,11 @@ FAULTS = (
     Fault(
         name="lost-again",
         story="On the last evening the copy in phx loses every fifth flight again, and nobody has mended it yet.",
-        kind=Kind.ROWS_LOST,
+        kind=FaultKind.ROWS_LOST,
         table=LAKE_FLIGHTS,
         day=day("04-02"),
         category="consistency",
-        expected=Seen.CAUGHT,
+        expected=FaultSeen.CAUGHT,
         started_at=local("04-03 19:10"),
         ended_at=local("04-04 09:00"),
         repair="not yet: its incident is open",
@@ -194,7 +194,7 @@ def fault_named(name: str) -> Fault:
 
 def late(table: str, of: date) -> Fault | None:
     """The fault that makes this partition late, if one does."""
-    return next((f for f in FAULTS if (f.kind, f.table, f.day) == (Kind.LATE, table, of)), None)
+    return next((f for f in FAULTS if (f.kind, f.table, f.day) == (FaultKind.LATE, table, of)), None)
 
 
 def landing_with(table: str, of: date) -> Fault | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.contrib.auth.models import User
 
-from alerting.waivers.rules import Scope
+from alerting.waivers.rules import WaiverScope
 from assay.access.roles import Role
 from assay.catalog.profile import CatalogProfile
 from assay.catalog.services import apply_catalog
@@ -88,7 +88,7 @@ def _push_sla(catalog: Path, now: datetime) -> None:
 def _force(now: datetime) -> None:
     incident = _open_incident(WRONG_SLA.table, WRONG_SLA.category)
     reason = "The hours without a departure are meant to be there: the SLA is wrong, not the data."
-    services.force_resolve(incident, scope=Scope.TEST, reason=reason, author=MART_OWNER, now=now)
+    services.force_resolve(incident, scope=WaiverScope.TEST, reason=reason, author=MART_OWNER, now=now)
 
 
 def _report(now: datetime) -> None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from .days import DAYS
-from .faults import FAULTS, Fault, Kind, landing_with, late
+from .faults import FAULTS, Fault, FaultKind, landing_with, late
 from .spoiling import spoilt
-from .tables import BY_NAME, COPIED_AFTER, COPY, HOME, TABLES, Lake, Table
+from .tables import BY_NAME, COPIED_AFTER, COPY, HOME, TABLES, DemoTable, Lake
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Writing:
         lake.write(self.table, self.day, self.datacenter, spoilt(rows, self.fault) if self.fault else rows)
 
 
-def lands_at(table: Table, day: date) -> datetime:
+def lands_at(table: DemoTable, day: date) -> datetime:
     """When a partition lands at home: as usual, or as late as what it is built from makes it."""
     fault = late(table.name, day)
     if fault is not None:
@@ -35,7 +35,7 @@ def lands_at(table: Table, day: date) -> datetime:
     return table.usually_lands_at(day) + _delay(table, day)
 
 
-def _delay(table: Table, day: date) -> timedelta:
+def _delay(table: DemoTable, day: date) -> timedelta:
     if table.upstream is None:
         return timedelta()
     upstream = BY_NAME[table.upstream]
@@ -58,7 +58,7 @@ def _landings() -> Iterator[Writing]:
 
 def _spoilings(fault: Fault) -> Iterator[Writing]:
     """What spoils a partition that had landed well; nobody tells of it."""
-    if fault.kind in (Kind.LATE, Kind.WRONG_SLA) or fault.on_landing:
+    if fault.kind in (FaultKind.LATE, FaultKind.WRONG_SLA) or fault.on_landing:
         return
     for place in fault.datacenters:
         yield Writing(
@@ -78,7 +78,7 @@ def _own(fault: Fault, place: str) -> Fault | None:
 
 
 def _repairs(fault: Fault) -> Iterator[Writing]:
-    if fault.kind in (Kind.LATE, Kind.WRONG_SLA):
+    if fault.kind in (FaultKind.LATE, FaultKind.WRONG_SLA):
         return
     for place in fault.datacenters:
         yield Writing(at=fault.ended_at, table=fault.table, day=fault.day, datacenter=place, announced=fault.announced)

@@ -12,19 +12,19 @@ from alerting.state import State
 from assay.config import config
 from assay.models import Dataset, DataTest
 from execution_engine.models import Run, Scan
-from incident_manager.models import Incident, Kind, Resolution
+from incident_manager.models import EntryKind, Incident, Resolution
 from incident_manager.scores.metric_reporter import scores
 
 from .days import BEGINS_AT, ENDS_AT, window_of
-from .faults import FAULTS, Fault, Seen
+from .faults import FAULTS, Fault, FaultSeen
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class FaultFound:
     """What became of one fault."""
 
     fault: Fault
-    seen: Seen
+    seen: FaultSeen
     alerted_at: datetime | None = None
 
     @property
@@ -38,18 +38,18 @@ class Finding:
         return (self.alerted_at - self.fault.started_at).total_seconds() if self.alerted_at else None
 
 
-def findings() -> list[Finding]:
+def findings() -> list[FaultFound]:
     """What became of every fault, in their order."""
     return [_finding(fault) for fault in FAULTS]
 
 
-def _finding(fault: Fault) -> Finding:
+def _finding(fault: Fault) -> FaultFound:
     incident = _incidents_of(fault).first()
     if incident is None:
-        return Finding(fault=fault, seen=Seen.WARN_ONLY if _warned(fault) else Seen.UNSEEN)
-    if incident.kind == Kind.REPORTED:
-        return Finding(fault=fault, seen=Seen.MISSED_UNTIL_REPORTED)
-    return Finding(fault=fault, seen=Seen.CAUGHT, alerted_at=incident.detected_at)
+        return FaultFound(fault=fault, seen=FaultSeen.WARN_ONLY if _warned(fault) else FaultSeen.UNSEEN)
+    if incident.kind == EntryKind.REPORTED:
+        return FaultFound(fault=fault, seen=FaultSeen.MISSED_UNTIL_REPORTED)
+    return FaultFound(fault=fault, seen=FaultSeen.CAUGHT, alerted_at=incident.detected_at)
 
 
 def _incidents_of(fault: Fault) -> QuerySet[Incident]:
@@ -68,7 +68,7 @@ def _warned(fault: Fault) -> bool:
     return flips.filter(window_start=window.start, window_end=window.end, new=State.WARN).exists()
 
 
-def result(found: Iterable[Finding]) -> dict[str, Any]:
+def result(found: Iterable[FaultFound]) -> dict[str, Any]:
     """The object that ``assay demo --json`` prints; instants are of the simulated clock."""
     scored = scores(start=BEGINS_AT, end=ENDS_AT, now=ENDS_AT)
     scanned = Scan.objects.aggregate(jobs=Sum("spark_jobs"), scans=Count("pk"))
@@ -123,11 +123,11 @@ def _incident(incident: Incident) -> dict[str, Any]:
     }
 
 
-def _fault(finding: Finding) -> dict[str, Any]:
+def _fault(finding: FaultFound) -> dict[str, Any]:
     return {
         "name": finding.fault.name,
         "expected": finding.fault.expected.value,
-        "caught": finding.seen is Seen.CAUGHT,
+        "caught": finding.seen is FaultSeen.CAUGHT,
         "seconds_to_alert": finding.seconds_to_alert,
         "seen": finding.seen.value,
     }

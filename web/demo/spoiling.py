@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .faults import Fault, Kind
+from .faults import Fault, FaultKind
 
 KILOMETRES_A_MILE = 1.609344
 DOUBLED_ROWS = 10
@@ -32,8 +32,8 @@ def _in_kilometres(rows: pa.Table) -> pa.Table:
     return rows.set_column(rows.column_names.index("distance"), "distance", kilometres)
 
 
-_SPOIL: Mapping[Kind, Callable[[pa.Table], pa.Table]] = {
-    Kind.ROWS_LOST: _lost,
-    Kind.ROWS_DOUBLED: _doubled,
-    Kind.WRONG_VALUES: _in_kilometres,
+_SPOIL: Mapping[FaultKind, Callable[[pa.Table], pa.Table]] = {
+    FaultKind.ROWS_LOST: _lost,
+    FaultKind.ROWS_DOUBLED: _doubled,
+    FaultKind.WRONG_VALUES: _in_kilometres,
 }

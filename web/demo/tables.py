@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from .data import Source
+from .data import DataFile
 from .days import window_of
 
 HOME, COPY = "dca", "phx"
@@ -30,7 +30,7 @@ class Lake:
     """The files of every table in both datacenters: ``<folder>/<datacenter>/<table>/datestr=…/part-0.parquet``."""
 
     folder: Path
-    source: Source
+    source: DataFile
 
     def create(self) -> None:
         """The folders of all tables, empty."""
@@ -55,7 +55,7 @@ class Lake:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class DemoTable:
     """One table: its one-to-one upstream, how long after its day it usually lands at home, and how a day is built."""
 
     name: str
@@ -99,9 +99,9 @@ def _flights_with_weather(lake: Lake, day: date) -> pa.Table:
 
 # In the order in which they land. A day's flights are there half an hour after midnight, the mart at 01:20.
 TABLES = (
-    Table(name=RAW_WEATHER, lands_after=timedelta(minutes=20), build=_weather),
-    Table(name=RAW_FLIGHTS, lands_after=timedelta(minutes=30), build=_flights),
-    Table(name=LAKE_FLIGHTS, lands_after=timedelta(minutes=50), build=_cleaned_flights, upstream=RAW_FLIGHTS),
-    Table(name=MART, lands_after=timedelta(minutes=80), build=_flights_with_weather, upstream=LAKE_FLIGHTS),
+    DemoTable(name=RAW_WEATHER, lands_after=timedelta(minutes=20), build=_weather),
+    DemoTable(name=RAW_FLIGHTS, lands_after=timedelta(minutes=30), build=_flights),
+    DemoTable(name=LAKE_FLIGHTS, lands_after=timedelta(minutes=50), build=_cleaned_flights, upstream=RAW_FLIGHTS),
+    DemoTable(name=MART, lands_after=timedelta(minutes=80), build=_flights_with_weather, upstream=LAKE_FLIGHTS),
 )
 BY_NAME = {table.name: table for table in TABLES}

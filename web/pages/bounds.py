@@ -16,7 +16,7 @@ from execution_engine.language.tree import (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bounds:
+class PlotBounds:
     """The least and the greatest value that hold; None where there is none, or it is not a literal."""
 
     low: float | None = None
@@ -28,19 +28,19 @@ UPPER = (Comparator.LESS, Comparator.AT_MOST)
 LOWER = (Comparator.GREATER, Comparator.AT_LEAST)
 
 
-def bounds(tree: Assertion) -> Bounds:
+def bounds(tree: Assertion) -> PlotBounds:
     """The bounds of a single comparison, or of the share of groups that hold; none for several comparisons."""
     match tree:
         case By():
-            return Bounds(low=tree.needed)
+            return PlotBounds(low=tree.needed)
         case Between(negated=False):
             return _bounds(tree.low, tree.high)
         case Comparison():
             return _of_comparison(tree)
-    return Bounds()
+    return PlotBounds()
 
 
-def _of_comparison(tree: Comparison) -> Bounds:
+def _of_comparison(tree: Comparison) -> PlotBounds:
     is_mirrored = _figure(tree.left) is not None
     literal = tree.left if is_mirrored else tree.right
     if tree.comparator is Comparator.EQUAL:
@@ -49,12 +49,12 @@ def _of_comparison(tree: Comparison) -> Bounds:
         return _bounds(literal, None) if is_mirrored else _bounds(None, literal)
     if tree.comparator in LOWER:
         return _bounds(None, literal) if is_mirrored else _bounds(literal, None)
-    return Bounds()
+    return PlotBounds()
 
 
-def _bounds(low: Expression | None, high: Expression | None) -> Bounds:
+def _bounds(low: Expression | None, high: Expression | None) -> PlotBounds:
     is_duration = isinstance(low, Duration) or isinstance(high, Duration)
-    return Bounds(low=_figure(low), high=_figure(high), is_duration=is_duration)
+    return PlotBounds(low=_figure(low), high=_figure(high), is_duration=is_duration)
 
 
 def _figure(expression: Expression | None) -> float | None:

@@ -4,11 +4,11 @@ from datetime import UTC, date, datetime
 
 from django import forms
 
-from alerting.waivers.rules import Scope
+from alerting.waivers.rules import WaiverScope
 from assay.time.instants import UnableToTakeInstant, taken
 from incident_manager.models import Saw
-from web.pages.selectors.catalogue import FILTERS, Wanted
-from web.shown.status import Status
+from web.pages.selectors.catalogue import FILTERS, CatalogueFilter
+from web.shown.status import ShownStatus
 
 TIERS = range(6)
 
@@ -21,15 +21,18 @@ class WantedForm(forms.Form):
         required=False, coerce=int, empty_value=None, choices=[(tier, tier) for tier in TIERS]
     )
     status = forms.TypedChoiceField(
-        required=False, coerce=Status, empty_value=None, choices=[(status.value, status.value) for status in FILTERS]
+        required=False,
+        coerce=ShownStatus,
+        empty_value=None,
+        choices=[(status.value, status.value) for status in FILTERS],
     )
     page = forms.IntegerField(required=False, min_value=1, max_value=10**6)
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> CatalogueFilter:
         """What the reader filters by."""
         self.is_valid()
         given = self.cleaned_data
-        return Wanted(text=given.get("q") or "", tier=given.get("tier"), status=given.get("status"))
+        return CatalogueFilter(text=given.get("q") or "", tier=given.get("tier"), status=given.get("status"))
 
     def page_number(self) -> int:
         """The page that is asked for, from 1."""
@@ -69,7 +72,7 @@ class ReasonForm(forms.Form):
 class ForceForm(ReasonForm):
     """Why an incident was a false positive, and how far that reaches."""
 
-    scope = forms.TypedChoiceField(coerce=Scope, choices=[(scope.value, scope.value) for scope in Scope])
+    scope = forms.TypedChoiceField(coerce=WaiverScope, choices=[(scope.value, scope.value) for scope in WaiverScope])
 
 
 class ReportForm(forms.Form):

@@ -12,7 +12,7 @@ from assay.models import Category, Dataset
 from execution_engine.runs.shown import Veil
 from incident_manager.models import Saw
 from incident_manager.quality.now import facts_now
-from incident_manager.quality.rules import Asked, judge
+from incident_manager.quality.rules import AskedRange, judge
 from incident_manager.scores.metric_reporter import data_qualities
 from web.access.logins import LoginPage
 from web.access.throttles import SAFE
@@ -25,7 +25,7 @@ from web.pages.selectors.day_grid import day_grid
 from web.pages.selectors.history import history
 from web.pages.selectors.incident import annotation, incident_by_id, newest_incidents, notices_of, spoilt_windows
 from web.shown.lineage import lineage
-from web.shown.status import MEANINGS, WORDS, Status
+from web.shown.status import MEANINGS, WORDS, ShownStatus
 from web.shown.timeline import shown_timeline
 
 from .forms import TIERS, WantedForm
@@ -74,7 +74,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
     veil = Veil(now)
     tests = live_tests(dataset, veil)
     known = facts_now({dataset.pk: dataset.full_name}, now=now)[dataset.pk]
-    answer, replicas = judge(known, Asked()), dataset.replicas.all()
+    answer, replicas = judge(known, AskedRange()), dataset.replicas.all()
     wanted = request.GET.get("test", "")
     typed = typed_before(request).get("report", {})
     chosen = next((live.test for live in tests if str(live.test.pk) == wanted), tests[0].test if tests else None)
@@ -83,12 +83,14 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "now": now,
         "idle": idle(),
         "answer": answer,
-        "replicas": [(replica, judge(known, Asked(datacenter=replica.datacenter)).status) for replica in replicas],
+        "replicas": [(replica, judge(known, AskedRange(datacenter=replica.datacenter)).status) for replica in replicas],
         "promises": promises(dataset),
         "progress": progress(dataset),
         "quality": data_qualities([dataset.pk], now=now)[dataset.pk],
         "grid": day_grid(dataset, known, now=now),
-        "legend": [(status, WORDS[status], MEANINGS[status]) for status in Status if status is not Status.NONE],
+        "legend": [
+            (status, WORDS[status], MEANINGS[status]) for status in ShownStatus if status is not ShownStatus.NONE
+        ],
         "incidents": incidents_of(dataset),
         "tests": tests,
         "gaps": dataset.gaps.filter(closed_at=None),

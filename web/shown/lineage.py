@@ -7,7 +7,7 @@ from datetime import datetime
 from assay.models import Dataset, LineageEdge
 from incident_manager.quality.now import answers_now
 
-from .status import LOOKS, WORDS, Status
+from .status import LOOKS, WORDS, ShownStatus
 
 HOPS = 3
 LARGEST = 80
@@ -22,7 +22,7 @@ class Node:
     id: int
     name: str
     tier: int
-    status: Status
+    status: ShownStatus
     column: int
     row: int
 
@@ -88,7 +88,7 @@ def _nodes(columns: Mapping[int, int], now: datetime) -> tuple[Node, ...]:
         column = columns[dataset.pk]
         row = heights.get(column, 0)
         heights[column] = row + 1
-        status = Status(answers[dataset.pk].status.value)
+        status = ShownStatus(answers[dataset.pk].status.value)
         nodes.append(
             Node(id=dataset.pk, name=dataset.full_name, tier=dataset.tier, status=status, column=column, row=row)
         )

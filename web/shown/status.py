@@ -5,10 +5,10 @@ from enum import StrEnum
 
 from alerting.state import TROUBLED, State
 from incident_manager.quality import rules
-from incident_manager.quality.rules import Answer, Kind
+from incident_manager.quality.rules import Answer, ReasonKind
 
 
-class Status(StrEnum):
+class ShownStatus(StrEnum):
     """A state as people see it, the one that counts most first."""
 
     BAD = "bad"
@@ -25,35 +25,39 @@ class Status(StrEnum):
     NONE = "none"
 
 
-RANK = {status: rank for rank, status in enumerate(Status)}
-LOOKS = {Status.BAD: "fail", Status.REPORTED: "warn", Status.GOOD: "pass"}  # the colour and icon of another
+RANK = {status: rank for rank, status in enumerate(ShownStatus)}
+LOOKS = {
+    ShownStatus.BAD: "fail",
+    ShownStatus.REPORTED: "warn",
+    ShownStatus.GOOD: "pass",
+}  # the colour and icon of another
 WORDS = {
-    Status.BAD: "Bad",
-    Status.REPORTED: "Reported",
-    Status.GOOD: "Good",
-    Status.FAIL: "Fail",
-    Status.WARN: "Warn",
-    Status.UNKNOWN: "Unknown",
-    Status.WAIVED: "Waived",
-    Status.PASS: "Pass",
-    Status.LEARNING: "Learning",
-    Status.PENDING: "Pending",
-    Status.UNTESTED: "Untested",
-    Status.NONE: "No test",
+    ShownStatus.BAD: "Bad",
+    ShownStatus.REPORTED: "Reported",
+    ShownStatus.GOOD: "Good",
+    ShownStatus.FAIL: "Fail",
+    ShownStatus.WARN: "Warn",
+    ShownStatus.UNKNOWN: "Unknown",
+    ShownStatus.WAIVED: "Waived",
+    ShownStatus.PASS: "Pass",
+    ShownStatus.LEARNING: "Learning",
+    ShownStatus.PENDING: "Pending",
+    ShownStatus.UNTESTED: "Untested",
+    ShownStatus.NONE: "No test",
 }
 MEANINGS = {
-    Status.BAD: "a test is broken, an incident is open or a report is confirmed",
-    Status.REPORTED: "a user reported it as bad, or it is bad and accepted",
-    Status.GOOD: "every test that has run holds",
-    Status.FAIL: "broken for so long that it opened an incident",
-    Status.WARN: "broken, but not long enough for an incident",
-    Status.UNKNOWN: "a test is due but has no result, or the data cannot be read",
-    Status.WAIVED: "broken, but a user called it a false positive or accepted it",
-    Status.PASS: "holds",
-    Status.LEARNING: "needs more history",
-    Status.PENDING: "not due yet",
-    Status.UNTESTED: "no test has judged it",
-    Status.NONE: "nothing tests this",
+    ShownStatus.BAD: "a test is broken, an incident is open or a report is confirmed",
+    ShownStatus.REPORTED: "a user reported it as bad, or it is bad and accepted",
+    ShownStatus.GOOD: "every test that has run holds",
+    ShownStatus.FAIL: "broken for so long that it opened an incident",
+    ShownStatus.WARN: "broken, but not long enough for an incident",
+    ShownStatus.UNKNOWN: "a test is due but has no result, or the data cannot be read",
+    ShownStatus.WAIVED: "broken, but a user called it a false positive or accepted it",
+    ShownStatus.PASS: "holds",
+    ShownStatus.LEARNING: "needs more history",
+    ShownStatus.PENDING: "not due yet",
+    ShownStatus.UNTESTED: "no test has judged it",
+    ShownStatus.NONE: "nothing tests this",
 }
 
 
@@ -61,29 +65,33 @@ MEANINGS = {
 class Cell:
     """What one field of a matrix shows: a status, how many windows have it, and why (or why there is no test)."""
 
-    status: Status = Status.NONE
+    status: ShownStatus = ShownStatus.NONE
     windows: int = 0
     reason: str = ""
 
 
-def status_of(state: str, waived: bool) -> Status:
+def status_of(state: str, waived: bool) -> ShownStatus:
     """How a standing is shown."""
     is_trouble = state in TROUBLED
-    return Status.WAIVED if waived and is_trouble else Status(state.lower())
+    return ShownStatus.WAIVED if waived and is_trouble else ShownStatus(state.lower())
 
 
-def look_of(answer: Answer) -> Status:
+def look_of(answer: Answer) -> ShownStatus:
     """How an answer is shown where there is room for more than its status: what is bad as fail or warn, and so on."""
     kinds = {reason.kind for reason in answer.reasons}
     match answer.status:
         case rules.Status.BAD:
-            fails = Kind.SPOILT in kinds or any(reason.state is State.FAIL for reason in answer.reasons)
-            return Status.FAIL if fails else Status.WARN
+            fails = ReasonKind.SPOILT in kinds or any(reason.state is State.FAIL for reason in answer.reasons)
+            return ShownStatus.FAIL if fails else ShownStatus.WARN
         case rules.Status.UNTESTED:
-            if Kind.LEARNING in kinds:
-                return Status.LEARNING
-            return Status.PENDING if kinds & {Kind.NOT_OVER, Kind.NOT_JUDGED, Kind.NOT_THERE_YET} else Status.UNTESTED
+            if ReasonKind.LEARNING in kinds:
+                return ShownStatus.LEARNING
+            return (
+                ShownStatus.PENDING
+                if kinds & {ReasonKind.NOT_OVER, ReasonKind.NOT_JUDGED, ReasonKind.NOT_THERE_YET}
+                else ShownStatus.UNTESTED
+            )
         case rules.Status.GOOD:
-            return Status.WAIVED if Kind.WAIVED in kinds else Status.PASS
+            return ShownStatus.WAIVED if ReasonKind.WAIVED in kinds else ShownStatus.PASS
         case _:
-            return Status(answer.status.value)
+            return ShownStatus(answer.status.value)

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 
 from assay.models import Category
 from assay.time.durations import format_duration
-from web.shown.status import LOOKS, MEANINGS, WORDS, Status
+from web.shown.status import LOOKS, MEANINGS, WORDS, ShownStatus
 from web.shown.words import plain
 
 register = template.Library()
@@ -41,20 +41,20 @@ def icon(name: str) -> SafeString:
 
 @register.simple_tag
 @lru_cache(1000)
-def pill(status: Status, text: str = "") -> SafeString:
+def pill(status: ShownStatus, text: str = "") -> SafeString:
     """A status as icon and word; ``text`` replaces the word."""
     return format_html(
         '<span class="pill {}" title="{}">{}{}</span>',
         (look := _look(status)),
-        MEANINGS[Status(status)],
+        MEANINGS[ShownStatus(status)],
         icon(look),
-        text or WORDS[Status(status)],
+        text or WORDS[ShownStatus(status)],
     )
 
 
 @register.simple_tag
 @cache
-def dot(status: Status) -> SafeString:
+def dot(status: ShownStatus) -> SafeString:
     """A status as its icon alone, with the word for screen readers."""
     return format_html(
         '<span class="dot {}">{}<span class="sr-only">{}</span></span>',
@@ -64,8 +64,8 @@ def dot(status: Status) -> SafeString:
     )
 
 
-def _look(status: Status) -> str:
-    return LOOKS.get(Status(status), status)
+def _look(status: ShownStatus) -> str:
+    return LOOKS.get(ShownStatus(status), status)
 
 
 @register.filter

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from execution_engine.engines.files.listing import Listing
-from execution_engine.engines.gathering.asked import Asked, Keyed
+from execution_engine.engines.gathering.asked import AskedStatistic, Keyed
 from execution_engine.engines.gathering.keyed_rows import frequencies_of
 from execution_engine.engines.limits import SMALL_BYTES
 from execution_engine.exact import Number
@@ -22,16 +22,16 @@ from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.states.frequencies import Frequencies, Hashes
 from execution_engine.metrics.states.statistics import Gather, Statistic, Value, over_nothing
 
-from .rows import MOST_ROWS, Rows, read_rows
+from .rows import MOST_ROWS, ArrowRows, read_rows
 from .sql import columns_in, tree_of, truth, values
-from .values import MOST_DIGITS, Flags, Kind, Numbers, UnableToTell, Values, in_order
+from .values import MOST_DIGITS, ArrowKind, Flags, Numbers, UnableToTell, Values, in_order
 
 Doubles = npt.NDArray[np.float64]
 
 
 def answers(
-    listing: Listing, stored: Mapping[str, str], count: int, asked: Sequence[Asked], keyed: Sequence[Keyed]
-) -> tuple[dict[Asked, Value], dict[Keyed, Frequencies]]:
+    listing: Listing, stored: Mapping[str, str], count: int, asked: Sequence[AskedStatistic], keyed: Sequence[Keyed]
+) -> tuple[dict[AskedStatistic, Value], dict[Keyed, Frequencies]]:
     """Every statistic, and how often each key occurs, of ``count`` rows with the columns ``stored``.
 
     UnableToTell where one of them, or so many rows, are Spark's to answer. Where Spark hashes keys, these are numbered.
@@ -48,13 +48,13 @@ def answers(
     return gathered, {one: _counted(rows, one.grouping, met[one.where]) for one in keyed}
 
 
-def _met(rows: Rows, where: str | None) -> Flags:
+def _met(rows: ArrowRows, where: str | None) -> Flags:
     """The rows that count."""
     met = np.ones(1, dtype=np.bool_) if where is None else truth(tree_of(where), rows).yes
     return np.broadcast_to(met, rows.count)
 
 
-def _gathered(rows: Rows, statistic: Statistic, met: Flags) -> Value:
+def _gathered(rows: ArrowRows, statistic: Statistic, met: Flags) -> Value:
     of = [values(tree_of(text), rows) for text in statistic.of]
     kept = met & ~np.logical_or.reduce([np.broadcast_to(each.null, rows.count) for each in of])
     if statistic.gather is Gather.COUNT:
@@ -79,13 +79,13 @@ def _depends_on_order(gather: Gather, given: Values) -> bool:
     if gather in (Gather.MOMENTS, Gather.COMOMENTS):
         return True
     is_sum = gather is Gather.SUM or not given.numbers.all()
-    return given.kind is Kind.DOUBLE and gather is not Gather.PERCENTILE and is_sum
+    return given.kind is ArrowKind.DOUBLE and gather is not Gather.PERCENTILE and is_sum
 
 
 def _total(statistic: Statistic, given: Values) -> Number:
-    if given.kind is Kind.DOUBLE:
+    if given.kind is ArrowKind.DOUBLE:
         return _sum(given.numbers)
-    if given.kind is not Kind.EXACT:
+    if given.kind is not ArrowKind.EXACT:
         raise UnableToTell(f"{given.kind} has no sum")
     if given.numbers.dtype != object:  # in halves, of which no sum is too long for 64 bits
         total = (int((given.numbers >> 32).sum()) << 32) + int((given.numbers & (2**32 - 1)).sum())
@@ -100,9 +100,9 @@ def _sum(numbers: Doubles) -> float:
 
 
 def _extreme(place: Callable[[Numbers], Any], statistic: Statistic, given: Values) -> Number:
-    if given.kind is Kind.DOUBLE:
+    if given.kind is ArrowKind.DOUBLE:
         return float(given.numbers[place(in_order(given.numbers))])
-    if given.kind is not Kind.EXACT:
+    if given.kind is not ArrowKind.EXACT:
         raise UnableToTell(f"{given.kind} has no extreme that is a number")
     return given.exact(int(given.numbers[place(given.numbers)]))
 
@@ -168,7 +168,7 @@ _OF_VALUES: Mapping[Gather, Callable[..., Value]] = {
 }
 
 
-def _counted(rows: Rows, grouping: Grouping, met: Flags) -> Frequencies:
+def _counted(rows: ArrowRows, grouping: Grouping, met: Flags) -> Frequencies:
     nulls = {name: rows.column(name).null for name in (*grouping.columns, *grouping.present)}
     return frequencies_of(_numbered([rows.column(name) for name in grouping.columns]), grouping, nulls, met)
 

@@ -13,7 +13,7 @@ from execution_engine.engines.files.footers import spark_type_of
 from execution_engine.engines.files.listing import Listing, Root
 from execution_engine.metrics.columns import path_of
 
-from .values import Flags, Kind, Numbers, UnableToTell, Values
+from .values import ArrowKind, Flags, Numbers, UnableToTell, Values
 
 MOST_ROWS = 1_000_000
 MOST_BYTES = 256 * 1024 * 1024  # of the columns read, unpacked
@@ -24,26 +24,26 @@ _OLD_TIMES = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96
 _TEMPORAL = {"date", "timestamp", "timestamp_ntz"}
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 _KINDS = {
-    "boolean": Kind.TRUTH,
-    "float": Kind.DOUBLE,
-    "double": Kind.DOUBLE,
-    "string": Kind.TEXT,
-    "binary": Kind.BYTES,
-    "date": Kind.DATE,
-    "timestamp": Kind.TIMESTAMP,
-    "timestamp_ntz": Kind.TIMESTAMP_NTZ,
-    **dict.fromkeys(_DIGITS, Kind.EXACT),
+    "boolean": ArrowKind.TRUTH,
+    "float": ArrowKind.DOUBLE,
+    "double": ArrowKind.DOUBLE,
+    "string": ArrowKind.TEXT,
+    "binary": ArrowKind.BYTES,
+    "date": ArrowKind.DATE,
+    "timestamp": ArrowKind.TIMESTAMP,
+    "timestamp_ntz": ArrowKind.TIMESTAMP_NTZ,
+    **dict.fromkeys(_DIGITS, ArrowKind.EXACT),
 }
 _STORED = {
-    Kind.DOUBLE: pa.float64(),
-    Kind.DATE: pa.int32(),
-    Kind.TIMESTAMP: pa.int64(),
-    Kind.TIMESTAMP_NTZ: pa.int64(),
+    ArrowKind.DOUBLE: pa.float64(),
+    ArrowKind.DATE: pa.int32(),
+    ArrowKind.TIMESTAMP: pa.int64(),
+    ArrowKind.TIMESTAMP_NTZ: pa.int64(),
 }
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Rows:
+class ArrowRows:
     """The columns that were asked for, by their names in lower case."""
 
     count: int
@@ -56,7 +56,7 @@ class Rows:
         return self.columns[name.lower()]
 
 
-def read_rows(listing: Listing, stored: Mapping[str, str], names: Collection[str]) -> Rows:
+def read_rows(listing: Listing, stored: Mapping[str, str], names: Collection[str]) -> ArrowRows:
     """The named columns of all files; UnableToTell where a column, or so much, is Spark's to read.
 
     ``stored``: the columns of the newest file with Spark's types, as of ``footers.read_columns``.
@@ -64,7 +64,7 @@ def read_rows(listing: Listing, stored: Mapping[str, str], names: Collection[str
     wanted = _wanted(listing, stored, names)
     files = sorted(listing.files, key=lambda file: -file.size)  # Spark begins with the largest
     parts = [_of_file(listing.root, file, wanted) for file in files]
-    return Rows(
+    return ArrowRows(
         count=sum(rows for rows, _ in parts),
         columns={
             name.lower(): _values([(rows, columns.get(name)) for rows, columns in parts], type_)
@@ -137,21 +137,21 @@ def _values(parts: Sequence[tuple[int, pa.ChunkedArray | None]], type_: str) -> 
     null = _flags(array.is_null())
     kind = _kind(type_)
     match kind:
-        case Kind.TEXT | Kind.BYTES:
+        case ArrowKind.TEXT | ArrowKind.BYTES:
             return _of_texts(array, kind, null)
-        case Kind.EXACT:
+        case ArrowKind.EXACT:
             return _of_exact(array, type_, null)
-        case Kind.TRUTH:
+        case ArrowKind.TRUTH:
             return Values(kind=kind, numbers=_flags(array), null=null)
-        case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ:
+        case ArrowKind.TIMESTAMP | ArrowKind.TIMESTAMP_NTZ:
             array = array.cast(pa.timestamp("us", arrow.tz))
     assert kind is not None
     return Values(kind=kind, numbers=_plain(array, _STORED[kind]), null=null)
 
 
-def _kind(type_: str) -> Kind | None:
+def _kind(type_: str) -> ArrowKind | None:
     """Of values of a type of Spark's; None of one that is Spark's alone to read."""
-    return Kind.EXACT if type_.startswith("decimal") else _KINDS.get(type_)
+    return ArrowKind.EXACT if type_.startswith("decimal") else _KINDS.get(type_)
 
 
 def _plain(array: pa.Array, type_: pa.DataType) -> Numbers:
@@ -166,7 +166,7 @@ def _flags(array: pa.Array) -> Flags:
     return _plain(array, pa.uint8()).view(np.bool_)
 
 
-def _of_texts(array: pa.Array, kind: Kind, null: Flags) -> Values:
+def _of_texts(array: pa.Array, kind: ArrowKind, null: Flags) -> Values:
     """By their places among the different texts; a writer's own list of them may repeat one, or have none."""
     listed = array.dictionary if len(array.dictionary) else pa.repeat("", 1).cast(array.dictionary.type)
     if listed.null_count:
@@ -188,7 +188,7 @@ def _of_exact(array: pa.Array, type_: str, null: Flags) -> Values:
     else:
         numbers, digits, scale = _plain(array, pa.int64()), _DIGITS[type_], 0
     is_decimal = type_.startswith("decimal")
-    return Values(kind=Kind.EXACT, numbers=numbers, null=null, digits=digits, scale=scale, is_decimal=is_decimal)
+    return Values(kind=ArrowKind.EXACT, numbers=numbers, null=null, digits=digits, scale=scale, is_decimal=is_decimal)
 
 
 def _unscaled(array: pa.Array) -> Numbers:

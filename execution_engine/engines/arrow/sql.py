@@ -18,8 +18,8 @@ from sqlglot import exp
 from execution_engine.guard.dialect import Plain
 from execution_engine.metrics.columns import written
 
-from .rows import Rows
-from .values import MOST_DIGITS, Flags, Kind, Numbers, UnableToTell, Values, together
+from .rows import ArrowRows
+from .values import MOST_DIGITS, ArrowKind, Flags, Numbers, UnableToTell, Values, together
 
 _WHOLE = re.compile(r"\d+")
 _DECIMAL = re.compile(r"\d+\.\d*|\.\d+")
@@ -90,7 +90,7 @@ def columns_in(trees: Iterable[exp.Expr]) -> list[str]:
     return list(dict.fromkeys(written(node.name) for tree in trees for node in tree.find_all(exp.Column)))
 
 
-def truth(node: exp.Expr, rows: Rows) -> Truth:
+def truth(node: exp.Expr, rows: ArrowRows) -> Truth:
     """Of a condition, on every row."""
     match node:
         case exp.Paren():
@@ -115,12 +115,12 @@ def truth(node: exp.Expr, rows: Rows) -> Truth:
     if isinstance(node, exp.Binary) and (compare := _COMPARES.get(type(node))):
         return _compared(compare, values(node.left, rows), values(node.right, rows))
     given = values(node, rows)
-    if given.kind is not Kind.TRUTH:
+    if given.kind is not ArrowKind.TRUTH:
         raise UnableToTell(f"{given.kind} is no condition")
     return Truth(yes=given.numbers & ~given.null, no=~given.numbers & ~given.null)
 
 
-def values(node: exp.Expr, rows: Rows) -> Values:
+def values(node: exp.Expr, rows: ArrowRows) -> Values:
     """Of an expression, one for each row or one for all."""
     match node:
         case exp.Paren():
@@ -128,7 +128,7 @@ def values(node: exp.Expr, rows: Rows) -> Values:
         case exp.Column():
             return rows.column(written(node.name))
         case exp.Boolean():
-            return _constant(Kind.TRUTH, np.array([node.this]))
+            return _constant(ArrowKind.TRUTH, np.array([node.this]))
         case exp.Neg() if isinstance(node.this, exp.Literal) and not node.this.is_string:
             number = _number(node.this.name)
             return replace(number, numbers=-number.numbers)
@@ -138,7 +138,7 @@ def values(node: exp.Expr, rows: Rows) -> Values:
             return _cast(node, rows)
         case exp.Mul() if isinstance(node.right, exp.Literal) and node.right.name == _ONE_DOUBLE:
             given = values(node.left, rows)
-            return Values(kind=Kind.DOUBLE, numbers=given.doubles(), null=given.null)
+            return Values(kind=ArrowKind.DOUBLE, numbers=given.doubles(), null=given.null)
         case exp.Anonymous() if node.name.lower() == "char_length":
             return _lengths(node, rows)
         case exp.Case():
@@ -156,37 +156,37 @@ def _compared(compare: Callable[[Numbers, Numbers], Any], first: Values, second:
 
 def _is_in(given: Values, listed: list[Values]) -> Truth:
     """Equal to one of them, once all are of the one type that Spark gives them."""
-    if {each.kind for each in (given, *listed)} == {Kind.TEXT} and all(len(each.numbers) == 1 for each in listed):
+    if {each.kind for each in (given, *listed)} == {ArrowKind.TEXT} and all(len(each.numbers) == 1 for each in listed):
         known = {text for each in listed for text in each.texts}
         met = np.array([text in known for text in given.texts])[given.numbers]
         return Truth(yes=met & ~given.null, no=~met & ~given.null)
-    if any(each.kind is Kind.DOUBLE for each in listed):
-        given, *listed = (replace(each, kind=Kind.DOUBLE, numbers=each.doubles()) for each in (given, *listed))
+    if any(each.kind is ArrowKind.DOUBLE for each in listed):
+        given, *listed = (replace(each, kind=ArrowKind.DOUBLE, numbers=each.doubles()) for each in (given, *listed))
     widest = max((each.digits - each.scale for each in (given, *listed)), default=0)
     if widest + max(each.scale for each in (given, *listed)) > MOST_DIGITS:
         raise UnableToTell("no decimal of Spark's holds all of them")
     return reduce(Truth.__or__, (_compared(np.equal, given, each) for each in listed))
 
 
-def _is_nan(node: exp.Anonymous, rows: Rows) -> Truth:
+def _is_nan(node: exp.Anonymous, rows: ArrowRows) -> Truth:
     """A null is no NaN."""
     (given,) = (values(each, rows) for each in node.expressions)
-    if given.kind is not Kind.DOUBLE:
+    if given.kind is not ArrowKind.DOUBLE:
         raise UnableToTell(f"isnan of {given.kind} is Spark's to answer")
     met = np.isnan(given.numbers) & ~given.null
     return Truth(yes=met, no=~met)
 
 
-def _lengths(node: exp.Anonymous, rows: Rows) -> Values:
+def _lengths(node: exp.Anonymous, rows: ArrowRows) -> Values:
     """Of texts, in characters."""
     (given,) = (values(each, rows) for each in node.expressions)
-    if given.kind is not Kind.TEXT:
+    if given.kind is not ArrowKind.TEXT:
         raise UnableToTell(f"the length of {given.kind} is Spark's to tell")
     lengths = np.array([len(text) for text in given.texts], dtype=np.int64)[given.numbers]
-    return Values(kind=Kind.EXACT, numbers=lengths, null=given.null, digits=10)
+    return Values(kind=ArrowKind.EXACT, numbers=lengths, null=given.null, digits=10)
 
 
-def _cast(node: exp.Cast, rows: Rows) -> Values:
+def _cast(node: exp.Cast, rows: ArrowRows) -> Values:
     """Texts and whole numbers as texts, and dates and instants that are written out; UnableToTell of others."""
     wanted, given = node.to.this.name, node.this
     if wanted == "TEXT":
@@ -195,42 +195,42 @@ def _cast(node: exp.Cast, rows: Rows) -> Values:
         raise UnableToTell("a cast of values is Spark's")
     try:
         if wanted == "DATE" and _DAY.fullmatch(given.name):
-            return _constant(Kind.DATE, np.array([(date.fromisoformat(given.name) - _FIRST.date()).days]))
+            return _constant(ArrowKind.DATE, np.array([(date.fromisoformat(given.name) - _FIRST.date()).days]))
         if wanted == "TIMESTAMPTZ" and _INSTANT.fullmatch(given.name):
             since = datetime.fromisoformat(given.name).replace(tzinfo=UTC) - _FIRST
-            return _constant(Kind.TIMESTAMP, np.array([since // timedelta(microseconds=1)]))
+            return _constant(ArrowKind.TIMESTAMP, np.array([since // timedelta(microseconds=1)]))
     except ValueError:
         pass
     raise UnableToTell(f"a cast to {wanted} is Spark's")
 
 
 def _as_text(given: Values) -> Values:
-    if given.kind is Kind.TEXT:
+    if given.kind is ArrowKind.TEXT:
         return given
-    if given.kind is not Kind.EXACT or given.scale:
+    if given.kind is not ArrowKind.EXACT or given.scale:
         raise UnableToTell(f"{given.kind} is written by Spark")
     numbers, places = np.unique(given.numbers, return_inverse=True)
-    return Values(kind=Kind.TEXT, numbers=places, null=given.null, dictionary=tuple(map(str, numbers.tolist())))
+    return Values(kind=ArrowKind.TEXT, numbers=places, null=given.null, dictionary=tuple(map(str, numbers.tolist())))
 
 
 def _number(text: str) -> Values:
     """A number as Spark reads it: whole, decimal, or a double where it has an exponent."""
     if _DOUBLE.fullmatch(text):
-        return _constant(Kind.DOUBLE, np.array([float(text)]))
+        return _constant(ArrowKind.DOUBLE, np.array([float(text)]))
     if not _WHOLE.fullmatch(text) and not _DECIMAL.fullmatch(text):
         raise UnableToTell(f"{text} is Spark's to read")
     _, digits, exponent = Decimal(text).as_tuple()
     assert isinstance(exponent, int)
     number = int("".join(map(str, digits)))
     fits = number < 2**63
-    given = _constant(Kind.EXACT, np.array([number], dtype=np.int64 if fits else object))
+    given = _constant(ArrowKind.EXACT, np.array([number], dtype=np.int64 if fits else object))
     widest = 10 if number < 2**31 else 20  # of Spark's int and bigint
     return replace(given, scale=-exponent, digits=max(len(digits), -exponent if exponent else widest))
 
 
 def _text(text: str) -> Values:
-    return replace(_constant(Kind.TEXT, np.zeros(1, dtype=np.int64)), dictionary=(text,))
+    return replace(_constant(ArrowKind.TEXT, np.zeros(1, dtype=np.int64)), dictionary=(text,))
 
 
-def _constant(kind: Kind, numbers: Numbers) -> Values:
+def _constant(kind: ArrowKind, numbers: Numbers) -> Values:
     return Values(kind=kind, numbers=numbers, null=np.zeros(1, dtype=np.bool_))

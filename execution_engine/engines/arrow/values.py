@@ -22,7 +22,7 @@ class UnableToTell(Exception):
     """What is asked is not surely the same by Arrow as by Spark; Spark must answer it."""
 
 
-class Kind(StrEnum):
+class ArrowKind(StrEnum):
     """What values are; only those of one kind compare, or exact ones with doubles."""
 
     TRUTH = "truth"
@@ -43,7 +43,7 @@ class Values:
     ``-scale`` with ``digits`` in all: int64, or Python's own where these are too short. Under a null they mean nothing.
     """
 
-    kind: Kind
+    kind: ArrowKind
     numbers: Numbers
     null: Flags
     digits: int = 0
@@ -61,9 +61,9 @@ class Values:
 
     def doubles(self) -> npt.NDArray[np.float64]:
         """The numbers as doubles, each the nearest; UnableToTell of what is no number."""
-        if self.kind is Kind.DOUBLE:
+        if self.kind is ArrowKind.DOUBLE:
             return self.numbers
-        if self.kind is not Kind.EXACT:
+        if self.kind is not ArrowKind.EXACT:
             raise UnableToTell(f"{self.kind} is no number")
         if self.scale == 0:
             return self.numbers.astype(np.float64)
@@ -79,7 +79,7 @@ class Values:
 
         Of texts they are in no order. -0.0 is 0.0, and NaN one value, the greatest.
         """
-        return in_order(self.numbers) if self.kind is Kind.DOUBLE else self.numbers
+        return in_order(self.numbers) if self.kind is ArrowKind.DOUBLE else self.numbers
 
 
 def in_order(doubles: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
@@ -91,13 +91,13 @@ def in_order(doubles: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
 
 def together(first: Values, second: Values) -> tuple[Numbers, Numbers]:
     """Whole numbers of both that compare as the values do; UnableToTell where Spark would have to cast."""
-    if Kind.DOUBLE in (first.kind, second.kind):
+    if ArrowKind.DOUBLE in (first.kind, second.kind):
         return in_order(first.doubles()), in_order(second.doubles())
     if first.kind is not second.kind:
         raise UnableToTell(f"{first.kind} is not compared with {second.kind}")
-    if first.kind is Kind.EXACT:
+    if first.kind is ArrowKind.EXACT:
         return _of_one_scale(first, second)
-    if first.kind in (Kind.TEXT, Kind.BYTES):
+    if first.kind in (ArrowKind.TEXT, ArrowKind.BYTES):
         texts = first.texts, second.texts
         rank = {text: at for at, text in enumerate(sorted({*texts[0], *texts[1]}))}
         return _ranks(first, texts[0], rank), _ranks(second, texts[1], rank)

@@ -8,7 +8,7 @@ from threading import Thread
 from time import monotonic
 from typing import Any
 
-from execution_engine.engines.ladder import Answer, TooLate, too_late, wait_for
+from execution_engine.engines.ladder import CallAnswer, TooLate, too_late, wait_for
 from execution_engine.engines.protocol import FailingRows, Part, ScanReport, Table, Unit, Wanted, none_failing
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.spec import MetricSpec
@@ -85,7 +85,7 @@ class DeadlineEngine:
         """Ends the session; a later scan starts another."""
         self._engine.close()
 
-    def _ask(self, method: str, *args: Any) -> Answer:
+    def _ask(self, method: str, *args: Any) -> CallAnswer:
         id_, answer = next(self._ids), Future[Any]()
         Thread(target=self._call, args=(id_, answer, method, args), name=f"{method} {id_}", daemon=True).start()
         try:

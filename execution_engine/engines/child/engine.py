@@ -15,7 +15,7 @@ from execution_engine.engines.files.listing import (
     read_fingerprints_by_key,
     read_written_at,
 )
-from execution_engine.engines.ladder import Answer, TooLate, is_done, too_late, wait_for
+from execution_engine.engines.ladder import CallAnswer, TooLate, is_done, too_late, wait_for
 from execution_engine.engines.protocol import FailingRows, Part, ScanReport, Table, Unit, Wanted, none_failing
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
@@ -60,7 +60,7 @@ class ChildEngine:
         """The reports of several scans, in their order."""
         started = monotonic()
         try:
-            answer = self.ask("scan_all", units) if units else Answer(result=())
+            answer = self.ask("scan_all", units) if units else CallAnswer(result=())
         except UnableToAnswer as error:
             return tuple(all_failed(unit.wanted, error.failure, monotonic() - started) for unit in units)
         failure = too_late(self._seconds)
@@ -102,7 +102,7 @@ class ChildEngine:
         except (UnableToListFiles, UnableToAnswer):
             return None
 
-    def ask(self, method: str, *args: Any) -> Answer:
+    def ask(self, method: str, *args: Any) -> CallAnswer:
         """What any method of the engine gives in the child; raises UnableToAnswer."""
         try:
             return self._ask(method, args)
@@ -123,7 +123,7 @@ class ChildEngine:
         if child is not None:
             child.close()
 
-    def _ask(self, method: str, args: tuple[Any, ...]) -> Answer:
+    def _ask(self, method: str, args: tuple[Any, ...]) -> CallAnswer:
         for _ in range(TRIES):
             child = self._running()
             try:
@@ -141,7 +141,7 @@ class ChildEngine:
         failure = Failure(reason=Reason.ENGINE_UNREACHABLE, detail=f"Spark ended {TRIES} times as soon as it ran")
         raise UnableToAnswer(failure)
 
-    def _answer(self, child: Child, method: str, args: tuple[Any, ...]) -> Answer:
+    def _answer(self, child: Child, method: str, args: tuple[Any, ...]) -> CallAnswer:
         """The ladder's; where cancelling does not help, the child is killed."""
         _wait_until_ready(child)
         call = child.ask(method, args)

@@ -44,7 +44,7 @@ class ChildOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
+class ChildCall:
     """A call that a child is busy with."""
 
     id: int
@@ -61,7 +61,7 @@ class Child:
         self._scratch = Path(tempfile.mkdtemp(prefix="assay-spark-"))
         self._process = _start(options, self._scratch)
         self._kernel_kills = kernel_kills()
-        self._calls: dict[int, Call] = {}
+        self._calls: dict[int, ChildCall] = {}
         self._taken = 0
         self._is_retired = self._is_buried = False
         self._java: int | None = None
@@ -84,18 +84,18 @@ class Child:
         """Whether it takes no more calls, dead or alive."""
         return self._is_retired
 
-    def ask(self, method: str, args: tuple[Any, ...]) -> Call:
+    def ask(self, method: str, args: tuple[Any, ...]) -> ChildCall:
         """Send a call; raises Retired where the child takes none any more."""
         with self._lock:
             if self._is_retired or self._taken >= self.options.limits.scans_per_child:
                 raise Retired
             self._taken += 1
-            call = Call(id=self._taken, method=method)
+            call = ChildCall(id=self._taken, method=method)
             self._calls[call.id] = call
         self._outgoing.put(call_frame(call.id, method, args))
         return call
 
-    def cancel(self, call: Call) -> None:
+    def cancel(self, call: ChildCall) -> None:
         """Ask it to stop the Spark jobs of a call; the call's answer says whether it did."""
         self._outgoing.put(Frame(header={"cancel": call.id}))
 
@@ -232,7 +232,7 @@ def _first_frame(options: ChildOptions, scratch: Path) -> Frame:
     )
 
 
-def _answer(call: Call, frame: Frame) -> None:
+def _answer(call: ChildCall, frame: Frame) -> None:
     if "raised" in frame.header:
         reason = Reason.OUT_OF_MEMORY if frame.header.get("memory") else Reason.ENGINE_UNREACHABLE
         failure = Failure(reason=reason, detail=str(frame.header["raised"])[:1000])

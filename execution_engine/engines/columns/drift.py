@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from execution_engine.engines.protocol import Measured, Wanted, failed
-from execution_engine.metrics.definitions.schema_drift import Seen, declared_of, detail_of, drifts
+from execution_engine.metrics.definitions.schema_drift import SeenColumns, declared_of, detail_of, drifts
 from execution_engine.outcome import Reason
 
 from .column_types import holds
 
 
-def measure_drift(item: Wanted, seen: Sequence[Seen], table: str) -> Measured:
+def measure_drift(item: Wanted, seen: Sequence[SeenColumns], table: str) -> Measured:
     """How many declared columns are gone or of another type in any of the places; what has no files has no columns."""
     declared = declared_of(item.spec)
     if declared is None:

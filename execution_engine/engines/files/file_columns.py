@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from pyarrow import orc, types
 from pyarrow.fs import FileInfo
 
-from execution_engine.metrics.definitions.schema_drift import Seen
+from execution_engine.metrics.definitions.schema_drift import SeenColumns
 
 from .footers import MOST_FOOTERS, spark_type_of, unreadable
 from .listing import Listing, Root
@@ -17,7 +17,7 @@ TELLING = ("parquet", "orc")  # files that name the types of their columns
 _UNSIGNED = {pa.uint8(): "tinyint", pa.uint16(): "smallint", pa.uint32(): "int", pa.uint64(): "bigint"}
 
 
-def columns_of_files(listing: Listing, storage: str) -> tuple[Seen, ...]:
+def columns_of_files(listing: Listing, storage: str) -> tuple[SeenColumns, ...]:
     """The columns of every file, the newest first, of at most ``MOST_FOOTERS`` files; UnableToListFiles.
 
     Where files hold several partitions, it is the newest alone: nothing says in which file a partition's rows are.
@@ -27,16 +27,16 @@ def columns_of_files(listing: Listing, storage: str) -> tuple[Seen, ...]:
     return tuple(_seen(listing.root, file, _types(listing.root, file, storage)) for file in files)
 
 
-def columns_by_name(listing: Listing, names: Mapping[str, str]) -> tuple[Seen, ...]:
+def columns_by_name(listing: Listing, names: Mapping[str, str]) -> tuple[SeenColumns, ...]:
     """The columns of files that tell names alone, as they were found in the newest."""
     return (_seen(listing.root, listing.newest, dict.fromkeys(names)),)
 
 
-def _seen(root: Root, file: FileInfo, columns: Mapping[str, str | None]) -> Seen:
+def _seen(root: Root, file: FileInfo, columns: Mapping[str, str | None]) -> SeenColumns:
     """With the columns in the names of its folders, which have no types."""
     place = file.path[len(root.path) :].lstrip("/") or file.base_name
     folders = [unquote(name.split("=", 1)[0]) for name in place.split("/")[:-1] if "=" in name]
-    return Seen(place=place, columns={**columns, **dict.fromkeys(folders)})
+    return SeenColumns(place=place, columns={**columns, **dict.fromkeys(folders)})
 
 
 def _types(root: Root, file: FileInfo, storage: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.fs import FileInfo
 
-from execution_engine.engines.gathering.asked import Asked
+from execution_engine.engines.gathering.asked import AskedStatistic
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic, Value, over_nothing
 
@@ -18,7 +18,7 @@ from .listing import Root
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bounds:
+class FooterBounds:
     """Of one column over all files: how many are not null, and the least and the greatest where that is known."""
 
     count: int
@@ -31,7 +31,7 @@ class FooterStatistics:
     """The rows, and the columns of which every row group of every file tells."""
 
     rows: int
-    columns: dict[str, Bounds]
+    columns: dict[str, FooterBounds]
 
     def answer(self, statistic: Statistic) -> Value:
         """The statistic over all rows, or None where it must be read from the data."""
@@ -50,7 +50,7 @@ class FooterStatistics:
         return None
 
 
-def told(footers: FooterStatistics | None, asked: Iterable[Asked]) -> dict[Asked, Value]:
+def told(footers: FooterStatistics | None, asked: Iterable[AskedStatistic]) -> dict[AskedStatistic, Value]:
     """What the footers tell of the statistics asked; of no rows everything is known."""
     if footers is None:
         return {}
@@ -91,7 +91,7 @@ def _of_file(root: Root, file: FileInfo) -> FooterStatistics:
     return FooterStatistics(rows=metadata.num_rows, columns=found)
 
 
-def _bounds(chunks: Iterable[Any]) -> Bounds | None:
+def _bounds(chunks: Iterable[Any]) -> FooterBounds | None:
     """Of one column of one file; None where a row group has no statistics."""
     parts = []
     for chunk in chunks:
@@ -99,7 +99,7 @@ def _bounds(chunks: Iterable[Any]) -> Bounds | None:
         if statistics is None or not statistics.has_null_count:
             return None
         low, high = _exact(statistics)
-        parts.append(Bounds(count=chunk.num_values - statistics.null_count, least=low, greatest=high))
+        parts.append(FooterBounds(count=chunk.num_values - statistics.null_count, least=low, greatest=high))
     return _merged(parts)
 
 
@@ -110,11 +110,11 @@ def _exact(statistics: Any) -> tuple[Any, Any]:
     return statistics.min, statistics.max
 
 
-def _merged(parts: Sequence[Bounds]) -> Bounds:
+def _merged(parts: Sequence[FooterBounds]) -> FooterBounds:
     filled = [part for part in parts if part.count]
     lows, highs = [part.least for part in filled], [part.greatest for part in filled]
     known = bool(filled) and None not in lows and None not in highs
-    return Bounds(
+    return FooterBounds(
         count=sum(part.count for part in parts),
         least=min(low for low in lows if low is not None) if known else None,
         greatest=max(high for high in highs if high is not None) if known else None,

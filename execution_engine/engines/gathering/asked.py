@@ -19,7 +19,7 @@ WORTH_A_MASK = 2.0  # statistics under a clause for each distinct one
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class AskedStatistic:
     """A statistic over the rows that meet a SQL condition."""
 
     statistic: Statistic
@@ -38,18 +38,18 @@ class Keyed:
 class Select:
     """Statistics of one select; with ``clauses`` each row counts for the mask of the clauses that it meets."""
 
-    asked: tuple[Asked, ...]
+    asked: tuple[AskedStatistic, ...]
     clauses: tuple[str, ...] = ()
 
 
-def selects(asked: Sequence[Asked], *, together: bool) -> list[Select]:
+def selects(asked: Sequence[AskedStatistic], *, together: bool) -> list[Select]:
     """The selects that gather everything asked; ``together``: in as few as can be, whatever they cost."""
     distinct = list(dict.fromkeys(asked))
     masked, plain = ([], distinct) if together else _worth_a_mask(distinct)
     return [*_masked(masked, together=together), *_cut(plain, together=together)]
 
 
-def _worth_a_mask(asked: Sequence[Asked]) -> tuple[list[Asked], list[Asked]]:
+def _worth_a_mask(asked: Sequence[AskedStatistic]) -> tuple[list[AskedStatistic], list[AskedStatistic]]:
     under = [one for one in asked if one.where is not None and one.statistic.merges]
     clauses = {one.where for one in under}
     if len(clauses) < 2 or len(under) < WORTH_A_MASK * len({one.statistic for one in under}):
@@ -60,18 +60,18 @@ def _worth_a_mask(asked: Sequence[Asked]) -> tuple[list[Asked], list[Asked]]:
     return masked, [one for one in asked if one.statistic not in shared]
 
 
-def _masked(asked: Sequence[Asked], *, together: bool) -> Iterator[Select]:
+def _masked(asked: Sequence[AskedStatistic], *, together: bool) -> Iterator[Select]:
     clauses = list(dict.fromkeys(one.where for one in asked if one.where is not None))
     for at in range(0, len(clauses), MOST_CLAUSES):
         some = tuple(clauses[at : at + MOST_CLAUSES])
         wanted = [one for one in asked if one.where in some or (one.where is None and at == 0)]
-        gathered = list(dict.fromkeys(Asked(statistic=one.statistic) for one in wanted))
+        gathered = list(dict.fromkeys(AskedStatistic(statistic=one.statistic) for one in wanted))
         for select in _cut(gathered, together=together):
             here = {one.statistic for one in select.asked}
             yield Select(asked=tuple(one for one in wanted if one.statistic in here), clauses=some)
 
 
-def _cut(asked: Sequence[Asked], *, together: bool) -> Iterator[Select]:
+def _cut(asked: Sequence[AskedStatistic], *, together: bool) -> Iterator[Select]:
     kinds = (
         [list(asked)]
         if together

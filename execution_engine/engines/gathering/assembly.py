@@ -14,7 +14,7 @@ from execution_engine.metrics.states.states import State
 from execution_engine.metrics.states.summary import Summary
 from execution_engine.outcome import Failure
 
-from .asked import Asked, Keyed
+from .asked import AskedStatistic, Keyed
 from .values import measured_number
 
 
@@ -22,11 +22,11 @@ from .values import measured_number
 class Plan:
     """By the key of each measurement, the statistics it needs by their names, or its groupings."""
 
-    statistics: Mapping[str, Mapping[str, Asked]]
+    statistics: Mapping[str, Mapping[str, AskedStatistic]]
     groupings: Mapping[str, tuple[Keyed, ...]]
 
     @property
-    def asked(self) -> list[Asked]:
+    def asked(self) -> list[AskedStatistic]:
         """Every statistic once."""
         return list(dict.fromkeys(one for named in self.statistics.values() for one in named.values()))
 
@@ -38,7 +38,7 @@ class Plan:
 
 def plan(wanted: Sequence[Wanted], write: Expressions) -> Plan:
     """What to gather for aggregates, sketches and groupings."""
-    statistics: dict[str, Mapping[str, Asked]] = {}
+    statistics: dict[str, Mapping[str, AskedStatistic]] = {}
     groupings: dict[str, tuple[Keyed, ...]] = {}
     for item in wanted:
         definition, where = METRICS[item.spec.name], item.spec.where
@@ -48,14 +48,16 @@ def plan(wanted: Sequence[Wanted], write: Expressions) -> Plan:
             groupings[item.key] = tuple(Keyed(grouping=each, where=condition) for each in keys)
         elif definition.statistics is not None:
             named = definition.statistics(item.spec, write)
-            statistics[item.key] = {name: Asked(statistic=each, where=condition) for name, each in named.items()}
+            statistics[item.key] = {
+                name: AskedStatistic(statistic=each, where=condition) for name, each in named.items()
+            }
     return Plan(statistics=statistics, groupings=groupings)
 
 
 def measured_of(
     item: Wanted,
     planned: Plan,
-    gathered: Mapping[Asked, Any],
+    gathered: Mapping[AskedStatistic, Any],
     frequencies: Mapping[Keyed, Frequencies | Summary | Failure],
 ) -> Measured:
     """One measurement from what was gathered; a failure of anything it needs is its own."""

@@ -16,13 +16,13 @@ from pyspark.sql import SparkSession
 from execution_engine.engines.columns.checks import check_spec
 from execution_engine.engines.files.footers import NANOSECONDS
 from execution_engine.engines.files.listing import UnableToListFiles
-from execution_engine.engines.gathering.asked import Asked
+from execution_engine.engines.gathering.asked import AskedStatistic
 from execution_engine.engines.gathering.assembly import measured_of, plan
 from execution_engine.engines.protocol import Measured, ScanReport, Unit
 from execution_engine.engines.spark.measures.frequencies import Found, lists_of, of_lists
 from execution_engine.engines.spark.measures.gather import selected
 from execution_engine.engines.spark.measures.statistics import aggregates, values
-from execution_engine.engines.spark.sources.source import Files, Source, open_source
+from execution_engine.engines.spark.sources.source import Files, SparkSource, open_source
 from execution_engine.engines.spark.start.java import UnableToFindJava
 from execution_engine.metrics.definition import SHARED
 from execution_engine.metrics.registry import METRICS
@@ -44,7 +44,7 @@ class Opened:
 
     at: int
     unit: Unit
-    source: Source
+    source: SparkSource
 
 
 class Session(Protocol):
@@ -127,7 +127,7 @@ def measure_batch(session: SparkSession, batch: Sequence[Opened]) -> dict[int, d
     return measured
 
 
-def _rows(session: SparkSession, batch: Sequence[Opened], asked: Sequence[Asked]) -> list[Any]:
+def _rows(session: SparkSession, batch: Sequence[Opened], asked: Sequence[AskedStatistic]) -> list[Any]:
     """One row for each file, its path first."""
     written = [sql for one in asked for sql in aggregates(one.statistic, one.where)]
     files = [_files(one) for one in batch]
@@ -135,7 +135,9 @@ def _rows(session: SparkSession, batch: Sequence[Opened], asked: Sequence[Asked]
     return action(selected(frame, written, [FILE]).collect, rows=sum(one.source.rows or 0 for one in batch))
 
 
-def _by_unit(rows: Sequence[Any], batch: Sequence[Opened], asked: Sequence[Asked]) -> dict[int, dict[Asked, Value]]:
+def _by_unit(
+    rows: Sequence[Any], batch: Sequence[Opened], asked: Sequence[AskedStatistic]
+) -> dict[int, dict[AskedStatistic, Value]]:
     unit_of = {_path(url): one.at for one in batch for url in _files(one).urls}
     statistics: list[Statistic] = [one.statistic for one in asked]
     parts: Mapping[int, list[list[Value]]] = defaultdict(list)

@@ -19,13 +19,13 @@ from execution_engine.engines.spark.measures.integrity import OpenTable, find_re
 from execution_engine.engines.spark.measures.predictability import predict
 from execution_engine.engines.spark.measures.query import measure_query
 from execution_engine.engines.spark.sources.schema import find_drift, match_schema
-from execution_engine.engines.spark.sources.source import Source, open_source
+from execution_engine.engines.spark.sources.source import SparkSource, open_source
 from execution_engine.metrics.definition import SHARED, Kind
 from execution_engine.metrics.registry import METRICS
 
 from .failures import SPARK_ERRORS, failure_of
 
-COMPOUND: Mapping[str, Callable[[Source, Wanted], Measured]] = {
+COMPOUND: Mapping[str, Callable[[SparkSource, Wanted], Measured]] = {
     "sample": take_sample,
     "sample_found": find_sample,
     "key_digest": take_digest,
@@ -36,13 +36,13 @@ COMPOUND: Mapping[str, Callable[[Source, Wanted], Measured]] = {
     "histogram": take_histogram,
     "predictability": predict,
 }
-ACROSS: Mapping[str, Callable[[Source, Wanted, OpenTable], Measured]] = {
+ACROSS: Mapping[str, Callable[[SparkSource, Wanted, OpenTable], Measured]] = {
     "referential_integrity": find_references,
     "accuracy": compare_records,
 }
 
 
-def measure(session: SparkSession, source: Source, wanted: Sequence[Wanted]) -> dict[str, Measured]:
+def measure(session: SparkSession, source: SparkSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
     """Every measurement wanted, by key."""
     sound, refused = sifted(wanted, source.columns, source.kinds, source.name)
     alone = {item.key: _measure_alone(session, source, item) for item in sound if not _is_shared(item)}
@@ -51,7 +51,7 @@ def measure(session: SparkSession, source: Source, wanted: Sequence[Wanted]) -> 
     return refused | alone | counted | measure_shared(source, shared)
 
 
-def measure_shared(source: Source, wanted: Sequence[Wanted]) -> dict[str, Measured]:
+def measure_shared(source: SparkSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
     """The aggregates, sketches and groupings, by key."""
     grouped = [item for item in wanted if item.spec.by]
     whole = [item for item in wanted if not item.spec.by]
@@ -67,7 +67,7 @@ def _is_shared(item: Wanted) -> bool:
 
 
 def _counted_by_filters(
-    source: Source, wanted: Sequence[Wanted], measured: Mapping[str, Measured]
+    source: SparkSource, wanted: Sequence[Wanted], measured: Mapping[str, Measured]
 ) -> dict[str, Measured]:
     """The distinct counts of keys that a digest was taken or a filter built of: that has counted them."""
     filters = {
@@ -83,7 +83,7 @@ def _counted_by_filters(
     }
 
 
-def _counts_keys(source: Source, item: Wanted) -> bool:
+def _counts_keys(source: SparkSource, item: Wanted) -> bool:
     """Whether it counts what a digest does, where a null is a value: with no null both counts are one."""
     if item.spec.name == "count_distinct":
         return all(is_full(source, name) for name in item.spec.columns)
@@ -94,7 +94,7 @@ def _rows_of(item: Wanted) -> tuple[tuple[str, ...], str | None, tuple[str, ...]
     return item.spec.columns, item.spec.where, item.spec.by
 
 
-def _measure_alone(session: SparkSession, source: Source, item: Wanted) -> Measured:
+def _measure_alone(session: SparkSession, source: SparkSource, item: Wanted) -> Measured:
     if METRICS[item.spec.name].kind in (Kind.DERIVED, Kind.LAYOUT):
         return measure_derived(item)
 

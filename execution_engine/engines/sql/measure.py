@@ -9,13 +9,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from execution_engine.engines.columns.checks import check_spec, conditions_of
 from execution_engine.engines.columns.drift import measure_drift
 from execution_engine.engines.columns.settled import settled
-from execution_engine.engines.gathering.asked import Asked
+from execution_engine.engines.gathering.asked import AskedStatistic
 from execution_engine.engines.gathering.assembly import measured_of, plan
 from execution_engine.engines.gathering.derived import measure_derived
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.guard import UnableToAllow
 from execution_engine.metrics.definition import Kind
-from execution_engine.metrics.definitions.schema_drift import Seen
+from execution_engine.metrics.definitions.schema_drift import SeenColumns
 from execution_engine.metrics.definitions.uniqueness import KEEP
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
@@ -56,7 +56,7 @@ def _measure_aggregates(source: SqlSource, wanted: Sequence[Wanted]) -> dict[str
     return {item.key: measured_of(item, planned, gathered, {}) for item in wanted}
 
 
-def _gather(source: SqlSource, asked: Sequence[Asked]) -> dict[Asked, Value | Failure]:
+def _gather(source: SqlSource, asked: Sequence[AskedStatistic]) -> dict[AskedStatistic, Value | Failure]:
     """The statistics of one select; if it fails, of its halves, so that a bad one does not take others along."""
     if not asked:
         return {}
@@ -71,7 +71,7 @@ def _gather(source: SqlSource, asked: Sequence[Asked]) -> dict[Asked, Value | Fa
     return dict(zip(asked, row, strict=True))
 
 
-def _sql(one: Asked) -> str:
+def _sql(one: AskedStatistic) -> str:
     """Counts, sums and extremes are the same in every dialect."""
     of = one.statistic.of[0]
     return f"{one.statistic.gather.value}({of if one.where is None else f'case when {one.where} then {of} end'})"
@@ -98,7 +98,7 @@ def _distinct_count(source: SqlSource, item: Wanted) -> Measured:
 
 def _find_drift(source: SqlSource, item: Wanted) -> Measured:
     place = f"table {source.table.options['table']}"
-    return measure_drift(item, [Seen(place=place, columns=source.types)], source.name)
+    return measure_drift(item, [SeenColumns(place=place, columns=source.types)], source.name)
 
 
 def _derived(source: SqlSource, item: Wanted) -> Measured:

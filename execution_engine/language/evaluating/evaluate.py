@@ -22,7 +22,7 @@ from .history import aggregate
 from .judge import Judgement, UnableToEvaluate, judge
 from .number import Quantity, quantity
 from .sentence import sentence
-from .verdict import Verdict, ZeroDivision, error, gravest, only_predicate
+from .verdict import AssertionVerdict, ZeroDivision, error, gravest, only_predicate
 
 __all__ = ["UnableToEvaluate", "Value", "evaluate"]
 
@@ -30,7 +30,9 @@ __all__ = ["UnableToEvaluate", "Value", "evaluate"]
 Value = Number | Failure | Sequence[Number | None] | Groups | Sequence[Groups | None] | None
 
 
-def evaluate(tree: Assertion, values: Mapping[str, Value], *, zero: ZeroDivision = ZeroDivision.NULL) -> Verdict:
+def evaluate(
+    tree: Assertion, values: Mapping[str, Value], *, zero: ZeroDivision = ZeroDivision.NULL
+) -> AssertionVerdict:
     """The verdict on ``tree`` with ``values`` by the text of its operands; raises UnableToEvaluate without one."""
     if isinstance(tree, By):
         return judge_groups(tree, values, zero)
@@ -61,14 +63,14 @@ def _measured(operand: Operand, values: Mapping[str, Value]) -> Number | Failure
     return Failure(reason=Reason.NOT_FINITE, detail=f"{operand.text} is {number}")
 
 
-def _verdict(tree: Condition, found: Judgement, known: Mapping[str, Number | None]) -> Verdict:
+def _verdict(tree: Condition, found: Judgement, known: Mapping[str, Number | None]) -> AssertionVerdict:
     if found.failure is not None:
         return error(found.failure, known)
     only = only_predicate(tree)
     all_compared = found.compared
     compared = all_compared[0] if only else None
     said = sentence(all_compared, negated=bool(only and only[1]))
-    return Verdict(
+    return AssertionVerdict(
         outcome=found.outcome,
         sentence="; ".join([said, *found.zero_divisions_said]),
         value=_number(compared.value, tree) if compared else None,

@@ -24,14 +24,14 @@ from .group_sentence import findings, label, said
 from .history import aggregate
 from .judge import Judgement, UnableToEvaluate, judge
 from .number import quantity
-from .verdict import Verdict, ZeroDivision, error, gravest, only_predicate
+from .verdict import AssertionVerdict, ZeroDivision, error, gravest, only_predicate
 
 Groups = Mapping[GroupKey, Number | None]
 ValueOf = Callable[[GroupKey], Number | Failure | None]
 
 
 @dataclass(kw_only=True)
-class Tally:
+class GroupTally:
     """How many groups hold, which are broken, the worst first, and which could not be judged, with the reason."""
 
     held: int = 0
@@ -44,7 +44,7 @@ class Tally:
         return self.held + len(self.broken)
 
 
-def judge_groups(tree: By, values: Mapping[str, Any], zero: ZeroDivision) -> Verdict:
+def judge_groups(tree: By, values: Mapping[str, Any], zero: ZeroDivision) -> AssertionVerdict:
     """The verdict on all groups together; ``values`` by the text of each operand, one mapping (a window) of groups."""
     wanted = operands(tree)
     given = {operand.text: _given(operand, values) for operand in wanted}
@@ -107,8 +107,10 @@ def _finite(value: Number | Failure | None, operand: Operand) -> Number | Failur
     return Failure(reason=Reason.NOT_FINITE, detail=f"{operand.call} is {value}")
 
 
-def _tally(tree: By, keys: Sequence[GroupKey], sources: Sequence[tuple[str, ValueOf]], zero: ZeroDivision) -> Tally:
-    tally, nodes = Tally(), unfolded(tree.condition)
+def _tally(
+    tree: By, keys: Sequence[GroupKey], sources: Sequence[tuple[str, ValueOf]], zero: ZeroDivision
+) -> GroupTally:
+    tally, nodes = GroupTally(), unfolded(tree.condition)
     for key in keys:
         values = {call: value_of(key) for call, value_of in sources}
         failures = [value for value in values.values() if isinstance(value, Failure)]
@@ -122,7 +124,7 @@ def _tally(tree: By, keys: Sequence[GroupKey], sources: Sequence[tuple[str, Valu
     return tally
 
 
-def _count(tally: Tally, key: GroupKey, found: Judgement) -> None:
+def _count(tally: GroupTally, key: GroupKey, found: Judgement) -> None:
     if found.failure is not None:
         tally.unjudged.append((key, found.failure))
     elif found.outcome is Outcome.HELD:
@@ -143,11 +145,11 @@ def _unranked(found: Judgement) -> float:
     return 0.0
 
 
-def _verdict(tree: By, tally: Tally, known: Mapping[str, Number | None]) -> Verdict:
+def _verdict(tree: By, tally: GroupTally, known: Mapping[str, Number | None]) -> AssertionVerdict:
     if not tally.judged:
         return error(_why_none(tree, tally), known)
     enough = Decimal(repr(tree.needed)) * tally.judged <= tally.held
-    return Verdict(
+    return AssertionVerdict(
         outcome=Outcome.HELD if enough else Outcome.BROKEN,
         sentence=said(tree, tally.held, tally.broken, tally.unjudged),
         value=tally.held / tally.judged,
@@ -157,7 +159,7 @@ def _verdict(tree: By, tally: Tally, known: Mapping[str, Number | None]) -> Verd
     )
 
 
-def _why_none(tree: By, tally: Tally) -> Failure:
+def _why_none(tree: By, tally: GroupTally) -> Failure:
     found = gravest(failure for _, failure in tally.unjudged)
     key = next(key for key, failure in tally.unjudged if failure is found)
     detail = f"none of {len(tally.unjudged)} groups could be judged; {label(tree.columns, key)}: {found.detail}"

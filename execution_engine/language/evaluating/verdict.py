@@ -22,7 +22,7 @@ class ZeroDivision(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class AssertionVerdict:
     """An evaluated assertion; ``value`` and ``bound`` are those of its only comparison, None when it has several.
 
     Under ``by`` they are the share of the groups that hold, and the share that must.
@@ -37,9 +37,9 @@ class Verdict:
     findings: Mapping[str, Any] = field(default_factory=dict)  # as JSON: the worst groups
 
 
-def error(failure: Failure, operands: Mapping[str, Number | None]) -> Verdict:
+def error(failure: Failure, operands: Mapping[str, Number | None]) -> AssertionVerdict:
     """The verdict on an assertion that could not be evaluated."""
-    return Verdict(outcome=Outcome.ERROR, sentence=str(failure), failure=failure, operands=operands)
+    return AssertionVerdict(outcome=Outcome.ERROR, sentence=str(failure), failure=failure, operands=operands)
 
 
 def gravest(failures: Iterable[Failure]) -> Failure:
@@ -59,7 +59,7 @@ def only_predicate(tree: Assertion) -> tuple[Predicate, bool] | None:
     return (tree, negated) if isinstance(tree, Comparison | Between) else None
 
 
-def excess(tree: Assertion, verdict: Verdict) -> float | None:
+def excess(tree: Assertion, verdict: AssertionVerdict) -> float | None:
     """How far beyond its bound the value lies, in the value's own unit: the less, the better.
 
     Comparable between runs of one test: 0 when held, infinite for a broken division by zero, None where there is

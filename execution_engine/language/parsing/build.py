@@ -25,7 +25,7 @@ from execution_engine.language.tree import (
     Text,
 )
 
-from .calls import Column, Keyword, Step, by, operand
+from .calls import BareName, Keyword, WrittenStep, by, operand
 from .literals import read_column, read_duration, read_number, read_text
 
 Rule = Callable[[list[Any], Span], Any]  # its parts are tokens and what the rules below it made
@@ -45,9 +45,9 @@ RULES: dict[str, Rule] = {
     "negative_literal": lambda parts, at: Negative(value=parts[1], place=at),
     "call": lambda parts, at: Call(function=Function(parts[0].lower()), arguments=tuple(parts[1:]), place=at),
     "operand": lambda parts, at: operand(parts[0].lower(), parts[1:], at),
-    "column": lambda parts, at: Column(name=read_column(parts), place=at),
+    "column": lambda parts, at: BareName(name=read_column(parts), place=at),
     "keyword": lambda parts, at: Keyword(name=parts[0].lower(), value=parts[1], place=at),
-    "step": lambda parts, at: Step(text=str(parts[0]), place=at),
+    "step": lambda parts, at: WrittenStep(text=str(parts[0]), place=at),
     "number": lambda parts, at: Number(value=read_number(parts[0], at), place=at),
     "percentage": lambda parts, at: Percentage(percent=float(read_number(parts[0], at)), place=at),
     "duration": lambda parts, at: Duration(seconds=read_duration(parts[0], at), place=at),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from execution_engine.language.problem import Refusal, Span
+from execution_engine.language.problem import ParseRefusal, Span
 from execution_engine.language.tree import (
     ONE_VALUE,
     By,
@@ -25,7 +25,7 @@ FOR_HISTORY = ("last", "every", "min")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Column:
+class BareName:
     """A bare name among the arguments."""
 
     name: str
@@ -33,7 +33,7 @@ class Column:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class WrittenStep:
     """A duration as it is written, as ``ago=`` and ``every=`` keep it: ``1mo`` is a calendar step, not seconds."""
 
     text: str
@@ -45,11 +45,11 @@ class Keyword:
     """``name=value`` among the arguments."""
 
     name: str
-    value: "Literal | Negative | Step"
+    value: "Literal | Negative | WrittenStep"
     place: Span
 
 
-Argument = Column | Keyword | Literal | Negative | Step | Metric | History
+Argument = BareName | Keyword | Literal | Negative | WrittenStep | Metric | History
 
 
 def operand(name: str, arguments: Sequence[Argument], place: Span) -> Metric | History:
@@ -63,7 +63,7 @@ def operand(name: str, arguments: Sequence[Argument], place: Span) -> Metric | H
 
 def by(parts: Sequence[Any], place: Span) -> By:
     """The groups of an assertion: its condition, then columns, then perhaps a percentage."""
-    columns = [part for part in parts if isinstance(part, Column)]
+    columns = [part for part in parts if isinstance(part, BareName)]
     share = parts[-1] if isinstance(parts[-1], Percentage) else None
     places = {f"column {i}": column.place for i, column in enumerate(columns)}
     return By(
@@ -80,19 +80,19 @@ def _keywords(arguments: Sequence[Argument]) -> dict[str, Keyword]:
     for argument in arguments:
         if isinstance(argument, Keyword):
             if argument.name in keywords:
-                raise Refusal(f"{argument.name}= is given twice: keep one", argument.place)
+                raise ParseRefusal(f"{argument.name}= is given twice: keep one", argument.place)
             keywords[argument.name] = argument
         elif keywords:
-            raise Refusal("this argument comes after a name=value: put it first", argument.place)
+            raise ParseRefusal("this argument comes after a name=value: put it first", argument.place)
     return keywords
 
 
 def _metric(name: str, positional: Sequence[Argument], keywords: dict[str, Keyword], place: Span) -> Metric:
-    columns = tuple(argument.name for argument in positional if isinstance(argument, Column))
+    columns = tuple(argument.name for argument in positional if isinstance(argument, BareName))
     literals = positional[len(columns) :]
     for argument in literals:
-        if isinstance(argument, Column):
-            raise Refusal(f"column {argument.name} comes after a literal: put columns first", argument.place)
+        if isinstance(argument, BareName):
+            raise ParseRefusal(f"column {argument.name} comes after a literal: put columns first", argument.place)
     options = [(key, argument_value(word.value, word.place)) for key, word in keywords.items() if key not in _RESERVED]
     spec = MetricSpec(
         name=name,
@@ -114,7 +114,7 @@ def _metric(name: str, positional: Sequence[Argument], keywords: dict[str, Keywo
 def _history(name: str, positional: Sequence[Argument], keywords: dict[str, Keyword], place: Span) -> History:
     if name not in tuple(HistoryFunction):
         known = ", ".join(HistoryFunction)
-        raise Refusal(f"{name} is no function over past windows: take one of {known}", place)
+        raise ParseRefusal(f"{name} is no function over past windows: take one of {known}", place)
     function = HistoryFunction(name)
     _check_history(function, keywords)
     if function is HistoryFunction.LAG:
@@ -135,29 +135,29 @@ def _history(name: str, positional: Sequence[Argument], keywords: dict[str, Keyw
 def _check_history(function: HistoryFunction, keywords: dict[str, Keyword]) -> None:
     for word in keywords.values():
         if word.name not in FOR_HISTORY:
-            raise Refusal(f"{word.name}= is no option over past windows: give it to the metric inside", word.place)
+            raise ParseRefusal(f"{word.name}= is no option over past windows: give it to the metric inside", word.place)
         if word.name == "min" and function in ONE_VALUE:
-            raise Refusal(f"{function} needs one window only: leave min= out", word.place)
+            raise ParseRefusal(f"{function} needs one window only: leave min= out", word.place)
         if word.name == "last" and function is HistoryFunction.LAG:
-            raise Refusal("lag says how many windows before without a name: write lag(row_count(), 7)", word.place)
+            raise ParseRefusal("lag says how many windows before without a name: write lag(row_count(), 7)", word.place)
 
 
 def _past(
     name: str, positional: Sequence[Argument], keywords: dict[str, Keyword], place: Span
 ) -> tuple[Metric, Keyword]:
     if len(positional) != 1 or not isinstance(positional[0], Metric):
-        raise Refusal(f"last= needs one metric call first, such as {name}(row_count(), last=7)", place)
+        raise ParseRefusal(f"last= needs one metric call first, such as {name}(row_count(), last=7)", place)
     if "last" not in keywords:
-        raise Refusal(f"{name} of a metric call is over past windows: say how many, such as last=7", place)
+        raise ParseRefusal(f"{name} of a metric call is over past windows: say how many, such as last=7", place)
     return positional[0], keywords["last"]
 
 
 def _lag(positional: Sequence[Argument], place: Span) -> tuple[Metric, Keyword]:
     if len(positional) == 2:
         metric, count = positional
-        if isinstance(metric, Metric) and not isinstance(count, Column | Keyword | Step | Metric | History):
+        if isinstance(metric, Metric) and not isinstance(count, BareName | Keyword | WrittenStep | Metric | History):
             return metric, Keyword(name="last", value=count, place=count.place)
-    raise Refusal("lag needs a metric call and how many windows before, such as lag(row_count(), 7)", place)
+    raise ParseRefusal("lag needs a metric call and how many windows before, such as lag(row_count(), 7)", place)
 
 
 def _text(keywords: dict[str, Keyword], name: str) -> str | None:
@@ -165,22 +165,22 @@ def _text(keywords: dict[str, Keyword], name: str) -> str | None:
     if word is None:
         return None
     if not isinstance(word.value, Text):
-        raise Refusal(f"{name}= needs a text in quotes", word.place)
+        raise ParseRefusal(f"{name}= needs a text in quotes", word.place)
     return word.value.value
 
 
 def _step(word: Keyword | None) -> str | None:
     if word is None:
         return None
-    if not isinstance(word.value, Step):
-        raise Refusal(f"{word.name}= needs a step back in time, such as 7d, 4h or 1mo", word.place)
+    if not isinstance(word.value, WrittenStep):
+        raise ParseRefusal(f"{word.name}= needs a step back in time, such as 7d, 4h or 1mo", word.place)
     return word.value.text
 
 
 def _count(word: Keyword) -> int:
-    value = None if isinstance(word.value, Step) else argument_value(word.value, word.place)
+    value = None if isinstance(word.value, WrittenStep) else argument_value(word.value, word.place)
     if not isinstance(value, int):
-        raise Refusal(f"{word.name}= needs a whole number of windows", word.place)
+        raise ParseRefusal(f"{word.name}= needs a whole number of windows", word.place)
     return value
 
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 from math import isfinite
 
 from execution_engine import exact
-from execution_engine.language.problem import Refusal, Span
+from execution_engine.language.problem import ParseRefusal, Span
 from execution_engine.language.tree import Negative, Number, Percentage, Text
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.spec import Literal
@@ -18,9 +18,9 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 def read_number(token: str, place: Span) -> exact.Number:
     """The number a token says, with every digit; refuses one that is too long or too large."""
     if len(token) > MAX_NUMBER:
-        raise Refusal(f"a number may have {MAX_NUMBER} characters, not {len(token)}: round it", place)
+        raise ParseRefusal(f"a number may have {MAX_NUMBER} characters, not {len(token)}: round it", place)
     if not isfinite(float(token)):
-        raise Refusal("this number is too large to be held: write one below 1e308", place)
+        raise ParseRefusal("this number is too large to be held: write one below 1e308", place)
     return exact.number_of(Decimal(token))
 
 
@@ -28,7 +28,7 @@ def read_duration(token: str, place: Span) -> float:
     """The seconds a token such as ``4h`` says; refuses months and years, which have no fixed length."""
     if token.endswith(("mo", "y")):
         message = "a month or a year has no fixed length: write days, such as 30d (1mo and 1y are for ago= and every=)"
-        raise Refusal(message, place)
+        raise ParseRefusal(message, place)
     return float(exact.decimal_of(read_number(token[:-1], place)) * _SECONDS[token[-1]])
 
 
@@ -54,7 +54,7 @@ def argument_value(node: object, place: Span) -> Literal:
             return text
         case Negative(value=Number(value=value)):
             return _whole(-value)
-    raise Refusal("a duration can be given to ago= and every= only: write a number or a text in quotes", place)
+    raise ParseRefusal("a duration can be given to ago= and every= only: write a number or a text in quotes", place)
 
 
 def _whole(value: exact.Number) -> float | int:

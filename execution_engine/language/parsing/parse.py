@@ -7,7 +7,7 @@ from unicodedata import category
 from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from execution_engine.language.problem import Problem, Refusal, Span
+from execution_engine.language.problem import ParseRefusal, Problem, Span
 from execution_engine.language.tree import Assertion, History, Metric
 from execution_engine.language.walk import depth, postorder
 
@@ -38,7 +38,7 @@ def parse(text: str) -> Assertion:
         _check_text(text)
         tree = build(_parsed(text))
         _check_size(tree)
-    except Refusal as refusal:
+    except ParseRefusal as refusal:
         raise UnableToParse(refusal.problem, text) from None
     return tree
 
@@ -71,12 +71,12 @@ def _feed(parser: InteractiveParser) -> None:
         opened += (token.type == "LPAR") - (token.type == "RPAR")
         if opened > MAX_DEPTH:
             place = Span(start=token.start_pos or 0, end=token.end_pos or 0)
-            raise Refusal(f"parentheses may be nested {MAX_DEPTH} deep: use fewer", place)
+            raise ParseRefusal(f"parentheses may be nested {MAX_DEPTH} deep: use fewer", place)
         if count > MAX_TOKENS:
-            raise Refusal(f"it may have {MAX_TOKENS} words and signs: split it into several tests")
+            raise ParseRefusal(f"it may have {MAX_TOKENS} words and signs: split it into several tests")
 
 
-def _unexpected(text: str, place: Span, parser: InteractiveParser) -> Refusal:
+def _unexpected(text: str, place: Span, parser: InteractiveParser) -> ParseRefusal:
     expected = parser.accepts()
     if expected == {"LPAR"}:
         return _bare(text, parser.parser_state.value_stack[-1].start_pos)
@@ -90,24 +90,24 @@ def _unexpected(text: str, place: Span, parser: InteractiveParser) -> Refusal:
     shown = found if len(found) <= MAX_FOUND else f"{found[:MAX_FOUND]}…"
     message = f"expected {describe(expected)}, found {repr(shown) if found else 'the end'}"
     mend = mending(text, place.start, expected)
-    return Refusal(f"{message}; {mend}" if mend else message, place)
+    return ParseRefusal(f"{message}; {mend}" if mend else message, place)
 
 
-def _bare(text: str, start: int) -> Refusal:
+def _bare(text: str, start: int) -> ParseRefusal:
     end = end_of_name(text, start)
-    return Refusal(mending_of_bare(text[start:end], text[end:]), Span(start=start, end=end))
+    return ParseRefusal(mending_of_bare(text[start:end], text[end:]), Span(start=start, end=end))
 
 
 def _check_text(text: str) -> None:
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > MAX_BYTES:
-        raise Refusal(f"it may have {MAX_BYTES} bytes, not {size}: split it into several tests")
+        raise ParseRefusal(f"it may have {MAX_BYTES} bytes, not {size}: split it into several tests")
     if not text.strip():
-        raise Refusal("it is empty: write a comparison such as row_count() > 0")
+        raise ParseRefusal("it is empty: write a comparison such as row_count() > 0")
     for position, character in enumerate(text):
         if has_hidden(character):
             place = Span(start=position, end=position + 1)
-            raise Refusal(f"a hidden character U+{ord(character):04X} stands here: delete it", place)
+            raise ParseRefusal(f"a hidden character U+{ord(character):04X} stands here: delete it", place)
 
 
 def has_hidden(text: str) -> bool:
@@ -119,8 +119,8 @@ def _check_size(tree: Assertion) -> None:
     nodes = postorder(tree)
     found = sum(isinstance(node, Metric | History) for node in nodes)
     if len(nodes) > MAX_NODES:
-        raise Refusal(f"it may have {MAX_NODES} nodes, not {len(nodes)}: split it into several tests")
+        raise ParseRefusal(f"it may have {MAX_NODES} nodes, not {len(nodes)}: split it into several tests")
     if found > MAX_OPERANDS:
-        raise Refusal(f"it may have {MAX_OPERANDS} operands, not {found}: split it into several tests")
+        raise ParseRefusal(f"it may have {MAX_OPERANDS} operands, not {found}: split it into several tests")
     if depth(tree) > MAX_DEPTH:
-        raise Refusal(f"it may be nested {MAX_DEPTH} deep, not {depth(tree)}: use fewer steps")
+        raise ParseRefusal(f"it may be nested {MAX_DEPTH} deep, not {depth(tree)}: use fewer steps")

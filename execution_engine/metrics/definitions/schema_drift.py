@@ -21,7 +21,7 @@ Holds = Callable[[str, str], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class SeenColumns:
     """The columns of one place, such as a file, with their types; None where the place tells a name alone."""
 
     place: str
@@ -46,7 +46,7 @@ class Drift:
         return f"column {self.column}, declared {type_}, {found} in {self.places[0]}{more}"
 
 
-def drifts(declared: Iterable[tuple[str, str]], seen: Sequence[Seen], holds: Holds) -> list[Drift]:
+def drifts(declared: Iterable[tuple[str, str]], seen: Sequence[SeenColumns], holds: Holds) -> list[Drift]:
     """What differs of the declared columns (name and type), each by the first way in which it does."""
     lowered = [{name.lower(): type_ for name, type_ in one.columns.items()} for one in seen]
     found = (_drift(name, type_, seen, lowered, holds) for name, type_ in declared)
@@ -80,7 +80,7 @@ def declared_of(spec: MetricSpec) -> list[tuple[str, str]] | None:
 
 
 def _drift(
-    name: str, type_: str, seen: Sequence[Seen], lowered: Sequence[Mapping[str, str | None]], holds: Holds
+    name: str, type_: str, seen: Sequence[SeenColumns], lowered: Sequence[Mapping[str, str | None]], holds: Holds
 ) -> Drift | None:
     """Gone weighs more than changed: a reader fails there at once."""
     key = name.lower()

@@ -12,7 +12,7 @@ OWN, OTHER = "key_digest", "key_digest@other"  # inputs: the digest of the side 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class ComparedKeys:
     """Two sides whose digests are known."""
 
     own: KeyDigest
@@ -34,11 +34,11 @@ class Compared:
         return int(self.own.words[list(self.differing.numbers), 0].sum())
 
 
-def compared(inputs: Mapping[str, bytes], columns: tuple[str, ...], key: bytes | None) -> Compared | None:
+def compared(inputs: Mapping[str, bytes], columns: tuple[str, ...], key: bytes | None) -> ComparedKeys | None:
     """The sides whose digests are among the inputs; UnableToReadKeys where these are no digests of the columns."""
     if OWN not in inputs or OTHER not in inputs:
         return None
     own, other = (KeyDigest.from_bytes(inputs[name], key) for name in (OWN, OTHER))
     if own.columns != columns or other.columns != columns:
         raise UnableToReadKeys(f"the digests are of {', '.join(own.columns)} and {', '.join(other.columns)}")
-    return Compared(own=own, other=other)
+    return ComparedKeys(own=own, other=other)

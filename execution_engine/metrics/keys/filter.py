@@ -13,7 +13,7 @@ import numpy as np
 from .bits import Bits, Hashes, Mask, are_among, are_in, no_bits, places_of_hashes, set_bits, set_counts
 from .buckets import Buckets
 from .envelope import MAX_BYTES, Facts, UnableToReadKeys, columns, integer, seal, unseal
-from .shape import ERROR_RATES, PYBLOOM_HEADER, Format, Shape
+from .shape import ERROR_RATES, PYBLOOM_HEADER, FilterShape, Format
 
 KIND = "key_filter"
 Body = bytes | memoryview
@@ -24,7 +24,7 @@ class KeyFilter:
     """The keys of some columns; of ``buckets`` only, where there are any."""
 
     columns: tuple[str, ...]
-    shape: Shape
+    shape: FilterShape
     keys: int  # distinct keys inserted: counted, or else estimated from the bits
     rows: int  # that the keys were read from
     counted: bool = True
@@ -91,7 +91,7 @@ class KeyFilter:
 
 
 def filter_of_hashes(
-    shape: Shape, names: Sequence[str], hashes: Hashes, rows: int, buckets: Buckets | None = None
+    shape: FilterShape, names: Sequence[str], hashes: Hashes, rows: int, buckets: Buckets | None = None
 ) -> KeyFilter:
     """The filter of keys known by their sorted distinct hashes."""
     if shape.format is Format.HASHES:
@@ -104,7 +104,12 @@ def filter_of_hashes(
 
 
 def filter_of_bits(
-    shape: Shape, names: Sequence[str], bits: Bits, rows: int, buckets: Buckets | None = None, keys: int | None = None
+    shape: FilterShape,
+    names: Sequence[str],
+    bits: Bits,
+    rows: int,
+    buckets: Buckets | None = None,
+    keys: int | None = None,
 ) -> KeyFilter:
     """The filter whose bits were set; the number of keys is estimated from them where it was not counted."""
     number = min(estimated_keys(shape, set_counts(bits)) if keys is None else keys, shape.capacity)
@@ -122,13 +127,13 @@ def filter_of_bits(
     )
 
 
-def estimated_keys(shape: Shape, counts: Sequence[int]) -> int:
+def estimated_keys(shape: FilterShape, counts: Sequence[int]) -> int:
     """The number of distinct keys that set so many bits in each slice, on average."""
     shares = [min(count, shape.bits_per_slice - 1) / shape.bits_per_slice for count in counts]
     return round(-shape.bits_per_slice * sum(log1p(-share) for share in shares) / len(shares))
 
 
-def _shape(facts: Facts) -> Shape:
+def _shape(facts: Facts) -> FilterShape:
     """The shape that the header claims; UnableToReadKeys unless its bits follow from capacity and error rate."""
     try:
         format_ = Format(str(facts.get("format")))
@@ -138,7 +143,7 @@ def _shape(facts: Facts) -> Shape:
     rate = facts.get("error_rate")
     if type(rate) is not float or rate not in rates:
         raise UnableToReadKeys(f"the error rate is {rate!r:.50}, not one of {', '.join(map(str, rates))}")
-    shape = Shape(format=format_, capacity=integer(facts, "capacity", 0, 8 * MAX_BYTES), error_rate=rate)
+    shape = FilterShape(format=format_, capacity=integer(facts, "capacity", 0, 8 * MAX_BYTES), error_rate=rate)
     integer(facts, "slices", shape.slices, shape.slices)
     integer(facts, "bits_per_slice", shape.bits_per_slice, shape.bits_per_slice)
     if shape.bits_per_slice % 8 or (format_ is not Format.HASHES and not shape.bits_per_slice):
@@ -164,9 +169,9 @@ def _check_bits(claimed: KeyFilter) -> None:
             raise UnableToReadKeys(f"{fill:.2%} of the bits of a slice are set, which {claimed.keys} keys do not do")
 
 
-def _header_bytes(shape: Shape) -> int:
+def _header_bytes(shape: FilterShape) -> int:
     return calcsize(PYBLOOM_HEADER) if shape.format is Format.PYBLOOM else 0
 
 
-def _pybloom_header(shape: Shape, keys: int) -> bytes:
+def _pybloom_header(shape: FilterShape, keys: int) -> bytes:
     return pack(PYBLOOM_HEADER, shape.error_rate, shape.slices, shape.bits_per_slice, shape.capacity, keys)

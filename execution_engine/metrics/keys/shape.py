@@ -29,7 +29,7 @@ class UnableToShape(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
+class FilterShape:
     """A filter for ``capacity`` keys at an error rate; hashes have none."""
 
     format: Format
@@ -64,10 +64,10 @@ class Shape:
 
 def shape_for(
     keys: int, *, wanted: Format | None = None, exact_keys: int = EXACT_KEYS, error_rate: float = DEFAULT_ERROR_RATE
-) -> Shape:
+) -> FilterShape:
     """The shape that holds ``keys``: hashes up to ``exact_keys``, above them Bloom; UnableToShape beyond 64 MB."""
     if wanted is Format.HASHES or (wanted is None and keys <= exact_keys):
-        shape = Shape(format=Format.HASHES, capacity=keys, error_rate=0.0)
+        shape = FilterShape(format=Format.HASHES, capacity=keys, error_rate=0.0)
     else:
         shape = _in_whole_bytes(wanted or Format.XXHASH, max(keys, MIN_CAPACITY), error_rate)
     if shape.body_bytes > MAX_BODY_BYTES:
@@ -75,9 +75,9 @@ def shape_for(
     return shape
 
 
-def _in_whole_bytes(format_: Format, keys: int, error_rate: float) -> Shape:
+def _in_whole_bytes(format_: Format, keys: int, error_rate: float) -> FilterShape:
     """The next capacity whose slices end where a byte does, so that each slice is filled by itself."""
     capacity = keys
-    while (shape := Shape(format=format_, capacity=capacity, error_rate=error_rate)).bits_per_slice % 8:
+    while (shape := FilterShape(format=format_, capacity=capacity, error_rate=error_rate)).bits_per_slice % 8:
         capacity += 1
     return shape

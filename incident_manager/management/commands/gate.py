@@ -15,10 +15,10 @@ from assay.config import config
 from assay.models import Dataset
 from assay.queue.drain import drain
 from assay.time.windows import UnableToReadWindow, Window
-from incident_manager.gate.rules import Decision, GateAnswer
+from incident_manager.gate.rules import GateAnswer, GateDecision
 from incident_manager.services import ToRead, gate_of
 
-CODES = {Decision.ALLOW: ExitCode.HELD, Decision.WARN: ExitCode.WARNED, Decision.BLOCK: ExitCode.FAILED}
+CODES = {GateDecision.ALLOW: ExitCode.HELD, GateDecision.WARN: ExitCode.WARNED, GateDecision.BLOCK: ExitCode.FAILED}
 
 
 class Command(Base):

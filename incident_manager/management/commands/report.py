@@ -18,7 +18,7 @@ from assay.command_line.exit_codes import ExitCode
 from assay.models import Category, Dataset
 from assay.time.instants import taken
 from incident_manager.quality.now import facts_now, of_category
-from incident_manager.quality.rules import Asked, Status, judge
+from incident_manager.quality.rules import AskedRange, Status, judge
 from incident_manager.scores.metric_reporter import USUAL_RANGE, ScoreRow, scores
 from incident_manager.scores.rules import Score
 
@@ -98,7 +98,7 @@ def _unknown(options: Mapping[str, Any], now: datetime) -> list[dict[str, Any]]:
     names = dict(Dataset.objects.filter(**narrowed).order_by("full_name").values_list("pk", "full_name"))
     found = []
     for facts in facts_now(names, now=now).values():
-        answer = judge(of_category(facts, options["category"]) if options["category"] else facts, Asked())
+        answer = judge(of_category(facts, options["category"]) if options["category"] else facts, AskedRange())
         if answer.status is Status.UNKNOWN:
             reasons = [reason for reason in answer.reasons if reason.status is Status.UNKNOWN]
             told = [{"test": reason.test, "text": reason.text, "windows": reason.count} for reason in reasons]

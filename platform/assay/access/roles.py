@@ -35,7 +35,7 @@ class Action(StrEnum):
     LEAVE = "end the token that is sent"
 
 
-class Scope(StrEnum):
+class TokenScope(StrEnum):
     """What a token may be used for, at most."""
 
     READ = "read"
@@ -45,7 +45,7 @@ class Scope(StrEnum):
     MANAGE = "manage"
 
 
-class Reach(StrEnum):
+class AllowedOn(StrEnum):
     """On which datasets."""
 
     NONE = "–"
@@ -53,10 +53,10 @@ class Reach(StrEnum):
     ANY = "yes"
 
 
-NO, OWN, ANY = Reach.NONE, Reach.OWN, Reach.ANY
+NO, OWN, ANY = AllowedOn.NONE, AllowedOn.OWN, AllowedOn.ANY
 
 # in the order of Role: viewer, owner, producer, operator, admin
-RULES: Mapping[Action, tuple[Reach, ...]] = MappingProxyType(
+RULES: Mapping[Action, tuple[AllowedOn, ...]] = MappingProxyType(
     {
         Action.READ: (ANY, ANY, ANY, ANY, ANY),
         Action.ASK: (ANY, ANY, ANY, ANY, ANY),
@@ -76,15 +76,15 @@ RULES: Mapping[Action, tuple[Reach, ...]] = MappingProxyType(
 )
 
 # no scope has MAKE_TOKEN: a token makes no tokens, so that one that leaks cannot outlive its own end
-SCOPES: Mapping[Scope, frozenset[Action]] = MappingProxyType(
+SCOPES: Mapping[TokenScope, frozenset[Action]] = MappingProxyType(
     {
-        Scope.READ: frozenset({Action.READ, Action.AUDIT, Action.LEAVE}),
-        Scope.GATE: frozenset({Action.ASK, Action.LEAVE}),
-        Scope.INGEST: frozenset({Action.PUSH, Action.LEAVE}),
-        Scope.ACT: frozenset(
+        TokenScope.READ: frozenset({Action.READ, Action.AUDIT, Action.LEAVE}),
+        TokenScope.GATE: frozenset({Action.ASK, Action.LEAVE}),
+        TokenScope.INGEST: frozenset({Action.PUSH, Action.LEAVE}),
+        TokenScope.ACT: frozenset(
             {Action.REPORT, Action.ACT, Action.SILENCE, Action.RUN, Action.TEST, Action.LIFT, Action.LEAVE}
         ),
-        Scope.MANAGE: frozenset({Action.SHOW_TOKENS, Action.MANAGE, Action.LEAVE}),
+        TokenScope.MANAGE: frozenset({Action.SHOW_TOKENS, Action.MANAGE, Action.LEAVE}),
     }
 )
 
@@ -110,7 +110,7 @@ class Owned:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Refusal:
+class AccessRefusal:
     """Why not, and who may."""
 
     text: str
@@ -121,18 +121,18 @@ def owns(person: Person, dataset: Owned) -> bool:
     return dataset.owner == person.name or (bool(dataset.team) and dataset.team in person.teams)
 
 
-def refusal(person: Person, action: Action | None, dataset: Owned | None = None) -> Refusal | None:
+def refusal(person: Person, action: Action | None, dataset: Owned | None = None) -> AccessRefusal | None:
     """None where ``person`` may, else the reason why not. Without a dataset: whether they may on any at all."""
     if action is None:
-        return Refusal(text="Nobody may do this: no rule allows it.")
+        return AccessRefusal(text="Nobody may do this: no rule allows it.")
     reach = reach_of(person.role, action)
     is_within = reach is ANY or (reach is OWN and (dataset is None or owns(person, dataset)))
     if not is_within:
-        return Refusal(text=_who_may(person, action, dataset))
+        return AccessRefusal(text=_who_may(person, action, dataset))
     return None if person.scopes is None else _beyond(person.scopes, action)
 
 
-def reach_of(role: Role, action: Action) -> Reach:
+def reach_of(role: Role, action: Action) -> AllowedOn:
     """On which datasets a role may do something; none where no rule says so."""
     return dict(zip(Role, RULES.get(action, ()), strict=False)).get(role, NO)
 
@@ -146,11 +146,13 @@ def _who_may(person: Person, action: Action, dataset: Owned | None) -> str:
     return f"{person.name} has the role {person.role}, and may not {action}{of_what}. Who may: {allowed}."
 
 
-def _beyond(scopes: Collection[str], action: Action) -> Refusal | None:
-    if any(action in SCOPES[Scope(scope)] for scope in scopes if scope in set(Scope)):
+def _beyond(scopes: Collection[str], action: Action) -> AccessRefusal | None:
+    if any(action in SCOPES[TokenScope(scope)] for scope in scopes if scope in set(TokenScope)):
         return None
-    enough = [str(scope) for scope in Scope if action in SCOPES[scope]]
+    enough = [str(scope) for scope in TokenScope if action in SCOPES[scope]]
     if not enough:
-        return Refusal(text=f"No token may {action}: sign in with your password to do this.")
+        return AccessRefusal(text=f"No token may {action}: sign in with your password to do this.")
     has = f"the scope{'s' * (len(scopes) > 1)} {', '.join(sorted(scopes))}" if scopes else "no scope"
-    return Refusal(text=f"This token has {has}, and may not {action}. This needs the scope {' or '.join(enough)}.")
+    return AccessRefusal(
+        text=f"This token has {has}, and may not {action}. This needs the scope {' or '.join(enough)}."
+    )

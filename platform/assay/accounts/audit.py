@@ -17,7 +17,7 @@ class UnableToAudit(RuntimeError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Origin:
+class RequestOrigin:
     """Who asked for a change, and whence."""
 
     actor: str
@@ -27,7 +27,7 @@ class Origin:
 
 
 def record(
-    origin: Origin,
+    origin: RequestOrigin,
     action: str,
     *,
     kind: str,

@@ -9,7 +9,7 @@ from django.db import transaction
 from assay.access.roles import Person, Role
 from assay.models import Member
 
-from .audit import Origin, record
+from .audit import RequestOrigin, record
 
 KIND = "member"
 
@@ -18,7 +18,7 @@ KIND = "member"
 def set_member(
     user: User,
     *,
-    origin: Origin,
+    origin: RequestOrigin,
     role: Role | None = None,
     teams: Collection[str] | None = None,
     is_active: bool | None = None,

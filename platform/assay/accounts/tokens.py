@@ -9,14 +9,14 @@ from django.db import transaction
 
 from assay.models import AccessToken
 
-from .audit import Origin, record
+from .audit import RequestOrigin, record
 
 KIND = "token"
 
 
 @transaction.atomic
 def make_token(
-    user: AbstractBaseUser, *, name: str, scopes: Collection[str], life: timedelta | None, origin: Origin
+    user: AbstractBaseUser, *, name: str, scopes: Collection[str], life: timedelta | None, origin: RequestOrigin
 ) -> tuple[AccessToken, str]:
     """The row and the token itself, which is told only now; without a life it ends when those of logins do."""
     until = {} if life is None else {"expiry": life}
@@ -26,7 +26,7 @@ def make_token(
 
 
 @transaction.atomic
-def revoke_token(row: AccessToken, *, origin: Origin, action: str = "token.revoke") -> None:
+def revoke_token(row: AccessToken, *, origin: RequestOrigin, action: str = "token.revoke") -> None:
     """End a token."""
     record(origin, action, kind=KIND, key=row.token_key, before=shown(row), after=None)
     row.delete()

@@ -37,7 +37,7 @@ class UnableToUseLocation(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rules:
+class LocationRules:
     """What the operator allows, and what is Assay's own. Without roots, catalog files may name any place."""
 
     roots: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Rules:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class ToldLocation:
     """A location as told, and who told it: a catalog file of the operator's, or a request (not ``is_trusted``)."""
 
     storage: str
@@ -62,16 +62,16 @@ class Place:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class ReadableLocation:
     """Where to read, and the real folders to which links among the files may lead."""
 
     location: str
     within: tuple[str, ...] = ()
 
 
-def rules_of(config: Config) -> Rules:
+def rules_of(config: Config) -> LocationRules:
     """The rules that the settings make."""
-    return Rules(
+    return LocationRules(
         roots=tuple(config.allowed_roots),
         variables=frozenset(config.location_variables),
         own_paths=tuple(os.path.realpath(path) for path in config.own_paths),
@@ -79,7 +79,7 @@ def rules_of(config: Config) -> Rules:
     )
 
 
-def check(place: Place, rules: Rules) -> None:
+def check(place: ToldLocation, rules: LocationRules) -> None:
     """Raise UnableToUseLocation if this may not be written; what a variable stands for is seen when it is read."""
     try:
         check_options(place.storage, place.options)
@@ -91,7 +91,7 @@ def check(place: Place, rules: Rules) -> None:
         _find(place, place.location, rules)
 
 
-def find(place: Place, rules: Rules, environ: Mapping[str, str]) -> Found:
+def find(place: ToldLocation, rules: LocationRules, environ: Mapping[str, str]) -> ReadableLocation:
     """Where to read, ``env:NAME`` replaced; raises UnableToUseLocation."""
     check(place, rules)
     if place.variable is None:
@@ -103,7 +103,7 @@ def find(place: Place, rules: Rules, environ: Mapping[str, str]) -> Found:
     return _find(place, environ[place.variable], rules)
 
 
-def _check_variable(place: Place, rules: Rules) -> None:
+def _check_variable(place: ToldLocation, rules: LocationRules) -> None:
     name = place.variable or ""
     is_named_so = place.is_trusted and name.startswith(LOCATION_PREFIX) and name != f"{LOCATION_PREFIX}VARIABLES"
     if name not in rules.variables and not is_named_so:
@@ -114,19 +114,19 @@ def _check_variable(place: Place, rules: Rules) -> None:
         )
 
 
-def _find(place: Place, location: str, rules: Rules) -> Found:
+def _find(place: ToldLocation, location: str, rules: LocationRules) -> ReadableLocation:
     if _SPACE.search(location):
         raise UnableToUseLocation("a location may hold no control characters and no backslashes")
     if place.storage == "table":
         if not _NAME_OF_TABLE.fullmatch(location):
             raise UnableToUseLocation(f"{place.location!r} is no name of a table: write database.table")
-        return Found(location=location)
+        return ReadableLocation(location=location)
     if place.storage == "sql":
         return _database(place, location, rules)
     return _folder(place, location, rules)
 
 
-def _folder(place: Place, location: str, rules: Rules) -> Found:
+def _folder(place: ToldLocation, location: str, rules: LocationRules) -> ReadableLocation:
     scheme, rest = location.split("://", 1) if "://" in location else ("file", location)
     if scheme not in SCHEMES:
         raise UnableToUseLocation(f"no file system is called {scheme}://; there are {', '.join(sorted(SCHEMES))}")
@@ -141,11 +141,11 @@ def _folder(place: Place, location: str, rules: Rules) -> Found:
     if scheme != "file":
         if _are_roots_binding(place, rules) and not any(_is_below(location, root) for root in rules.roots):
             raise _outside(place)
-        return Found(location=location)
-    return Found(location=path, within=_local(place, path, rules))
+        return ReadableLocation(location=location)
+    return ReadableLocation(location=path, within=_local(place, path, rules))
 
 
-def _local(place: Place, path: str, rules: Rules) -> tuple[str, ...]:
+def _local(place: ToldLocation, path: str, rules: LocationRules) -> tuple[str, ...]:
     """The real folders of a local path; UnableToUseLocation where it is ours, or outside the roots."""
     if not os.path.isabs(path):
         raise UnableToUseLocation(f"{place.location} must be absolute: begin with / or a scheme such as s3://")
@@ -169,7 +169,7 @@ def _shows(folder: str, own: str) -> bool:
     return not any(name.startswith((".", "_")) for name in inside)
 
 
-def _database(place: Place, location: str, rules: Rules) -> Found:
+def _database(place: ToldLocation, location: str, rules: LocationRules) -> ReadableLocation:
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
@@ -191,15 +191,15 @@ def _database(place: Place, location: str, rules: Rules) -> Found:
         _local(place, path, rules)
         if any(_is_same_file(path, own) for own in rules.own_paths):
             raise UnableToUseLocation(f"{place.location} is Assay's own database: name another")
-        return Found(location=location)
+        return ReadableLocation(location=location)
     if _are_roots_binding(place, rules) and not any(_is_server(url, root) for root in rules.roots):
         raise _outside(place)
     if _is_own_database(url, place.options.get("schema", ""), rules.own_database):
         raise UnableToUseLocation(f"{place.location} is Assay's own database: name another")
-    return Found(location=location)
+    return ReadableLocation(location=location)
 
 
-def _check_query(place: Place, url: "URL") -> None:
+def _check_query(place: ToldLocation, url: "URL") -> None:
     """Drivers take files to read and commands to run from what stands after the question mark."""
     wrong = sorted(key for key in url.query if place.variable is None or _NEVER_IN_A_QUERY.fullmatch(key))
     if wrong:
@@ -208,12 +208,12 @@ def _check_query(place: Place, url: "URL") -> None:
         raise UnableToUseLocation("the location holds a password: put the URL in a variable and write env:NAME")
 
 
-def _are_roots_binding(place: Place, rules: Rules) -> bool:
+def _are_roots_binding(place: ToldLocation, rules: LocationRules) -> bool:
     """A variable is the operator's own word; a catalog file is bound only where there are roots at all."""
     return place.variable is None and (bool(rules.roots) or not place.is_trusted)
 
 
-def _outside(place: Place) -> UnableToUseLocation:
+def _outside(place: ToldLocation) -> UnableToUseLocation:
     return UnableToUseLocation(
         f"{place.location} lies outside what the operator allows: add its folder or URL to ASSAY_ALLOWED_ROOTS, "
         "where the web app and the workers run"

@@ -14,7 +14,7 @@ from assay.time.stored_times import Holds
 from assay.time.windows import Window
 
 from .declared import declared_since
-from .locations import PUSHED, Place, UnableToUseLocation, check, rules_of
+from .locations import PUSHED, ToldLocation, UnableToUseLocation, check, rules_of
 from .profile import CatalogProfile, Column, DatasetProfile, LineageProfile
 from .reach import MOST, is_too_wide
 
@@ -107,7 +107,9 @@ def check_locations(profile: CatalogProfile, *, source: str) -> None:
     rules, wrong = rules_of(config()), []
     for dataset in profile.datasets:
         for one in dataset.replicas:
-            place = Place(storage=one.storage, location=one.location, options=one.options, is_trusted=source != PUSHED)
+            place = ToldLocation(
+                storage=one.storage, location=one.location, options=one.options, is_trusted=source != PUSHED
+            )
             try:
                 check(place, rules)
             except UnableToUseLocation as error:

@@ -3,12 +3,12 @@
 import getpass
 import socket
 
-from assay.accounts.audit import Origin
+from assay.accounts.audit import RequestOrigin
 
 
-def command_origin() -> Origin:
+def command_origin() -> RequestOrigin:
     """The account of the machine that runs it."""
-    return Origin(actor=f"{_account()}@{socket.gethostname()}", via="command")
+    return RequestOrigin(actor=f"{_account()}@{socket.gethostname()}", via="command")
 
 
 def _account() -> str:

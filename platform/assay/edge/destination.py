@@ -16,7 +16,7 @@ class UnableToCall(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rules:
+class DestinationRules:
     """What may be called: these hosts, as ``name`` or ``name:port``; private addresses and http only where told."""
 
     hosts: frozenset[str]
@@ -44,13 +44,13 @@ class Destination:
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
 
-def rules_for(url: str, hosts: Collection[str] = (), *, permits_private: bool = False) -> Rules:
+def rules_for(url: str, hosts: Collection[str] = (), *, permits_private: bool = False) -> DestinationRules:
     """Rules with these hosts; without any, the host of the URL itself is the only one."""
     own = () if hosts else (_host(url),)
-    return Rules(hosts=frozenset(host.lower() for host in (*hosts, *own)), permits_private=permits_private)
+    return DestinationRules(hosts=frozenset(host.lower() for host in (*hosts, *own)), permits_private=permits_private)
 
 
-def destination(url: str, rules: Rules) -> Destination:
+def destination(url: str, rules: DestinationRules) -> Destination:
     """The URL taken apart; raises UnableToCall where the rules forbid it. No message bears more of it than its host."""
     if not url.isprintable() or " " in url or "\\" in url:
         raise UnableToCall("the URL holds a space, a backslash or a character that cannot be printed")
@@ -69,7 +69,7 @@ def destination(url: str, rules: Rules) -> Destination:
     return found
 
 
-def judged(found: Iterable[str], rules: Rules) -> list[str]:
+def judged(found: Iterable[str], rules: DestinationRules) -> list[str]:
     """The addresses of one name, if every one may be connected to; raises UnableToCall."""
     addresses = list(found)
     if not addresses:
@@ -104,7 +104,7 @@ def _meant(address: Address) -> Address:
     return address.ipv4_mapped or address.sixtofour or teredo or nat or compatible or address
 
 
-def _demand_listed(found: Destination, rules: Rules) -> None:
+def _demand_listed(found: Destination, rules: DestinationRules) -> None:
     """A host is listed with its port, or alone for its scheme's own port; in private any port will do."""
     is_usual = rules.permits_private or found.port == PORTS[found.scheme]
     if f"{found.host}:{found.port}" in rules.hosts or (is_usual and found.host in rules.hosts):

@@ -14,7 +14,7 @@ from time import monotonic
 import certifi
 import h11
 
-from .destination import Destination, Rules, UnableToCall, destination, judged
+from .destination import Destination, DestinationRules, UnableToCall, destination, judged
 
 SECONDS = 10.0  # for everything after the name is resolved
 MOST_BYTES = 64 * 1024  # read of any reply
@@ -46,7 +46,7 @@ def call(
     method: str,
     url: str,
     *,
-    rules: Rules,
+    rules: DestinationRules,
     headers: Mapping[str, str] | None = None,
     body: bytes = b"",
     seconds: float = SECONDS,
@@ -64,7 +64,7 @@ def call(
         raise UnableToCall(f"{place.host}: {type(error).__name__}: {error}") from error
 
 
-def judge(url: str, rules: Rules, *, resolve: Resolve = resolved) -> tuple[Destination, list[str]]:
+def judge(url: str, rules: DestinationRules, *, resolve: Resolve = resolved) -> tuple[Destination, list[str]]:
     """Where a URL leads, and the addresses of that, each of which may be connected to; raises UnableToCall."""
     place = destination(url, rules)
     try:

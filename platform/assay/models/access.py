@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from knox.models import AbstractAuthToken, AuthTokenManager
 
-from assay.access.roles import Role, Scope
+from assay.access.roles import Role, TokenScope
 
 
 class Member(models.Model):
@@ -33,7 +33,7 @@ class AccessTokens(AuthTokenManager):  # type: ignore[misc]
 
 def every_scope() -> list[str]:
     """What the token of a login may be used for."""
-    return [scope.value for scope in Scope]
+    return [scope.value for scope in TokenScope]
 
 
 class AccessToken(AbstractAuthToken):  # type: ignore[misc]

@@ -31,7 +31,7 @@ class Backlog:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FailingRow:
+class TriedRow:
     """A row that was tried in vain."""
 
     stage: str
@@ -46,7 +46,7 @@ def backlogs(now: datetime | None = None) -> list[Backlog]:
     return [_backlog(stage, now, real_now) if stage.name in busy else Backlog(stage=stage.name) for stage in STAGES]
 
 
-def worst_rows(most: int) -> list[FailingRow]:
+def worst_rows(most: int) -> list[TriedRow]:
     """The rows that were tried in vain most often, of all stages."""
     now = clock.now()
     found = [row for stage in stages_with_work(now) for row in _worst(stage, now, most)]
@@ -62,7 +62,7 @@ def _backlog(stage: Stage, now: datetime, real_now: datetime) -> Backlog:
     return Backlog(stage=stage.name, **found)
 
 
-def _worst(stage: Stage, now: datetime, most: int) -> Iterator[FailingRow]:
+def _worst(stage: Stage, now: datetime, most: int) -> Iterator[TriedRow]:
     rows = pending(stage, now).filter(attempts__gt=1).order_by("-attempts", "pk")
     for key, attempts in rows.values_list("pk", "attempts")[:most]:
-        yield FailingRow(stage=stage.name, id=key, attempts=attempts)
+        yield TriedRow(stage=stage.name, id=key, attempts=attempts)

@@ -6,7 +6,7 @@ from threading import Thread
 import structlog
 
 from assay.config import config
-from assay.edge.destination import Rules, UnableToCall, rules_for
+from assay.edge.destination import DestinationRules, UnableToCall, rules_for
 from assay.edge.outbound import call
 
 log = structlog.get_logger(__name__)
@@ -35,7 +35,7 @@ class Pinger:
         self._calling.start()
 
 
-def rules(url: str) -> Rules:
+def rules(url: str) -> DestinationRules:
     """What a heartbeat may call: its own host, which may be a machine beside ours."""
     return rules_for(url, permits_private=True)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from alerting.models import Alert, Notice
-from alerting.waivers.rules import Scope
+from alerting.waivers.rules import WaiverScope
 from assay import clock
 from incident_manager import services
 from incident_manager.gate.rules import GateAnswer
@@ -51,7 +51,7 @@ def cause_of(incident: Incident) -> Incident | None:
     return Incident.objects.get(alert=alert.cause_id) if alert.cause_id else None
 
 
-def force(incident: Incident, *, scope: Scope = Scope.WINDOW) -> None:
+def force(incident: Incident, *, scope: WaiverScope = WaiverScope.WINDOW) -> None:
     """The owner says that it is a false positive, now."""
     services.force_resolve(incident, scope=scope, reason="counts twins", author="ada", now=clock.now())
 

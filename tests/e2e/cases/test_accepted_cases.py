@@ -2,7 +2,7 @@
 
 import pytest
 
-from alerting.waivers.rules import Scope
+from alerting.waivers.rules import WaiverScope
 from assay import clock
 from incident_manager.models import Saw
 from incident_manager.services import report
@@ -93,7 +93,7 @@ def test_a_whole_table_that_was_found_broken_with_its_part_is_accepted_with_it_a
 
 def test_a_day_that_was_forced_as_a_false_positive_is_left_out_too(scenario: Scenario) -> None:
     week(scenario, lacking={WEDNESDAY: 80}, until="2026-03-12 12:00")
-    force(open_incident(TRIPS, "completeness"), scope=Scope.WINDOW)
+    force(open_incident(TRIPS, "completeness"), scope=WaiverScope.WINDOW)
     for number, day in enumerate(DAYS[3:]):
         for table in (EVENTS, TRIPS, MART):
             scenario.land(table, day, 100, on=f"2026-03-{13 + number} 01:00")

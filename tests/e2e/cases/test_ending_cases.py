@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from alerting.waivers.rules import Scope
+from alerting.waivers.rules import WaiverScope
 from assay import clock
 from assay.catalog.profile import SlaProfile
 from incident_manager.models import Incident
@@ -32,9 +32,9 @@ def resolutions(name: str = TRIPS) -> list[str]:
     return [incident.resolution for incident in incidents(name)]
 
 
-@pytest.mark.parametrize(("scope", "ended"), [(Scope.WINDOW, ["forced", ""]), (Scope.TEST, ["forced"])])
+@pytest.mark.parametrize(("scope", "ended"), [(WaiverScope.WINDOW, ["forced", ""]), (WaiverScope.TEST, ["forced"])])
 def test_a_forced_incident_whose_test_still_fails_tomorrow_opens_again_unless_the_test_is_wrong(
-    scenario: Scenario, scope: Scope, ended: list[str]
+    scenario: Scenario, scope: WaiverScope, ended: list[str]
 ) -> None:
     force(too_few(scenario), scope=scope)
     scenario.land(TRIPS, TUESDAY, 50, on="2026-03-10 12:00")
@@ -43,7 +43,7 @@ def test_a_forced_incident_whose_test_still_fails_tomorrow_opens_again_unless_th
 
 
 def test_a_test_forced_for_its_reason_fails_again_where_its_value_is_worse(scenario: Scenario) -> None:
-    force(too_few(scenario), scope=Scope.TEST)
+    force(too_few(scenario), scope=WaiverScope.TEST)
     scenario.land(TRIPS, TUESDAY, 49, on="2026-03-10 12:00")
     scenario.until("2026-03-11 10:00")
     assert resolutions() == ["forced", ""]

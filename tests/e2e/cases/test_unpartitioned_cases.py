@@ -8,7 +8,7 @@ import pytest
 from assay import clock
 from assay.catalog.profile import SlaProfile
 from assay.models import Dataset
-from incident_manager.quality.rules import Asked, Status, judge
+from incident_manager.quality.rules import AskedRange, Status, judge
 from incident_manager.quality.selectors import known_of
 from tests.e2e.cases.people import body, force, open_incident, said
 from tests.e2e.scenario import Scenario, data_test, dataset, incidents, notices, standing, state, window
@@ -45,7 +45,7 @@ def known(day: str) -> Status:
     row = Dataset.objects.get(full_name=RIDES)
     asked = window(RIDES, day)
     facts = known_of(row, asked, now=clock.now())
-    return judge(facts, Asked(window=asked, datacenter="sea")).status
+    return judge(facts, AskedRange(window=asked, datacenter="sea")).status
 
 
 def test_the_owner_hears_once_with_the_number_and_the_keys(scenario: Scenario) -> None:

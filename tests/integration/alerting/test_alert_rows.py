@@ -17,12 +17,13 @@ from alerting.alerts.services import (
 )
 from alerting.alerts.texts import facts_of, failing, message, text_of
 from alerting.inhibition.causes import Spot
-from alerting.inhibition.rules import Action, Decision, Why
+from alerting.inhibition.rules import AlertAction, Decision, Why
 from alerting.inhibition.selectors import around, measured_at
-from alerting.models import Alert, Notice, Standing, Waiver, WaiverKind
+from alerting.models import Alert, Notice, Standing, Waiver
 from alerting.notices.messages import BrokenWindow, InhibitedAlert
 from alerting.notices.policy import Address, Event
 from alerting.notices.silences import silence
+from alerting.state import WaiverKind
 from assay.models import Category, DataChange, Dataset, DataTest
 from tests.factories import (
     DAY,
@@ -198,7 +199,7 @@ def test_the_plan_of_its_notices_rests_on_all_that_is_known_of_an_alert(trips: D
         NoticeFactory.create(alert=of, recipient=who, event=event)
     silence(dataset=trips, owner="ada", ends_at=NOW + HOUR, reason="move", author="ada", now=NOW - HOUR)
     silence(dataset=trips, ends_at=NOW + DAY, reason="move", author="ada", now=NOW)
-    decision = Decision(action=Action.NOTIFY, why=Why.NO_CAUSE)
+    decision = Decision(action=AlertAction.NOTIFY, why=Why.NO_CAUSE)
     facts = known_facts(row, decision, twin=twin)
     assert (facts.incident_key, facts.twin_key) == (f"alert:{row.pk}", f"alert:{twin.pk}")
     assert (facts.opened_at, facts.grace, facts.decision) == (NOW - 4 * HOUR, HOUR, decision)
@@ -217,10 +218,10 @@ def test_the_plan_of_its_notices_rests_on_all_that_is_known_of_an_alert(trips: D
 
 
 def test_between_two_looks_an_alert_is_silent_while_it_is_inhibited_and_nobody_was_told(trips: Dataset) -> None:
-    notify = Decision(action=Action.NOTIFY, why=Why.NO_CAUSE)
+    notify = Decision(action=AlertAction.NOTIFY, why=Why.NO_CAUSE)
     assert last_decision(alert(trips)) == notify
     assert last_decision(alert(trips, inhibited_at=NOW, told_at=NOW)) == notify
-    silent = Decision(action=Action.INHIBIT, why=Why.CAUSE_FAILED, until=NOW + 2 * HOUR)
+    silent = Decision(action=AlertAction.INHIBIT, why=Why.CAUSE_FAILED, until=NOW + 2 * HOUR)
     assert last_decision(alert(trips, inhibited_at=NOW)) == silent
 
 
@@ -399,7 +400,7 @@ def test_an_alert_that_was_closed_is_decided_about_no_more(trips: Dataset) -> No
 
 def test_without_a_failing_window_an_alert_speaks_for_itself(trips: Dataset) -> None:
     row = alert(trips)
-    assert decide_now(row, NOW).decision == Decision(action=Action.NOTIFY, why=Why.NO_CAUSE)
+    assert decide_now(row, NOW).decision == Decision(action=AlertAction.NOTIFY, why=Why.NO_CAUSE)
     decide_alert(row, NOW)
     assert columns(row, "told_at", "inhibited_at", "cause", "next_notice_at") == (NOW, None, None, None)
     assert Notice.objects.get().created_at == NOW
@@ -513,5 +514,5 @@ def test_rows_that_come_after_all_are_known_under_what_kept_freshness_silent(
         NoticeFactory.create(alert=row, key=f"alert:{row.pk}:by{late.pk}:updated:log:ada", event="updated")
     late.told_at = None
     decided = decide_now(late, NOW)
-    assert decided.decision.action is Action.NOTIFY
+    assert decided.decision.action is AlertAction.NOTIFY
     assert (decided.twin, decided.windows) == ((row, {MONDAY, TUESDAY}) if is_twin else (None, frozenset()))

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from alerting.models import Alert, Notice, Silence
-from alerting.waivers.rules import Scope
+from alerting.waivers.rules import WaiverScope
 from assay.models import Category, Dataset, DataTest
 from execution_engine.models import Run
 from incident_manager.models import Incident
@@ -242,7 +242,7 @@ def test_who_was_told_of_a_false_positive_hears_that_it_was_one() -> None:
     start(due(MONDAY))
     incident = fail(test, MONDAY)
     advance(due(MONDAY) + GRACE)
-    force_resolve(incident, scope=Scope.WINDOW, reason="twins", author="ada", now=due(MONDAY) + GRACE)
+    force_resolve(incident, scope=WaiverScope.WINDOW, reason="twins", author="ada", now=due(MONDAY) + GRACE)
     settle()
     assert (told("withdrawn"), told("recovered")) == (["ada"], [])
     assert "false positive" in Notice.objects.get(event="withdrawn").body

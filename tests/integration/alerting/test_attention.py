@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from alerting.models import Notice, Standing, Waiver, WaiverKind
+from alerting.models import Notice, Standing, Waiver
 from alerting.standings.consequences import asks_for_looks, note_known_again, note_unknown, watch_closely
+from alerting.state import WaiverKind
 from assay.models import Category, Dataset, DataTest
 from assay.time.windows import Window
 from execution_engine.metrics.spec import MetricSpec

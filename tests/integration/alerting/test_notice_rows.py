@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from alerting.channels import Message, channel
+from alerting.channels import ChannelMessage, channel
 from alerting.models import Alert, Notice
 from alerting.notices import send
 from alerting.notices.gaps import MOST_LISTED, report_gap
-from alerting.notices.policy import Address, Event, Hush, PlannedNotice, Step
+from alerting.notices.policy import Address, Event, Hush, NoticeStep, PlannedNotice
 from alerting.notices.pulls import LONGEST, tell_of_pull
 from alerting.notices.scheduler import look_after_scheduler
 from alerting.notices.send import retry_after, send_due
@@ -98,7 +98,7 @@ def test_what_went_out_with_another_goes_with_it_again_and_what_was_settled_does
 
 
 def test_a_message_holds_the_facts_of_each_notice_under_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[Message] = []
+    sent: list[ChannelMessage] = []
     log = channel("log")
     assert log is not None
     monkeypatch.setattr(type(log), "send", lambda _, message: sent.append(message))
@@ -197,10 +197,10 @@ def test_what_is_told_is_written_once_a_channel_with_all_that_was_said(monkeypat
 
 @pytest.mark.parametrize(
     ("step", "reason", "settled_at", "suppressed"),
-    [(Step.SEND, None, None, ""), (Step.SUPPRESS, Hush.ALREADY_TOLD, NOW, "already told")],
+    [(NoticeStep.SEND, None, None, ""), (NoticeStep.SUPPRESS, Hush.ALREADY_TOLD, NOW, "already told")],
 )
 def test_a_planned_notice_is_written_once_and_a_suppressed_one_is_settled_and_counted(
-    step: Step, reason: Hush | None, settled_at: datetime | None, suppressed: str
+    step: NoticeStep, reason: Hush | None, settled_at: datetime | None, suppressed: str
 ) -> None:
     found = an_alert()
     planned = PlannedNotice(

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from alerting.inhibition.selectors import usual_delay
-from alerting.models import Standing, Waiver, WaiverKind
+from alerting.models import Standing, Waiver
 from alerting.selectors import Took, complete_up_to, times_to_complete
+from alerting.state import WaiverKind
 from alerting.verdicts.selectors import place_of, spoilt_place
 from assay.models import Category, Dataset, DataTest
 from assay.time.windows import Window

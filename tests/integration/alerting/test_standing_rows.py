@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from alerting.models import Alert, Flip, Notice, Standing, Waiver, WaiverKind
+from alerting.models import Alert, Flip, Notice, Standing, Waiver
 from alerting.standings.judge import adopt_run, age_standing, judge_runs
 from alerting.standings.never_broken import judge_sound
 from alerting.standings.refold import create, judge_window, locked, put_off, refold, withdraw
 from alerting.standings.restreak import restreak
+from alerting.state import WaiverKind
 from alerting.verdicts.evidence import evidence_of
 from assay.models import Dataset, DataTest, Scope
 from assay.time.windows import Window

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from django.db.models import Q
 
-from alerting.models import Flip, Standing, Waiver, WaiverKind
+from alerting.models import Flip, Standing, Waiver
 from alerting.standings.waive import end_waivers, judge_what_waivers_reach, refold_troubled, waive
-from alerting.state import State
+from alerting.state import State, WaiverKind
 from alerting.verdicts.evidence import Evidence, evidence_of
 from alerting.verdicts.sustain import Verdict
 from alerting.waivers.covering import end_held_waivers, waiver_of, waiver_over
-from alerting.waivers.rules import Scope
+from alerting.waivers.rules import WaiverScope
 from assay.models import Category, DataTest, Revision
 from assay.models import Scope as Reach
 from assay.time.windows import Window
@@ -214,7 +214,9 @@ def test_a_waiver_is_written_of_each_window_as_bad_as_it_is_and_the_window_is_ju
     beside = stands(test, window=TUESDAY)
     unrevised = stands(DataTestFactory.create())
     unrevised.data_test.revision = None
-    made = waive([*rows, unrevised], kind=WaiverKind.FORCED, scope=Scope.TEST, reason="twins", author="grace", now=NOW)
+    made = waive(
+        [*rows, unrevised], kind=WaiverKind.FORCED, scope=WaiverScope.TEST, reason="twins", author="grace", now=NOW
+    )
     written = list(Waiver.objects.order_by("pk"))
     assert len(made) == len(written) == 2
     assert [(row.data_test, row.revision, row.window, row.excess) for row in written] == [
@@ -235,17 +237,17 @@ def test_a_waiver_that_reaches_on_ends_sooner_on_critical_tiers_and_one_of_a_win
     tier: int, lasts: timedelta
 ) -> None:
     row = stands(DataTestFactory.create(dataset=DatasetFactory.create(tier=tier)))
-    for scope, ends_at in ((Scope.TEST, NOW + lasts), (Scope.WINDOW, None)):
+    for scope, ends_at in ((WaiverScope.TEST, NOW + lasts), (WaiverScope.WINDOW, None)):
         (made,) = waive([row], kind=WaiverKind.FORCED, scope=scope, reason="twins", author="ada", now=NOW)
         assert made.ends_at == ends_at
 
 
 @pytest.mark.parametrize(
     ("scope", "reached"),
-    [(Scope.TEST, {"own", "table", "waived table"}), (Scope.WINDOW, {"table", "waived table"})],
+    [(WaiverScope.TEST, {"own", "table", "waived table"}), (WaiverScope.WINDOW, {"table", "waived table"})],
 )
 def test_a_waiver_has_other_windows_and_the_whole_tables_beside_it_judged_again(
-    test: DataTest, scope: Scope, reached: set[str]
+    test: DataTest, scope: WaiverScope, reached: set[str]
 ) -> None:
     trips = test.dataset
     table, waived, retired, other_kind = (
@@ -271,6 +273,6 @@ def test_a_waiver_has_other_windows_and_the_whole_tables_beside_it_judged_again(
 def test_a_whole_table_is_judged_again_as_a_whole_table_only(test: DataTest) -> None:
     table = DataTestFactory.create(scope=Reach.TABLE)
     row = stands(table)
-    judge_what_waivers_reach([table], scope=Scope.TEST, now=NOW)
+    judge_what_waivers_reach([table], scope=WaiverScope.TEST, now=NOW)
     assert judged_again({"table": row}) == {"table"}
     assert Flip.objects.count() == 1

@@ -8,7 +8,7 @@ from socket import socket
 
 import pytest
 
-from assay.edge.destination import Rules, UnableToCall, rules_for
+from assay.edge.destination import DestinationRules, UnableToCall, rules_for
 from assay.edge.outbound import call, trust
 from tests.integration.assay.raw_servers import OK, Called, encrypted, raw
 
@@ -16,7 +16,7 @@ SECONDS = 0.5
 HERE = ["127.0.0.1"]
 
 
-def in_private(url: str) -> Rules:
+def in_private(url: str) -> DestinationRules:
     """Rules under which the servers of the tests may be called."""
     return rules_for(url, permits_private=True)
 

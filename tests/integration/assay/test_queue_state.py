@@ -6,7 +6,7 @@ import pytest
 
 from assay import clock
 from assay.models import Dataset
-from assay.queue.backlog import Backlog, FailingRow, backlogs, worst_rows
+from assay.queue.backlog import Backlog, TriedRow, backlogs, worst_rows
 from assay.queue.claims import claim, table
 from assay.queue.flow import STAGES, stage
 from tests.factories import HOUR, NOW, DatasetFactory, RunFactory
@@ -71,4 +71,4 @@ def test_the_worst_rows_were_tried_most_often() -> None:
     for attempts in (2, 5, 1, 9):
         DatasetFactory.create(reconcile_at=NOW, attempts=attempts)
     keys = dict(Dataset.objects.values_list("attempts", "pk"))
-    assert worst_rows(2) == [FailingRow(stage="reconcile", id=keys[n], attempts=n) for n in (9, 5)]
+    assert worst_rows(2) == [TriedRow(stage="reconcile", id=keys[n], attempts=n) for n in (9, 5)]

@@ -15,7 +15,7 @@ HEAVY = (
 CATALOG = ROOT / "examples" / "catalog.yaml"
 SAID = """
 import sys
-from assay.cli import run
+from assay.command_line.cli import run
 code = run(sys.argv[1:])
 imported = set(sys.modules) & set(%r)
 migrations = [name for name in sys.modules if ".migrations." in name and name.startswith("assay")]

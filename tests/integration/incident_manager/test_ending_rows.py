@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from alerting.models import Alert, Flip, Notice, Standing, Waiver, WaiverKind
+from alerting.models import Alert, Flip, Notice, Standing, Waiver
 from alerting.notices.messages import span
-from alerting.waivers.rules import Scope as Reach
+from alerting.state import WaiverKind
+from alerting.waivers.rules import WaiverScope as Reach
 from assay.models import Category, Dataset, DataTest, LineageEdge, Scope
 from assay.time.windows import Window
 from execution_engine.models import Run

@@ -7,7 +7,8 @@ from uuid import uuid4
 import pytest
 from structlog.testing import capture_logs
 
-from alerting.models import Flip, Standing, Waiver, WaiverKind
+from alerting.models import Flip, Standing, Waiver
+from alerting.state import WaiverKind
 from alerting.verdicts.backoff import CheckKey, next_check
 from assay.models import ChangeKind, DataChange, Dataset, DataTest, Scope
 from assay.time.windows import Window

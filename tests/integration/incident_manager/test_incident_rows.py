@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from alerting.models import Alert, Flip, Standing, Waiver, WaiverKind
+from alerting.models import Alert, Flip, Standing, Waiver
+from alerting.state import WaiverKind
 from assay.models import Category, Dataset, DataTest, Revision, Scope
 from assay.queue.claims import UnableToFinish
 from assay.time.windows import Window

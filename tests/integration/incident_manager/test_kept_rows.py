@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from alerting.models import Standing, Waiver, WaiverKind
+from alerting.models import Standing, Waiver
+from alerting.state import WaiverKind
 from assay.config import config
 from assay.models import DataTest, Pruning, Scope
 from assay.time.windows import Window
@@ -13,7 +14,7 @@ from execution_engine.models import Run
 from incident_manager.models import SpoiltWindow
 from incident_manager.retention import prune
 from incident_manager.retention.keeping import keeping, kept, reaches
-from incident_manager.retention.rules import Reach
+from incident_manager.retention.rules import HistoryReach
 from tests.factories import (
     DAY,
     HOUR,
@@ -95,7 +96,7 @@ def test_histories_reach_as_far_back_as_a_live_test_asks_or_as_tells_what_is_usu
     assert (ask.history, ask.usual) == (29 * DAY, timedelta(0))
     rows = found[trips.pk, "row_count"]
     assert (rows.history, rows.usual.days % 7) == (4 * DAY, 0)
-    assert found[trips.pk, "time_to_complete"] == Reach(usual=15 * DAY)
+    assert found[trips.pk, "time_to_complete"] == HistoryReach(usual=15 * DAY)
     assert found[monthly.pk, "row_count"].usual > rows.usual
     assert keeping(NOW).reaches() == found
 

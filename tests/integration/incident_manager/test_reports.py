@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from assay.time.windows import Window
-from incident_manager.models import Incident, Kind, Report, ReportState
+from incident_manager.models import EntryKind, Incident, Report, ReportState
 from incident_manager.services import UnableToDecide, confirm_report, fix_report, gate, look_up, reject_report, report
 from tests.factories import DAY, HOUR, day
 from tests.integration.story import (
@@ -43,7 +43,7 @@ def test_the_known_half_of_a_report_joins_its_incident_and_the_rest_is_a_new_one
     assert list(row.joined.all()) == [incident]
     assert row.incident is not None
     assert [spoilt.window for spoilt in row.incident.spoilt_windows.all()] == [TUESDAY]
-    assert [each.kind for each in open_incidents()] == [Kind.DETECTED, Kind.REPORTED]
+    assert [each.kind for each in open_incidents()] == [EntryKind.DETECTED, EntryKind.REPORTED]
 
 
 def test_a_report_explained_by_an_upstream_opens_nothing() -> None:

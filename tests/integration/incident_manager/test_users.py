@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from alerting.waivers.rules import Scope
+from alerting.waivers.rules import WaiverScope
 from assay.models import DataTest
 from incident_manager.models import Incident, Resolution
 from incident_manager.services import UnableToResolve, accept, acknowledge, annotate, force_resolve, gate, rerun
@@ -38,14 +38,14 @@ def failing(excess: float = 0.1) -> tuple[DataTest, Incident]:
     return test, fail(test, MONDAY, excess=excess)
 
 
-def force(incident: Incident, scope: Scope) -> None:
+def force(incident: Incident, scope: WaiverScope) -> None:
     force_resolve(incident, scope=scope, reason="counts twins", author="ada", now=due(MONDAY) + HOUR)
     settle()
 
 
 def test_a_forced_incident_is_over_and_its_window_opens_nothing_more() -> None:
     test, incident = failing()
-    force(incident, Scope.WINDOW)
+    force(incident, WaiverScope.WINDOW)
     assert incident.resolution == Resolution.FORCED
     result(test, MONDAY, "broken", due(MONDAY) + 2 * HOUR, excess=0.5)
     assert open_incidents() == []
@@ -54,14 +54,14 @@ def test_a_forced_incident_is_over_and_its_window_opens_nothing_more() -> None:
 
 def test_forcing_one_window_leaves_tomorrow_as_it_is() -> None:
     test, incident = failing()
-    force(incident, Scope.WINDOW)
+    force(incident, WaiverScope.WINDOW)
     fail(test, TUESDAY, excess=0.1)
     assert len(open_incidents()) == 1
 
 
 def test_forcing_the_test_waives_tomorrow_too_unless_it_is_worse() -> None:
     test, incident = failing(excess=0.1)
-    force(incident, Scope.TEST)
+    force(incident, WaiverScope.TEST)
     scheduled(test, TUESDAY, "broken", excess=0.1)
     assert (state(test, TUESDAY), open_incidents()) == ("FAIL", [])
     fail(test, WEDNESDAY, excess=0.2)
@@ -70,7 +70,7 @@ def test_forcing_the_test_waives_tomorrow_too_unless_it_is_worse() -> None:
 
 def test_the_waiver_of_a_test_ends_and_what_is_still_broken_then_opens_an_incident() -> None:
     test, incident = failing()
-    force(incident, Scope.TEST)
+    force(incident, WaiverScope.TEST)
     scheduled(test, TUESDAY, "broken", excess=0.1)
     end = due(MONDAY) + HOUR + 14 * DAY
     advance(end)
@@ -81,7 +81,7 @@ def test_the_waiver_of_a_test_ends_and_what_is_still_broken_then_opens_an_incide
 
 def test_a_new_revision_ends_a_waiver() -> None:
     test, incident = failing()
-    force(incident, Scope.TEST)
+    force(incident, WaiverScope.TEST)
     revise(test, assertion="row_count() >= 99", author="ada", now=due(MONDAY) + 2 * HOUR)
     settle()
     assert test.runs.filter(reason="revision", evaluated_at=None).count() == 1
@@ -104,7 +104,7 @@ def test_what_an_older_revision_said_is_waived_as_well_until_the_new_one_finds_i
 
 def test_a_held_run_ends_the_waiver_of_its_window() -> None:
     test, incident = failing()
-    force(incident, Scope.WINDOW)
+    force(incident, WaiverScope.WINDOW)
     result(test, MONDAY, "held", due(MONDAY) + 2 * HOUR)
     result(test, MONDAY, "broken", due(MONDAY) + 3 * HOUR, excess=0.1)
     assert len(open_incidents()) == 1
@@ -124,12 +124,12 @@ def test_an_accepted_window_warns_at_the_gate_until_it_gets_worse() -> None:
 def test_whoever_forces_says_why() -> None:
     _, incident = failing()
     with pytest.raises(UnableToResolve, match="reason"):
-        force_resolve(incident, scope=Scope.WINDOW, reason=" ", author="ada", now=due(MONDAY))
+        force_resolve(incident, scope=WaiverScope.WINDOW, reason=" ", author="ada", now=due(MONDAY))
 
 
 def test_an_incident_ends_once() -> None:
     _, incident = failing()
-    force(incident, Scope.WINDOW)
+    force(incident, WaiverScope.WINDOW)
     with pytest.raises(UnableToResolve, match="ended"):
         accept(incident, reason="again", author="ada", now=due(MONDAY) + HOUR)
 
@@ -156,7 +156,7 @@ def test_a_waived_window_that_nobody_checks_stays_a_warning() -> None:
     for later in (0, 4):
         result(test, MONDAY, "broken", due(MONDAY) + later * HOUR, excess=0.1)
     (incident,) = open_incidents()
-    force_resolve(incident, scope=Scope.TEST, reason="counts twins", author="ada", now=due(MONDAY) + 5 * HOUR)
+    force_resolve(incident, scope=WaiverScope.TEST, reason="counts twins", author="ada", now=due(MONDAY) + 5 * HOUR)
     result(test, TUESDAY, "broken", due(TUESDAY), excess=0.1)
     advance(due(TUESDAY) + 2 * DAY)
     assert (state(test, TUESDAY), open_incidents()) == ("WARN", [])
@@ -174,6 +174,6 @@ def test_critical_tiers_are_waived_for_three_days_only() -> None:
     start(due(MONDAY))
     test = new_test(sustain=NONE, dataset=new_table(tier=1))
     incident = fail(test, MONDAY)
-    force_resolve(incident, scope=Scope.TEST, reason="twins", author="ada", now=due(MONDAY))
+    force_resolve(incident, scope=WaiverScope.TEST, reason="twins", author="ada", now=due(MONDAY))
     waiver = test.waivers.get()
     assert waiver.ends_at == due(MONDAY) + 3 * DAY

@@ -9,7 +9,7 @@ from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
 from alerting.models import Standing, Waiver
-from alerting.waivers.rules import Scope
+from alerting.waivers.rules import WaiverScope
 from assay import clock
 from assay.models import DataTest
 from assay.queue.claims import work
@@ -95,7 +95,7 @@ def test_a_window_that_is_spoilt_after_the_word_is_no_part_of_it(incident: Incid
 def test_what_is_being_ended_is_not_ended_twice(incident: Incident) -> None:
     accept(incident, reason="source is lost", author="ada", now=NOW)
     with pytest.raises(UnableToResolve, match=r"ada is ending incident .*: 18 windows are left"):
-        force_resolve(incident, scope=Scope.TEST, reason="twins", author="bob", now=NOW)
+        force_resolve(incident, scope=WaiverScope.TEST, reason="twins", author="bob", now=NOW)
     assert (Waiver.objects.count(), incident.timeline.filter(actor="bob").count()) == (PIECE, 0)
 
 
@@ -117,7 +117,7 @@ def test_waivers_reach_later_windows_of_each_test_of_the_incident(incident: Inci
     _break(second, incident, [later])
     SpoiltWindow.objects.filter(data_test=second, window_start=later.start).delete()  # broken, not yet an incident
     Standing.objects.filter(data_test=second, window_start=later.start).update(state="WARN")
-    force_resolve(incident, scope=Scope.TEST, reason="twins", author="ada", now=NOW)
+    force_resolve(incident, scope=WaiverScope.TEST, reason="twins", author="ada", now=NOW)
     end()
     assert Incident.objects.get().resolution == "forced"
     assert Standing.objects.get(data_test=second, window_start=later.start).waiver is not None
@@ -156,7 +156,7 @@ def test_between_two_pieces_every_other_writer_has_its_turn(
 
 def test_a_window_costs_as_much_however_many_there_are(incident: Incident) -> None:
     with CaptureQueriesContext(connection) as asked:
-        force_resolve(incident, scope=Scope.TEST, reason="twins", author="ada", now=NOW)
+        force_resolve(incident, scope=WaiverScope.TEST, reason="twins", author="ada", now=NOW)
         end()
     assert len(asked) <= 12 * WINDOWS + 25 * 3  # pieces
     assert incident.timeline.filter(actor="ada").count() == 3  # the word, its windows, the end

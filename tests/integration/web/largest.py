@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.access.roles import Scope
+from assay.access.roles import TokenScope
 from assay.catalog.openlineage import MOST_DATASETS
 from assay.catalog.reach import MOST
 from tests.factories import DAY, HOUR, NOW, day
@@ -90,7 +90,7 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
     of_dataset = {"dataset": name, **ALWAYS}
     silence: Any = {"dataset": name, "ends_at": (NOW + HOUR).isoformat()}
     report: Any = {"dataset": name, "window": f"{ALWAYS['from']}/{ALWAYS['to']}"}
-    token = {"name": "x" * 100, "scopes": [scope.value for scope in Scope], "days": 1}
+    token = {"name": "x" * 100, "scopes": [scope.value for scope in TokenScope], "days": 1}
     until_now: Any = {**ALWAYS, "to": NOW.isoformat()}
     many = [f"raw.many_{number}" for number in range(MOST_ASKED)]
     nothing = Largest()

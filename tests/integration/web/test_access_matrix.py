@@ -13,7 +13,7 @@ from django.urls import resolve
 from rest_framework.test import APIClient
 
 from assay import clock
-from assay.access.roles import Role, Scope
+from assay.access.roles import Role, TokenScope
 from assay.models import AccessToken, AuditEntry, Member
 from tests.factories import NOW
 from tests.integration.web.addresses import endpoints
@@ -93,7 +93,7 @@ def test_each_role_may_what_the_matrix_says(estates: dict[str, Estate], line: Li
     for whose, expected in (("own", line.own), ("other", line.other)):
         for role in ROLES:
             with undone():
-                status = send(with_token(role, list(Scope)), line, estates[whose])
+                status = send(with_token(role, list(TokenScope)), line, estates[whose])
                 is_hidden = "{token}" in line.address and status == 404  # others' tokens are not even told of
                 got = not is_hidden and is_let_through(status, line, f"{role} {whose}")
             assert got == (role in expected), (role, whose, status)
@@ -101,7 +101,7 @@ def test_each_role_may_what_the_matrix_says(estates: dict[str, Estate], line: Li
 
 @pytest.mark.parametrize("line", lines(API), ids=lambda line: f"{line.method} {line.address}")
 def test_each_scope_narrows_what_even_an_admin_may(estates: dict[str, Estate], line: Line) -> None:
-    for scope in Scope:
+    for scope in TokenScope:
         with undone():
             status = send(with_token("admin", [scope.value]), line, estates["own"])
             got = is_let_through(status, line, scope)
@@ -147,6 +147,6 @@ def test_an_address_that_no_rule_knows_is_for_nobody(
     monkeypatch: pytest.MonkeyPatch, estates: dict[str, Estate]
 ) -> None:
     monkeypatch.setattr("web.access.needs.NEEDS", {})
-    answer = with_token("admin", list(Scope)).get("/api/v1/datasets")
+    answer = with_token("admin", list(TokenScope)).get("/api/v1/datasets")
     assert answer.status_code == 403
     assert "no rule allows it" in answer.json()["error"]

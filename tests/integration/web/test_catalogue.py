@@ -9,8 +9,8 @@ from assay import clock
 from assay.models import Dataset
 from incident_manager.services import confirm_report, report
 from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, RunFactory, StandingFactory, day
-from web.pages.selectors.catalogue import Catalogue, Wanted, catalogue, overview, summary
-from web.shown.status import Status
+from web.pages.selectors.catalogue import Catalogue, CatalogueFilter, catalogue, overview, summary
+from web.shown.status import ShownStatus
 
 LAST = day("2026-03-09")
 
@@ -22,11 +22,11 @@ def _broken(name: str, state: str = "FAIL") -> Dataset:
     return dataset
 
 
-def _shown(wanted: Wanted, page: int = 1) -> Catalogue:
+def _shown(wanted: CatalogueFilter, page: int = 1) -> Catalogue:
     return catalogue(wanted, overview(now=NOW), page=page, now=NOW)
 
 
-def _names(wanted: Wanted, page: int = 1) -> list[str]:
+def _names(wanted: CatalogueFilter, page: int = 1) -> list[str]:
     return [row.dataset.name for row in _shown(wanted, page).rows]
 
 
@@ -38,7 +38,7 @@ def test_the_worst_status_comes_first_and_names_part_those_of_one_status(db: Non
     _broken("warning", "WARN")
     IncidentFactory.create(dataset=_broken("z_failing"))
     IncidentFactory.create(dataset=_broken("failing"))
-    assert _names(Wanted()) == [
+    assert _names(CatalogueFilter()) == [
         "failing",
         "warning",
         "z_failing",
@@ -53,8 +53,8 @@ def test_the_worst_status_comes_first_and_names_part_those_of_one_status(db: Non
 def test_the_worst_is_on_the_first_of_many_pages(db: None) -> None:
     DatasetFactory.create_batch(60)
     _broken("zz")
-    assert _names(Wanted())[0] == "zz"
-    assert len(_names(Wanted(), page=2)) == 11
+    assert _names(CatalogueFilter())[0] == "zz"
+    assert len(_names(CatalogueFilter(), page=2)) == 11
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_filter_counter_and_row_say_the_same_of_each_dataset(db: None, status: s
         claim = report(dataset=_broken(name, "PASS"), window=LAST, reporter="eve", description="doubled", now=NOW)
         if name == "claimed":
             confirm_report(claim, author="ada", now=NOW)
-    wanted = Wanted(status=Status(status))
+    wanted = CatalogueFilter(status=ShownStatus(status))
     assert sorted(_names(wanted)) == names
     assert {row.status for row in _shown(wanted).rows} == {status}
     assert summary(overview(now=NOW).statuses)[status] == len(names)
@@ -91,22 +91,22 @@ def test_the_catalogue_is_filtered_by_words_and_tier(db: None) -> None:
     DatasetFactory.create(name="trips", tier=1, owner="ada")
     DatasetFactory.create(name="trips_old", tier=4, owner="ada")
     DatasetFactory.create(name="fares", tier=1, owner="joan")
-    assert _names(Wanted(text="RAW.trips ada", tier=1)) == ["trips"]
+    assert _names(CatalogueFilter(text="RAW.trips ada", tier=1)) == ["trips"]
 
 
 def test_a_pass_of_today_does_not_hide_a_failure_of_last_year(db: None) -> None:
     test = DataTestFactory.create()
     StandingFactory.create(data_test=test, state="FAIL", last_outcome="broken", window=day("2025-01-01"))
     StandingFactory.create(data_test=test, window=day("2026-03-09"))
-    (row,) = _shown(Wanted()).rows
-    assert {cell.status for cell in row.cells} == {Status.FAIL, Status.NONE}
+    (row,) = _shown(CatalogueFilter()).rows
+    assert {cell.status for cell in row.cells} == {ShownStatus.FAIL, ShownStatus.NONE}
 
 
 def test_the_quality_is_that_without_an_open_real_incident(db: None) -> None:
     real, forced = _broken("real"), _broken("wrong_test")
     IncidentFactory.create(dataset=real, detected_at=NOW - 7 * 4 * (day("2026-03-09").duration / 10))
     IncidentFactory.create(dataset=forced, open_key=None, resolved_at=NOW, resolution="forced")
-    rows = _shown(Wanted()).rows
+    rows = _shown(CatalogueFilter()).rows
     assert {row.dataset.name: row.quality for row in rows} == {"real": pytest.approx(0.9), "wrong_test": 1.0}
 
 
@@ -116,7 +116,7 @@ def test_two_thousand_datasets_need_no_more_statements_than_two(db: None) -> Non
             connection,
         ) as seen:
             all_ = overview(now=NOW)
-            catalogue(Wanted(), all_, page=1, now=NOW), summary(all_.statuses)
+            catalogue(CatalogueFilter(), all_, page=1, now=NOW), summary(all_.statuses)
         return len(seen)
 
     DatasetFactory.create_batch(2)

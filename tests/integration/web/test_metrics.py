@@ -10,7 +10,7 @@ from django.db import DatabaseError
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
-from alerting.notices.policy import Event, Hush, PlannedNotice, Step
+from alerting.notices.policy import Event, Hush, NoticeStep, PlannedNotice
 from alerting.notices.services import write_down
 from alerting.services import send_due, tell
 from assay import clock
@@ -97,7 +97,13 @@ def test_a_notice_that_is_given_up_counts_as_dead() -> None:
 def test_a_notice_that_is_suppressed_counts_once_however_often_it_is_planned() -> None:
     alert = IncidentFactory.create(dataset=DatasetFactory.create()).alert
     hushed = PlannedNotice(
-        key="k", event=Event.OPENED, recipient="a", channel="log", due_at=NOW, step=Step.SUPPRESS, reason=Hush.SILENCED
+        key="k",
+        event=Event.OPENED,
+        recipient="a",
+        channel="log",
+        due_at=NOW,
+        step=NoticeStep.SUPPRESS,
+        reason=Hush.SILENCED,
     )
     assert alert is not None
     for _ in range(2):

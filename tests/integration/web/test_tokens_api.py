@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from assay.access.roles import Role, Scope
+from assay.access.roles import Role, TokenScope
 from assay.models import AccessToken, Member
 from web.access.authentication import MARKED_EVERY
 
@@ -140,4 +140,4 @@ def test_a_superuser_is_an_admin_whatever_members_say(session: APIClient) -> Non
 
 
 def test_everything_that_a_scope_could_be_is_a_scope() -> None:
-    assert AccessToken._meta.get_field("scopes").get_default() == [scope.value for scope in Scope]
+    assert AccessToken._meta.get_field("scopes").get_default() == [scope.value for scope in TokenScope]

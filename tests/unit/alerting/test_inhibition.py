@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from alerting.inhibition.causes import Spot, Trouble, can_cause, root_cause
-from alerting.inhibition.rules import Action, Decision, EffectTerms, FormerCause, Why, decide
+from alerting.inhibition.rules import AlertAction, Decision, EffectTerms, FormerCause, Why, decide
 from assay.time.windows import Window
 
 MONDAY = datetime(2024, 3, 4, tzinfo=UTC)
@@ -86,9 +86,9 @@ def test_a_trouble_causes_only_what_it_can(cause: tuple[str, str], effect: tuple
 def test_three_tables_ten_hours_late_give_one_page() -> None:
     chain = [trouble(RAW, since=1), trouble(TRIPS, since=2), trouble(REPORT, since=3)]
     decisions = {late.dataset: decide(late, chain, LINEAGE, terms(), now=at(10)) for late in chain}
-    assert decisions[RAW] == Decision(action=Action.NOTIFY, why=Why.NO_CAUSE)
+    assert decisions[RAW] == Decision(action=AlertAction.NOTIFY, why=Why.NO_CAUSE)
     for dataset in (TRIPS, REPORT):
-        assert decisions[dataset].action is Action.INHIBIT
+        assert decisions[dataset].action is AlertAction.INHIBIT
         assert decisions[dataset].cause_id == IDS[RAW]
 
 
@@ -103,30 +103,30 @@ def test_three_tables_ten_hours_late_give_one_page() -> None:
     ids=["another window", "another category", "another datacenter", "another table"],
 )
 def test_an_unrelated_trouble_silences_nothing(unrelated: Trouble) -> None:
-    assert decided(trouble(TRIPS), unrelated).action is Action.NOTIFY
+    assert decided(trouble(TRIPS), unrelated).action is AlertAction.NOTIFY
 
 
 def test_a_replica_that_is_late_explains_what_is_missing_there_and_nowhere_else() -> None:
     late = trouble(TRIPS, datacenter="phx")
-    assert decided(trouble(TRIPS, "consistency", id=5, datacenter="phx"), late).action is Action.INHIBIT
-    assert decided(trouble(TRIPS, "consistency", id=5, datacenter="sea"), late).action is Action.NOTIFY
-    assert decided(trouble(TRIPS, "completeness", id=5), late).action is Action.NOTIFY
+    assert decided(trouble(TRIPS, "consistency", id=5, datacenter="phx"), late).action is AlertAction.INHIBIT
+    assert decided(trouble(TRIPS, "consistency", id=5, datacenter="sea"), late).action is AlertAction.NOTIFY
+    assert decided(trouble(TRIPS, "completeness", id=5), late).action is AlertAction.NOTIFY
 
 
 def test_a_late_home_explains_what_is_missing_in_its_replicas() -> None:
     missing = trouble(TRIPS, "consistency", id=5, datacenter="phx")
-    assert decided(missing, trouble(TRIPS)).action is Action.INHIBIT
+    assert decided(missing, trouble(TRIPS)).action is AlertAction.INHIBIT
 
 
 def test_an_alert_is_silent_only_if_every_window_of_it_is_explained() -> None:
-    assert decided(trouble(TRIPS, days=(0, 1)), trouble(RAW, days=(0,))).action is Action.NOTIFY
-    assert decided(trouble(TRIPS, days=(0, 1)), trouble(RAW, days=(0, 1))).action is Action.INHIBIT
+    assert decided(trouble(TRIPS, days=(0, 1)), trouble(RAW, days=(0,))).action is AlertAction.NOTIFY
+    assert decided(trouble(TRIPS, days=(0, 1)), trouble(RAW, days=(0, 1))).action is AlertAction.INHIBIT
 
 
 def test_a_chain_holds_only_if_every_member_is_broken_on_the_window() -> None:
     late, root = trouble(REPORT), trouble(RAW)
-    assert decided(late, root).action is Action.NOTIFY
-    assert decided(late, root, trouble(TRIPS, days=(1,))).action is Action.NOTIFY
+    assert decided(late, root).action is AlertAction.NOTIFY
+    assert decided(late, root, trouble(TRIPS, days=(1,))).action is AlertAction.NOTIFY
     assert decided(late, root, trouble(TRIPS, failed=None)).cause_id == root.id
 
 
@@ -161,14 +161,14 @@ def test_a_cycle_upstream_is_a_cause_of_what_hangs_on_it() -> None:
 def test_a_table_that_reads_itself_is_not_its_own_upstream() -> None:
     lineage, custom = {RAW: frozenset({RAW})}, trouble(RAW, "custom", id=5)
     known = [custom, trouble(RAW, "duplicates")]
-    assert decide(custom, known, lineage, terms(), now=at(3)).action is Action.NOTIFY
+    assert decide(custom, known, lineage, terms(), now=at(3)).action is AlertAction.NOTIFY
 
 
 def test_while_the_cause_only_warns_its_effects_wait_at_most_their_own_sustain() -> None:
     cause, effect = trouble(RAW, failed=None), trouble(TRIPS, failed=2)
-    waiting = Decision(action=Action.WAIT, why=Why.CAUSE_MAY_FAIL, cause_id=cause.id, until=at(6))
+    waiting = Decision(action=AlertAction.WAIT, why=Why.CAUSE_MAY_FAIL, cause_id=cause.id, until=at(6))
     assert decided(effect, cause, now=5.9) == waiting
-    assert decided(effect, cause, now=6).action is Action.NOTIFY
+    assert decided(effect, cause, now=6).action is AlertAction.NOTIFY
 
 
 def test_a_failed_member_of_the_chain_takes_over_when_the_root_only_warns() -> None:
@@ -181,29 +181,31 @@ def test_inhibition_ends_at_the_causes_eta_or_after_a_day(eta: float | None, unt
     cause, effect = trouble(RAW, since=0, eta=eta), trouble(TRIPS, since=1)
     assert decided(effect, cause, now=until - 0.1).until == at(until)
     assert decided(effect, cause, now=until) == Decision(
-        action=Action.NOTIFY, why=Why.CAUSE_OUTLASTED, cause_id=cause.id
+        action=AlertAction.NOTIFY, why=Why.CAUSE_OUTLASTED, cause_id=cause.id
     )
 
 
 def test_freshness_resolved_while_completeness_still_fails_releases_it() -> None:
     lossy = trouble(TRIPS, "completeness")
-    assert decided(lossy, trouble(TRIPS, id=9), now=3).action is Action.INHIBIT
+    assert decided(lossy, trouble(TRIPS, id=9), now=3).action is AlertAction.INHIBIT
     stale = terms(measured=2, former=5)
-    waiting = Decision(action=Action.WAIT, why=Why.AWAITING_RERUN, cause_id=9, until=at(29))
+    waiting = Decision(action=AlertAction.WAIT, why=Why.AWAITING_RERUN, cause_id=9, until=at(29))
     assert decided(lossy, by=stale, now=7) == waiting
     rerun = terms(measured=5.2, former=5)
-    assert decided(lossy, by=rerun, now=5.5) == Decision(action=Action.WAIT, why=Why.SETTLING, cause_id=9, until=at(6))
-    assert decided(lossy, by=rerun, now=6) == Decision(action=Action.NOTIFY, why=Why.STILL_BROKEN, cause_id=9)
+    assert decided(lossy, by=rerun, now=5.5) == Decision(
+        action=AlertAction.WAIT, why=Why.SETTLING, cause_id=9, until=at(6)
+    )
+    assert decided(lossy, by=rerun, now=6) == Decision(action=AlertAction.NOTIFY, why=Why.STILL_BROKEN, cause_id=9)
 
 
 def test_an_effect_is_released_only_after_its_usual_delay_behind_its_upstream() -> None:
     rerun = terms(measured=6, former=5, delay=3)
     assert decided(trouble(TRIPS), by=rerun, now=7.9).until == at(8)
-    assert decided(trouble(TRIPS), by=rerun, now=8).action is Action.NOTIFY
+    assert decided(trouble(TRIPS), by=rerun, now=8).action is AlertAction.NOTIFY
 
 
 def test_an_effect_that_is_never_run_again_is_told_after_a_day() -> None:
-    assert decided(trouble(TRIPS), by=terms(measured=2, former=5), now=29).action is Action.NOTIFY
+    assert decided(trouble(TRIPS), by=terms(measured=2, former=5), now=29).action is AlertAction.NOTIFY
 
 
 def test_a_result_measured_the_instant_the_cause_ended_counts_as_a_new_one() -> None:
@@ -213,8 +215,8 @@ def test_a_result_measured_the_instant_the_cause_ended_counts_as_a_new_one() -> 
 def test_a_window_that_only_warns_says_nothing_while_a_cause_explains_those_that_failed() -> None:
     monday, tuesday = Spot(window=day(0)), Spot(window=day(1), failed=False)
     effect, cause = replace(trouble(TRIPS), spots=(monday, tuesday)), trouble(RAW, since=0)
-    assert decided(effect, cause).action is Action.INHIBIT
-    assert decided(replace(effect, spots=(monday, replace(tuesday, failed=True))), cause).action is Action.NOTIFY
+    assert decided(effect, cause).action is AlertAction.INHIBIT
+    assert decided(replace(effect, spots=(monday, replace(tuesday, failed=True))), cause).action is AlertAction.NOTIFY
 
 
 def test_a_cause_that_is_old_elsewhere_inhibits_for_a_day_where_it_is_new() -> None:
@@ -222,12 +224,12 @@ def test_a_cause_that_is_old_elsewhere_inhibits_for_a_day_where_it_is_new() -> N
     cause = replace(trouble(RAW, since=0), spots=(monday, tuesday))
     effect = replace(trouble(TRIPS, since=0), spots=(tuesday,))
     assert decided(effect, cause, now=30) == Decision(
-        action=Action.INHIBIT, why=Why.CAUSE_FAILED, cause_id=cause.id, until=at(48)
+        action=AlertAction.INHIBIT, why=Why.CAUSE_FAILED, cause_id=cause.id, until=at(48)
     )
 
 
 def test_the_words_for_what_is_done_and_why_are_these() -> None:
-    assert [action.value for action in Action] == ["notify", "wait", "inhibit"]
+    assert [action.value for action in AlertAction] == ["notify", "wait", "inhibit"]
     assert {why.name: why.value for why in Why} == {
         "NO_CAUSE": "no cause upstream",
         "CAUSE_MAY_FAIL": "its cause may be about to fail",
@@ -253,22 +255,22 @@ def test_of_several_windows_the_loudest_decision_counts_then_the_earliest_end() 
     silent = replace(cause, spots=on_days(5))
     waits = replace(warns, spots=on_days(5, 3, 4)[1:2])
     two = replace(effect, spots=effect.spots[:2])
-    assert decided(two, silent, waits, now=5.5).action is Action.WAIT
+    assert decided(two, silent, waits, now=5.5).action is AlertAction.WAIT
     assert decided(two, replace(silent, eta=at(5.8)), waits, now=5.5).until == at(6)
-    assert decided(effect, silent, waits, now=5.5).action is Action.NOTIFY
+    assert decided(effect, silent, waits, now=5.5).action is AlertAction.NOTIFY
 
 
 def test_an_alert_with_a_window_of_which_nobody_heard_has_no_twin() -> None:
     lost = replace(trouble(TRIPS, id=7, days=(0,)), spots=(Spot(window=day(0), lost=True),))
     told, both = trouble(TRIPS, "completeness", id=5), trouble(TRIPS, "completeness", id=5, days=(0, 1))
-    assert decided(told, lost) == Decision(action=Action.NOTIFY, why=Why.NO_CAUSE, twin_id=7)
-    assert decided(both, lost) == Decision(action=Action.NOTIFY, why=Why.NO_CAUSE)
+    assert decided(told, lost) == Decision(action=AlertAction.NOTIFY, why=Why.NO_CAUSE, twin_id=7)
+    assert decided(both, lost) == Decision(action=AlertAction.NOTIFY, why=Why.NO_CAUSE)
 
 
 def test_an_effect_that_has_not_failed_waits_its_sustain_from_its_first_broken_result() -> None:
     cause, effect = trouble(RAW, failed=None), trouble(TRIPS, since=1, failed=None)
     assert decided(effect, cause, now=4.9).until == at(5)
-    assert decided(effect, cause, now=5).action is Action.NOTIFY
+    assert decided(effect, cause, now=5).action is AlertAction.NOTIFY
 
 
 def test_once_the_wait_for_a_warning_is_over_only_failed_causes_silence() -> None:
@@ -276,7 +278,7 @@ def test_once_the_wait_for_a_warning_is_over_only_failed_causes_silence() -> Non
     lineage = {TRIPS: frozenset({RAW, "raw.other"})}
     effect = trouble(TRIPS, failed=2)
     decision = decide(effect, [warning, failed, effect], lineage, terms(), now=at(6))
-    assert decision == Decision(action=Action.INHIBIT, why=Why.CAUSE_FAILED, cause_id=6, until=at(25))
+    assert decision == Decision(action=AlertAction.INHIBIT, why=Why.CAUSE_FAILED, cause_id=6, until=at(25))
 
 
 def test_the_day_of_silence_begins_with_the_later_of_cause_and_effect() -> None:
@@ -300,9 +302,11 @@ def test_after_a_cause_an_effect_has_its_grace_or_its_usual_delay(
 ) -> None:
     by = terms(measured=measured, delay=delay, former=5)
     assert decided(trouble(TRIPS), by=by, now=until - 0.1) == Decision(
-        action=Action.WAIT, why=why, cause_id=9, until=at(until)
+        action=AlertAction.WAIT, why=why, cause_id=9, until=at(until)
     )
-    assert decided(trouble(TRIPS), by=by, now=until) == Decision(action=Action.NOTIFY, why=Why.STILL_BROKEN, cause_id=9)
+    assert decided(trouble(TRIPS), by=by, now=until) == Decision(
+        action=AlertAction.NOTIFY, why=Why.STILL_BROKEN, cause_id=9
+    )
 
 
 def test_an_effect_has_no_usual_delay_unless_one_is_known() -> None:
@@ -312,5 +316,5 @@ def test_an_effect_has_no_usual_delay_unless_one_is_known() -> None:
 
 def test_an_alert_that_only_warns_is_decided_by_all_of_its_windows() -> None:
     effect = replace(trouble(TRIPS), spots=tuple(Spot(window=day(number), failed=False) for number in (0, 1)))
-    assert decided(effect, trouble(RAW, days=(0, 1))).action is Action.INHIBIT
-    assert decided(effect, trouble(RAW, days=(0,))).action is Action.NOTIFY
+    assert decided(effect, trouble(RAW, days=(0, 1))).action is AlertAction.INHIBIT
+    assert decided(effect, trouble(RAW, days=(0,))).action is AlertAction.NOTIFY

@@ -7,7 +7,7 @@ import pytest
 
 from alerting.inhibition.causes import MISSING, Spot, Trouble, can_cause, narrowed, twin
 from alerting.inhibition.lateness import Lack, lost_at, stillness
-from alerting.inhibition.rules import Action, EffectTerms, decide
+from alerting.inhibition.rules import AlertAction, EffectTerms, decide
 from assay.time.windows import Window
 
 MONDAY = datetime(2026, 3, 9, tzinfo=UTC)
@@ -95,7 +95,7 @@ def test_freshness_causes_what_is_missing_while_late_and_is_caused_by_it_once_lo
 )
 def test_who_is_silent_for_lateness(fresh: list[Spot], effect: Trouble, silent: bool) -> None:
     decision = decide(effect, [trouble("freshness", *fresh), effect], {}, TERMS, now=at(11))
-    assert (decision.action is Action.INHIBIT) is silent
+    assert (decision.action is AlertAction.INHIBIT) is silent
 
 
 def test_a_loss_upstream_is_told_instead_of_all_the_lateness_behind_it() -> None:
@@ -103,7 +103,7 @@ def test_a_loss_upstream_is_told_instead_of_all_the_lateness_behind_it() -> None
     lost, missing = trouble("freshness", spot(lost=True)), trouble("completeness", spot())
     effect = trouble("freshness", spot(), id=9, dataset="daily")
     decision = decide(effect, [lost, missing, effect], lineage, TERMS, now=at(11))
-    assert (decision.action, decision.cause_id) == (Action.INHIBIT, missing.id)
+    assert (decision.action, decision.cause_id) == (AlertAction.INHIBIT, missing.id)
 
 
 def test_what_is_silent_for_lateness_is_decided_about_again_when_the_rows_will_be_lost() -> None:
@@ -123,7 +123,7 @@ def test_of_all_instants_at_which_rows_will_be_lost_the_first_counts(spots: list
     missing = trouble("completeness", spot())
     late = trouble("freshness", *spots)
     decision = decide(missing, [late, missing], {}, TERMS, now=at(11))
-    assert (decision.action, decision.until) == (Action.INHIBIT, at(hours))
+    assert (decision.action, decision.until) == (AlertAction.INHIBIT, at(hours))
 
 
 def test_only_the_lateness_of_its_own_table_tells_missing_rows_when_they_will_be_lost() -> None:

@@ -6,16 +6,16 @@ from hashlib import blake2s
 
 import pytest
 
-from alerting.inhibition.rules import Action, Decision, Why
+from alerting.inhibition.rules import AlertAction, Decision, Why
 from alerting.notices.grouping import group
 from alerting.notices.policy import (
     Address,
     AlertFacts,
     Event,
     Hush,
+    NoticeStep,
     PlannedNotice,
-    Silence,
-    Step,
+    SilencedTime,
     next_notice_at,
     plan_notices,
 )
@@ -23,7 +23,7 @@ from alerting.notices.policy import (
 OPENED = datetime(2024, 3, 5, 6, tzinfo=UTC)
 OWNER = Address(recipient="team-trips", channel="email")
 READER = Address(recipient="team-report", channel="slack")
-ALONE = Decision(action=Action.NOTIFY, why=Why.NO_CAUSE)
+ALONE = Decision(action=AlertAction.NOTIFY, why=Why.NO_CAUSE)
 
 
 def minutes(after: float) -> datetime:
@@ -45,20 +45,20 @@ def planned(alert: AlertFacts, now: float) -> dict[tuple[Event, str], PlannedNot
     return {(notice.event, notice.recipient): notice for notice in plan_notices(alert, now=minutes(now))}
 
 
-def steps(alert: AlertFacts, now: float) -> dict[tuple[Event, str], tuple[Step, Hush | None]]:
+def steps(alert: AlertFacts, now: float) -> dict[tuple[Event, str], tuple[NoticeStep, Hush | None]]:
     return {key: (notice.step, notice.reason) for key, notice in planned(alert, now).items()}
 
 
 def test_the_notice_waits_for_the_grace() -> None:
     notices = plan_notices(ALERT, now=minutes(29))
-    assert {notice.step for notice in notices} == {Step.WAIT}
+    assert {notice.step for notice in notices} == {NoticeStep.WAIT}
     assert next_notice_at(notices) == minutes(30)
 
 
 def test_after_the_grace_the_owner_and_the_owners_of_direct_downstreams_are_told() -> None:
     assert steps(ALERT, 30) == {
-        (Event.OPENED, "team-trips"): (Step.SEND, None),
-        (Event.DOWNSTREAM, "team-report"): (Step.SEND, None),
+        (Event.OPENED, "team-trips"): (NoticeStep.SEND, None),
+        (Event.DOWNSTREAM, "team-report"): (NoticeStep.SEND, None),
     }
 
 
@@ -71,75 +71,75 @@ def test_a_key_names_incident_event_channel_and_recipient_and_never_changes() ->
 def test_resolved_within_the_grace_tells_nobody() -> None:
     closed = replace(ALERT, closed_at=minutes(30))
     assert set(steps(closed, 31).values()) == {
-        (Step.SUPPRESS, Hush.WITHIN_GRACE),
-        (Step.SUPPRESS, Hush.NEVER_TOLD),
+        (NoticeStep.SUPPRESS, Hush.WITHIN_GRACE),
+        (NoticeStep.SUPPRESS, Hush.NEVER_TOLD),
     }
 
 
 def test_recovery_is_told_to_all_who_were_told_and_only_to_them() -> None:
     closed = replace(ALERT, closed_at=minutes(90), told=frozenset({OWNER}))
     found = steps(closed, 91)
-    assert found[Event.RECOVERED, "team-trips"] == (Step.SEND, None)
-    assert found[Event.RECOVERED, "team-report"] == (Step.SUPPRESS, Hush.NEVER_TOLD)
-    assert found[Event.DOWNSTREAM, "team-report"] == (Step.SUPPRESS, Hush.TOO_LATE)
+    assert found[Event.RECOVERED, "team-trips"] == (NoticeStep.SEND, None)
+    assert found[Event.RECOVERED, "team-report"] == (NoticeStep.SUPPRESS, Hush.NEVER_TOLD)
+    assert found[Event.DOWNSTREAM, "team-report"] == (NoticeStep.SUPPRESS, Hush.TOO_LATE)
 
 
 def test_those_told_before_an_owner_changed_hear_of_the_recovery_too() -> None:
     former = Address(recipient="team-old", channel="email")
     closed = replace(ALERT, closed_at=minutes(90), told=TOLD | {former})
-    assert steps(closed, 91)[Event.RECOVERED, "team-old"] == (Step.SEND, None)
+    assert steps(closed, 91)[Event.RECOVERED, "team-old"] == (NoticeStep.SEND, None)
 
 
 def test_a_withdrawn_alert_says_so_to_those_who_were_told() -> None:
     closed = replace(ALERT, closed_at=minutes(90), withdrawn=True, told=TOLD)
-    assert steps(closed, 91)[Event.WITHDRAWN, "team-trips"] == (Step.SEND, None)
+    assert steps(closed, 91)[Event.WITHDRAWN, "team-trips"] == (NoticeStep.SEND, None)
 
 
 def test_an_inhibited_alert_waits_silently() -> None:
-    inhibited = Decision(action=Action.INHIBIT, why=Why.CAUSE_FAILED, cause_id=7, until=minutes(600))
+    inhibited = Decision(action=AlertAction.INHIBIT, why=Why.CAUSE_FAILED, cause_id=7, until=minutes(600))
     alert = replace(ALERT, decision=inhibited)
-    assert set(steps(alert, 300).values()) == {(Step.WAIT, Hush.INHIBITED)}
+    assert set(steps(alert, 300).values()) == {(NoticeStep.WAIT, Hush.INHIBITED)}
     assert steps(replace(alert, closed_at=minutes(300)), 301)[Event.OPENED, "team-trips"] == (
-        Step.SUPPRESS,
+        NoticeStep.SUPPRESS,
         Hush.INHIBITED,
     )
 
 
 def test_a_wait_for_the_cause_does_not_shorten_the_grace() -> None:
-    waits = Decision(action=Action.WAIT, why=Why.CAUSE_MAY_FAIL, cause_id=7, until=minutes(10))
+    waits = Decision(action=AlertAction.WAIT, why=Why.CAUSE_MAY_FAIL, cause_id=7, until=minutes(10))
     assert next_notice_at(plan_notices(replace(ALERT, decision=waits), now=minutes(5))) == minutes(30)
 
 
 def test_when_a_cause_outlasts_its_inhibition_only_owners_not_yet_told_get_a_notice() -> None:
-    outlasted = Decision(action=Action.NOTIFY, why=Why.CAUSE_OUTLASTED, cause_id=7)
+    outlasted = Decision(action=AlertAction.NOTIFY, why=Why.CAUSE_OUTLASTED, cause_id=7)
     alert = replace(ALERT, decision=outlasted, told_of_cause=frozenset({"team-trips"}))
     assert steps(alert, 2000) == {
-        (Event.OPENED, "team-trips"): (Step.SUPPRESS, Hush.ALREADY_TOLD),
-        (Event.DOWNSTREAM, "team-report"): (Step.SEND, None),
+        (Event.OPENED, "team-trips"): (NoticeStep.SUPPRESS, Hush.ALREADY_TOLD),
+        (Event.DOWNSTREAM, "team-report"): (NoticeStep.SEND, None),
     }
 
 
 def test_a_silence_postpones_the_notice_to_its_end() -> None:
     silences = (
-        Silence(start=minutes(60), end=minutes(120)),
-        Silence(start=minutes(0), end=minutes(60), recipient="team-trips"),
+        SilencedTime(start=minutes(60), end=minutes(120)),
+        SilencedTime(start=minutes(0), end=minutes(60), recipient="team-trips"),
     )
     found = planned(replace(ALERT, silences=silences), 31)
     silenced, heard = found[Event.OPENED, "team-trips"], found[Event.DOWNSTREAM, "team-report"]
-    assert (silenced.step, silenced.reason, silenced.due_at) == (Step.WAIT, Hush.SILENCED, minutes(120))
-    assert heard.step is Step.SEND
+    assert (silenced.step, silenced.reason, silenced.due_at) == (NoticeStep.WAIT, Hush.SILENCED, minutes(120))
+    assert heard.step is NoticeStep.SEND
 
 
 def test_resolved_while_silenced_is_recorded_as_silenced() -> None:
-    silence = Silence(start=minutes(0), end=minutes(120))
+    silence = SilencedTime(start=minutes(0), end=minutes(120))
     closed = replace(ALERT, silences=(silence,), closed_at=minutes(90))
-    assert steps(closed, 91)[Event.OPENED, "team-trips"] == (Step.SUPPRESS, Hush.SILENCED)
+    assert steps(closed, 91)[Event.OPENED, "team-trips"] == (NoticeStep.SUPPRESS, Hush.SILENCED)
 
 
 def test_a_silence_does_not_keep_the_recovery_from_those_who_were_told() -> None:
-    silence = Silence(start=minutes(60), end=minutes(600))
+    silence = SilencedTime(start=minutes(60), end=minutes(600))
     closed = replace(ALERT, silences=(silence,), told=TOLD, closed_at=minutes(90))
-    assert steps(closed, 91)[Event.RECOVERED, "team-trips"] == (Step.SEND, None)
+    assert steps(closed, 91)[Event.RECOVERED, "team-trips"] == (NoticeStep.SEND, None)
 
 
 def test_an_owner_who_also_owns_a_downstream_is_told_once() -> None:
@@ -147,16 +147,16 @@ def test_an_owner_who_also_owns_a_downstream_is_told_once() -> None:
     alert = replace(ALERT, downstream=(also, READER, READER))
     notices = plan_notices(alert, now=minutes(30))
     assert [(notice.event, notice.step) for notice in notices] == [
-        (Event.OPENED, Step.SEND),
-        (Event.DOWNSTREAM, Step.SUPPRESS),
-        (Event.DOWNSTREAM, Step.SEND),
+        (Event.OPENED, NoticeStep.SEND),
+        (Event.DOWNSTREAM, NoticeStep.SUPPRESS),
+        (Event.DOWNSTREAM, NoticeStep.SEND),
     ]
 
 
 def test_an_owner_without_a_channel_leaves_a_row_that_says_so() -> None:
     nobody = Address(recipient="team-lost", channel=None)
     alert = replace(ALERT, owner=(nobody,), downstream=())
-    assert steps(alert, 30) == {(Event.OPENED, "team-lost"): (Step.SUPPRESS, Hush.NO_CHANNEL)}
+    assert steps(alert, 30) == {(Event.OPENED, "team-lost"): (NoticeStep.SUPPRESS, Hush.NO_CHANNEL)}
 
 
 @pytest.mark.parametrize("closed_at", [None, 10, 90])
@@ -166,7 +166,7 @@ def test_every_row_has_its_own_key_and_a_reason_unless_it_is_sent(closed_at: flo
     alert = replace(alert, closed_at=None if closed_at is None else minutes(closed_at))
     notices = plan_notices(alert, now=minutes(now))
     assert len({notice.key for notice in notices}) == len(notices)
-    assert all((notice.reason is None) == (notice.step is Step.SEND) for notice in notices)
+    assert all((notice.reason is None) == (notice.step is NoticeStep.SEND) for notice in notices)
 
 
 def test_notices_to_one_recipient_on_one_channel_are_one_message() -> None:
@@ -191,7 +191,7 @@ def test_the_texts_that_users_and_keys_carry_are_these() -> None:
         *("opened", "downstream", "recovered", "withdrawn", "updated", "unknown", "known again", "gaps"),
         *("reported", "platform"),
     ]
-    assert [step.value for step in Step] == ["send", "wait", "suppress"]
+    assert [step.value for step in NoticeStep] == ["send", "wait", "suppress"]
     assert {hush.name: hush.value for hush in Hush} == {
         "WITHIN_GRACE": "resolved within grace",
         "INHIBITED": "inhibited by its cause",
@@ -211,9 +211,9 @@ def test_a_planned_notice_is_a_whole_row() -> None:
         recipient="team-trips",
         channel="email",
         due_at=minutes(30),
-        step=Step.SEND,
+        step=NoticeStep.SEND,
     )
-    assert waiting == replace(sent, step=Step.WAIT, reason=Hush.WITHIN_GRACE)
+    assert waiting == replace(sent, step=NoticeStep.WAIT, reason=Hush.WITHIN_GRACE)
 
 
 def test_who_has_no_channel_is_named_with_none() -> None:
@@ -225,44 +225,47 @@ def test_who_has_no_channel_is_named_with_none() -> None:
 
 @pytest.mark.parametrize("closed", [None, 10, 45])
 def test_who_was_told_keeps_the_notice_as_it_went_out(closed: int | None) -> None:
-    silences = (Silence(start=minutes(0), end=minutes(600)),)
+    silences = (SilencedTime(start=minutes(0), end=minutes(600)),)
     alert = replace(ALERT, told=TOLD, silences=silences, closed_at=None if closed is None else minutes(closed))
-    assert steps(alert, 46)[Event.OPENED, "team-trips"] == (Step.SEND, None)
+    assert steps(alert, 46)[Event.OPENED, "team-trips"] == (NoticeStep.SEND, None)
 
 
 @pytest.mark.parametrize(("closed", "reason"), [(29, Hush.WITHIN_GRACE), (30, Hush.WITHIN_GRACE), (31, Hush.TOO_LATE)])
 def test_what_is_resolved_by_the_end_of_the_grace_was_within_it(closed: int, reason: Hush) -> None:
-    assert steps(replace(ALERT, closed_at=minutes(closed)), 99)[Event.OPENED, "team-trips"] == (Step.SUPPRESS, reason)
+    assert steps(replace(ALERT, closed_at=minutes(closed)), 99)[Event.OPENED, "team-trips"] == (
+        NoticeStep.SUPPRESS,
+        reason,
+    )
 
 
 @pytest.mark.parametrize(
     ("until", "due", "reason"),
     [(None, 30, Hush.WITHIN_GRACE), (30, 30, Hush.WITHIN_GRACE), (31, 31, Hush.INHIBITED)],
 )
-@pytest.mark.parametrize("action", [Action.WAIT, Action.INHIBIT])
+@pytest.mark.parametrize("action", [AlertAction.WAIT, AlertAction.INHIBIT])
 def test_a_cause_holds_a_notice_back_only_beyond_the_grace(
-    action: Action, until: int | None, due: int, reason: Hush
+    action: AlertAction, until: int | None, due: int, reason: Hush
 ) -> None:
     held = Decision(action=action, why=Why.CAUSE_FAILED, until=None if until is None else minutes(until))
     notice = planned(replace(ALERT, decision=held), 29)[Event.OPENED, "team-trips"]
-    assert (notice.step, notice.due_at, notice.reason) == (Step.WAIT, minutes(due), reason)
+    assert (notice.step, notice.due_at, notice.reason) == (NoticeStep.WAIT, minutes(due), reason)
 
 
 def test_the_end_of_a_decision_to_notify_holds_nothing_back() -> None:
     spoken = replace(ALONE, until=minutes(600))
-    assert steps(replace(ALERT, decision=spoken), 30)[Event.OPENED, "team-trips"] == (Step.SEND, None)
+    assert steps(replace(ALERT, decision=spoken), 30)[Event.OPENED, "team-trips"] == (NoticeStep.SEND, None)
 
 
 @pytest.mark.parametrize(
     ("why", "told", "step"),
     [
-        (Why.CAUSE_OUTLASTED, {"team-trips"}, Step.SUPPRESS),
-        (Why.CAUSE_OUTLASTED, {"team-other"}, Step.SEND),
-        (Why.STILL_BROKEN, {"team-trips"}, Step.SEND),
+        (Why.CAUSE_OUTLASTED, {"team-trips"}, NoticeStep.SUPPRESS),
+        (Why.CAUSE_OUTLASTED, {"team-other"}, NoticeStep.SEND),
+        (Why.STILL_BROKEN, {"team-trips"}, NoticeStep.SEND),
     ],
 )
-def test_only_a_cause_that_outlasts_its_time_speaks_for_its_effect(why: Why, told: set[str], step: Step) -> None:
-    alert = replace(ALERT, decision=Decision(action=Action.NOTIFY, why=why), told_of_cause=frozenset(told))
+def test_only_a_cause_that_outlasts_its_time_speaks_for_its_effect(why: Why, told: set[str], step: NoticeStep) -> None:
+    alert = replace(ALERT, decision=Decision(action=AlertAction.NOTIFY, why=why), told_of_cause=frozenset(told))
     assert planned(alert, 30)[Event.OPENED, "team-trips"].step is step
 
 
@@ -270,17 +273,21 @@ def test_who_knows_of_the_same_rows_by_another_alert_is_not_told_again_under_a_k
     alert = replace(ALERT, told_of_twin=frozenset({"team-trips"}), twin_key="dq:41")
     found = planned(alert, 30)
     known, other = found[Event.OPENED, "team-trips"], found[Event.DOWNSTREAM, "team-report"]
-    assert (known.step, known.reason) == (Step.SUPPRESS, Hush.ALREADY_TOLD)
+    assert (known.step, known.reason) == (NoticeStep.SUPPRESS, Hush.ALREADY_TOLD)
     assert known.key == "dq:42:opened:email:team-trips:dq:41"
-    assert (other.step, other.key) == (Step.SEND, "dq:42:downstream:slack:team-report")
+    assert (other.step, other.key) == (NoticeStep.SEND, "dq:42:downstream:slack:team-report")
 
 
-@pytest.mark.parametrize("action", [Action.WAIT, Action.INHIBIT])
-def test_a_twin_says_nothing_of_an_alert_that_is_held_back_by_its_cause(action: Action) -> None:
+@pytest.mark.parametrize("action", [AlertAction.WAIT, AlertAction.INHIBIT])
+def test_a_twin_says_nothing_of_an_alert_that_is_held_back_by_its_cause(action: AlertAction) -> None:
     held = Decision(action=action, why=Why.CAUSE_FAILED, until=minutes(60))
     alert = replace(ALERT, decision=held, told_of_twin=frozenset({"team-trips"}), twin_key="dq:41")
     waiting = planned(alert, 45)[Event.OPENED, "team-trips"]
-    assert (waiting.step, waiting.reason, waiting.key) == (Step.WAIT, Hush.INHIBITED, "dq:42:opened:email:team-trips")
+    assert (waiting.step, waiting.reason, waiting.key) == (
+        NoticeStep.WAIT,
+        Hush.INHIBITED,
+        "dq:42:opened:email:team-trips",
+    )
 
 
 @pytest.mark.parametrize(
@@ -295,18 +302,18 @@ def test_a_twin_says_nothing_of_an_alert_that_is_held_back_by_its_cause(action: 
     ],
 )
 def test_a_silence_is_from_its_start_to_before_its_end(recipient: str | None, at: float, covered: bool) -> None:
-    silence = Silence(start=minutes(10), end=minutes(20), recipient=recipient)
+    silence = SilencedTime(start=minutes(10), end=minutes(20), recipient=recipient)
     assert silence.covers("team-trips", minutes(at)) is covered
 
 
 def test_silences_that_follow_one_another_are_one_in_whatever_order_they_were_made() -> None:
     spans = [(90, 120), (20, 60), (60, 90), (130, 140)]
-    silences = tuple(Silence(start=minutes(start), end=minutes(end)) for start, end in spans)
+    silences = tuple(SilencedTime(start=minutes(start), end=minutes(end)) for start, end in spans)
     assert next_notice_at(plan_notices(replace(ALERT, silences=silences), now=minutes(31))) == minutes(120)
 
 
 def test_the_next_notice_is_the_first_of_those_that_wait() -> None:
-    silence = Silence(start=minutes(0), end=minutes(50), recipient="team-trips")
+    silence = SilencedTime(start=minutes(0), end=minutes(50), recipient="team-trips")
     alert = replace(ALERT, silences=(silence,))
     assert next_notice_at(plan_notices(alert, now=minutes(10))) == minutes(30)
     assert next_notice_at(plan_notices(alert, now=minutes(40))) == minutes(50)
@@ -318,10 +325,10 @@ def test_closings_go_once_to_owners_then_downstreams_then_all_others_who_were_to
     alert = replace(ALERT, owner=(OWNER, OWNER), told=frozenset({OWNER, *former}), closed_at=minutes(90))
     closings = [notice for notice in plan_notices(alert, now=minutes(91)) if notice.event is Event.RECOVERED]
     assert [(each.recipient, each.step, each.reason, each.due_at) for each in closings] == [
-        ("team-trips", Step.SEND, None, minutes(90)),
-        ("team-report", Step.SUPPRESS, Hush.NEVER_TOLD, minutes(90)),
-        ("team-a", Step.SEND, None, minutes(90)),
-        ("team-b", Step.SEND, None, minutes(90)),
+        ("team-trips", NoticeStep.SEND, None, minutes(90)),
+        ("team-report", NoticeStep.SUPPRESS, Hush.NEVER_TOLD, minutes(90)),
+        ("team-a", NoticeStep.SEND, None, minutes(90)),
+        ("team-b", NoticeStep.SEND, None, minutes(90)),
     ]
     assert closings[0].key == "dq:42:recovered:email:team-trips"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alerting.state import State
-from alerting.verdicts.sustain import Seen, Verdict, fold, in_order, unknown_after
+from alerting.verdicts.sustain import SeenRun, Verdict, fold, in_order, unknown_after
 from execution_engine.outcome import Outcome, Reason
 
 DUE = datetime(2024, 3, 5, 6, tzinfo=UTC)
@@ -21,13 +21,15 @@ def minutes(after_due: float) -> datetime:
     return DUE + timedelta(minutes=after_due)
 
 
-def saw(outcome: Outcome, at: float, *, run: int | None = None, reason: Reason | None = None) -> Seen:
+def saw(outcome: Outcome, at: float, *, run: int | None = None, reason: Reason | None = None) -> SeenRun:
     if outcome is ERROR:
         reason = reason or Reason.TIMEOUT
-    return Seen(run_id=run or int(at * 10) + 10**6, measured_at=minutes(at), outcome=outcome, reason=reason, value=at)
+    return SeenRun(
+        run_id=run or int(at * 10) + 10**6, measured_at=minutes(at), outcome=outcome, reason=reason, value=at
+    )
 
 
-def stands(*seen: Seen, now: float, **terms: Any) -> Verdict:
+def stands(*seen: SeenRun, now: float, **terms: Any) -> Verdict:
     terms = {"due_at": DUE, "sustain": SUSTAIN, "unknown_after": SUSTAIN, **terms}
     return fold(seen, now=minutes(now), **terms)
 
@@ -36,7 +38,7 @@ WARMING = saw(ERROR, 1, reason=Reason.WARMING_UP)
 CHANGED = replace(saw(ERROR, 60, reason=Reason.UNREADABLE), of_change=True)
 SLOW, ANEW = (replace(CHANGED, reason=reason) for reason in (Reason.TIMEOUT, Reason.WARMING_UP))
 
-CASES: list[tuple[str, list[Seen], float, State, float | None]] = [
+CASES: list[tuple[str, list[SeenRun], float, State, float | None]] = [
     ("nothing is known before it is due", [], -1, State.PENDING, None),
     ("a due run gets its time", [], 239, State.PENDING, None),
     ("a due run that gives nothing is unknown", [], 240, State.UNKNOWN, 240),
@@ -85,7 +87,7 @@ CASES: list[tuple[str, list[Seen], float, State, float | None]] = [
 
 
 @pytest.mark.parametrize(("sentence", "seen", "now", "state", "since"), CASES, ids=[case[0] for case in CASES])
-def test_standing(sentence: str, seen: list[Seen], now: float, state: State, since: float | None) -> None:
+def test_standing(sentence: str, seen: list[SeenRun], now: float, state: State, since: float | None) -> None:
     verdict = stands(*seen, now=now)
     assert (verdict.state, verdict.since) == (state, None if since is None else minutes(since)), sentence
 
@@ -143,7 +145,7 @@ def test_a_healed_failure_is_remembered() -> None:
     ],
 )
 def test_time_alone_changes_a_standing_only_at_the_instant_it_names(
-    seen: list[Seen], now: float, change: float | None
+    seen: list[SeenRun], now: float, change: float | None
 ) -> None:
     verdict = stands(*seen, now=now)
     assert verdict.next_change_at == (None if change is None else minutes(change))
@@ -193,19 +195,21 @@ instants = st.integers(-120, 1500)
 
 
 @given(results, instants, st.randoms(use_true_random=False))
-def test_late_repeated_and_disordered_results_give_the_same_standing(seen: list[Seen], now: int, random: Any) -> None:
+def test_late_repeated_and_disordered_results_give_the_same_standing(
+    seen: list[SeenRun], now: int, random: Any
+) -> None:
     shuffled = seen + random.choices(seen, k=len(seen)) if seen else []
     random.shuffle(shuffled)
     assert stands(*shuffled, now=now) == stands(*seen, now=now)
 
 
 @given(results, instants)
-def test_a_held_result_always_passes(seen: list[Seen], now: int) -> None:
+def test_a_held_result_always_passes(seen: list[SeenRun], now: int) -> None:
     assert stands(*seen, saw(HELD, 1001), now=now).state is State.PASS
 
 
 @given(results, instants, st.sampled_from([0, 5, 60, 240]))
-def test_nothing_fails_before_its_sustain_is_over(seen: list[Seen], now: int, sustain: int) -> None:
+def test_nothing_fails_before_its_sustain_is_over(seen: list[SeenRun], now: int, sustain: int) -> None:
     verdict = stands(*seen, now=now, sustain=timedelta(minutes=sustain))
     if verdict.state is State.FAIL:
         assert verdict.t0 is not None
@@ -215,7 +219,7 @@ def test_nothing_fails_before_its_sustain_is_over(seen: list[Seen], now: int, su
 
 
 @given(results, instants)
-def test_errors_change_nothing_but_what_is_not_known(seen: list[Seen], now: int) -> None:
+def test_errors_change_nothing_but_what_is_not_known(seen: list[SeenRun], now: int) -> None:
     without = stands(*(s for s in seen if s.outcome is not ERROR), now=now)
     if without.state in (State.PASS, State.FAIL):
         assert stands(*seen, now=now).state is without.state
@@ -224,7 +228,7 @@ def test_errors_change_nothing_but_what_is_not_known(seen: list[Seen], now: int)
 EXCEEDS = replace(saw(BROKEN, 5, run=7), excess=0.5)
 FAILED = replace(saw(BROKEN, 245, run=8), excess=0.7)
 LATE = saw(ERROR, 250, run=9, reason=Reason.CRASHED)
-VERDICTS: list[tuple[list[Seen], float, Verdict]] = [
+VERDICTS: list[tuple[list[SeenRun], float, Verdict]] = [
     ([], -1, Verdict(state=State.PENDING, next_change_at=minutes(240))),
     ([], 240, Verdict(state=State.UNKNOWN, since=minutes(240))),
     (
@@ -325,7 +329,7 @@ VERDICTS: list[tuple[list[Seen], float, Verdict]] = [
 
 
 @pytest.mark.parametrize(("seen", "now", "verdict"), VERDICTS)
-def test_a_verdict_says_all_of_this(seen: list[Seen], now: float, verdict: Verdict) -> None:
+def test_a_verdict_says_all_of_this(seen: list[SeenRun], now: float, verdict: Verdict) -> None:
     assert stands(*seen, now=now) == verdict
 
 
@@ -341,7 +345,7 @@ def test_the_names_of_states_are_these() -> None:
     ]
 
 
-DOUBTS: list[tuple[str, list[Seen], float, State, float | None]] = [
+DOUBTS: list[tuple[str, list[SeenRun], float, State, float | None]] = [
     ("doubt ends with a result that holds, and the pass begins there", [CHANGED, saw(HELD, 70)], 71, State.PASS, 70),
     (
         "doubt begins with the first of two errors",
@@ -364,7 +368,7 @@ DOUBTS: list[tuple[str, list[Seen], float, State, float | None]] = [
 
 @pytest.mark.parametrize(("sentence", "more", "now", "state", "since"), DOUBTS, ids=[case[0] for case in DOUBTS])
 def test_what_changed_since_it_held_is_doubted(
-    sentence: str, more: list[Seen], now: float, state: State, since: float | None
+    sentence: str, more: list[SeenRun], now: float, state: State, since: float | None
 ) -> None:
     verdict = stands(saw(HELD, 1), *more, now=now)
     assert (verdict.state, verdict.since) == (state, None if since is None else minutes(since)), sentence
@@ -392,7 +396,7 @@ def test_a_failure_without_a_sustain_is_dated_by_its_first_result() -> None:
 
 
 def test_what_is_not_said_of_a_result_and_of_a_verdict_is_not_so() -> None:
-    seen = Seen(run_id=1, measured_at=DUE, outcome=HELD)
+    seen = SeenRun(run_id=1, measured_at=DUE, outcome=HELD)
     assert (seen.reason, seen.value, seen.excess, seen.of_change) == (None, None, None, False)
     verdict = Verdict(state=State.PASS)
     assert (verdict.early_broken, verdict.ever_broken, verdict.ever_failed) == (False, False, False)

@@ -6,7 +6,7 @@ import pytest
 
 from alerting.state import State
 from alerting.verdicts.streak import FirstRun, first_run, streak_fails, with_streak
-from alerting.verdicts.sustain import Seen, Verdict, fold
+from alerting.verdicts.sustain import SeenRun, Verdict, fold
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome, Reason
 
@@ -60,9 +60,9 @@ def test_a_window_that_held_before_the_streak_was_long_enough_does_not_fail() ->
     assert set(streak_fails(runs, sustain=SUSTAIN)) == {window(1), window(2), window(3), window(4)}
 
 
-def saw(run: int, at: float, outcome: Outcome) -> Seen:
+def saw(run: int, at: float, outcome: Outcome) -> SeenRun:
     reason = Reason.TIMEOUT if outcome is Outcome.ERROR else None
-    return Seen(run_id=run, measured_at=hour(at), outcome=outcome, reason=reason)
+    return SeenRun(run_id=run, measured_at=hour(at), outcome=outcome, reason=reason)
 
 
 def test_the_first_run_is_the_first_that_judges_the_window_when_due() -> None:
@@ -82,7 +82,7 @@ def test_a_window_with_errors_only_has_no_first_run() -> None:
     assert first_run(window(1), due_at=hour(1), seen=[saw(1, 1, Outcome.ERROR)]) is None
 
 
-def folded(*seen: Seen, now: float) -> Verdict:
+def folded(*seen: SeenRun, now: float) -> Verdict:
     return fold(seen, due_at=hour(1), sustain=SUSTAIN, now=hour(now), unknown_after=HOUR)
 
 

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from alerting.waivers.rules import Judged, Kind, Scope, Waiver, covering, covers, waiver_end
+from alerting.state import WaiverKind
+from alerting.waivers.rules import BrokenResult, WaivedWindows, WaiverScope, covering, covers, waiver_end
 from assay.time.windows import Window
 
 NOW = datetime(2024, 3, 5, 6, tzinfo=UTC)
@@ -17,10 +18,10 @@ def day(number: int) -> Window:
     return Window(start=start, end=start + DAY)
 
 
-FORCED = Waiver(id=1, kind=Kind.FORCED, test_id=5, revision=2, made_at=NOW, excesses={day(0): 0.1})
-WRONG_TEST = replace(FORCED, id=2, scope=Scope.TEST, ends_at=NOW + 14 * DAY)
-ACCEPTED = replace(FORCED, id=3, kind=Kind.ACCEPTED)
-BROKEN = Judged(test_id=5, revision=2, window=day(0), measured_at=NOW + DAY, excess=0.1)
+FORCED = WaivedWindows(id=1, kind=WaiverKind.FORCED, test_id=5, revision=2, made_at=NOW, excesses={day(0): 0.1})
+WRONG_TEST = replace(FORCED, id=2, scope=WaiverScope.TEST, ends_at=NOW + 14 * DAY)
+ACCEPTED = replace(FORCED, id=3, kind=WaiverKind.ACCEPTED)
+BROKEN = BrokenResult(test_id=5, revision=2, window=day(0), measured_at=NOW + DAY, excess=0.1)
 WORSE, LATER = replace(BROKEN, excess=0.2), replace(BROKEN, window=day(3))
 HELD_SINCE = replace(BROKEN, held_at=NOW + timedelta(hours=1))
 HELD_BEFORE = replace(BROKEN, held_at=NOW - DAY)
@@ -51,7 +52,7 @@ HELD_BEFORE = replace(BROKEN, held_at=NOW - DAY)
         (ACCEPTED, LATER, False),
     ],
 )
-def test_a_waiver_covers_what_the_user_spoke_of(waiver: Waiver, result: Judged, covered: bool) -> None:
+def test_a_waiver_covers_what_the_user_spoke_of(waiver: WaivedWindows, result: BrokenResult, covered: bool) -> None:
     assert covers(waiver, result) is covered
 
 
@@ -68,7 +69,15 @@ def test_the_first_waiver_that_covers_a_result_is_named() -> None:
 
 @pytest.mark.parametrize(
     ("scope", "tier", "days"),
-    [(Scope.TEST, 0, 3), (Scope.TEST, 1, 3), (Scope.TEST, 2, 14), (Scope.TEST, 5, 14), (Scope.WINDOW, 0, None)],
+    [
+        (WaiverScope.TEST, 0, 3),
+        (WaiverScope.TEST, 1, 3),
+        (WaiverScope.TEST, 2, 14),
+        (WaiverScope.TEST, 5, 14),
+        (WaiverScope.WINDOW, 0, None),
+    ],
 )
-def test_a_waiver_of_later_windows_ends_sooner_for_critical_tables(scope: Scope, tier: int, days: int | None) -> None:
+def test_a_waiver_of_later_windows_ends_sooner_for_critical_tables(
+    scope: WaiverScope, tier: int, days: int | None
+) -> None:
     assert waiver_end(scope, made_at=NOW, tier=tier) == (None if days is None else NOW + days * DAY)

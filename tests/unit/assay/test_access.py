@@ -5,7 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from assay.access.roles import RULES, SCOPES, Action, Owned, Person, Reach, Role, Scope, owns, reach_of, refusal
+from assay.access.roles import (
+    RULES,
+    SCOPES,
+    Action,
+    AllowedOn,
+    Owned,
+    Person,
+    Role,
+    TokenScope,
+    owns,
+    reach_of,
+    refusal,
+)
 
 SECURITY = Path(__file__).parents[3] / "docs" / "security.md"
 TRIPS = Owned(name="raw.trips", owner="ada", team="trips")
@@ -70,22 +82,22 @@ def test_to_be_named_as_the_owner_gives_a_viewer_or_a_producer_nothing() -> None
 
 def test_whoever_can_name_owners_cannot_act_as_one() -> None:
     """A push of the catalog says who owns a dataset."""
-    pushers = {role for role in Role if reach_of(role, Action.PUSH) is not Reach.NONE}
+    pushers = {role for role in Role if reach_of(role, Action.PUSH) is not AllowedOn.NONE}
     assert pushers == {Role.PRODUCER, Role.ADMIN}
-    assert reach_of(Role.PRODUCER, Action.ACT) is Reach.NONE
+    assert reach_of(Role.PRODUCER, Action.ACT) is AllowedOn.NONE
 
 
 @pytest.mark.parametrize("action", Action)
 @pytest.mark.parametrize("role", Role)
 def test_a_token_never_widens_what_its_role_allows(role: Role, action: Action) -> None:
-    bare, every = ada(role), ada(role, scopes=frozenset(Scope))
+    bare, every = ada(role), ada(role, scopes=frozenset(TokenScope))
     assert refusal(every, action, TRIPS) is not None or refusal(bare, action, TRIPS) is None
     assert refusal(ada(role, scopes=frozenset()), action, TRIPS) is not None
     assert refusal(ada(role, scopes=frozenset({"everything"})), action, TRIPS) is not None
 
 
 def test_no_token_makes_a_token() -> None:
-    why = refusal(ada(Role.ADMIN, scopes=frozenset(Scope)), Action.MAKE_TOKEN)
+    why = refusal(ada(Role.ADMIN, scopes=frozenset(TokenScope)), Action.MAKE_TOKEN)
     assert why is not None
     assert "sign in with your password" in why.text
 
@@ -162,10 +174,10 @@ def test_somebody_is_a_viewer_without_teams_and_without_a_token_unless_more_is_k
 
 def test_roles_scopes_and_reaches_are_written_in_one_way() -> None:
     assert [str(each) for each in Role] == ["viewer", "owner", "producer", "operator", "admin"]
-    assert [str(each) for each in Scope] == ["read", "gate", "ingest", "act", "manage"]
-    assert [str(each) for each in Reach] == ["–", "own", "yes"]
+    assert [str(each) for each in TokenScope] == ["read", "gate", "ingest", "act", "manage"]
+    assert [str(each) for each in AllowedOn] == ["–", "own", "yes"]
 
 
 def test_what_no_rule_knows_is_for_nobody() -> None:
     assert refusal(ada(Role.ADMIN), None) is not None
-    assert reach_of(Role.ADMIN, "fly") is Reach.NONE  # type: ignore[arg-type]
+    assert reach_of(Role.ADMIN, "fly") is AllowedOn.NONE  # type: ignore[arg-type]

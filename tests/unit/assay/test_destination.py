@@ -2,7 +2,15 @@
 
 import pytest
 
-from assay.edge.destination import Destination, Rules, UnableToCall, destination, is_permitted, judged, rules_for
+from assay.edge.destination import (
+    Destination,
+    DestinationRules,
+    UnableToCall,
+    destination,
+    is_permitted,
+    judged,
+    rules_for,
+)
 
 HOOK = "https://hooks.example.com/assay?team=trips"
 
@@ -186,9 +194,9 @@ def test_a_url_is_taken_apart(url: str, found: Destination, named: str, is_encry
 
 
 def test_rules_name_the_hosts_that_are_listed_or_else_the_urls_own() -> None:
-    assert rules_for(HOOK) == Rules(hosts=frozenset({"hooks.example.com"}), permits_private=False)
+    assert rules_for(HOOK) == DestinationRules(hosts=frozenset({"hooks.example.com"}), permits_private=False)
     assert rules_for("https://MÜNCHEN.example.com./x").hosts == {"xn--mnchen-3ya.example.com"}
-    assert rules_for(HOOK, ["A.example.com", "b:8443"], permits_private=True) == Rules(
+    assert rules_for(HOOK, ["A.example.com", "b:8443"], permits_private=True) == DestinationRules(
         hosts=frozenset({"a.example.com", "b:8443"}), permits_private=True
     )
     assert [rules_for(url).hosts for url in ("https://[::1/", "https:///x", f"https://{'a' * 64}/")] == [{""}] * 3

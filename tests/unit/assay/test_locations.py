@@ -5,22 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from assay.catalog.locations import Place, Rules, UnableToUseLocation, check, find
+from assay.catalog.locations import LocationRules, ToldLocation, UnableToUseLocation, check, find
 from assay.config import Config
 
-RULES = Rules(
+RULES = LocationRules(
     roots=("/lake", "s3://lake/raw", "mysql://shop-db/"),
     variables=frozenset({"ORDERS_URL"}),
     own_paths=("/srv/assay/assay.db", "/srv/assay/states"),
     own_database="mysql://assay:hush@127.0.0.1:3307/assay",
 )
-OPEN = Rules(own_paths=RULES.own_paths, own_database=RULES.own_database)
+OPEN = LocationRules(own_paths=RULES.own_paths, own_database=RULES.own_database)
 
 
-def place(storage: str, location: str, *, is_trusted: bool = False, **options: str) -> Place:
+def place(storage: str, location: str, *, is_trusted: bool = False, **options: str) -> ToldLocation:
     """A replica's place; a table is named where there must be one."""
     named = {"table": "orders", **options} if storage == "sql" else options
-    return Place(storage=storage, location=location, options=named, is_trusted=is_trusted)
+    return ToldLocation(storage=storage, location=location, options=named, is_trusted=is_trusted)
 
 
 @pytest.mark.parametrize(
@@ -138,14 +138,14 @@ def test_links_to_what_is_assays_own_are_followed_before_it_is_judged(tmp_path: 
     (home / "assay.db").write_text("rows")
     (tmp_path / "innocent").symlink_to(home / "states")
     os.link(home / "assay.db", tmp_path / "copy.db")
-    rules = Rules(own_paths=(str(home / "states"), str(home / "assay.db")))
+    rules = LocationRules(own_paths=(str(home / "states"), str(home / "assay.db")))
     for storage, location in (("parquet", f"{tmp_path}/innocent"), ("sql", f"sqlite:///{tmp_path}/copy.db")):
         with pytest.raises(UnableToUseLocation, match="Assay's own"):
             check(place(storage, location, is_trusted=True), rules)
 
 
 def test_a_hidden_home_beside_the_data_is_in_nobodys_way(tmp_path: Path) -> None:
-    rules = Rules(own_paths=(f"{tmp_path}/.assay/assay.db",))
+    rules = LocationRules(own_paths=(f"{tmp_path}/.assay/assay.db",))
     check(place("parquet", str(tmp_path), is_trusted=True), rules)
 
 
@@ -163,5 +163,5 @@ def test_what_a_variable_stands_for_is_judged_when_it_is_read_and_told_to_nobody
 def test_a_link_may_lead_into_its_own_folder_and_under_roots(tmp_path: Path) -> None:
     (tmp_path / "trips").mkdir()
     (tmp_path / "now").symlink_to(tmp_path / "trips")
-    rules = Rules(roots=(str(tmp_path),))
+    rules = LocationRules(roots=(str(tmp_path),))
     assert find(place("parquet", f"{tmp_path}/now"), rules, {}).within == (f"{tmp_path}/trips", str(tmp_path))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from execution_engine.engines.gathering.asked import Asked, Keyed
+from execution_engine.engines.gathering.asked import AskedStatistic, Keyed
 from execution_engine.engines.gathering.assembly import measured_of, plan
 from execution_engine.engines.protocol import Measured, ScanReport, Table, Unit
 from execution_engine.metrics.expressions import PLAIN
@@ -67,7 +67,7 @@ class Lists:
         return found if found.whole.distinct <= self.most_keys else found.summary
 
 
-def _gathered(asked: Asked, rows: Sequence[int]) -> Any:
+def _gathered(asked: AskedStatistic, rows: Sequence[int]) -> Any:
     of: dict[Gather, Callable[[Sequence[int]], int]] = {
         Gather.COUNT: len,
         Gather.SUM: sum,

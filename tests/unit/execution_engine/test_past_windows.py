@@ -8,7 +8,7 @@ from execution_engine.language.parsing.parse import parse
 from execution_engine.language.tree import History
 from execution_engine.outcome import Reason
 from execution_engine.planning.past_windows import UnableToLookBack, partition_before, past_windows
-from execution_engine.planning.planner import Source, UnableToPlan, stepped_back
+from execution_engine.planning.planner import PlannedSource, UnableToPlan, stepped_back
 
 NEW_YORK = "America/New_York"
 DAILY = Partitioning(granularity=Granularity.DAY, time_zone=NEW_YORK)
@@ -26,7 +26,7 @@ def past(call: str, key: str, partitioning: Partitioning = DAILY) -> list[str]:
 
 def ago(step: str, key: str, partitioning: Partitioning = DAILY) -> str:
     """The key of the window that lies ``step`` before."""
-    source = Source(name="a.b", datacenters=("sea",), partitioning=partitioning)
+    source = PlannedSource(name="a.b", datacenters=("sea",), partitioning=partitioning)
     return partitioning.key(stepped_back(partitioning.window(key), source, step))
 
 

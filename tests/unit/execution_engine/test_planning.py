@@ -8,13 +8,13 @@ from execution_engine.language.operands import operands
 from execution_engine.language.parsing.parse import parse
 from execution_engine.language.tree import History, Operand
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.planning.planner import Planner, Source, UnableToPlan, Want
+from execution_engine.planning.planner import PlannedSource, Planner, UnableToPlan, Want
 from execution_engine.scans.ask import flatten
 
 DAILY = Partitioning(granularity=Granularity.DAY)
 MONDAY = DAILY.window("2026-03-09")
 DUE = datetime(2026, 3, 10, 6, tzinfo=UTC)
-TRIPS = Source(
+TRIPS = PlannedSource(
     name="hive.trips",
     datacenters=("sea", "phx"),
     partitioning=DAILY,
@@ -22,17 +22,19 @@ TRIPS = Source(
     share=0.99,
     upstreams=("raw.events",),
 )
-EVENTS = Source(
+EVENTS = PlannedSource(
     name="raw.events",
     datacenters=("sea", "phx"),
     partitioning=Partitioning(granularity=Granularity.HOUR),
     share=0.95,
 )
-ORDERS = Source(name="mysql.orders", datacenters=("dca",), partitioning=DAILY)
-WEEKLY = Source(name="raw.weekly", datacenters=("sea",), partitioning=Partitioning(granularity=Granularity.WEEK))
+ORDERS = PlannedSource(name="mysql.orders", datacenters=("dca",), partitioning=DAILY)
+WEEKLY = PlannedSource(name="raw.weekly", datacenters=("sea",), partitioning=Partitioning(granularity=Granularity.WEEK))
 
 
-def planner(*sources: Source, home: Source = TRIPS, datacenter: str = "sea", window: Window = MONDAY) -> Planner:
+def planner(
+    *sources: PlannedSource, home: PlannedSource = TRIPS, datacenter: str = "sea", window: Window = MONDAY
+) -> Planner:
     catalog = {source.name: source for source in (TRIPS, EVENTS, ORDERS, WEEKLY, *sources)}
     return Planner(home=home, datacenter=datacenter, window=window, accept_from=DUE, source_of=catalog.get)
 
@@ -134,7 +136,9 @@ def test_lineages_that_fork_and_join_stay_linear() -> None:
     layers = 20
     names = [(f"l{layer}.a", f"l{layer}.b") for layer in range(layers)]
     sources = [
-        Source(name=name, datacenters=("sea",), partitioning=DAILY, upstreams=names[layer + 1] if layer < 19 else ())
+        PlannedSource(
+            name=name, datacenters=("sea",), partitioning=DAILY, upstreams=names[layer + 1] if layer < 19 else ()
+        )
         for layer, pair in enumerate(names)
         for name in pair
     ]

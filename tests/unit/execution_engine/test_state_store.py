@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from execution_engine.parts.state_store import UnableToReadState, load_state, store_state
+from execution_engine.parts.state_store import UnableToLoadState, load_state, store_state
 
 
 def test_a_state_is_read_back_as_it_was_written(tmp_path: Path) -> None:
@@ -19,12 +19,12 @@ def test_equal_states_are_kept_once(tmp_path: Path) -> None:
 def test_a_damaged_state_is_refused(tmp_path: Path, damage: bytes) -> None:
     stored = store_state(tmp_path, b"state")
     (tmp_path / stored.path).write_bytes(damage)
-    with pytest.raises(UnableToReadState, match="is not the 5 bytes that were written"):
+    with pytest.raises(UnableToLoadState, match="is not the 5 bytes that were written"):
         load_state(tmp_path, stored)
 
 
 def test_a_lost_state_is_refused(tmp_path: Path) -> None:
     stored = store_state(tmp_path, b"state")
     (tmp_path / stored.path).unlink()
-    with pytest.raises(UnableToReadState, match="cannot be read"):
+    with pytest.raises(UnableToLoadState, match="cannot be read"):
         load_state(tmp_path, stored)

@@ -9,10 +9,10 @@ import pytest
 from alerting.state import State
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome
-from incident_manager.gate.rules import Because, Decision, GateAnswer, Policy, decide, gathered
+from incident_manager.gate.rules import Because, GateAnswer, GateDecision, Policy, decide, gathered
 from incident_manager.intervals import Intervals
-from incident_manager.quality.facts import Calendar, Check, Claim, Facts, LiveTest, Spoilt
-from incident_manager.quality.rules import Answer, Asked, Kind, Reason, Status, judge
+from incident_manager.quality.facts import Calendar, ClaimFact, Facts, KnownTest, SpoiltFact, StandingFact
+from incident_manager.quality.rules import Answer, AnswerReason, AskedRange, ReasonKind, Status, judge
 
 MONDAY = datetime(2024, 3, 4, tzinfo=UTC)
 
@@ -21,46 +21,46 @@ def day(number: int = 0) -> Window:
     return Window(start=MONDAY + timedelta(days=number), end=MONDAY + timedelta(days=number + 1))
 
 
-ALLOW, WARN, BLOCK = Decision.ALLOW, Decision.WARN, Decision.BLOCK
+ALLOW, WARN, BLOCK = GateDecision.ALLOW, GateDecision.WARN, GateDecision.BLOCK
 CLOSED, OPEN = Policy(fail_closed=True), Policy(fail_closed=False)
 ONLY_INCIDENTS = Policy(fail_closed=True, only_incidents=True)
-TEST = LiveTest(id=1, name="duplicates", category="duplicates", hard=True, judges_from=MONDAY - timedelta(days=9))
+TEST = KnownTest(id=1, name="duplicates", category="duplicates", hard=True, judges_from=MONDAY - timedelta(days=9))
 SOFT = replace(TEST, hard=False)
 OTHER = replace(TEST, id=2, name="custom:fares", category="custom")
-WHOLE_TABLE = LiveTest(id=3, name="duplicates:whole", category="duplicates", hard=True, whole_table=True)
+WHOLE_TABLE = KnownTest(id=3, name="duplicates:whole", category="duplicates", hard=True, whole_table=True)
 HELD = {1: (day(),)}
-BROKEN = Check(test=TEST, windows=(day(),), state=State.WARN, outcome=Outcome.BROKEN)
+BROKEN = StandingFact(test=TEST, windows=(day(),), state=State.WARN, outcome=Outcome.BROKEN)
 FAILED = replace(BROKEN, state=State.FAIL)
 UNKNOWN = replace(BROKEN, state=State.UNKNOWN, outcome=None)
 WHOLE = replace(FAILED, test=WHOLE_TABLE)
-SPOILT = Spoilt(incident_id=7, category="duplicates", hard=True, windows=(day(),))
+SPOILT = SpoiltFact(incident_id=7, category="duplicates", hard=True, windows=(day(),))
 CONFIRMED = replace(SPOILT, report_id=3)
-CLAIM = Claim(report_id=3, window=day())
+CLAIM = ClaimFact(report_id=3, window=day())
 DONE = Calendar(due_to=day(9).start, ended_to=day(9).start)
 
 
 def answer(
-    *facts: Check | Spoilt | Claim,
+    *facts: StandingFact | SpoiltFact | ClaimFact,
     policy: Policy = CLOSED,
     days: int = 1,
     held: Mapping[int, Intervals] | None = None,
     incomplete: Mapping[int, Intervals] | None = None,
-    tests: tuple[LiveTest, ...] = (),
+    tests: tuple[KnownTest, ...] = (),
     calendar: Calendar = DONE,
 ) -> GateAnswer:
-    checks = tuple(fact for fact in facts if isinstance(fact, Check))
+    checks = tuple(fact for fact in facts if isinstance(fact, StandingFact))
     live = {test.id: test for test in (TEST, *(check.test for check in checks), *tests)}
     known = Facts(
         dataset="core.trips",
         tests=tuple(live.values()),
         checks=checks,
         held=(HELD if not any(check.test.id == 1 for check in checks) else {}) if held is None else held,
-        spoilt=tuple(fact for fact in facts if isinstance(fact, Spoilt)),
-        claims=tuple(fact for fact in facts if isinstance(fact, Claim)),
+        spoilt=tuple(fact for fact in facts if isinstance(fact, SpoiltFact)),
+        claims=tuple(fact for fact in facts if isinstance(fact, ClaimFact)),
         incomplete=incomplete or {},
         calendar=calendar,
     )
-    asked = Asked(window=Window(start=day().start, end=day(days - 1).end), datacenter="sea")
+    asked = AskedRange(window=Window(start=day().start, end=day(days - 1).end), datacenter="sea")
     return decide([(judge(known, asked), policy)])
 
 
@@ -85,7 +85,7 @@ def answer(
         (replace(BROKEN, test=replace(TEST, datacenter="sea")), CLOSED, BLOCK),
     ],
 )
-def test_one_check(check: Check, policy: Policy, expected: Decision) -> None:
+def test_one_check(check: StandingFact, policy: Policy, expected: GateDecision) -> None:
     assert answer(check, policy=policy).decision is expected
 
 
@@ -105,14 +105,14 @@ def test_a_window_that_holds_is_allowed_without_a_reason() -> None:
     ],
 )
 def test_a_window_without_any_standing(
-    tests: LiveTest, policy: Policy, calendar: Calendar, expected: tuple[Decision, str]
+    tests: KnownTest, policy: Policy, calendar: Calendar, expected: tuple[GateDecision, str]
 ) -> None:
     found = answer(tests=(tests,), policy=policy, calendar=calendar, held={})
     assert [(reason.decision, reason.text) for reason in found.reasons] == [expected]
 
 
 @pytest.mark.parametrize(("test", "policy"), [(TEST, OPEN), (SOFT, CLOSED)])
-def test_a_window_that_was_found_incomplete_blocks_whatever_the_policy(test: LiveTest, policy: Policy) -> None:
+def test_a_window_that_was_found_incomplete_blocks_whatever_the_policy(test: KnownTest, policy: Policy) -> None:
     found = answer(tests=(test,), policy=policy, held={}, incomplete={1: (day(),)})
     assert [(reason.decision, reason.text) for reason in found.reasons] == [(BLOCK, "not there yet")]
 
@@ -133,7 +133,7 @@ def test_a_window_that_was_found_incomplete_blocks_whatever_the_policy(test: Liv
         (CONFIRMED, ONLY_INCIDENTS, BLOCK),
     ],
 )
-def test_a_spoilt_window_beside_a_check_that_holds(spoilt: Spoilt, policy: Policy, expected: Decision) -> None:
+def test_a_spoilt_window_beside_a_check_that_holds(spoilt: SpoiltFact, policy: Policy, expected: GateDecision) -> None:
     assert answer(spoilt, policy=policy).decision is expected
 
 
@@ -141,7 +141,7 @@ def test_a_spoilt_window_beside_a_check_that_holds(spoilt: Spoilt, policy: Polic
     ("claim", "expected"),
     [(CLAIM, WARN), (replace(CLAIM, window=day(1)), ALLOW), (replace(CLAIM, datacenter="phx"), ALLOW)],
 )
-def test_a_report_that_nobody_confirmed_warns(claim: Claim, expected: Decision) -> None:
+def test_a_report_that_nobody_confirmed_warns(claim: ClaimFact, expected: GateDecision) -> None:
     assert answer(claim).decision is expected
 
 
@@ -180,7 +180,7 @@ def test_every_reason_is_given_with_the_strictest_first() -> None:
 
 
 def test_the_strictest_dataset_decides_for_the_pipeline() -> None:
-    asked = Asked(window=day(), datacenter="sea")
+    asked = AskedRange(window=day(), datacenter="sea")
     good = Facts(dataset="core.trips", tests=(TEST,), held=HELD, calendar=DONE)
     bad = Facts(dataset="raw.events", tests=(TEST,), checks=(BROKEN,), calendar=DONE)
     found = decide([(judge(known, asked), CLOSED) for known in (good, bad)])
@@ -188,7 +188,7 @@ def test_the_strictest_dataset_decides_for_the_pipeline() -> None:
 
 
 def test_a_window_that_no_test_covers_is_allowed_and_says_so() -> None:
-    found = decide([(judge(Facts(dataset="core.trips"), Asked(window=day(), datacenter="sea")), CLOSED)])
+    found = decide([(judge(Facts(dataset="core.trips"), AskedRange(window=day(), datacenter="sea")), CLOSED)])
     assert [(reason.decision, reason.text) for reason in found.reasons] == [(ALLOW, "no live test covers this window")]
 
 
@@ -197,7 +197,7 @@ def test_a_waived_check_gives_the_users_reason() -> None:
 
 
 def test_the_answers_are_these_words() -> None:
-    assert [decision.value for decision in Decision] == ["allow", "warn", "block"]
+    assert [decision.value for decision in GateDecision] == ["allow", "warn", "block"]
 
 
 HARD, MILD = {"hard": True}, {"hard": False}
@@ -206,32 +206,32 @@ HARD, MILD = {"hard": True}, {"hard": False}
 @pytest.mark.parametrize(
     ("kind", "terms", "closed", "open_", "incidents"),
     [
-        (Kind.BROKEN, HARD, BLOCK, BLOCK, WARN),
-        (Kind.BROKEN, MILD, WARN, WARN, WARN),
-        (Kind.SPOILT, HARD, BLOCK, BLOCK, BLOCK),
-        (Kind.SPOILT, MILD, WARN, WARN, WARN),
-        (Kind.NOT_IN_CATALOG, MILD, BLOCK, BLOCK, WARN),
-        (Kind.NOT_THERE_YET, MILD, BLOCK, BLOCK, WARN),
-        (Kind.NOT_JUDGED, HARD, BLOCK, ALLOW, WARN),
-        (Kind.NOT_JUDGED, MILD, WARN, ALLOW, WARN),
-        (Kind.NOT_OVER, HARD, BLOCK, ALLOW, WARN),
-        (Kind.NOT_OVER, MILD, WARN, ALLOW, WARN),
-        (Kind.CLAIMED, HARD, WARN, WARN, WARN),
-        (Kind.ACCEPTED, HARD, WARN, WARN, WARN),
-        (Kind.UNTESTED, HARD, ALLOW, ALLOW, ALLOW),
-        (Kind.NO_TEST, HARD, ALLOW, ALLOW, ALLOW),
-        (Kind.LEARNING, HARD, ALLOW, ALLOW, ALLOW),
-        (Kind.WAIVED, HARD, ALLOW, ALLOW, ALLOW),
+        (ReasonKind.BROKEN, HARD, BLOCK, BLOCK, WARN),
+        (ReasonKind.BROKEN, MILD, WARN, WARN, WARN),
+        (ReasonKind.SPOILT, HARD, BLOCK, BLOCK, BLOCK),
+        (ReasonKind.SPOILT, MILD, WARN, WARN, WARN),
+        (ReasonKind.NOT_IN_CATALOG, MILD, BLOCK, BLOCK, WARN),
+        (ReasonKind.NOT_THERE_YET, MILD, BLOCK, BLOCK, WARN),
+        (ReasonKind.NOT_JUDGED, HARD, BLOCK, ALLOW, WARN),
+        (ReasonKind.NOT_JUDGED, MILD, WARN, ALLOW, WARN),
+        (ReasonKind.NOT_OVER, HARD, BLOCK, ALLOW, WARN),
+        (ReasonKind.NOT_OVER, MILD, WARN, ALLOW, WARN),
+        (ReasonKind.CLAIMED, HARD, WARN, WARN, WARN),
+        (ReasonKind.ACCEPTED, HARD, WARN, WARN, WARN),
+        (ReasonKind.UNTESTED, HARD, ALLOW, ALLOW, ALLOW),
+        (ReasonKind.NO_TEST, HARD, ALLOW, ALLOW, ALLOW),
+        (ReasonKind.LEARNING, HARD, ALLOW, ALLOW, ALLOW),
+        (ReasonKind.WAIVED, HARD, ALLOW, ALLOW, ALLOW),
     ],
 )
 def test_what_each_kind_of_reason_asks_for(
-    kind: Kind, terms: dict[str, bool], closed: Decision, open_: Decision, incidents: Decision
+    kind: ReasonKind, terms: dict[str, bool], closed: GateDecision, open_: GateDecision, incidents: GateDecision
 ) -> None:
     known = Answer(
         dataset="core.trips",
-        asked=Asked(),
+        asked=AskedRange(),
         status=Status.GOOD,
-        reasons=(Reason(kind=kind, text="so", windows=(day(),), **terms),),  # type: ignore[arg-type]
+        reasons=(AnswerReason(kind=kind, text="so", windows=(day(),), **terms),),  # type: ignore[arg-type]
     )
     assert [decide([(known, policy)]).decision for policy in (CLOSED, OPEN, ONLY_INCIDENTS)] == [
         closed,
@@ -248,20 +248,30 @@ def test_a_policy_gates_on_all_unless_it_says_incidents() -> None:
     ("whole_table", "holds", "expected"),
     [(True, {"duplicates"}, WARN), (True, {"custom"}, BLOCK), (False, {"duplicates"}, BLOCK), (True, set(), BLOCK)],
 )
-@pytest.mark.parametrize("kind", [Kind.BROKEN, Kind.SPOILT])
+@pytest.mark.parametrize("kind", [ReasonKind.BROKEN, ReasonKind.SPOILT])
 def test_only_a_test_of_the_whole_table_is_outweighed_and_only_in_its_own_category(
-    kind: Kind, whole_table: bool, holds: set[str], expected: Decision
+    kind: ReasonKind, whole_table: bool, holds: set[str], expected: GateDecision
 ) -> None:
-    reason = Reason(kind=kind, text="so", windows=(day(),), hard=True, category="duplicates", whole_table=whole_table)
-    known = Answer(dataset="x", asked=Asked(), status=Status.BAD, reasons=(reason,), holds_throughout=frozenset(holds))
+    reason = AnswerReason(
+        kind=kind, text="so", windows=(day(),), hard=True, category="duplicates", whole_table=whole_table
+    )
+    known = Answer(
+        dataset="x", asked=AskedRange(), status=Status.BAD, reasons=(reason,), holds_throughout=frozenset(holds)
+    )
     assert decide([(known, OPEN)]).decision is expected
 
 
 def test_a_reason_of_an_answer_says_all_that_is_known_of_it() -> None:
-    reason = Reason(
-        kind=Kind.SPOILT, text="so", windows=(day(0), day(2), day(4)), hard=True, test="t", incident_id=7, report_id=3
+    reason = AnswerReason(
+        kind=ReasonKind.SPOILT,
+        text="so",
+        windows=(day(0), day(2), day(4)),
+        hard=True,
+        test="t",
+        incident_id=7,
+        report_id=3,
     )
-    known = Answer(dataset="core.trips", asked=Asked(), status=Status.BAD, reasons=(reason,))
+    known = Answer(dataset="core.trips", asked=AskedRange(), status=Status.BAD, reasons=(reason,))
     (told,) = decide([(known, CLOSED)]).reasons
     assert told == Because(
         decision=BLOCK,

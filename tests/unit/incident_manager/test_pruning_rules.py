@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from assay.time.windows import Window
-from incident_manager.retention.rules import Kept, Reach, is_past, streak_reach, terms, without_needed
+from incident_manager.retention.rules import HistoryReach, Kept, is_past, streak_reach, terms, without_needed
 from tests.factories import DAY, HOUR, NOW, day
 
 
@@ -56,17 +56,17 @@ def test_a_streak_reaches_twice_its_sustain_where_windows_come_faster() -> None:
 @pytest.mark.parametrize(
     ("reach", "window", "needed"),
     [
-        (Reach(), day("2026-02-01"), False),
-        (Reach(history=28 * DAY), day("2026-02-20"), True),  # of a verdict of a week ago
-        (Reach(history=28 * DAY), day("2026-01-31"), False),
-        (Reach(usual=28 * DAY), day("2026-02-20"), True),  # of today's
-        (Reach(usual=28 * DAY), day("2026-02-08"), False),
-        (Reach(history=60 * DAY, usual=7 * DAY), day("2026-01-20"), True),  # whichever reaches further
-        (Reach(history=DAY, usual=60 * DAY), day("2026-01-20"), True),
+        (HistoryReach(), day("2026-02-01"), False),
+        (HistoryReach(history=28 * DAY), day("2026-02-20"), True),  # of a verdict of a week ago
+        (HistoryReach(history=28 * DAY), day("2026-01-31"), False),
+        (HistoryReach(usual=28 * DAY), day("2026-02-20"), True),  # of today's
+        (HistoryReach(usual=28 * DAY), day("2026-02-08"), False),
+        (HistoryReach(history=60 * DAY, usual=7 * DAY), day("2026-01-20"), True),  # whichever reaches further
+        (HistoryReach(history=DAY, usual=60 * DAY), day("2026-01-20"), True),
     ],
 )
 def test_history_is_needed_as_far_as_a_verdict_that_may_come_looks_back(
-    reach: Reach, window: Window, needed: bool
+    reach: HistoryReach, window: Window, needed: bool
 ) -> None:
     assert reach.needs(window, before=NOW - 7 * DAY, now=NOW) is needed
 
@@ -113,19 +113,19 @@ def test_a_streak_reaches_only_where_a_period_is_shorter_than_its_sustain(
 @pytest.mark.parametrize(
     ("reach", "days_ago", "needed"),
     [
-        (Reach(), 7, False),  # it ended at the very instant
-        (Reach(), 6, True),
-        (Reach(history=DAY), 8, False),
-        (Reach(history=DAY), 7, True),
-        (Reach(usual=9 * DAY), 9, False),
-        (Reach(usual=9 * DAY), 8, True),
+        (HistoryReach(), 7, False),  # it ended at the very instant
+        (HistoryReach(), 6, True),
+        (HistoryReach(history=DAY), 8, False),
+        (HistoryReach(history=DAY), 7, True),
+        (HistoryReach(usual=9 * DAY), 9, False),
+        (HistoryReach(usual=9 * DAY), 8, True),
     ],
 )
-def test_history_ends_at_its_very_instant(reach: Reach, days_ago: int, needed: bool) -> None:
+def test_history_ends_at_its_very_instant(reach: HistoryReach, days_ago: int, needed: bool) -> None:
     end = NOW - days_ago * DAY
     assert reach.needs(Window(start=end - DAY, end=end), before=NOW - 7 * DAY, now=NOW) is needed
 
 
 def test_what_ends_a_moment_after_the_last_that_is_judged_is_needed() -> None:
     end = NOW - 7 * DAY + HOUR
-    assert Reach().needs(Window(start=end - DAY, end=end), before=NOW - 7 * DAY, now=NOW)
+    assert HistoryReach().needs(Window(start=end - DAY, end=end), before=NOW - 7 * DAY, now=NOW)

@@ -11,9 +11,9 @@ from alerting.state import State
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome, Reason
 from incident_manager.intervals import Intervals
-from incident_manager.quality.facts import Calendar, Check, Claim, Facts, LiveTest, Spoilt
-from incident_manager.quality.rules import Answer, Asked, Kind, Status, concerning, concerns, judge, worst
-from incident_manager.quality.rules import Reason as Said
+from incident_manager.quality.facts import Calendar, ClaimFact, Facts, KnownTest, SpoiltFact, StandingFact
+from incident_manager.quality.rules import Answer, AskedRange, ReasonKind, Status, concerning, concerns, judge, worst
+from incident_manager.quality.rules import AnswerReason as Said
 
 MONDAY = datetime(2024, 3, 4, tzinfo=UTC)
 
@@ -24,22 +24,22 @@ def days(first: int, last: int) -> Window:
 
 
 TODAY = days(0, 0)
-TEST = LiveTest(id=1, name="freshness", category="freshness", hard=True, judges_from=days(-7, 0).start)
+TEST = KnownTest(id=1, name="freshness", category="freshness", hard=True, judges_from=days(-7, 0).start)
 SOFT = replace(TEST, hard=False)
-WEEKLY = LiveTest(id=2, name="duplicates:whole", category="duplicates", hard=True, whole_table=True)
+WEEKLY = KnownTest(id=2, name="duplicates:whole", category="duplicates", hard=True, whole_table=True)
 OUTSIDE = replace(WEEKLY, id=9, name="unpartitioned:whole", category="completeness", hard=False, judges_rows=False)
 CALENDAR = Calendar(due_to=days(3, 3).start, ended_to=days(4, 4).start)  # Thursday has ended, Wednesday is due
 HELD: Mapping[int, Intervals] = {1: (days(-7, 2),)}
-BROKEN = Check(test=TEST, windows=(TODAY,), state=State.FAIL, outcome=Outcome.BROKEN)
+BROKEN = StandingFact(test=TEST, windows=(TODAY,), state=State.FAIL, outcome=Outcome.BROKEN)
 UNKNOWN = replace(BROKEN, state=State.UNKNOWN, outcome=None, error=Reason.QUERY_FAILED)
-SPOILT = Spoilt(incident_id=7, category="freshness", hard=True, windows=(TODAY,))
-CLAIM = Claim(report_id=3, window=TODAY)
+SPOILT = SpoiltFact(incident_id=7, category="freshness", hard=True, windows=(TODAY,))
+CLAIM = ClaimFact(report_id=3, window=TODAY)
 
 
 def asked(window: Window | None = TODAY, *, place: str | None = "sea", **facts: Any) -> Answer:
     known = {"tests": (TEST,), "calendar": CALENDAR, **facts}
     known.setdefault("held", {} if known.get("checks") else HELD)
-    return judge(Facts(dataset="shop.rides", **known), Asked(window=window, datacenter=place))
+    return judge(Facts(dataset="shop.rides", **known), AskedRange(window=window, datacenter=place))
 
 
 CASES: list[tuple[str, dict[str, Any], Status]] = [
@@ -100,14 +100,14 @@ def test_one_window(facts: dict[str, Any], status: Status) -> None:
     ("window", "status", "kinds"),
     [
         (days(-7, 2), Status.GOOD, []),
-        (days(3, 3), Status.UNTESTED, [Kind.NOT_JUDGED]),  # it has ended, and is not due
-        (days(4, 4), Status.UNTESTED, [Kind.NOT_OVER]),
-        (days(1000, 1300), Status.UNTESTED, [Kind.NOT_OVER]),
-        (days(-1600, -1300), Status.UNTESTED, [Kind.UNTESTED]),
-        (days(-9, 4), Status.UNTESTED, [Kind.UNTESTED, Kind.NOT_JUDGED, Kind.NOT_OVER]),
+        (days(3, 3), Status.UNTESTED, [ReasonKind.NOT_JUDGED]),  # it has ended, and is not due
+        (days(4, 4), Status.UNTESTED, [ReasonKind.NOT_OVER]),
+        (days(1000, 1300), Status.UNTESTED, [ReasonKind.NOT_OVER]),
+        (days(-1600, -1300), Status.UNTESTED, [ReasonKind.UNTESTED]),
+        (days(-9, 4), Status.UNTESTED, [ReasonKind.UNTESTED, ReasonKind.NOT_JUDGED, ReasonKind.NOT_OVER]),
     ],
 )
-def test_a_range_is_parted_by_the_calendar(window: Window, status: Status, kinds: list[Kind]) -> None:
+def test_a_range_is_parted_by_the_calendar(window: Window, status: Status, kinds: list[ReasonKind]) -> None:
     found = asked(window)
     assert (found.status, [reason.kind for reason in found.reasons]) == (status, kinds)
 
@@ -124,7 +124,7 @@ def test_a_hole_of_one_day_is_found_in_two_hundred_years() -> None:
     begun = replace(TEST, judges_from=days(-36_500, 0).start)
     late = Calendar(due_to=days(36_501, 36_501).start, ended_to=days(36_501, 36_501).start)
     found = asked(days(-36_500, 36_500), tests=(begun,), held=known, calendar=late)
-    assert [(reason.kind, reason.windows) for reason in found.reasons] == [(Kind.NOT_JUDGED, (days(1, 1),))]
+    assert [(reason.kind, reason.windows) for reason in found.reasons] == [(ReasonKind.NOT_JUDGED, (days(1, 1),))]
     assert found.status is Status.UNKNOWN
 
 
@@ -132,13 +132,13 @@ def test_what_an_outage_skipped_is_untested_and_what_is_pending_is_not_judged_ye
     moved = replace(TEST, scheduled_to=days(2, 2).start)
     found = asked(days(0, 2), tests=(moved,), held={}, waiting={1: (days(1, 2),)})
     by_kind = {reason.kind: reason.windows for reason in found.reasons}
-    assert by_kind == {Kind.NOT_JUDGED: (days(1, 2),), Kind.UNTESTED: (days(0, 0),)}
+    assert by_kind == {ReasonKind.NOT_JUDGED: (days(1, 2),), ReasonKind.UNTESTED: (days(0, 0),)}
 
 
 @pytest.mark.parametrize("test", [TEST, replace(TEST, scheduled_to=days(2, 2).start)], ids=["adrift", "scheduled"])
 @pytest.mark.parametrize("overdue", [True, False])
 def test_a_page_and_a_look_up_say_the_same_of_a_window_that_nobody_asked_a_run_of(
-    test: LiveTest, overdue: bool
+    test: KnownTest, overdue: bool
 ) -> None:
     waiting = {1: (days(2, 2),)} if overdue else {}
     held: Mapping[int, Intervals] = {1: (days(-7, 1),)}
@@ -153,8 +153,8 @@ def test_what_is_kept_no_more_is_untested() -> None:
     kept = replace(CALENDAR, kept_from=days(1, 1).start)
     found = asked(days(0, 1), held={}, calendar=kept)
     assert {reason.kind: reason.windows for reason in found.reasons} == {
-        Kind.NOT_JUDGED: (days(1, 1),),
-        Kind.UNTESTED: (days(0, 0),),
+        ReasonKind.NOT_JUDGED: (days(1, 1),),
+        ReasonKind.UNTESTED: (days(0, 0),),
     }
 
 
@@ -198,17 +198,17 @@ UNTESTED_TEXT = "untested: it ended before the test existed, or is no longer kep
 UNDECLARED_TEXT = "untested: it began before its columns were declared as they are"
 CUSTOM = replace(TEST, id=5, category="custom")
 DECLARED = replace(TEST, declared_from=days(1, 1).start)
-FOUND: list[tuple[str, Check, Said]] = [
+FOUND: list[tuple[str, StandingFact, Said]] = [
     (
         "a failure",
         BROKEN,
-        Said(kind=Kind.BROKEN, text="freshness is broken (FAIL)", status=Status.BAD, state=State.FAIL, **OF_TEST),
+        Said(kind=ReasonKind.BROKEN, text="freshness is broken (FAIL)", status=Status.BAD, state=State.FAIL, **OF_TEST),
     ),
     (
         "one that is seen only by its state",
         replace(BROKEN, outcome=None, state=State.WARN),
         Said(
-            kind=Kind.BROKEN,
+            kind=ReasonKind.BROKEN,
             text="freshness is broken (WARN): no incident yet",
             status=Status.BAD,
             state=State.WARN,
@@ -218,13 +218,13 @@ FOUND: list[tuple[str, Check, Said]] = [
     (
         "one that is waived, whatever else is said of it",
         replace(BROKEN, waived="twins", accepted="gone"),
-        Said(kind=Kind.WAIVED, text="waived: twins", state=State.FAIL, **OF_TEST),
+        Said(kind=ReasonKind.WAIVED, text="waived: twins", state=State.FAIL, **OF_TEST),
     ),
     (
         "one that is accepted",
         replace(BROKEN, accepted="gone"),
         Said(
-            kind=Kind.ACCEPTED,
+            kind=ReasonKind.ACCEPTED,
             text="accepted as it is: gone",
             status=Status.REPORTED,
             state=State.FAIL,
@@ -234,28 +234,28 @@ FOUND: list[tuple[str, Check, Said]] = [
     (
         "one that never will be judged",
         replace(UNKNOWN, state=State.UNTESTED),
-        Said(kind=Kind.UNTESTED, text=UNTESTED_TEXT, state=State.UNTESTED, **OF_TEST),
+        Said(kind=ReasonKind.UNTESTED, text=UNTESTED_TEXT, state=State.UNTESTED, **OF_TEST),
     ),
     (
         "one that began before its columns were declared",
         replace(UNKNOWN, state=State.UNTESTED, test=DECLARED),
-        Said(kind=Kind.UNTESTED, text=UNDECLARED_TEXT, state=State.UNTESTED, **OF_TEST),
+        Said(kind=ReasonKind.UNTESTED, text=UNDECLARED_TEXT, state=State.UNTESTED, **OF_TEST),
     ),
     (
         "one that began just when its columns were declared",
         replace(UNKNOWN, state=State.UNTESTED, test=replace(DECLARED, declared_from=TODAY.start)),
-        Said(kind=Kind.UNTESTED, text=UNTESTED_TEXT, state=State.UNTESTED, **OF_TEST),
+        Said(kind=ReasonKind.UNTESTED, text=UNTESTED_TEXT, state=State.UNTESTED, **OF_TEST),
     ),
     (
         "one that learns",
         replace(UNKNOWN, state=State.LEARNING),
-        Said(kind=Kind.LEARNING, text="learning: not enough history yet", state=State.LEARNING, **OF_TEST),
+        Said(kind=ReasonKind.LEARNING, text="learning: not enough history yet", state=State.LEARNING, **OF_TEST),
     ),
     (
         "one that erred and cannot be judged",
         UNKNOWN,
         Said(
-            kind=Kind.NOT_JUDGED,
+            kind=ReasonKind.NOT_JUDGED,
             text="could not be judged: query failed",
             status=Status.UNKNOWN,
             state=State.UNKNOWN,
@@ -265,13 +265,19 @@ FOUND: list[tuple[str, Check, Said]] = [
     (
         "one of which nothing is known",
         replace(UNKNOWN, error=None),
-        Said(kind=Kind.NOT_JUDGED, text="could not be judged", status=Status.UNKNOWN, state=State.UNKNOWN, **OF_TEST),
+        Said(
+            kind=ReasonKind.NOT_JUDGED,
+            text="could not be judged",
+            status=Status.UNKNOWN,
+            state=State.UNKNOWN,
+            **OF_TEST,
+        ),
     ),
     (
         "one that waits and erred",
         replace(UNKNOWN, state=State.PENDING),
         Said(
-            kind=Kind.NOT_JUDGED,
+            kind=ReasonKind.NOT_JUDGED,
             text="not judged yet: query failed",
             status=Status.UNKNOWN,
             state=State.PENDING,
@@ -281,16 +287,16 @@ FOUND: list[tuple[str, Check, Said]] = [
     (
         "one that waits and is not due",
         replace(UNKNOWN, state=State.PENDING, error=None, is_due=False),
-        Said(kind=Kind.NOT_JUDGED, text="not judged yet", state=State.PENDING, **OF_TEST),
+        Said(kind=ReasonKind.NOT_JUDGED, text="not judged yet", state=State.PENDING, **OF_TEST),
     ),
 ]
 
 
 @pytest.mark.parametrize(("check", "said"), [case[1:] for case in FOUND], ids=[case[0] for case in FOUND])
-def test_what_a_check_says_is_this_reason(check: Check, said: Said) -> None:
+def test_what_a_check_says_is_this_reason(check: StandingFact, said: Said) -> None:
     found = reasons_of(tests=(check.test,), checks=(check,))
     assert found[0] == said
-    assert [reason.kind for reason in found[1:]] in ([], [Kind.NO_TEST])
+    assert [reason.kind for reason in found[1:]] in ([], [ReasonKind.NO_TEST])
 
 
 def test_a_check_that_passes_says_nothing_and_does_not_hold_for_others() -> None:
@@ -321,7 +327,7 @@ def test_a_soft_test_that_could_not_look_at_the_data_leaves_it_unknown(error: Re
 def test_an_incident_and_a_confirmed_report_are_these_reasons() -> None:
     whole = replace(SPOILT, whole_table=True, hard=False, category="duplicates", windows=(days(-3, 3),))
     spoilt = Said(
-        kind=Kind.SPOILT,
+        kind=ReasonKind.SPOILT,
         text="freshness incident 7 is open",
         windows=(TODAY,),
         status=Status.BAD,
@@ -338,7 +344,7 @@ def test_an_incident_and_a_confirmed_report_are_these_reasons() -> None:
 def test_a_claim_is_this_reason_of_the_part_that_was_asked_for() -> None:
     wide = replace(CLAIM, window=days(-5, 5))
     expected = Said(
-        kind=Kind.CLAIMED,
+        kind=ReasonKind.CLAIMED,
         text="report 3 is not confirmed yet",
         windows=(TODAY,),
         status=Status.REPORTED,
@@ -354,11 +360,11 @@ def test_a_dataset_that_nobody_knows_is_answered_with_this_alone(window: Window 
     answer = asked(window, is_known=False, checks=(BROKEN,))
     assert answer == Answer(
         dataset="shop.rides",
-        asked=Asked(window=window, datacenter="sea"),
+        asked=AskedRange(window=window, datacenter="sea"),
         status=Status.UNKNOWN,
         reasons=(
             Said(
-                kind=Kind.NOT_IN_CATALOG,
+                kind=ReasonKind.NOT_IN_CATALOG,
                 text="the catalog does not know shop.rides",
                 windows=windows,
                 status=Status.UNKNOWN,
@@ -377,10 +383,10 @@ def test_a_dataset_that_nobody_knows_is_answered_with_this_alone(window: Window 
     ],
 )
 def test_what_nothing_explains_is_untested_just_there(
-    tests: tuple[LiveTest, ...], window: Window | None, held: Mapping[int, Intervals], text: str, windows: Intervals
+    tests: tuple[KnownTest, ...], window: Window | None, held: Mapping[int, Intervals], text: str, windows: Intervals
 ) -> None:
     answer = asked(window, tests=tests, held=held)
-    expected = Said(kind=Kind.NO_TEST, text=text, windows=windows, status=Status.UNTESTED, count=len(windows))
+    expected = Said(kind=ReasonKind.NO_TEST, text=text, windows=windows, status=Status.UNTESTED, count=len(windows))
     assert (answer.status, answer.reasons) == (Status.UNTESTED, (expected,))
 
 
@@ -388,23 +394,26 @@ def test_what_is_explained_is_not_said_to_have_no_test_though_it_is_untested() -
     answer = asked(
         None, checks=(replace(UNKNOWN, state=State.LEARNING),), held={}, tests=(replace(TEST, judges_from=None),)
     )
-    assert (answer.status, [reason.kind for reason in answer.reasons]) == (Status.UNTESTED, [Kind.LEARNING])
+    assert (answer.status, [reason.kind for reason in answer.reasons]) == (Status.UNTESTED, [ReasonKind.LEARNING])
 
 
 @pytest.mark.parametrize(
     ("facts", "kinds"),
     [
-        ({"checks": (replace(BROKEN, outcome=Outcome.HELD, state=State.PASS),), "tests": (WEEKLY,)}, [Kind.NO_TEST]),
+        (
+            {"checks": (replace(BROKEN, outcome=Outcome.HELD, state=State.PASS),), "tests": (WEEKLY,)},
+            [ReasonKind.NO_TEST],
+        ),
         ({"checks": (replace(BROKEN, test=WEEKLY, outcome=Outcome.HELD, state=State.PASS),)}, []),
-        ({"checks": (replace(BROKEN, test=WEEKLY, outcome=None, state=State.PASS),)}, [Kind.NO_TEST]),
-        ({"checks": (replace(BROKEN, test=WEEKLY, outcome=None, waived="twins"),)}, [Kind.WAIVED]),
-        ({"checks": (replace(BROKEN, test=WEEKLY, outcome=None, accepted="gone"),)}, [Kind.ACCEPTED]),
+        ({"checks": (replace(BROKEN, test=WEEKLY, outcome=None, state=State.PASS),)}, [ReasonKind.NO_TEST]),
+        ({"checks": (replace(BROKEN, test=WEEKLY, outcome=None, waived="twins"),)}, [ReasonKind.WAIVED]),
+        ({"checks": (replace(BROKEN, test=WEEKLY, outcome=None, accepted="gone"),)}, [ReasonKind.ACCEPTED]),
     ],
 )
-def test_only_what_a_live_test_or_a_user_said_judges(facts: dict[str, Any], kinds: list[Kind]) -> None:
+def test_only_what_a_live_test_or_a_user_said_judges(facts: dict[str, Any], kinds: list[ReasonKind]) -> None:
     answer = asked(**{"tests": (WEEKLY,), "held": {}, **facts})
     assert [reason.kind for reason in answer.reasons] == kinds
-    assert (answer.status is Status.UNTESTED) is (kinds == [Kind.NO_TEST])
+    assert (answer.status is Status.UNTESTED) is (kinds == [ReasonKind.NO_TEST])
 
 
 def test_reasons_are_one_by_all_but_their_windows_with_a_count_and_the_weightiest_is_first() -> None:
@@ -412,9 +421,9 @@ def test_reasons_are_one_by_all_but_their_windows_with_a_count_and_the_weighties
     learning = replace(UNKNOWN, state=State.LEARNING, windows=(days(1, 1),))
     found = reasons_of(days(0, 2), checks=(learning, *mondays), claims=(CLAIM,))
     assert [(each.kind, each.windows, each.count) for each in found] == [
-        (Kind.BROKEN, (days(0, 0), days(2, 2)), 3),
-        (Kind.CLAIMED, (TODAY,), 1),
-        (Kind.LEARNING, (days(1, 1),), 1),
+        (ReasonKind.BROKEN, (days(0, 0), days(2, 2)), 3),
+        (ReasonKind.CLAIMED, (TODAY,), 1),
+        (ReasonKind.LEARNING, (days(1, 1),), 1),
     ]
 
 
@@ -434,7 +443,7 @@ def test_reasons_are_one_by_all_but_their_windows_with_a_count_and_the_weighties
     ],
 )
 def test_categories_hold_throughout_where_a_test_of_partitions_passes_on_all_of_it(
-    window: Window | None, held: Mapping[int, Intervals], tests: tuple[LiveTest, ...], throughout: set[str]
+    window: Window | None, held: Mapping[int, Intervals], tests: tuple[KnownTest, ...], throughout: set[str]
 ) -> None:
     assert asked(window, tests=tests, held=held).holds_throughout == throughout
 
@@ -444,7 +453,7 @@ def test_tests_checks_and_passes_of_another_copy_are_none_here() -> None:
     held: Mapping[int, Intervals] = {1: (TODAY,)}
     broken = replace(BROKEN, test=away)
     assert [reason.text for reason in reasons_of(tests=(away,), held=held)] == ["no live test covers this window"]
-    assert [reason.kind for reason in reasons_of(tests=(away,), checks=(broken,))] == [Kind.NO_TEST]
+    assert [reason.kind for reason in reasons_of(tests=(away,), checks=(broken,))] == [ReasonKind.NO_TEST]
     assert asked(tests=(away,), held=held, place="phx").status is Status.GOOD
     assert asked(tests=(away,), held=held, place=None).status is Status.GOOD
 
@@ -463,21 +472,21 @@ def test_tests_checks_and_passes_of_another_copy_are_none_here() -> None:
 def test_what_concerns_a_range_lies_in_its_datacenter_and_touches_it(
     place: str | None, windows: list[Window], concerned: bool
 ) -> None:
-    assert concerns(Asked(window=TODAY, datacenter="sea"), place, windows) is concerned
-    assert concerns(Asked(datacenter="sea"), place, []) is (place != "phx")
-    assert concerns(Asked(window=TODAY), place, windows) is any(each == TODAY for each in windows)
+    assert concerns(AskedRange(window=TODAY, datacenter="sea"), place, windows) is concerned
+    assert concerns(AskedRange(datacenter="sea"), place, []) is (place != "phx")
+    assert concerns(AskedRange(window=TODAY), place, windows) is any(each == TODAY for each in windows)
 
 
-GAPS: list[tuple[str, LiveTest, dict[str, Any], list[tuple[Kind, str, Status | None, Intervals]]]] = [
+GAPS: list[tuple[str, KnownTest, dict[str, Any], list[tuple[ReasonKind, str, Status | None, Intervals]]]] = [
     (
         "what the calendar parts",
         TEST,
         {"held": {1: (days(0, 0),)}},
         [
-            (Kind.NOT_JUDGED, "not judged yet", Status.UNKNOWN, (days(-7, -1), days(1, 2))),
-            (Kind.UNTESTED, UNTESTED_TEXT, None, (days(-9, -8),)),
-            (Kind.NOT_JUDGED, "not judged yet", None, (days(3, 3),)),
-            (Kind.NOT_OVER, "not over yet", None, (days(4, 5),)),
+            (ReasonKind.NOT_JUDGED, "not judged yet", Status.UNKNOWN, (days(-7, -1), days(1, 2))),
+            (ReasonKind.UNTESTED, UNTESTED_TEXT, None, (days(-9, -8),)),
+            (ReasonKind.NOT_JUDGED, "not judged yet", None, (days(3, 3),)),
+            (ReasonKind.NOT_OVER, "not over yet", None, (days(4, 5),)),
         ],
     ),
     (
@@ -485,8 +494,8 @@ GAPS: list[tuple[str, LiveTest, dict[str, Any], list[tuple[Kind, str, Status | N
         SOFT,
         {"held": {1: (days(-9, 2),)}},
         [
-            (Kind.NOT_JUDGED, "not judged yet", None, (days(3, 3),)),
-            (Kind.NOT_OVER, "not over yet", None, (days(4, 5),)),
+            (ReasonKind.NOT_JUDGED, "not judged yet", None, (days(3, 3),)),
+            (ReasonKind.NOT_OVER, "not over yet", None, (days(4, 5),)),
         ],
     ),
     (
@@ -494,8 +503,8 @@ GAPS: list[tuple[str, LiveTest, dict[str, Any], list[tuple[Kind, str, Status | N
         TEST,
         {"held": {1: (days(-9, 2),)}, "incomplete": {1: (days(2, 3), days(5, 5))}},
         [
-            (Kind.NOT_THERE_YET, "not there yet", None, (days(3, 3),)),
-            (Kind.NOT_OVER, "not over yet", None, (days(4, 5),)),
+            (ReasonKind.NOT_THERE_YET, "not there yet", None, (days(3, 3),)),
+            (ReasonKind.NOT_OVER, "not over yet", None, (days(4, 5),)),
         ],
     ),
     (
@@ -503,11 +512,11 @@ GAPS: list[tuple[str, LiveTest, dict[str, Any], list[tuple[Kind, str, Status | N
         replace(TEST, undeclared_to=days(0, 0).start, declared_from=days(1, 1).start),
         {"held": {}},
         [
-            (Kind.NOT_JUDGED, "not judged yet", Status.UNKNOWN, (days(1, 2),)),
-            (Kind.UNTESTED, UNTESTED_TEXT, None, (days(-9, -8),)),
-            (Kind.UNTESTED, UNDECLARED_TEXT, None, (days(-7, -1),)),
-            (Kind.NOT_JUDGED, "not judged yet", None, (days(3, 3),)),
-            (Kind.NOT_OVER, "not over yet", None, (days(4, 5),)),
+            (ReasonKind.NOT_JUDGED, "not judged yet", Status.UNKNOWN, (days(1, 2),)),
+            (ReasonKind.UNTESTED, UNTESTED_TEXT, None, (days(-9, -8),)),
+            (ReasonKind.UNTESTED, UNDECLARED_TEXT, None, (days(-7, -1),)),
+            (ReasonKind.NOT_JUDGED, "not judged yet", None, (days(3, 3),)),
+            (ReasonKind.NOT_OVER, "not over yet", None, (days(4, 5),)),
         ],
     ),
     (
@@ -515,10 +524,10 @@ GAPS: list[tuple[str, LiveTest, dict[str, Any], list[tuple[Kind, str, Status | N
         TEST,
         {"held": {}, "calendar": replace(CALENDAR, kept_from=days(2, 2).start)},
         [
-            (Kind.NOT_JUDGED, "not judged yet", Status.UNKNOWN, (days(2, 2),)),
-            (Kind.UNTESTED, UNTESTED_TEXT, None, (days(-9, 1),)),
-            (Kind.NOT_JUDGED, "not judged yet", None, (days(3, 3),)),
-            (Kind.NOT_OVER, "not over yet", None, (days(4, 5),)),
+            (ReasonKind.NOT_JUDGED, "not judged yet", Status.UNKNOWN, (days(2, 2),)),
+            (ReasonKind.UNTESTED, UNTESTED_TEXT, None, (days(-9, 1),)),
+            (ReasonKind.NOT_JUDGED, "not judged yet", None, (days(3, 3),)),
+            (ReasonKind.NOT_OVER, "not over yet", None, (days(4, 5),)),
         ],
     ),
     (
@@ -526,10 +535,10 @@ GAPS: list[tuple[str, LiveTest, dict[str, Any], list[tuple[Kind, str, Status | N
         replace(TEST, scheduled_to=days(1, 1).start),
         {"held": {1: (days(-9, -2),)}, "waiting": {1: (days(-1, -1), days(2, 2))}},
         [
-            (Kind.NOT_JUDGED, "not judged yet", Status.UNKNOWN, (days(-1, -1), days(2, 2))),
-            (Kind.UNTESTED, UNTESTED_TEXT, None, (days(0, 0),)),
-            (Kind.NOT_JUDGED, "not judged yet", None, (days(1, 1), days(3, 3))),
-            (Kind.NOT_OVER, "not over yet", None, (days(4, 5),)),
+            (ReasonKind.NOT_JUDGED, "not judged yet", Status.UNKNOWN, (days(-1, -1), days(2, 2))),
+            (ReasonKind.UNTESTED, UNTESTED_TEXT, None, (days(0, 0),)),
+            (ReasonKind.NOT_JUDGED, "not judged yet", None, (days(1, 1), days(3, 3))),
+            (ReasonKind.NOT_OVER, "not over yet", None, (days(4, 5),)),
         ],
     ),
     (
@@ -537,9 +546,9 @@ GAPS: list[tuple[str, LiveTest, dict[str, Any], list[tuple[Kind, str, Status | N
         replace(TEST, scheduled_to=days(9, 9).start),
         {"held": {1: (days(-9, 1),)}},
         [
-            (Kind.UNTESTED, UNTESTED_TEXT, None, (days(2, 2),)),
-            (Kind.NOT_JUDGED, "not judged yet", None, (days(3, 3),)),
-            (Kind.NOT_OVER, "not over yet", None, (days(4, 5),)),
+            (ReasonKind.UNTESTED, UNTESTED_TEXT, None, (days(2, 2),)),
+            (ReasonKind.NOT_JUDGED, "not judged yet", None, (days(3, 3),)),
+            (ReasonKind.NOT_OVER, "not over yet", None, (days(4, 5),)),
         ],
     ),
 ]
@@ -547,9 +556,11 @@ GAPS: list[tuple[str, LiveTest, dict[str, Any], list[tuple[Kind, str, Status | N
 
 @pytest.mark.parametrize(("test", "facts", "expected"), [case[1:] for case in GAPS], ids=[case[0] for case in GAPS])
 def test_each_day_without_a_standing_has_its_reason(
-    test: LiveTest, facts: dict[str, Any], expected: list[tuple[Kind, str, Status | None, Intervals]]
+    test: KnownTest, facts: dict[str, Any], expected: list[tuple[ReasonKind, str, Status | None, Intervals]]
 ) -> None:
-    found = [reason for reason in reasons_of(days(-9, 5), tests=(test,), **facts) if reason.kind is not Kind.NO_TEST]
+    found = [
+        reason for reason in reasons_of(days(-9, 5), tests=(test,), **facts) if reason.kind is not ReasonKind.NO_TEST
+    ]
     assert [(each.kind, each.text, each.status, each.windows) for each in found] == expected
     assert {(each.category, each.test, each.hard, each.state) for each in found} == {
         ("freshness", "freshness", test.hard, None)
@@ -558,20 +569,20 @@ def test_each_day_without_a_standing_has_its_reason(
 
 @pytest.mark.parametrize("facts", [{"calendar": None}, {"tests": (replace(TEST, judges_from=None),)}])
 def test_a_test_whose_windows_follow_no_rule_owes_nothing(facts: dict[str, Any]) -> None:
-    assert [reason.kind for reason in reasons_of(**{"held": {}, **facts})] == [Kind.NO_TEST]
+    assert [reason.kind for reason in reasons_of(**{"held": {}, **facts})] == [ReasonKind.NO_TEST]
 
 
 def test_a_day_that_has_a_standing_is_no_gap() -> None:
     failing = replace(BROKEN, windows=(days(1, 1),))
     found = reasons_of(days(0, 2), checks=(failing,), held={})
     assert [(each.kind, each.windows) for each in found] == [
-        (Kind.BROKEN, (days(1, 1),)),
-        (Kind.NOT_JUDGED, (days(0, 0), days(2, 2))),
+        (ReasonKind.BROKEN, (days(1, 1),)),
+        (ReasonKind.NOT_JUDGED, (days(0, 0), days(2, 2))),
     ]
 
 
 STANDING = replace(UNKNOWN, windows=(days(-7, -1), days(0, 1)))
-ADRIFT: list[tuple[str, LiveTest, dict[str, Any], Intervals]] = [
+ADRIFT: list[tuple[str, KnownTest, dict[str, Any], Intervals]] = [
     ("all since it began", TEST, {"held": {}}, (days(-7, 2),)),
     ("all since the newest that passes", TEST, {"held": {1: (days(-7, -5), days(-3, 0))}}, (days(1, 2),)),
     ("all that is kept", TEST, {"held": {}, "calendar": replace(CALENDAR, kept_from=days(2, 2).start)}, (days(2, 2),)),
@@ -603,10 +614,10 @@ ADRIFT: list[tuple[str, LiveTest, dict[str, Any], Intervals]] = [
 @pytest.mark.parametrize(("test", "facts", "late"), [case[1:] for case in ADRIFT], ids=[case[0] for case in ADRIFT])
 @pytest.mark.parametrize("hard", [True, False])
 def test_as_things_stand_what_is_due_and_has_no_standing_is_late(
-    test: LiveTest, facts: dict[str, Any], late: Intervals, hard: bool
+    test: KnownTest, facts: dict[str, Any], late: Intervals, hard: bool
 ) -> None:
     found = [each for each in reasons_of(None, tests=(replace(test, hard=hard),), **facts) if each.state is None]
-    told = [each for each in found if each.kind is Kind.NOT_JUDGED]
+    told = [each for each in found if each.kind is ReasonKind.NOT_JUDGED]
     status = Status.UNKNOWN if hard else None
     assert [(each.text, each.status, each.windows, each.test) for each in told] == (
         [("not judged yet", status, late, "freshness")] if late else []
@@ -650,10 +661,10 @@ def test_a_broken_whole_table_and_its_incident_are_told_of_the_parts_that_are_ba
     named = replace(SPOILT, test_id=2, windows=(days(-90, 90),), parts=parts)
     known = {"tests": (TEST, WEEKLY), "checks": (whole,), "spoilt": (named,), "held": HELD}
     found = [(each.kind, each.windows, each.count) for each in reasons_of(days(-1, 2), **known)]
-    assert found == [(Kind.BROKEN, (days(-1, 1),), 1), (Kind.SPOILT, (days(-1, 1),), 1)]
+    assert found == [(ReasonKind.BROKEN, (days(-1, 1),), 1), (ReasonKind.SPOILT, (days(-1, 1),), 1)]
     assert reasons_of(days(2, 2), **known) == []
     away = replace(named, datacenter="phx")
-    assert [each.kind for each in reasons_of(days(-1, 2), **{**known, "spoilt": (away,)})] == [Kind.BROKEN]
+    assert [each.kind for each in reasons_of(days(-1, 2), **{**known, "spoilt": (away,)})] == [ReasonKind.BROKEN]
 
 
 AWAY = replace(TEST, id=6, datacenter="phx")
@@ -676,7 +687,7 @@ def test_of_facts_those_of_other_copies_and_other_times_are_left_out_wherever_th
         waiting={1: (days(1, 1),)},
         calendar=CALENDAR,
     )
-    assert concerning(known, Asked(window=TODAY, datacenter="sea")) == replace(
+    assert concerning(known, AskedRange(window=TODAY, datacenter="sea")) == replace(
         known,
         tests=[TEST, WEEKLY],
         checks=[replace(both, windows=[TODAY])],
@@ -684,7 +695,7 @@ def test_of_facts_those_of_other_copies_and_other_times_are_left_out_wherever_th
         spoilt=[replace(spoilt, windows=[TODAY])],
         claims=[CLAIM],
     )
-    every = concerning(known, Asked())
+    every = concerning(known, AskedRange())
     assert (list(every.tests), every.held, list(every.claims)) == (list(known.tests), known.held, list(known.claims))
     assert [check.windows for check in every.checks] == [(days(-9, 9),), (TODAY,), (TODAY, days(1, 1)), (days(1, 1),)]
     assert [each.incident_id for each in every.spoilt] == [8, 9, 7, 7]
@@ -693,11 +704,11 @@ def test_of_facts_those_of_other_copies_and_other_times_are_left_out_wherever_th
 def test_an_answer_names_its_dataset_and_what_was_asked() -> None:
     assert asked() == Answer(
         dataset="shop.rides",
-        asked=Asked(window=TODAY, datacenter="sea"),
+        asked=AskedRange(window=TODAY, datacenter="sea"),
         status=Status.GOOD,
         holds_throughout=frozenset({"freshness"}),
     )
-    assert Asked() == Asked(window=None, datacenter=None)
+    assert AskedRange() == AskedRange(window=None, datacenter=None)
 
 
 def test_an_incident_counts_the_parts_that_are_bad_within_the_range() -> None:
@@ -709,7 +720,7 @@ def test_an_incident_counts_the_parts_that_are_bad_within_the_range() -> None:
 
 def test_the_names_of_statuses_and_kinds_are_these() -> None:
     assert [status.value for status in Status] == ["bad", "unknown", "reported", "untested", "good"]
-    assert [kind.value for kind in Kind] == [
+    assert [kind.value for kind in ReasonKind] == [
         *("broken", "spoilt", "not in the catalog", "not judged", "not there yet", "claimed", "accepted"),
         *("not over", "untested", "no test", "learning", "waived"),
     ]
@@ -717,27 +728,27 @@ def test_the_names_of_statuses_and_kinds_are_these() -> None:
 
 
 def test_what_is_not_said_of_facts_and_reasons_is_this() -> None:
-    test = LiveTest(id=1, name="n", category="c", hard=True)
+    test = KnownTest(id=1, name="n", category="c", hard=True)
     unsaid = asdict(test)
     assert (unsaid.pop("judges_rows"), unsaid.pop("whole_table")) == (True, False)
     assert {name for name, value in unsaid.items() if value is None} == {
         *("datacenter", "judges_from", "undeclared_to", "declared_from", "scheduled_to"),
     }
-    check = Check(test=test, windows=(TODAY,), state=State.PASS)
+    check = StandingFact(test=test, windows=(TODAY,), state=State.PASS)
     assert (check.outcome, check.error, check.is_due, check.waived, check.accepted) == (None, None, True, None, None)
-    spoilt = Spoilt(incident_id=7, category="c", hard=True, windows=(TODAY,))
+    spoilt = SpoiltFact(incident_id=7, category="c", hard=True, windows=(TODAY,))
     assert (spoilt.parts, spoilt.datacenter, spoilt.test_id, spoilt.whole_table, spoilt.report_id) == (
         *((), None, None, False, None),
     )
     assert (spoilt.bad, replace(spoilt, parts=(days(1, 1),)).bad) == ((TODAY,), (days(1, 1),))
-    assert asdict(Claim(report_id=3, window=TODAY)) | {"window": None} == {
+    assert asdict(ClaimFact(report_id=3, window=TODAY)) | {"window": None} == {
         **{"report_id": 3, "window": None, "datacenter": None, "category": ""},
     }
     assert asdict(Facts(dataset="d")) == {
         **{"dataset": "d", "is_known": True, "calendar": None},
         **{"tests": (), "checks": (), "spoilt": (), "claims": (), "held": {}, "waiting": {}, "incomplete": {}},
     }
-    reason = Said(kind=Kind.BROKEN, text="so", windows=())
+    reason = Said(kind=ReasonKind.BROKEN, text="so", windows=())
     assert (reason.category, reason.hard, reason.whole_table, reason.count) == ("", False, False, 0)
-    answer = Answer(dataset="d", asked=Asked(), status=Status.GOOD)
+    answer = Answer(dataset="d", asked=AskedRange(), status=Status.GOOD)
     assert (answer.reasons, answer.holds_throughout) == ((), frozenset())

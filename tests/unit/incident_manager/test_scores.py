@@ -13,7 +13,7 @@ from incident_manager.incidents.lifecycle import How
 from incident_manager.scores.rules import (
     ConfirmedReport,
     DetectedIncident,
-    Episode,
+    OpenTime,
     Record,
     Score,
     combine,
@@ -35,11 +35,11 @@ def span(start: int, end: int) -> Window:
     return Window(start=at(start), end=at(end))
 
 
-def during(start: int, end: int | None = None) -> Episode:
-    return Episode(start=at(start), end=None if end is None else at(end))
+def during(start: int, end: int | None = None) -> OpenTime:
+    return OpenTime(start=at(start), end=None if end is None else at(end))
 
 
-def found(*episodes: Episode, how: How | None = How.AUTO, about: Window | None = None) -> DetectedIncident:
+def found(*episodes: OpenTime, how: How | None = How.AUTO, about: Window | None = None) -> DetectedIncident:
     return DetectedIncident(episodes=episodes, how=how, windows=(about or span(0, 10),))
 
 
@@ -155,7 +155,7 @@ def hours(start: int, end: int) -> Window:
 def bad_hours(start: int, end: int) -> DetectedIncident:
     window = hours(start, end)
     return DetectedIncident(
-        episodes=(Episode(start=window.start, end=window.end),), how=How.AUTO, windows=(hours(-24, 0),)
+        episodes=(OpenTime(start=window.start, end=window.end),), how=How.AUTO, windows=(hours(-24, 0),)
     )
 
 
@@ -200,7 +200,7 @@ def test_a_dataset_is_tested_from_the_first_test_of_any_category() -> None:
 
 def test_a_report_an_hour_before_its_incident_is_missed_for_that_hour() -> None:
     detected = bad_hours(1, 12)
-    whole_time = Episode(start=START, end=START + 12 * HOUR)
+    whole_time = OpenTime(start=START, end=START + 12 * HOUR)
     claim = ConfirmedReport(episode=whole_time, windows=(hours(-24, 0),))
     same = score_dataset({"completeness": record([detected], [claim])}, A_DAY, detected=[detected])
     assert same.by_category["completeness"].recall == pytest.approx(11 / 12)
@@ -223,7 +223,7 @@ def test_without_queries_there_is_no_score() -> None:
 Grid = npt.NDArray[np.bool_]
 
 
-def painted(episodes: list[Episode], asked: Window) -> Grid:
+def painted(episodes: list[OpenTime], asked: Window) -> Grid:
     grid = np.zeros(LENGTH, dtype=bool)
     for episode in episodes:
         end = LENGTH if episode.end is None else int((episode.end - START) / MINUTE)

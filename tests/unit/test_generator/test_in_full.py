@@ -9,7 +9,7 @@ import pytest
 from assay.catalog.profile import Column, DatasetProfile, SlaProfile
 from assay.time.windows import Granularity
 from test_generator.generation.standard import UNPARTITIONED, Upstream, is_comparable, standard_tests
-from test_generator.generation.wanted import Gap, WantedTest
+from test_generator.generation.wanted import WantedGap, WantedTest
 from tests.unit.test_generator.profiles import dataset, days, replica
 
 SLAS = SlaProfile(freshness=timedelta(hours=2), completeness=0.9, duplicates=0.01, consistency=0.8, unpartitioned=0.02)
@@ -259,7 +259,7 @@ def test_only_partitions_of_both_can_be_compared() -> None:
 
 def test_an_edge_of_the_lineage_says_nothing_unless_it_is_told_to() -> None:
     assert Upstream(dataset=RAW) == Upstream(dataset=RAW, one_to_one=False, sampled=False)
-    assert Gap(dataset="a.b", category="schema", reason="x").mendable
+    assert WantedGap(dataset="a.b", category="schema", reason="x").mendable
 
 
 def test_the_first_replica_alone_says_whether_an_upstream_lies_in_the_lake() -> None:

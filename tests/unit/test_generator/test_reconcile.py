@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from test_generator.generation.reconcile import Change, Changes, ExistingTest, reconcile
+from test_generator.generation.reconcile import Changes, ExistingTest, WantedChange, reconcile
 from test_generator.generation.wanted import WantedTest
 
 NOW = datetime(2013, 2, 1, tzinfo=UTC)
@@ -85,7 +85,7 @@ def test_what_is_done_is_told_wholly_and_in_order() -> None:
 
 
 def test_each_kind_of_change_alone_is_something_to_do() -> None:
-    pair = Change(existing=existing("a"), wanted=wanted("a"))
+    pair = WantedChange(existing=existing("a"), wanted=wanted("a"))
     some = [
         Changes(create=(wanted("a"),)),
         Changes(revise=(pair,)),

@@ -3,37 +3,37 @@
 import pytest
 
 from execution_engine.language.parsing.parse import parse
-from web.pages.bounds import Bounds, bounds
+from web.pages.bounds import PlotBounds, bounds
 from web.shown.lineage import hops
-from web.shown.status import MEANINGS, WORDS, Status, status_of
+from web.shown.status import MEANINGS, WORDS, ShownStatus, status_of
 
 BOUNDS = [
-    ("row_count() >= 100", Bounds(low=100)),
-    ("100 <= row_count()", Bounds(low=100)),
-    ("completeness(a) > 98 %", Bounds(low=0.98)),
-    ("freshness(complete=0.999) < 4h", Bounds(high=4 * 3600, is_duration=True)),
-    ("row_count() between 10 and 20", Bounds(low=10, high=20)),
-    ("row_count() = 7", Bounds(low=7, high=7)),
-    ("row_count() not between 10 and 20", Bounds()),
-    ("row_count() > 1 and row_count() < 5", Bounds()),
-    ("row_count() > row_count(ago=7d)", Bounds()),
-    ("row_count() != 3", Bounds()),
-    ("row_count() > 3 by city for 95 % of groups", Bounds(low=0.95)),
-    ("row_count() > 3 by city", Bounds(low=1.0)),
+    ("row_count() >= 100", PlotBounds(low=100)),
+    ("100 <= row_count()", PlotBounds(low=100)),
+    ("completeness(a) > 98 %", PlotBounds(low=0.98)),
+    ("freshness(complete=0.999) < 4h", PlotBounds(high=4 * 3600, is_duration=True)),
+    ("row_count() between 10 and 20", PlotBounds(low=10, high=20)),
+    ("row_count() = 7", PlotBounds(low=7, high=7)),
+    ("row_count() not between 10 and 20", PlotBounds()),
+    ("row_count() > 1 and row_count() < 5", PlotBounds()),
+    ("row_count() > row_count(ago=7d)", PlotBounds()),
+    ("row_count() != 3", PlotBounds()),
+    ("row_count() > 3 by city for 95 % of groups", PlotBounds(low=0.95)),
+    ("row_count() > 3 by city", PlotBounds(low=1.0)),
 ]
 
 
 @pytest.mark.parametrize(("assertion", "expected"), BOUNDS)
-def test_the_bounds_of_an_assertion_are_its_literals(assertion: str, expected: Bounds) -> None:
+def test_the_bounds_of_an_assertion_are_its_literals(assertion: str, expected: PlotBounds) -> None:
     assert bounds(parse(assertion)) == expected
 
 
 def test_a_waived_failure_is_shown_as_waived_and_a_waived_pass_as_pass() -> None:
-    assert (status_of("FAIL", True), status_of("PASS", True)) == (Status.WAIVED, Status.PASS)
+    assert (status_of("FAIL", True), status_of("PASS", True)) == (ShownStatus.WAIVED, ShownStatus.PASS)
 
 
 def test_every_status_has_a_word_and_a_meaning() -> None:
-    assert set(WORDS) == set(MEANINGS) == set(Status)
+    assert set(WORDS) == set(MEANINGS) == set(ShownStatus)
 
 
 def test_a_cycle_in_the_lineage_ends_where_it_began() -> None:

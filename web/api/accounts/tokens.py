@@ -10,7 +10,7 @@ from rest_framework.authentication import BasicAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from assay.access.roles import Action, Scope
+from assay.access.roles import Action, TokenScope
 from assay.accounts.tokens import make_token, revoke_token
 from assay.config import config
 from assay.models import AccessToken
@@ -50,7 +50,7 @@ class NewToken(Shape):
 
     name = serializers.CharField(max_length=100)
     scopes = serializers.ListField(
-        child=serializers.ChoiceField([scope.value for scope in Scope]), min_length=1, max_length=len(Scope)
+        child=serializers.ChoiceField([scope.value for scope in TokenScope]), min_length=1, max_length=len(TokenScope)
     )
     days = serializers.IntegerField(min_value=1, max_value=36_500)
 

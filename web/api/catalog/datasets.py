@@ -17,7 +17,7 @@ from assay.catalog.locations import PUSHED
 from assay.catalog.selectors import by_name
 from assay.catalog.services import UnableToApply, UnableToShare, apply_catalog
 from assay.catalog.storages import FILES
-from assay.catalog.yaml.checks import Parts, cross_check
+from assay.catalog.yaml.checks import YamlParts, cross_check
 from assay.catalog.yaml.profiles import to_profile
 from assay.catalog.yaml.shape import DatasetPart
 from assay.database.names import name_key
@@ -138,7 +138,7 @@ class Datasets(Rows):
     def update(self, request: Request, name: str) -> Response:
         """Push one dataset, written as in a catalog file; its tests are reconciled by that."""
         part = _part(request.data, name)
-        profile = to_profile(Parts(datasets={0: part}, lineage={}, tests={}, names=[name]), lambda _: NOWHERE)
+        profile = to_profile(YamlParts(datasets={0: part}, lineage={}, tests={}, names=[name]), lambda _: NOWHERE)
         try:
             with self.changing("push", name):
                 applied = apply_catalog(profile, source=PUSHED, full=False, now=clock.now())
@@ -171,8 +171,8 @@ def _part(data: object, name: str) -> DatasetPart:
     return part
 
 
-def _alone(part: DatasetPart) -> Parts:
-    return Parts(datasets={0: part}, lineage={}, tests={}, names=[part.name])
+def _alone(part: DatasetPart) -> YamlParts:
+    return YamlParts(datasets={0: part}, lineage={}, tests={}, names=[part.name])
 
 
 def _wrong(found: list[tuple[str, str]]) -> Wrong:

@@ -16,7 +16,7 @@ from assay.time.windows import Window
 from incident_manager.intervals import START
 from incident_manager.models import Incident
 from incident_manager.quality.facts import Facts
-from incident_manager.quality.rules import Asked, Reason, Status, judge, worst
+from incident_manager.quality.rules import AnswerReason, AskedRange, Status, judge, worst
 from incident_manager.services import LookUpAnswer, look_up
 from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong
@@ -114,7 +114,7 @@ def written(answer: LookUpAnswer) -> dict[str, Any]:
     }
 
 
-def reason_written(reason: Reason) -> dict[str, Any]:
+def reason_written(reason: AnswerReason) -> dict[str, Any]:
     """A reason for JSON, with the first of its windows and how many more there are."""
     return {
         "status": reason.status,
@@ -130,7 +130,7 @@ def reason_written(reason: Reason) -> dict[str, Any]:
 
 
 def _not_known(name: str) -> dict[str, Any]:
-    answer = judge(Facts(dataset=name, is_known=False), Asked())
+    answer = judge(Facts(dataset=name, is_known=False), AskedRange())
     reasons = [reason_written(reason) for reason in answer.reasons]
     return {"dataset": name, "status": answer.status, "reasons": reasons, "incidents": [], "reports": []}
 

@@ -31,7 +31,7 @@ class UnableToReadQuery(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class ColumnComparison:
     """``column operator literals``, as it stands in a conjunction of a where-clause."""
 
     column: str
@@ -44,7 +44,7 @@ class TableUse:
     """One mention of a table, with the comparisons that its rows must pass."""
 
     name: str
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[ColumnComparison, ...]
 
 
 def table_uses(sql: str) -> tuple[TableUse, ...]:
@@ -126,7 +126,7 @@ def _uses(scope: Scope) -> Iterator[TableUse]:
         yield TableUse(name=name, comparisons=tuple(own))
 
 
-def _comparisons(condition: exp.Expr) -> Iterator[tuple[str, Comparison]]:
+def _comparisons(condition: exp.Expr) -> Iterator[tuple[str, ColumnComparison]]:
     """The comparisons of columns with literals among the conjuncts, each with its table's alias, if it has one."""
     for conjunct in condition.flatten() if isinstance(condition, exp.And) else (condition,):
         conjunct = conjunct.unnest()
@@ -143,11 +143,11 @@ def _comparisons(condition: exp.Expr) -> Iterator[tuple[str, Comparison]]:
             yield from _made(conjunct.this, type(conjunct), [conjunct.expression])
 
 
-def _made(column: exp.Expr, operator: type[exp.Expr], values: list[exp.Expr]) -> Iterator[tuple[str, Comparison]]:
+def _made(column: exp.Expr, operator: type[exp.Expr], values: list[exp.Expr]) -> Iterator[tuple[str, ColumnComparison]]:
     literals = [_literal(value) for value in values]
     if isinstance(column, exp.Column) and None not in literals:
         texts = tuple(text for text in literals if text is not None)
-        yield column.table.lower(), Comparison(column=column.name.lower(), operator=operator, literals=texts)
+        yield column.table.lower(), ColumnComparison(column=column.name.lower(), operator=operator, literals=texts)
 
 
 def _literal(value: exp.Expr) -> str | None:
@@ -155,7 +155,7 @@ def _literal(value: exp.Expr) -> str | None:
     return inner.name if isinstance(inner, exp.Literal) else None
 
 
-def _allowed(comparison: Comparison, partitioning: Partitioning, whole: Window) -> Intervals | None:
+def _allowed(comparison: ColumnComparison, partitioning: Partitioning, whole: Window) -> Intervals | None:
     """The time that a comparison leaves; None where a literal is no key."""
     try:
         windows = [partitioning.window(literal) for literal in comparison.literals]
@@ -172,7 +172,7 @@ def _allowed(comparison: Comparison, partitioning: Partitioning, whole: Window) 
     return _between(start, end)
 
 
-def _at(comparison: Comparison, times: StoredTimes, whole: Window) -> Intervals | None:
+def _at(comparison: ColumnComparison, times: StoredTimes, whole: Window) -> Intervals | None:
     """The same of literals that are times; one that the clocks showed twice leaves the more."""
     found = [ends for ends in map(times.instants, comparison.literals) if ends is not None]
     if len(found) < len(comparison.literals):

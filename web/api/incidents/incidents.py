@@ -10,12 +10,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from alerting.services import silences_of
-from alerting.waivers.rules import Scope
+from alerting.waivers.rules import WaiverScope
 from assay import clock
 from assay.models import Category
 from execution_engine.runs.shown import Veil
 from incident_manager import services
-from incident_manager.models import Ending, Entry, Incident, Kind, Report, SpoiltWindow
+from incident_manager.models import Ending, Entry, EntryKind, Incident, Report, SpoiltWindow
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import conflict
 from web.api.conventions.fields import DatasetField, InstantField, Row, Shape, WindowField
@@ -139,7 +139,7 @@ class IncidentQuery(Shape):
 
     dataset = DatasetField(required=False)
     category = serializers.ChoiceField(Category.choices, required=False)
-    kind = serializers.ChoiceField(Kind.choices, required=False)
+    kind = serializers.ChoiceField(EntryKind.choices, required=False)
     tier = serializers.IntegerField(required=False, min_value=0, max_value=5)
     owner = serializers.CharField(required=False, max_length=200)
     open = serializers.BooleanField(required=False, allow_null=True, default=None)
@@ -167,7 +167,7 @@ class Acceptance(Shape):
 class Force(Acceptance):
     """Why it was a false positive, and how far that reaches."""
 
-    scope = serializers.ChoiceField([scope.value for scope in Scope], default=Scope.WINDOW.value)
+    scope = serializers.ChoiceField([scope.value for scope in WaiverScope], default=WaiverScope.WINDOW.value)
 
 
 class Incidents(Rows):
@@ -215,7 +215,7 @@ class Incidents(Rows):
     def force_resolve(self, request: Request, pk: str) -> Response:
         """End a false positive."""
         given = self.given(Force)
-        return self._act(services.force_resolve, scope=Scope(given["scope"]), reason=given["reason"])
+        return self._act(services.force_resolve, scope=WaiverScope(given["scope"]), reason=given["reason"])
 
     @extend_schema(request=Acceptance, responses=WholeIncident)
     @action(detail=True, methods=["post"])

@@ -12,32 +12,32 @@ from assay.models import Category, Dataset, Pull
 from incident_manager.models import Incident
 from incident_manager.quality.facts import Facts
 from incident_manager.quality.now import facts_now
-from incident_manager.quality.rules import RANK, Asked, judge
+from incident_manager.quality.rules import RANK, AskedRange, judge
 from incident_manager.quality.rules import Status as Quality
 from incident_manager.scores.metric_reporter import data_qualities
-from web.shown.status import Cell, Status
+from web.shown.status import Cell, ShownStatus
 
 from .matrix import matrix
 
 PAGE_SIZE = 50
-FILTERS = tuple(Status(status.value) for status in Quality)
+FILTERS = tuple(ShownStatus(status.value) for status in Quality)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class CatalogueFilter:
     """What the reader filters by; empty: everything."""
 
     text: str = ""
     tier: int | None = None
-    status: Status | None = None
+    status: ShownStatus | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class CatalogueRow:
     """One dataset of the catalogue."""
 
     dataset: Dataset
-    status: Status
+    status: ShownStatus
     cells: tuple[Cell, ...]  # in the order of Category
     quality: float | None  # data-level, of the last 28 days; None: nothing has tested it
     open_incidents: int
@@ -48,7 +48,7 @@ class Catalogue:
     """One page of rows, and where it stands among all."""
 
     page: Page[int]  # of the ids of datasets
-    rows: tuple[Row, ...]
+    rows: tuple[CatalogueRow, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,10 +62,10 @@ class Overview:
 def overview(*, now: datetime) -> Overview:
     """How all datasets stand."""
     known = facts_now(dict(Dataset.objects.values_list("pk", "full_name")), now=now)
-    return Overview(known=known, statuses={id_: judge(facts, Asked()).status for id_, facts in known.items()})
+    return Overview(known=known, statuses={id_: judge(facts, AskedRange()).status for id_, facts in known.items()})
 
 
-def catalogue(wanted: Wanted, all_: Overview, *, page: int, now: datetime) -> Catalogue:
+def catalogue(wanted: CatalogueFilter, all_: Overview, *, page: int, now: datetime) -> Catalogue:
     """The rows of one page, the worst status first and by name where it is the same.
 
     In as many statements however many datasets there are.
@@ -80,9 +80,9 @@ def catalogue(wanted: Wanted, all_: Overview, *, page: int, now: datetime) -> Ca
     cells = matrix({id_: all_.known[id_] for id_ in ids})
     counts, qualities = _open_counts(ids), data_qualities(ids, now=now)
     rows = tuple(
-        Row(
+        CatalogueRow(
             dataset=datasets[id_],
-            status=Status(statuses[id_].value),
+            status=ShownStatus(statuses[id_].value),
             cells=tuple(cells.get((id_, category), Cell()) for category in Category.values),
             quality=qualities[id_],
             open_incidents=counts.get(id_, 0),
@@ -110,7 +110,7 @@ def summary(statuses: Mapping[int, Quality]) -> dict[str, int]:
     return {status.value: found[status] for status in Quality} | {"datasets": len(statuses), "incidents": incidents}
 
 
-def _filtered(wanted: Wanted) -> QuerySet[Dataset]:
+def _filtered(wanted: CatalogueFilter) -> QuerySet[Dataset]:
     """The datasets that are wanted, of any status."""
     found = Dataset.objects.all()
     for word in wanted.text.split():

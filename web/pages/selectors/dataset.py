@@ -15,16 +15,16 @@ from assay.time.durations import format_duration
 from assay.time.partition_keys import zone
 from execution_engine.runs.shown import Veil
 from incident_manager.models import Incident
-from web.shown.status import RANK, Status, status_of
+from web.shown.status import RANK, ShownStatus, status_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class LiveTest:
+class ShownTest:
     """A live test and the standing that counts: the newest trouble, else that of the newest window."""
 
     test: DataTest
     standing: Standing | None
-    status: Status
+    status: ShownStatus
     sentence: str
 
 
@@ -54,7 +54,7 @@ def progress(dataset: Dataset) -> tuple[tuple[str, str], ...]:
     return ("Complete up to", text), ("Last window took", newest[0].text)
 
 
-def live_tests(dataset: Dataset, veil: Veil) -> list[LiveTest]:
+def live_tests(dataset: Dataset, veil: Veil) -> list[ShownTest]:
     """The live tests of a dataset, the troubled first, in two statements."""
     own = Standing.objects.filter(data_test=OuterRef("pk")).order_by("-window_start").values("pk")
     annotated = (
@@ -76,7 +76,7 @@ def incidents_of(dataset: Dataset, limit: int = 20) -> list[Incident]:
     return list(found.order_by(F("resolved_at").desc(nulls_first=True), "-detected_at")[:limit])
 
 
-def _live(test: DataTest, standing: Standing | None, veil: Veil) -> LiveTest:
-    status = status_of(standing.state, standing.waiver_id is not None) if standing else Status.PENDING
+def _live(test: DataTest, standing: Standing | None, veil: Veil) -> ShownTest:
+    status = status_of(standing.state, standing.waiver_id is not None) if standing else ShownStatus.PENDING
     sentence = sentence_of(standing, veil) if standing else ""
-    return LiveTest(test=test, standing=standing, status=status, sentence=sentence)
+    return ShownTest(test=test, standing=standing, status=status, sentence=sentence)

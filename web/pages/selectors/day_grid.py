@@ -7,9 +7,9 @@ from assay.models import Category, Dataset
 from assay.time.windows import Granularity, Partitioning, Window
 from incident_manager.quality.facts import Facts
 from incident_manager.quality.now import of_category
-from incident_manager.quality.rules import Asked, Kind, judge
+from incident_manager.quality.rules import AskedRange, ReasonKind, judge
 from incident_manager.quality.selectors import known_of
-from web.shown.status import Status, look_of
+from web.shown.status import ShownStatus, look_of
 
 COLUMNS = 28
 
@@ -19,7 +19,7 @@ class Day:
     """One field: how a partition stands (a day, where partitions are hours), and why."""
 
     label: str
-    status: Status
+    status: ShownStatus
     why: str = ""
 
 
@@ -29,7 +29,7 @@ class GridRow:
 
     category: str
     days: tuple[Day, ...]
-    whole_table: Status
+    whole_table: ShownStatus
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +54,10 @@ def day_grid(dataset: Dataset, known: Facts, *, now: datetime) -> DayGrid:
         days, whole = of_category(partitions, category), of_category(tables, category)
         if days.tests or days.spoilt or days.claims or whole.tests or whole.spoilt:
             fields = tuple(_day(label, column, days) for label, column in zip(labels, columns, strict=True))
-            status = look_of(judge(whole, Asked())) if whole.tests or whole.spoilt else Status.NONE
+            status = look_of(judge(whole, AskedRange())) if whole.tests or whole.spoilt else ShownStatus.NONE
             rows.append(GridRow(category=category, days=fields, whole_table=status))
     return DayGrid(
-        labels=labels, rows=tuple(rows), has_whole_table=any(row.whole_table is not Status.NONE for row in rows)
+        labels=labels, rows=tuple(rows), has_whole_table=any(row.whole_table is not ShownStatus.NONE for row in rows)
     )
 
 
@@ -72,9 +72,9 @@ def _of_scope(facts: Facts, *, whole_table: bool) -> Facts:
 
 
 def _day(label: str, column: Window, facts: Facts) -> Day:
-    answer = judge(facts, Asked(window=column))
-    if not facts.tests and all(reason.kind is Kind.NO_TEST for reason in answer.reasons):
-        return Day(label=label, status=Status.NONE)
+    answer = judge(facts, AskedRange(window=column))
+    if not facts.tests and all(reason.kind is ReasonKind.NO_TEST for reason in answer.reasons):
+        return Day(label=label, status=ShownStatus.NONE)
     return Day(label=label, status=look_of(answer), why=answer.reasons[0].text if answer.reasons else "")
 
 

@@ -10,7 +10,7 @@ from execution_engine.language.serialise import from_json
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome
 from execution_engine.runs.shown import Veil
-from web.pages.bounds import Bounds, bounds
+from web.pages.bounds import PlotBounds, bounds
 
 LONGEST = 1000
 
@@ -28,7 +28,7 @@ def history(data_test: DataTest, veil: Veil) -> dict[str, Any]:
     runs = list({run.window_start: run for run in seen}.values())
     first_broken = {run.window_start: run for run in reversed(seen) if run.outcome == Outcome.BROKEN}
     limits = {revision.pk: bounds(from_json(revision.tree)) for revision in _revisions(runs)}
-    of_run = [limits.get(run.revision_id, Bounds()) for run in runs]
+    of_run = [limits.get(run.revision_id, PlotBounds()) for run in runs]
     return {
         "test": data_test.name,
         "duration": any(bound.is_duration for bound in of_run),

@@ -16,7 +16,7 @@ MOST_KEYS = 2  # of partitions that stand for a window; a longer one is shown by
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spoilt:
+class SpoiltShown:
     """One spoilt window, under the key of its partition, with the newest result of its test."""
 
     row: SpoiltWindow
@@ -48,7 +48,7 @@ def annotation(incident: Incident) -> dict[str, str]:
     return {"root_cause": incident.root_cause, "eta": eta, "backfill": incident.backfill, "text": ""}
 
 
-def spoilt_windows(incident: Incident, veil: Veil) -> list[Spoilt]:
+def spoilt_windows(incident: Incident, veil: Veil) -> list[SpoiltShown]:
     """The newest 200 spoilt windows, the unhealed first, in two statements."""
     rows = list(
         incident.spoilt_windows.select_related("data_test__revision").order_by("healed_at", "-window_start")[
@@ -66,9 +66,9 @@ def spoilt_windows(incident: Incident, veil: Veil) -> list[Spoilt]:
     ]
 
 
-def _spoilt(row: SpoiltWindow, dataset: Dataset, standing: Standing | None, veil: Veil) -> Spoilt:
+def _spoilt(row: SpoiltWindow, dataset: Dataset, standing: Standing | None, veil: Veil) -> SpoiltShown:
     run = standing.last_run if standing else None
-    return Spoilt(
+    return SpoiltShown(
         row=row,
         key=_partition_key(dataset, row),
         standing=standing,

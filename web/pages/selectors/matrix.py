@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from assay.models import Category
 from incident_manager.quality.facts import Facts
 from incident_manager.quality.now import of_category
-from incident_manager.quality.rules import Answer, Asked, judge
+from incident_manager.quality.rules import Answer, AskedRange, judge
 from test_generator.models import Gap
 from web.shown.status import Cell, look_of
 
@@ -20,7 +20,7 @@ def matrix(known: Mapping[int, Facts]) -> Matrix:
         for category in Category.values:
             own = of_category(facts, category)
             if own.tests or own.spoilt or own.claims:
-                cells[dataset, category] = _cell(judge(own, Asked()))
+                cells[dataset, category] = _cell(judge(own, AskedRange()))
     return cells
 
 

@@ -7,11 +7,11 @@ from pyspark.sql import DataFrame
 
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.sources.source import Source
+from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.keys.bits import Bits, DigestPlaces, merged, no_bits, places_of_hashes
 from execution_engine.metrics.keys.buckets import Buckets
 from execution_engine.metrics.keys.filter import KeyFilter, filter_of_bits, filter_of_hashes
-from execution_engine.metrics.keys.shape import DEFAULT_ERROR_RATE, EXACT_KEYS, Format, Shape, shape_for
+from execution_engine.metrics.keys.shape import DEFAULT_ERROR_RATE, EXACT_KEYS, FilterShape, Format, shape_for
 
 from .pull import PULLED_ROWS, pull, row_count
 from .sql import DIGEST, digest_bytes, digests, hashes
@@ -25,14 +25,14 @@ MAX_TASKS = 8
 class Build:
     """What to build: the keys of some buckets or of all, how many at most, and whether that is their exact number."""
 
-    source: Source
+    source: SparkSource
     item: Wanted
     buckets: Buckets | None = None
     keys: int
     counted: bool = False
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> FilterShape:
         """The filter's shape, by the options of the call; UnableToShape where there is none."""
         spec = self.item.spec
         wanted, exact = spec.option("format"), spec.option("exact_keys")
@@ -51,14 +51,14 @@ def built(build: Build) -> KeyFilter:
     return _pulled(build, shape) if few or shape.format is Format.HASHES else _by_workers(build, shape)
 
 
-def _pulled(build: Build, shape: Shape) -> KeyFilter:
+def _pulled(build: Build, shape: FilterShape) -> KeyFilter:
     columns = build.item.spec.columns
     pulled = pull(hashes(build.source, columns, build.item.spec.where, build.buckets), build.source)
     exact = shape_for(len(pulled.hashes), wanted=shape.format, error_rate=shape.error_rate)
     return filter_of_hashes(exact, columns, pulled.hashes, pulled.rows, build.buckets)
 
 
-def _by_workers(build: Build, shape: Shape) -> KeyFilter:
+def _by_workers(build: Build, shape: FilterShape) -> KeyFilter:
     source, spec = build.source, build.item.spec
     if shape.format is Format.PYBLOOM:
         frame = digests(source, spec.columns, spec.where, shape, build.buckets).select(DIGEST)
@@ -70,7 +70,7 @@ def _by_workers(build: Build, shape: Shape) -> KeyFilter:
     return filter_of_bits(shape, spec.columns, bits, rows, build.buckets, build.keys if build.counted else None)
 
 
-def fill(frame: DataFrame, task: Task, shape: Shape, rows: int | None) -> tuple[Bits, int]:
+def fill(frame: DataFrame, task: Task, shape: FilterShape, rows: int | None) -> tuple[Bits, int]:
     """The bits of all keys of the frame, and of how many rows they are; ``rows`` as far as known before."""
     if rows == 0:
         return no_bits(shape.slices, shape.bits_per_slice), 0

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pyspark import cloudpickle
 
 from execution_engine.engines.protocol import Measured, Wanted, failed
-from execution_engine.engines.spark.sources.source import Source
+from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.keys import bits
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
-from execution_engine.metrics.keys.escalation import Compared, compared
+from execution_engine.metrics.keys.escalation import ComparedKeys, compared
 from execution_engine.metrics.keys.filter import KeyFilter
 from execution_engine.metrics.keys.loss import Loss
 from execution_engine.metrics.keys.shape import UnableToShape
@@ -28,29 +28,29 @@ cloudpickle.register_pickle_by_value(bits)
 cloudpickle.register_pickle_by_value(workers)
 
 
-def take_digest(source: Source, item: Wanted) -> Measured:
+def take_digest(source: SparkSource, item: Wanted) -> Measured:
     """The digest of the distinct keys as state; the value is their number, exactly."""
     taken = digest(source, item)
     detail = {"rows": taken.rows, "keys": taken.keys, "fingerprint": taken.fingerprint}
     return Measured(value=float(taken.keys), state=taken.to_bytes(item.state_key), detail=detail)
 
 
-def build_filter(source: Source, item: Wanted) -> Measured:
+def build_filter(source: SparkSource, item: Wanted) -> Measured:
     """A filter of the distinct keys as state; the value is their number."""
     return _refusing(_build, source, item)
 
 
-def probe_filter(source: Source, item: Wanted) -> Measured:
+def probe_filter(source: SparkSource, item: Wanted) -> Measured:
     """How many distinct keys are in the shipped filter; the detail counts and names those that are not."""
     return _refusing(_probe, source, item)
 
 
-def settled(sides: Compared) -> Measured:
+def settled(sides: ComparedKeys) -> Measured:
     """Of sides whose digests are equal: every key is on both."""
     return Measured(value=float(sides.own.keys), detail={"settled": "equal digests", "missing": 0, "lost": []})
 
 
-def _refusing(take: Callable[[Source, Wanted], Measured], source: Source, item: Wanted) -> Measured:
+def _refusing(take: Callable[[SparkSource, Wanted], Measured], source: SparkSource, item: Wanted) -> Measured:
     try:
         return take(source, item)
     except KeyError as error:
@@ -59,7 +59,7 @@ def _refusing(take: Callable[[Source, Wanted], Measured], source: Source, item: 
         return failed(Reason.QUERY_FAILED, f"{item.spec.text} of {source.name}: {error}")
 
 
-def _build(source: Source, item: Wanted) -> Measured:
+def _build(source: SparkSource, item: Wanted) -> Measured:
     sides = compared(item.inputs, item.spec.columns, item.state_key)
     if sides is not None and sides.equal:
         return settled(sides)
@@ -80,7 +80,7 @@ def _build(source: Source, item: Wanted) -> Measured:
     return Measured(value=float(keys), state=made.to_bytes(item.state_key), detail=detail)
 
 
-def _probe(source: Source, item: Wanted) -> Measured:
+def _probe(source: SparkSource, item: Wanted) -> Measured:
     sides = compared(item.inputs, item.spec.columns, item.state_key)
     if sides is not None and sides.equal:
         return settled(sides)
@@ -99,7 +99,7 @@ def _probe(source: Source, item: Wanted) -> Measured:
     return Measured(value=float(elsewhere + loss.found), detail=detail)
 
 
-def _check_shipped(shipped: KeyFilter, item: Wanted, sides: Compared | None) -> None:
+def _check_shipped(shipped: KeyFilter, item: Wanted, sides: ComparedKeys | None) -> None:
     """A filter of other columns, or of fewer buckets than differ, would hide what is lost."""
     if shipped.columns != item.spec.columns:
         raise UnableToReadKeys(f"it was given a filter of {', '.join(shipped.columns)}")

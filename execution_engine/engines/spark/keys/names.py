@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.sources.source import Source
+from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.keys.bits import Hashes
 from execution_engine.metrics.keys.text import decode
 
@@ -20,7 +20,7 @@ def named(texts: Sequence[str], columns: Sequence[str]) -> list[NamedKey]:
     return [dict(zip(columns, decode(text), strict=True)) for text in texts]
 
 
-def name_keys(source: Source, item: Wanted, hashes: Hashes) -> list[NamedKey]:
+def name_keys(source: SparkSource, item: Wanted, hashes: Hashes) -> list[NamedKey]:
     """The keys of the lowest of these hashes, by another look at the rows; none where there are no hashes."""
     wanted = ", ".join(map(str, hashes[:NAMED_KEYS].view("i8").tolist()))
     if not wanted:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.sources.source import Source
+from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.keys.bits import Hashes, Mask
 from execution_engine.metrics.keys.filter import KeyFilter
 from execution_engine.metrics.keys.shape import EXACT_KEYS, Format
@@ -24,7 +24,7 @@ from .workers import MISSING, among, in_bits, in_pybloom, prober
 class Probe:
     """Whose keys to look up, in what; ``own_keys`` is how many distinct ones there are, where that is known."""
 
-    source: Source
+    source: SparkSource
     item: Wanted
     shipped: KeyFilter
     own_keys: int | None = None

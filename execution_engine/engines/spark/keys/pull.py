@@ -9,7 +9,7 @@ from pyspark.sql.functions import expr
 
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.sources.source import Source
+from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.keys.bits import Hashes
 from execution_engine.metrics.keys.buckets import BUCKETS, SHIFT
 from execution_engine.metrics.keys.digest import WORDS, KeyDigest, digest_of_hashes
@@ -27,12 +27,12 @@ class Pulled:
     rows: int
 
 
-def row_count(source: Source) -> int:
+def row_count(source: SparkSource) -> int:
     """The rows, as the files' footers tell, else counted."""
     return source.rows if source.rows is not None else action(source.frame.count, rows=None)
 
 
-def pull(frame: DataFrame, source: Source) -> Pulled:
+def pull(frame: DataFrame, source: SparkSource) -> Pulled:
     """What the frame's first column, hashes, holds."""
     if source.rows == 0:
         return Pulled(hashes=np.empty(0, dtype=np.uint64), rows=0)
@@ -43,7 +43,7 @@ def pull(frame: DataFrame, source: Source) -> Pulled:
     return Pulled(hashes=found if first.all() else found[first], rows=len(found))
 
 
-def digest(source: Source, item: Wanted) -> KeyDigest:
+def digest(source: SparkSource, item: Wanted) -> KeyDigest:
     """The digest of the distinct keys; above the cap Spark groups the hashes instead."""
     frame = hashes(source, item.spec.columns, item.spec.where)
     if row_count(source) > PULLED_ROWS:
@@ -52,7 +52,7 @@ def digest(source: Source, item: Wanted) -> KeyDigest:
     return digest_of_hashes(item.spec.columns, pulled.hashes, pulled.rows)
 
 
-def _grouped(frame: DataFrame, source: Source, columns: tuple[str, ...]) -> KeyDigest:
+def _grouped(frame: DataFrame, source: SparkSource, columns: tuple[str, ...]) -> KeyDigest:
     """Sums of 32 bits apart, as Spark's sums do not wrap around."""
     distinct = frame.groupBy(HASH).count()
     buckets = distinct.selectExpr(f"shiftrightunsigned({HASH}, {int(SHIFT)}) as b", HASH, "count as n").groupBy("b")

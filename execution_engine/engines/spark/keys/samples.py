@@ -8,7 +8,7 @@ from execution_engine.engines.columns.checks import check_columns
 from execution_engine.engines.columns.spark_sql import is_in, key
 from execution_engine.engines.protocol import Measured, Wanted, failed
 from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.sources.source import Source
+from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.definitions.sample import DEFAULT_SIZE, MAX_SIZE, Sample, UnableToReadSample
 from execution_engine.metrics.keys.text import decode, encode
 from execution_engine.outcome import Reason
@@ -17,7 +17,7 @@ from .names import NAMED_KEYS, named
 from .sql import rows_of
 
 
-def take_sample(source: Source, item: Wanted) -> Measured:
+def take_sample(source: SparkSource, item: Wanted) -> Measured:
     """A sample of the keys as state; the value is its size."""
     size = min(max(int(item.spec.option("n", DEFAULT_SIZE) or 0), 1), MAX_SIZE)
     ranked = _keys(source, item.spec.columns, item.spec.where).selectExpr("k", "xxhash64(k) as rank")
@@ -26,7 +26,7 @@ def take_sample(source: Source, item: Wanted) -> Measured:
     return Measured(value=float(len(sample.keys)), state=sample.to_bytes())
 
 
-def find_sample(source: Source, item: Wanted) -> Measured:
+def find_sample(source: SparkSource, item: Wanted) -> Measured:
     """How many keys of the sample are among the rows; exact."""
     try:
         sample = Sample.from_bytes(item.inputs["sample"])
@@ -42,5 +42,5 @@ def find_sample(source: Source, item: Wanted) -> Measured:
     return Measured(value=float(len(rows)), detail=detail)
 
 
-def _keys(source: Source, columns: Sequence[str], where: str | None) -> DataFrame:
+def _keys(source: SparkSource, columns: Sequence[str], where: str | None) -> DataFrame:
     return rows_of(source, where).selectExpr(f"{key(columns)} as k").distinct()

@@ -8,9 +8,9 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from execution_engine.engines.columns.spark_sql import column, length_prefixed
-from execution_engine.engines.spark.sources.source import Source
+from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.keys.buckets import BUCKETS, SHIFT, Buckets
-from execution_engine.metrics.keys.shape import Shape
+from execution_engine.metrics.keys.shape import FilterShape
 from execution_engine.metrics.keys.text import NULL
 
 HASH, TEXT, DIGEST = "h", "k", "d"
@@ -18,12 +18,12 @@ EXACT_DOUBLES = 2**53  # below it every whole number is a double
 ROWS_OF_A_TASK = 250_000  # fewer are left to one task, as by every other metric
 
 
-def rows_of(source: Source, where: str | None) -> DataFrame:
+def rows_of(source: SparkSource, where: str | None) -> DataFrame:
     """The rows that meet the condition."""
     return _meeting(source.frame, where)
 
 
-def spread_rows_of(source: Source, where: str | None) -> DataFrame:
+def spread_rows_of(source: SparkSource, where: str | None) -> DataFrame:
     """The same, of files that are small but hold many rows read by all cores: hashing costs more than reading."""
     files = source.files
     if files is None or not source.small or source.rows is None or source.rows <= ROWS_OF_A_TASK:
@@ -35,14 +35,14 @@ def _meeting(frame: DataFrame, where: str | None) -> DataFrame:
     return frame if where is None else frame.where(f"(\n{where}\n)")
 
 
-def hashes(source: Source, columns: Sequence[str], where: str | None, buckets: Buckets | None = None) -> DataFrame:
+def hashes(source: SparkSource, columns: Sequence[str], where: str | None, buckets: Buckets | None = None) -> DataFrame:
     """One column, the hash of each row's key; with buckets only of the keys in them."""
     found = spread_rows_of(source, where).selectExpr(f"{hash_of(quoted(columns))} as {HASH}")
     return found if buckets is None else found.where(in_buckets(HASH, buckets))
 
 
 def digests(
-    source: Source, columns: Sequence[str], where: str | None, shape: Shape, buckets: Buckets | None
+    source: SparkSource, columns: Sequence[str], where: str | None, shape: FilterShape, buckets: Buckets | None
 ) -> DataFrame:
     """Two columns, the hash of each row's key and the digest that pybloom_live takes its bits from."""
     rows = spread_rows_of(source, where)
@@ -61,7 +61,7 @@ def text_of(expressions: Sequence[str]) -> str:
     return length_prefixed([canonical(each) for each in expressions])
 
 
-def digest_of(shape: Shape, expressions: Sequence[str]) -> str:
+def digest_of(shape: FilterShape, expressions: Sequence[str]) -> str:
     """The SHA-2, in hexadecimal, of pybloom_live's salt and the key's text: in bytes, as joining strings costs more."""
     algorithm = _algorithm(shape)
     salt = f"X'{algorithm(pack('I', 0)).hexdigest()}', "
@@ -74,7 +74,7 @@ def quoted(columns: Sequence[str]) -> list[str]:
     return [column(name) for name in columns]
 
 
-def digest_bytes(shape: Shape) -> int:
+def digest_bytes(shape: FilterShape) -> int:
     """The length of a digest."""
     return int(_algorithm(shape)().digest_size)
 
@@ -111,6 +111,6 @@ def _bytes_of(text: str, salt: str) -> str:
     return f"coalesce(concat({salt}{length}, X'3A', cast({text} as binary)), concat({salt}cast('{NULL}' as binary)))"
 
 
-def _algorithm(shape: Shape) -> Callable[..., Any]:
+def _algorithm(shape: FilterShape) -> Callable[..., Any]:
     """pybloom_live's choice: 7 or 10 words of 32 bits."""
     return sha256 if shape.slices * 4 <= sha256().digest_size else sha384

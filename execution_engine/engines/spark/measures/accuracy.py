@@ -4,7 +4,7 @@ from execution_engine.engines.columns.checks import check_columns
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.keys.sql import rows_of, text_of
-from execution_engine.engines.spark.sources.source import Source
+from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.definitions.other_tables import names_in
 from execution_engine.outcome import Failure
 
@@ -15,7 +15,7 @@ from .integrity import OpenTable, other_table
 KINDS = ("equal", "different", "missing", "ambiguous")
 
 
-def compare_records(source: Source, item: Wanted, open_table: OpenTable) -> Measured:
+def compare_records(source: SparkSource, item: Wanted, open_table: OpenTable) -> Measured:
     """The share of rows that equal their record in the source; the detail counts the others by why they do not.
 
     A row whose key is there more than once is ambiguous, one whose key is not there, or has a null, missing.
@@ -34,7 +34,7 @@ def compare_records(source: Source, item: Wanted, open_table: OpenTable) -> Meas
     return Measured(value=counted["equal"] / rows if rows else None, detail={"rows": rows, **counted})
 
 
-def _counted(source: Source, other: Source, item: Wanted) -> dict[str, int]:
+def _counted(source: SparkSource, other: SparkSource, item: Wanted) -> dict[str, int]:
     where = None if item.spec.where is None else source.write.condition(item.spec.where)
     own = rows_of(source, where).selectExpr(*_record(source, item))
     theirs = other.frame.selectExpr(*_record(other, item))
@@ -48,7 +48,7 @@ def _counted(source: Source, other: Source, item: Wanted) -> dict[str, int]:
     return dict.fromkeys(KINDS, 0) | {row["kind"]: row["count"] for row in found}
 
 
-def _record(side: Source, item: Wanted) -> list[str]:
+def _record(side: SparkSource, item: Wanted) -> list[str]:
     """The key, which is null where a part of it is, and the values, a null being one; texts, as types may differ."""
     on = [side.write.column(name) for name in names_in(item.spec, "on")]
     values = [side.write.column(name) for name in item.spec.columns]

@@ -10,7 +10,7 @@ from execution_engine.engines.gathering.asked import Keyed
 from execution_engine.engines.protocol import FailingRow, FailingRows
 from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, failure_of
 from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.sources.source import Source
+from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.frequencies import Frequencies
@@ -26,7 +26,7 @@ KEYED = ("distinct_count", "uniqueness", "distinctness", "unique_value_ratio")
 Conditions = Mapping[str, str]  # by the text of a metric, the SQL condition that a row breaks it
 
 
-def failing_rows(source: Source, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
+def failing_rows(source: SparkSource, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
     """Up to ``limit`` rows, and never more than 1,000, each with the texts of all that it breaks; in one job.
 
     Keys that are repeated are found first, all of them by one job more.
@@ -41,7 +41,7 @@ def _renamed(found: FailingRows, texts: Mapping[str, str]) -> FailingRows:
     return replace(found, rows=rows, failures={texts[text]: each for text, each in found.failures.items()})
 
 
-def _failing(source: Source, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
+def _failing(source: SparkSource, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
     wrong = {spec.text: failure for spec in specs if (failure := _refused(source, spec)) is not None}
     sound = [spec for spec in specs if spec.text not in wrong]
     if source.rows == 0:
@@ -53,34 +53,34 @@ def _failing(source: Source, specs: Sequence[MetricSpec], limit: int) -> Failing
     return _isolated(source, conditions, max(0, min(limit, MOST_ROWS)), wrong)
 
 
-def _refused(source: Source, spec: MetricSpec) -> Failure | None:
+def _refused(source: SparkSource, spec: MetricSpec) -> Failure | None:
     failure = check_spec(spec, source.kinds, source.name, engine="spark")
     if failure is not None or spec.name in KEYED or METRICS[spec.name].breaks is not None:
         return failure
     return Failure(reason=Reason.INVALID, detail=f"{spec.text} is of all rows together: no single row breaks it")
 
 
-def _broken(source: Source, spec: MetricSpec) -> str:
+def _broken(source: SparkSource, spec: MetricSpec) -> str:
     breaks = METRICS[spec.name].breaks
     assert breaks is not None
     return _with_where(source, spec, breaks(spec, source.write))
 
 
-def _repeated(source: Source, specs: Sequence[MetricSpec]) -> dict[str, str | Failure]:
+def _repeated(source: SparkSource, specs: Sequence[MetricSpec]) -> dict[str, str | Failure]:
     """For each, the condition that a row's key is among those found more than once."""
     keyed = {spec: _keyed(source, spec) for spec in specs}
     counted = pulled(source, list(dict.fromkeys(keyed.values()))) if keyed else {}
     return {spec.text: _among_repeated(source, spec, counted[each]) for spec, each in keyed.items()}
 
 
-def _keyed(source: Source, spec: MetricSpec) -> Keyed:
+def _keyed(source: SparkSource, spec: MetricSpec) -> Keyed:
     groupings = METRICS[spec.name].groupings
     assert groupings is not None
     where = None if spec.where is None else source.write.condition(spec.where)
     return Keyed(grouping=groupings(spec)[0], where=where)
 
 
-def _among_repeated(source: Source, spec: MetricSpec, counted: object) -> str | Failure:
+def _among_repeated(source: SparkSource, spec: MetricSpec, counted: object) -> str | Failure:
     if isinstance(counted, Failure):
         return counted
     if not isinstance(counted, Frequencies):
@@ -91,11 +91,11 @@ def _among_repeated(source: Source, spec: MetricSpec, counted: object) -> str | 
     return _with_where(source, spec, f"{source.write.hash_of(spec.columns)} in ({some})")
 
 
-def _with_where(source: Source, spec: MetricSpec, broken: str) -> str:
+def _with_where(source: SparkSource, spec: MetricSpec, broken: str) -> str:
     return broken if spec.where is None else f"{source.write.condition(spec.where)} and ({broken})"
 
 
-def _isolated(source: Source, conditions: Conditions, limit: int, wrong: Mapping[str, Failure]) -> FailingRows:
+def _isolated(source: SparkSource, conditions: Conditions, limit: int, wrong: Mapping[str, Failure]) -> FailingRows:
     """All in one job; if it fails, without those that fail by themselves."""
     columns = _top(source)
     try:
@@ -110,7 +110,7 @@ def _isolated(source: Source, conditions: Conditions, limit: int, wrong: Mapping
     return _isolated(source, sound, limit, {**wrong, **{k: v for each in alone.values() for k, v in each.items()}})
 
 
-def _rows(source: Source, columns: Sequence[str], conditions: Conditions, limit: int) -> tuple[FailingRow, ...]:
+def _rows(source: SparkSource, columns: Sequence[str], conditions: Conditions, limit: int) -> tuple[FailingRow, ...]:
     texts = list(conditions)
     flags = ", ".join(f"case when {each} then {at} end" for at, each in enumerate(conditions.values()))
     values = [
@@ -123,6 +123,6 @@ def _rows(source: Source, columns: Sequence[str], conditions: Conditions, limit:
     )
 
 
-def _top(source: Source) -> tuple[str, ...]:
+def _top(source: SparkSource) -> tuple[str, ...]:
     """The columns of a row, fields of structs left out."""
     return tuple(source.frame.columns)

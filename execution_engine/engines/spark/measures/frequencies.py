@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from execution_engine.engines.gathering.asked import Asked, Keyed
+from execution_engine.engines.gathering.asked import AskedStatistic, Keyed
 from execution_engine.engines.gathering.keyed_rows import frequencies_of
 from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, failure_of
 from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.sources.source import Source
+from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.states.frequencies import Counts, Frequencies
 from execution_engine.metrics.states.statistics import Gather, Statistic
@@ -33,27 +33,31 @@ LISTED_ROWS = 50_000  # of a table so small that its keys come along with its st
 Found = Frequencies | Summary | Failure
 
 
-def frequencies(source: Source, wanted: Sequence[Keyed], gathered: Mapping[Asked, Any]) -> dict[Keyed, Found]:
+def frequencies(
+    source: SparkSource, wanted: Sequence[Keyed], gathered: Mapping[AskedStatistic, Any]
+) -> dict[Keyed, Found]:
     """Of each grouping: from the lists that came along with the statistics, else pulled."""
     lists = listed(source, wanted)
     counted: dict[Keyed, Found] = {keyed: of_lists(*(gathered[one] for one in pair)) for keyed, pair in lists.items()}
     return counted | pulled(source, [keyed for keyed in wanted if keyed not in lists])
 
 
-def listed(source: Source, wanted: Sequence[Keyed]) -> dict[Keyed, tuple[Asked, Asked]]:
+def listed(source: SparkSource, wanted: Sequence[Keyed]) -> dict[Keyed, tuple[AskedStatistic, AskedStatistic]]:
     """Of a table small enough, the keys as statistics: those without a null, and those with one."""
     if not source.small or source.rows is None or source.rows * max(len(wanted), 1) > LISTED_ROWS:
         return {}
     return {keyed: lists_of(source, keyed) for keyed in wanted}
 
 
-def lists_of(source: Source, keyed: Keyed) -> tuple[Asked, Asked]:
+def lists_of(source: SparkSource, keyed: Keyed) -> tuple[AskedStatistic, AskedStatistic]:
     """The keys as statistics: those without a null, and those with one."""
     hashed, null = _hash(source, keyed.grouping), keyless(source, keyed.grouping)
     present = f"not ({any_null(source, keyed.grouping.present)})"
     conditions = f"not ({null}) and {present}", f"({null}) and {present}"
     whole, with_nulls = (
-        Asked(statistic=Statistic(gather=Gather.KEYS, of=(f"case when {each} then {hashed} end",)), where=keyed.where)
+        AskedStatistic(
+            statistic=Statistic(gather=Gather.KEYS, of=(f"case when {each} then {hashed} end",)), where=keyed.where
+        )
         for each in conditions
     )
     return whole, with_nulls
@@ -69,7 +73,7 @@ def _counts(hashes: npt.NDArray[np.int64] | None) -> Counts:
     return Counts() if hashes is None else Counts.of(hashes)
 
 
-def pulled(source: Source, wanted: Sequence[Keyed]) -> dict[Keyed, Found]:
+def pulled(source: SparkSource, wanted: Sequence[Keyed]) -> dict[Keyed, Found]:
     """The frequencies of each grouping; only their summaries where there are too many rows to pull."""
     if source.rows == 0:
         return {keyed: Frequencies() for keyed in wanted}
@@ -94,7 +98,7 @@ def batches(wanted: Sequence[Keyed], rows: int) -> Iterator[list[Keyed]]:
         yield [keyed for keyed in wanted if keyed.grouping in some]
 
 
-def _pulled(source: Source, wanted: Sequence[Keyed]) -> dict[Keyed, Found]:
+def _pulled(source: SparkSource, wanted: Sequence[Keyed]) -> dict[Keyed, Found]:
     try:
         return _pull(source, wanted)
     except SPARK_ERRORS as error:
@@ -104,7 +108,7 @@ def _pulled(source: Source, wanted: Sequence[Keyed]) -> dict[Keyed, Found]:
         return {keyed: found for one in wanted for keyed, found in _pulled(source, [one]).items()}
 
 
-def _pull(source: Source, wanted: Sequence[Keyed]) -> dict[Keyed, Found]:
+def _pull(source: SparkSource, wanted: Sequence[Keyed]) -> dict[Keyed, Found]:
     """One job: the hash of each grouping, the nulls of each column, and which clauses a row meets."""
     hashes = {grouping: f"h{at}" for at, grouping in enumerate(dict.fromkeys(keyed.grouping for keyed in wanted))}
     clauses = list(dict.fromkeys(keyed.where for keyed in wanted if keyed.where is not None))
@@ -129,7 +133,7 @@ def _met(arrays: Mapping[str, npt.NDArray[Any]], clause: int) -> npt.NDArray[np.
     return met
 
 
-def _grouped(source: Source, keyed: Keyed) -> Found:
+def _grouped(source: SparkSource, keyed: Keyed) -> Found:
     """The summary, by a shuffle of the hashes."""
     null = f"({keyless(source, keyed.grouping)})"
     kept = [f"not ({any_null(source, keyed.grouping.present)})", *([keyed.where] if keyed.where else [])]
@@ -159,29 +163,29 @@ SUMMARY = (  # over hashes h with nulls or not n, each count times; the fields o
 )
 
 
-def _hash(source: Source, grouping: Grouping) -> str:
+def _hash(source: SparkSource, grouping: Grouping) -> str:
     return source.write.hash_of(grouping.columns)
 
 
-def keyless(source: Source, grouping: Grouping) -> str:
+def keyless(source: SparkSource, grouping: Grouping) -> str:
     """The condition that a row has no key."""
     if not grouping.partial:
         return any_null(source, grouping.columns)
     return " and ".join(f"isnull({source.write.column(name)})" for name in grouping.columns)
 
 
-def any_null(source: Source, names: Sequence[str]) -> str:
+def any_null(source: SparkSource, names: Sequence[str]) -> str:
     """The condition that one of the columns is null."""
     return " or ".join(f"isnull({source.write.column(name)})" for name in names) or "false"
 
 
-def _nullable(source: Source, groupings: Mapping[Grouping, Any]) -> list[str]:
+def _nullable(source: SparkSource, groupings: Mapping[Grouping, Any]) -> list[str]:
     """The columns of the groupings in which the footers do not rule nulls out."""
     names = dict.fromkeys(name for grouping in groupings for name in (*grouping.columns, *grouping.present))
     return [name for name in names if not is_full(source, name)]
 
 
-def is_full(source: Source, name: str) -> bool:
+def is_full(source: SparkSource, name: str) -> bool:
     """Whether the footers rule nulls out."""
     bounds = source.footers.columns.get(name.lower()) if source.footers else None
     return bounds is not None and source.footers is not None and bounds.count == source.footers.rows

@@ -7,10 +7,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
 from execution_engine.engines.files.footer_statistics import told
-from execution_engine.engines.gathering.asked import Asked, Select, selects
+from execution_engine.engines.gathering.asked import AskedStatistic, Select, selects
 from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, failure_of
 from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.sources.source import Source
+from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.states.merging import merge
 from execution_engine.metrics.states.statistics import Statistic, Value, over_nothing
 from execution_engine.outcome import Failure
@@ -18,28 +18,30 @@ from execution_engine.outcome import Failure
 from .statistics import aggregates, values
 
 
-def gather(source: Source, asked: Sequence[Asked]) -> dict[Asked, Value | Failure]:
+def gather(source: SparkSource, asked: Sequence[AskedStatistic]) -> dict[AskedStatistic, Value | Failure]:
     """Every statistic asked: told by the footers, or gathered in as few jobs as their kinds allow."""
-    found: dict[Asked, Value | Failure] = dict(told(source.footers, asked))
+    found: dict[AskedStatistic, Value | Failure] = dict(told(source.footers, asked))
     for select in selects([one for one in asked if one not in found], together=source.small):
         found |= _gathered(source, select)
     return found
 
 
-def _gathered(source: Source, select: Select) -> dict[Asked, Value | Failure]:
+def _gathered(source: SparkSource, select: Select) -> dict[AskedStatistic, Value | Failure]:
     try:
         return _by_mask(source, select) if select.clauses else _in_one(source, select.asked)
     except SPARK_ERRORS as error:
         return _halved(source, select.asked, failure_of(error, source.name))
 
 
-def _in_one(source: Source, asked: Sequence[Asked]) -> dict[Asked, Value | Failure]:
+def _in_one(source: SparkSource, asked: Sequence[AskedStatistic]) -> dict[AskedStatistic, Value | Failure]:
     written = [sql for one in asked for sql in aggregates(one.statistic, one.where)]
     (row,) = collected(source, written)
     return dict(zip(asked, values([one.statistic for one in asked], row), strict=True))
 
 
-def _halved(source: Source, asked: Sequence[Asked], failure: Failure) -> dict[Asked, Value | Failure]:
+def _halved(
+    source: SparkSource, asked: Sequence[AskedStatistic], failure: Failure
+) -> dict[AskedStatistic, Value | Failure]:
     """Halves of a select that failed, so that one bad statistic among n costs log n selects."""
     if len(asked) == 1 or failure.reason in OF_ALL:
         return dict.fromkeys(asked, failure)
@@ -49,7 +51,7 @@ def _halved(source: Source, asked: Sequence[Asked], failure: Failure) -> dict[As
     )
 
 
-def _by_mask(source: Source, select: Select) -> dict[Asked, Value | Failure]:
+def _by_mask(source: SparkSource, select: Select) -> dict[AskedStatistic, Value | Failure]:
     """Each statistic once for each combination of clauses that rows meet, merged over those of the wanted clause."""
     statistics = list(dict.fromkeys(one.statistic for one in select.asked))
     written = [sql for statistic in statistics for sql in aggregates(statistic)]
@@ -69,7 +71,9 @@ def mask(clauses: Sequence[str]) -> str:
     return " + ".join(f"case when {clause} then {1 << at} else 0 end" for at, clause in enumerate(clauses))
 
 
-def collected(source: Source, written: Sequence[str], by: Sequence[str] = (), most: int | None = None) -> list[Any]:
+def collected(
+    source: SparkSource, written: Sequence[str], by: Sequence[str] = (), most: int | None = None
+) -> list[Any]:
     """The rows of a select of aggregates, as sequences, the keys first."""
     found = selected(source.frame, written, by)
     return action((found if most is None else found.limit(most)).collect, rows=source.rows)

@@ -9,7 +9,7 @@ from execution_engine.engines.gathering.assembly import Plan, plan
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.engines.spark.failures import SPARK_ERRORS, failure_of
 from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.sources.source import Source
+from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.exact import Number, number_of
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.registry import METRICS
@@ -23,7 +23,7 @@ from .statistics import aggregates, values
 Groups = Mapping[GroupKey, Any]
 
 
-def measure_by(source: Source, wanted: Sequence[Wanted]) -> dict[str, Measured]:
+def measure_by(source: SparkSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
     """The measurements, by key; their values are how many groups there are, their states the groups' values."""
     ordered = sorted(wanted, key=lambda item: item.spec.by)
     measured: dict[str, Measured] = {}
@@ -37,7 +37,7 @@ def measure_by(source: Source, wanted: Sequence[Wanted]) -> dict[str, Measured]:
     return measured
 
 
-def _isolated(source: Source, by: Sequence[str], wanted: Sequence[Wanted]) -> dict[str, Measured]:
+def _isolated(source: SparkSource, by: Sequence[str], wanted: Sequence[Wanted]) -> dict[str, Measured]:
     """All in one job; if it fails, each in its own."""
     if not wanted:
         return {}
@@ -49,7 +49,7 @@ def _isolated(source: Source, by: Sequence[str], wanted: Sequence[Wanted]) -> di
         return {key: found for item in wanted for key, found in _isolated(source, by, [item]).items()}
 
 
-def _by_statistics(source: Source, by: Sequence[str], wanted: Sequence[Wanted]) -> dict[str, Measured]:
+def _by_statistics(source: SparkSource, by: Sequence[str], wanted: Sequence[Wanted]) -> dict[str, Measured]:
     planned = plan(wanted, source.write)
     asked = planned.asked
     written = [sql for one in asked for sql in aggregates(one.statistic, one.where)]
@@ -70,7 +70,7 @@ def _values(item: Wanted, planned: Plan, groups: Groups) -> dict[GroupKey, Numbe
     return {key: None if each is None else number_of(each) for key, each in values.items()}
 
 
-def _by_keys(source: Source, by: Sequence[str], item: Wanted) -> Measured:
+def _by_keys(source: SparkSource, by: Sequence[str], item: Wanted) -> Measured:
     """A grouping in each group: the keys of each are counted, then summed up."""
     try:
         (keyed, *others) = plan([item], source.write).groupings[item.key]
@@ -84,7 +84,7 @@ def _by_keys(source: Source, by: Sequence[str], item: Wanted) -> Measured:
     return _measured(by, found)
 
 
-def _summaries(source: Source, by: Sequence[str], keyed: Keyed) -> dict[GroupKey, Summary]:
+def _summaries(source: SparkSource, by: Sequence[str], keyed: Keyed) -> dict[GroupKey, Summary]:
     if source.rows == 0:
         return {}
     null = f"({keyless(source, keyed.grouping)})"
@@ -99,7 +99,7 @@ def _summaries(source: Source, by: Sequence[str], keyed: Keyed) -> dict[GroupKey
     return {tuple(row[: len(by)]): summary_of(row[len(by) :]) for row in found}
 
 
-def _keys(source: Source, by: Sequence[str]) -> list[str]:
+def _keys(source: SparkSource, by: Sequence[str]) -> list[str]:
     return [f"cast({source.write.column(name)} as string)" for name in by]
 
 

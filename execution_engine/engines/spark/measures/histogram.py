@@ -7,13 +7,13 @@ from execution_engine.engines.columns.checks import kind_problem
 from execution_engine.engines.protocol import Measured, Wanted, failed
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.keys.sql import rows_of
-from execution_engine.engines.spark.sources.source import Source
+from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.definitions.histogram import MOST_VALUES, bins_of
 from execution_engine.metrics.signature import ColumnKind
 from execution_engine.outcome import Reason
 
 
-def take_histogram(source: Source, item: Wanted) -> Measured:
+def take_histogram(source: SparkSource, item: Wanted) -> Measured:
     """The number of values or bins; the detail has their counts, those of values the most frequent first."""
     if source.rows == 0:
         return Measured(value=0.0, detail={"rows": 0, "bins": []})
@@ -21,7 +21,7 @@ def take_histogram(source: Source, item: Wanted) -> Measured:
     return _of_values(source, item) if bins is None else _of_bins(source, item, bins)
 
 
-def _of_values(source: Source, item: Wanted) -> Measured:
+def _of_values(source: SparkSource, item: Wanted) -> Measured:
     text = f"cast({source.write.column(item.spec.columns[0])} as string)"
     counted = rows_of(source, _where(source, item)).selectExpr(f"{text} as value").groupBy("value").count()
     told = counted.selectExpr("value", "count", "count(*) over () as values", "sum(count) over () as rows")
@@ -33,7 +33,7 @@ def _of_values(source: Source, item: Wanted) -> Measured:
     return Measured(value=float(found[0]["values"]), detail={"rows": rows, "bins": bins})
 
 
-def _of_bins(source: Source, item: Wanted, bins: int) -> Measured:
+def _of_bins(source: SparkSource, item: Wanted, bins: int) -> Measured:
     """Two jobs: the least and the greatest number, then how many lie in each bin; the last bin has both its ends."""
     if problem := kind_problem(item.spec, ColumnKind.NUMERIC, source.kinds, source.name):
         return Measured(failure=problem)
@@ -71,5 +71,5 @@ def _detail(counted: Sequence[Any], low: float, width: float, bins: int) -> dict
     }
 
 
-def _where(source: Source, item: Wanted) -> str | None:
+def _where(source: SparkSource, item: Wanted) -> str | None:
     return None if item.spec.where is None else source.write.condition(item.spec.where)

@@ -7,16 +7,16 @@ from execution_engine.engines.protocol import Measured, Table, Wanted
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.keys.names import NAMED_KEYS, NamedKey, named
 from execution_engine.engines.spark.keys.sql import hash_of, rows_of, text_of
-from execution_engine.engines.spark.sources.source import Source
+from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.definitions.other_tables import there
 from execution_engine.outcome import Failure, Reason
 
 from .frequencies import any_null
 
-OpenTable = Callable[[Table], Source]
+OpenTable = Callable[[Table], SparkSource]
 
 
-def find_references(source: Source, item: Wanted, open_table: OpenTable) -> Measured:
+def find_references(source: SparkSource, item: Wanted, open_table: OpenTable) -> Measured:
     """The share of the keys without a null, row by row, that the other table has; the detail names some it lacks."""
     if source.rows == 0:
         return Measured()
@@ -31,7 +31,7 @@ def find_references(source: Source, item: Wanted, open_table: OpenTable) -> Meas
     return Measured(value=known / rows if rows else None, detail=detail)
 
 
-def other_table(item: Wanted, open_table: OpenTable) -> Source | Failure:
+def other_table(item: Wanted, open_table: OpenTable) -> SparkSource | Failure:
     """The dataset that the metric names first among its arguments."""
     name = str(item.spec.arguments[0])
     if name not in item.tables:
@@ -43,7 +43,7 @@ def other_table(item: Wanted, open_table: OpenTable) -> Source | Failure:
     return open_table(table)
 
 
-def _joined(source: Source, other: Source, item: Wanted) -> tuple[int, int, list[NamedKey]]:
+def _joined(source: SparkSource, other: SparkSource, item: Wanted) -> tuple[int, int, list[NamedKey]]:
     """Rows whose key is there, rows whose key is not, and keys of the latter; texts, as types may differ."""
     where = None if item.spec.where is None else source.write.condition(item.spec.where)
     own = [source.write.column(name) for name in item.spec.columns]

@@ -6,7 +6,7 @@ from typing import Any
 from execution_engine.engines.protocol import Measured, Wanted, failed
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.keys.sql import rows_of
-from execution_engine.engines.spark.sources.source import Source
+from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.definitions.naive_bayes import Example, UnableToLearn, measure
 from execution_engine.outcome import Reason
@@ -18,7 +18,7 @@ HELD_OUT = 5  # one of so many
 BUCKETS = 1_000_000
 
 
-def predict(source: Source, item: Wanted) -> Measured:
+def predict(source: SparkSource, item: Wanted) -> Measured:
     """The score of the model on the rows held out; NULL where there is nothing to learn from or to score."""
     if source.rows == 0:
         return Measured()
@@ -32,7 +32,7 @@ def predict(source: Source, item: Wanted) -> Measured:
     return Measured(value=value, detail=detail)
 
 
-def examples(source: Source, item: Wanted) -> tuple[list[Example], list[Example]]:
+def examples(source: SparkSource, item: Wanted) -> tuple[list[Example], list[Example]]:
     """Those to learn from and those held out; of a large part a sample, by the hash of the row."""
     target, *_ = item.spec.columns
     where = None if item.spec.where is None else source.write.condition(item.spec.where)
@@ -57,12 +57,12 @@ def _examples(found: Sequence[Any], *, held: bool) -> list[Example]:
     return sorted(examples_, key=lambda each: (each.target, each.words))
 
 
-def _words(source: Source, columns: Sequence[str]) -> str:
+def _words(source: SparkSource, columns: Sequence[str]) -> str:
     """The words of all columns, each behind the number of its column, so that equal words of two stay apart."""
     return f"concat({', '.join(_words_of(source, name, at) for at, name in enumerate(columns))})"
 
 
-def _words_of(source: Source, name: str, at: int) -> str:
+def _words_of(source: SparkSource, name: str, at: int) -> str:
     text = f"lower(cast({source.write.column(name)} as string))"
     pattern = "'\\\\s+'" if source.write.type_of(name) == "string" else "'$^'"  # only texts have words
     found = f"filter(split({text}, {pattern}), word -> word != '')"

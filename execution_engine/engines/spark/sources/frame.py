@@ -8,13 +8,13 @@ from execution_engine.engines.columns.nested import with_fields
 from execution_engine.engines.protocol import Table
 
 from .formats import types_in
-from .source import Source
+from .source import SparkSource
 
 
-def frame_source(frame: DataFrame, name: str) -> Source:
+def frame_source(frame: DataFrame, name: str) -> SparkSource:
     """The rows of the frame; how many they are, and from which files, is not known."""
     columns = with_fields(types_in(frame))
-    return Source(name=name, open=lambda: frame, columns=columns, small=False, fingerprint=None)
+    return SparkSource(name=name, open=lambda: frame, columns=columns, small=False, fingerprint=None)
 
 
 def frame_table(frame: DataFrame, name: str) -> Table:

@@ -16,7 +16,7 @@ from execution_engine.engines.files.footers import NANOSECONDS, read_columns, sh
 from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part, newest_file
 from execution_engine.engines.limits import SMALL_BYTES
 from execution_engine.engines.protocol import HIVE_NULL, Part, Table
-from execution_engine.metrics.definitions.schema_drift import Seen
+from execution_engine.metrics.definitions.schema_drift import SeenColumns
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.signature import ColumnKind
 from execution_engine.outcome import Failure, Reason
@@ -55,7 +55,7 @@ class Files:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class SparkSource:
     """What a scan reads."""
 
     name: str
@@ -65,7 +65,9 @@ class Source:
     fingerprint: str | None
     footers: FooterStatistics | None = None
     files: Files | None = None  # where it is whole files
-    places: Callable[[], tuple[Seen, ...]] = tuple  # the columns of each file, or of the table; none where no file is
+    places: Callable[[], tuple[SeenColumns, ...]] = (
+        tuple  # the columns of each file, or of the table; none where no file is
+    )
 
     @cached_property
     def frame(self) -> DataFrame:
@@ -88,29 +90,29 @@ class Source:
         return kinds_of(self.columns)
 
 
-def open_source(session: SparkSession, table: Table, part: Part) -> Source:
+def open_source(session: SparkSession, table: Table, part: Part) -> SparkSource:
     """The part; UnableToListFiles or Spark's own error if it cannot be opened."""
     if table.storage == "table":
         return _open_catalog_table(session, table, part)
     return _open_files(session, table, part, list_part(table, part))
 
 
-def _open_catalog_table(session: SparkSession, table: Table, part: Part) -> Source:
+def _open_catalog_table(session: SparkSession, table: Table, part: Part) -> SparkSource:
     frame = session.table(table.location)
     columns = types_in(frame)
     if part.keys is not None:
         frame = frame.where(_part_condition(table, columns, part.keys))
-    return Source(
+    return SparkSource(
         name=table.name,
         open=lambda: frame,
         columns=with_fields(columns),
         small=False,
         fingerprint=None,
-        places=lambda: (Seen(place=f"table {table.place}", columns=columns),),
+        places=lambda: (SeenColumns(place=f"table {table.place}", columns=columns),),
     )
 
 
-def _open_files(session: SparkSession, table: Table, part: Part, listing: Listing) -> Source:
+def _open_files(session: SparkSession, table: Table, part: Part, listing: Listing) -> SparkSource:
     if not listing.files:
         return _open_nothing(session, table, listing)
     stored = _columns_inside(session, table, listing) | dict.fromkeys(listing.folder_columns, "string")
@@ -133,7 +135,7 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
             frame = frame.where(condition)
         return frame.coalesce(1) if small else frame
 
-    return Source(
+    return SparkSource(
         name=table.name,
         open=open_,
         columns=shown_columns(stored),
@@ -145,7 +147,9 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
     )
 
 
-def _places(session: SparkSession, table: Table, listing: Listing, stored: Mapping[str, str]) -> tuple[Seen, ...]:
+def _places(
+    session: SparkSession, table: Table, listing: Listing, stored: Mapping[str, str]
+) -> tuple[SeenColumns, ...]:
     """The columns of each file; of CSV and JSON their names, as the newest file has them.
 
     A JSON file leaves out what is null, so what is missing in the newest is looked for in all of them.
@@ -164,7 +168,7 @@ def _columns_inside(session: SparkSession, table: Table, listing: Listing) -> di
     return read_columns(listing.root, listing.newest)
 
 
-def _open_nothing(session: SparkSession, table: Table, listing: Listing) -> Source:
+def _open_nothing(session: SparkSession, table: Table, listing: Listing) -> SparkSource:
     """No rows, under the columns that a sibling partition has, else under the declared ones."""
     sibling = newest_file(table)
     beside = Listing(root=listing.root, files=(sibling,)) if sibling else None
@@ -179,7 +183,7 @@ def _open_nothing(session: SparkSession, table: Table, listing: Listing) -> Sour
         return nothing.selectExpr(*nulls) if nulls else nothing
 
     nothing_told = FooterStatistics(rows=0, columns={})
-    return Source(
+    return SparkSource(
         name=table.name, open=open_, columns=columns, small=True, fingerprint=listing.fingerprint, footers=nothing_told
     )
 

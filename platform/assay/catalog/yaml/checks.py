@@ -14,7 +14,7 @@ Finding = tuple[Path, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
+class YamlParts:
     """The parts that are right in themselves, by their number over all files, and every dataset's name that is written.
 
     ``places``: where parts and their assertions stand, ``file:line``. ``elsewhere``: the datasets of other sources, by
@@ -44,7 +44,7 @@ class Parts:
         return self.places.get((section, number), f"{section}[{number}]")
 
 
-def cross_check(parts: Parts) -> Iterator[Finding]:
+def cross_check(parts: YamlParts) -> Iterator[Finding]:
     """Everything that is wrong between parts: where, and a sentence that says how to mend it."""
     yield from _doubled_names(parts)
     for index, dataset in parts.datasets.items():
@@ -54,7 +54,7 @@ def cross_check(parts: Parts) -> Iterator[Finding]:
     yield from _custom(parts)
 
 
-def _doubled_names(parts: Parts) -> Iterator[Finding]:
+def _doubled_names(parts: YamlParts) -> Iterator[Finding]:
     first: dict[str, int] = {}
     for number, dataset in parts.datasets.items():
         if (earlier := first.setdefault(dataset.name.lower(), number)) != number:
@@ -96,7 +96,7 @@ def _ranges(dataset: DatasetPart) -> Iterator[Finding]:
             )
 
 
-def _lineage(parts: Parts) -> Iterator[Finding]:
+def _lineage(parts: YamlParts) -> Iterator[Finding]:
     seen: set[tuple[str, str]] = set()
     for index, edge in parts.lineage.items():
         for end, name in (("upstream", edge.upstream), ("downstream", edge.downstream)):
@@ -110,7 +110,7 @@ def _lineage(parts: Parts) -> Iterator[Finding]:
         seen.add(pair)
 
 
-def _custom(parts: Parts) -> Iterator[Finding]:
+def _custom(parts: YamlParts) -> Iterator[Finding]:
     partitioned = parts.partitioned
     seen: set[tuple[str, str]] = set()
     for index, test in parts.tests.items():

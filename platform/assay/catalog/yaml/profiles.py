@@ -16,11 +16,11 @@ from assay.catalog.profile import (
 )
 from assay.catalog.storages import FILES
 
-from .checks import Parts
+from .checks import YamlParts
 from .shape import ColumnPart, CustomPart, DatasetPart, ReplicaPart
 
 
-def to_profile(parts: Parts, folder_of: Callable[[int], Path]) -> CatalogProfile:
+def to_profile(parts: YamlParts, folder_of: Callable[[int], Path]) -> CatalogProfile:
     """The catalog; relative folders of data are taken from where the file of the dataset's number lies."""
     place = parts.places.get
     return CatalogProfile(

@@ -13,10 +13,10 @@ from pydantic_core import ErrorDetails
 
 from assay.catalog.profile import CatalogProfile
 
-from .checks import Finding, Parts, cross_check
+from .checks import Finding, YamlParts, cross_check
 from .profiles import to_profile
-from .shape import PARTS, Part
-from .text import Problem, UnableToParseYaml, YamlText, parse_yaml, path_text
+from .shape import PARTS, YamlPart
+from .text import UnableToParseYaml, YamlProblem, YamlText, parse_yaml, path_text
 
 _HINTS = {
     "string_type": "write text, in quotes if it looks like a number or yes/no",
@@ -37,7 +37,7 @@ _RESERVED = ("push", "openlineage")  # what tells of datasets and lineage withou
 class UnableToReadCatalog(ValueError):
     """A catalog that cannot be used, with one line for everything that is wrong in it, by file and line."""
 
-    def __init__(self, problems: Iterable[tuple[Path, Problem]]) -> None:
+    def __init__(self, problems: Iterable[tuple[Path, YamlProblem]]) -> None:
         found = sorted(problems, key=lambda each: (str(each[0]), each[1].line))
         self.problems = tuple(problem for _, problem in found)
         lines = [f"{path}:{each.line}: {each.path + ': ' if each.path else ''}{each.sentence}" for path, each in found]
@@ -57,22 +57,22 @@ class _File:
         items = self.text.content.get(section) if isinstance(self.text.content, dict) else None
         return items if isinstance(items, list) else []
 
-    def problem(self, finding: Finding) -> tuple[Path, Problem]:
+    def problem(self, finding: Finding) -> tuple[Path, YamlProblem]:
         """A finding in this file, with its line; parts are counted as they stand in it."""
         (section, *rest), sentence = finding if finding[0] else (("",), finding[1])
         if rest and isinstance(rest[0], int) and section in self.first:
             rest[0] -= self.first[str(section)]
         path = [step for step in (section, *rest) if step != ""]
-        return self.path, Problem(line=self.text.line(path), path=path_text(path), sentence=sentence)
+        return self.path, YamlProblem(line=self.text.line(path), path=path_text(path), sentence=sentence)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class CatalogReading:
     """What a catalog says: what is right in it as a profile, the source's name if it tells one, and all mistakes."""
 
     catalog: CatalogProfile
     source: str
-    problems: tuple[tuple[Path, Problem], ...]
+    problems: tuple[tuple[Path, YamlProblem], ...]
 
 
 def load(path: Path) -> CatalogProfile:
@@ -83,10 +83,10 @@ def load(path: Path) -> CatalogProfile:
     return reading.catalog
 
 
-def read(path: Path, elsewhere: Callable[[str], Mapping[str, bool]] = lambda source: {}) -> Reading:
+def read(path: Path, elsewhere: Callable[[str], Mapping[str, bool]] = lambda source: {}) -> CatalogReading:
     """What a YAML file, or all files of a folder as one catalog, say.
 
-    ``elsewhere`` gives the datasets that are not of the source that the files name, as ``Parts`` has them.
+    ``elsewhere`` gives the datasets that are not of the source that the files name, as ``YamlParts`` has them.
     """
     files, problems = _parsed(Path(path))
     sources, wrong = _sources(files)
@@ -96,10 +96,10 @@ def read(path: Path, elsewhere: Callable[[str], Mapping[str, bool]] = lambda sou
     problems += [_file_of(files, finding).problem(finding) for finding in cross_check(parts)]
     problems += [file.problem(finding) for file, finding in findings]
     catalog = to_profile(parts, lambda number: _file_at(files, "datasets", number).path.parent)
-    return Reading(catalog=catalog, source=source, problems=(*problems, *wrong))
+    return CatalogReading(catalog=catalog, source=source, problems=(*problems, *wrong))
 
 
-def _parsed(path: Path) -> tuple[list[_File], list[tuple[Path, Problem]]]:
+def _parsed(path: Path) -> tuple[list[_File], list[tuple[Path, YamlProblem]]]:
     """The files that are YAML, and what is wrong with the others."""
     paths = [path]
     if path.is_dir():
@@ -108,7 +108,7 @@ def _parsed(path: Path) -> tuple[list[_File], list[tuple[Path, Problem]]]:
         if not paths:
             return [], [_wrong(path, 1, "is a folder without a *.yaml file: name the folder of the catalog.")]
     files: list[_File] = []
-    problems: list[tuple[Path, Problem]] = []
+    problems: list[tuple[Path, YamlProblem]] = []
     first = dict.fromkeys(PARTS, 0)
     for each in paths:
         try:
@@ -125,8 +125,8 @@ def _parsed(path: Path) -> tuple[list[_File], list[tuple[Path, Problem]]]:
     return files, problems
 
 
-def _wrong(path: Path, line: int, sentence: str) -> tuple[Path, Problem]:
-    return path, Problem(line=line, path="", sentence=sentence)
+def _wrong(path: Path, line: int, sentence: str) -> tuple[Path, YamlProblem]:
+    return path, YamlProblem(line=line, path="", sentence=sentence)
 
 
 def _file_of(files: list[_File], finding: Finding) -> _File:
@@ -138,7 +138,7 @@ def _file_at(files: list[_File], section: str, number: int) -> _File:
     return next(file for file in reversed(files) if file.first[section] <= number)
 
 
-def _sources(files: list[_File]) -> tuple[set[str], list[tuple[Path, Problem]]]:
+def _sources(files: list[_File]) -> tuple[set[str], list[tuple[Path, YamlProblem]]]:
     """The name that the files give their source, and what is wrong with it."""
     told: dict[str, Path] = {}
     problems = []
@@ -163,7 +163,7 @@ def source_fault(name: object) -> str | None:
     return f"{name!r} is what comes without a file: take another name" if name in _RESERVED else None
 
 
-def _read_parts(files: list[_File], elsewhere: Mapping[str, bool]) -> tuple[Parts, list[tuple[_File, Finding]]]:
+def _read_parts(files: list[_File], elsewhere: Mapping[str, bool]) -> tuple[YamlParts, list[tuple[_File, Finding]]]:
     """Each part on its own, so that one wrong part hides nothing of the others."""
     findings: list[tuple[_File, Finding]] = []
     read: dict[str, dict[int, Any]] = {section: {} for section in PARTS}
@@ -181,7 +181,7 @@ def _read_parts(files: list[_File], elsewhere: Mapping[str, bool]) -> tuple[Part
                 except ValidationError as error:
                     findings += [(file, finding) for finding in _findings(error, (section, number), part)]
     names = [name for file in files for name in _names(file.items("datasets"))]
-    return Parts(**read, names=names, places=places, elsewhere=elsewhere), findings
+    return YamlParts(**read, names=names, places=places, elsewhere=elsewhere), findings
 
 
 def _misplaced(content: Any) -> Iterator[Finding]:
@@ -203,12 +203,12 @@ def _names(datasets: list[Any]) -> list[str]:
     return [name for name in written if isinstance(name, str)]
 
 
-def _findings(error: ValidationError, place: tuple[str, int], part: type[Part]) -> Iterator[Finding]:
+def _findings(error: ValidationError, place: tuple[str, int], part: type[YamlPart]) -> Iterator[Finding]:
     for details in error.errors():
         yield (*place, *details["loc"]), _sentence(details, part)
 
 
-def _sentence(details: ErrorDetails, part: type[Part]) -> str:
+def _sentence(details: ErrorDetails, part: type[YamlPart]) -> str:
     """What was found, what is allowed and how to mend it."""
     kind, found = details["type"], reprlib.repr(details["input"])
     if kind == "missing":
@@ -227,7 +227,7 @@ def _unknown_key(key: str, known: list[str]) -> str:
     return f"found the unknown key {key!r}: {hint}Known here: {', '.join(known)}."
 
 
-def _known_keys(part: type[Part], path: tuple[int | str, ...]) -> list[str]:
+def _known_keys(part: type[YamlPart], path: tuple[int | str, ...]) -> list[str]:
     """The keys of the part at ``path`` inside ``part``."""
     schema = part.model_json_schema()
     node = schema

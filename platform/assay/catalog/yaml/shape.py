@@ -55,13 +55,13 @@ Share = Annotated[float, BeforeValidator(_share), Field(ge=0, le=1, allow_inf_na
 Level = Annotated[int, Field(ge=0, le=5)]
 
 
-class Part(BaseModel):
+class YamlPart(BaseModel):
     """A mapping of known keys, whose values must already have their types."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class PartitionPart(Part):
+class PartitionPart(YamlPart):
     """How a dataset is cut into partitions."""
 
     column: Word
@@ -83,7 +83,7 @@ class PartitionPart(Part):
         return self
 
 
-class ReplicaPart(Part):
+class ReplicaPart(YamlPart):
     """Where a copy of a dataset lies."""
 
     datacenter: Place
@@ -112,7 +112,7 @@ def _check_url(location: str) -> None:
         raise ValueError("the location holds a password: put the URL in the environment and write env:NAME here")
 
 
-class SlaPart(Part):
+class SlaPart(YamlPart):
     """What a dataset promises beyond its tier."""
 
     freshness: Length | None = None
@@ -122,7 +122,7 @@ class SlaPart(Part):
     unpartitioned: Share | None = None
 
 
-class ColumnPart(Part):
+class ColumnPart(YamlPart):
     """A column of which more is said than its type."""
 
     type: Word
@@ -135,7 +135,7 @@ def _known_readers(readers: list[str]) -> list[str]:
     return _not_repeated(readers)
 
 
-class DatasetPart(Part):
+class DatasetPart(YamlPart):
     """One dataset."""
 
     name: FullName
@@ -159,7 +159,7 @@ class DatasetPart(Part):
     readers: Annotated[list[Word], AfterValidator(_known_readers)] = []
 
 
-class LineagePart(Part):
+class LineagePart(YamlPart):
     """One edge of the lineage."""
 
     upstream: FullName
@@ -168,7 +168,7 @@ class LineagePart(Part):
     sampled: bool = False
 
 
-class CustomPart(Part):
+class CustomPart(YamlPart):
     """One test that a user wrote."""
 
     dataset: FullName
@@ -181,4 +181,4 @@ class CustomPart(Part):
     category: Literal["custom"] = "custom"
 
 
-PARTS: dict[str, type[Part]] = {"datasets": DatasetPart, "lineage": LineagePart, "tests": CustomPart}
+PARTS: dict[str, type[YamlPart]] = {"datasets": DatasetPart, "lineage": LineagePart, "tests": CustomPart}

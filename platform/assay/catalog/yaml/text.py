@@ -10,7 +10,7 @@ Path = Sequence[str | int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
+class YamlProblem:
     """One thing wrong in a file: where, and a sentence that says what was found and how to mend it."""
 
     line: int
@@ -53,7 +53,7 @@ class YamlText:
 
     content: Any
     root: yaml.Node | None
-    doubled_keys: tuple[Problem, ...]
+    doubled_keys: tuple[YamlProblem, ...]
 
     def line(self, path: Path) -> int:
         """The line (from 1) on which the deepest written part of ``path`` stands."""
@@ -97,7 +97,7 @@ def _child(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node, yaml.Nod
     return None
 
 
-def _doubled_keys(root: yaml.Node | None) -> Iterator[Problem]:
+def _doubled_keys(root: yaml.Node | None) -> Iterator[YamlProblem]:
     """A problem for each key that a mapping holds twice, as YAML would silently drop the first."""
     for mapping in _mappings(root):
         seen: dict[str, int] = {}
@@ -105,7 +105,7 @@ def _doubled_keys(root: yaml.Node | None) -> Iterator[Problem]:
             name, line = str(key.value), key.start_mark.line + 1
             if name in seen:
                 sentence = f"the key is written twice, first on line {seen[name]}: keep one of the two."
-                yield Problem(line=line, path=name, sentence=sentence)
+                yield YamlProblem(line=line, path=name, sentence=sentence)
             seen.setdefault(name, line)
 
 

@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from rich.console import Console
 from rich.table import Table
 
-from assay.access.roles import Scope
+from assay.access.roles import TokenScope
 from assay.accounts.tokens import make_token, revoke_token, shown
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
@@ -31,7 +31,7 @@ class Command(Base):
         kinds = parser.add_subparsers(dest="do", required=True)
         create = kinds.add_parser("create", help="make a token; it is shown only once")
         create.add_argument("user", help="the user it belongs to")
-        scopes = [scope.value for scope in Scope]
+        scopes = [scope.value for scope in TokenScope]
         create.add_argument("--scope", action="append", dest="scopes", required=True, choices=scopes, help="may repeat")
         create.add_argument("--days", type=int, default=90, help="how long it lives (default 90)")
         create.add_argument("--name", default="command", help="what it is for")

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from execution_engine.engines.gathering.asked import Asked, Keyed
+from execution_engine.engines.gathering.asked import AskedStatistic, Keyed
 from execution_engine.engines.gathering.assembly import Plan, from_state, from_summaries, measured_of, plan
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.metrics.definition import Grouping
@@ -57,8 +57,8 @@ def measured(spec: MetricSpec, gathered: Any, *, keep_state: bool = False) -> Me
 def test_a_plan_has_the_statistics_and_groupings_of_each_under_its_condition() -> None:
     assert plan([wanted(SUM), wanted(MEAN), wanted(UNIQUE)], WRITE) == Plan(
         statistics={
-            "key of sum": {"sum": Asked(statistic=TOTAL, where=WHERE)},
-            "key of mean": {"sum": Asked(statistic=TOTAL), "count": Asked(statistic=COUNT)},
+            "key of sum": {"sum": AskedStatistic(statistic=TOTAL, where=WHERE)},
+            "key of mean": {"sum": AskedStatistic(statistic=TOTAL), "count": AskedStatistic(statistic=COUNT)},
         },
         groupings={"key of uniqueness": (pairs(("id", "city")),)},
     )
@@ -67,7 +67,11 @@ def test_a_plan_has_the_statistics_and_groupings_of_each_under_its_condition() -
 def test_what_two_metrics_need_is_asked_once_in_its_order() -> None:
     average = MetricSpec(name="sum", columns=("fare",))
     found = plan([wanted(MEAN), wanted(average), wanted(MetricSpec(name="row_count"))], WRITE)
-    assert found.asked == [Asked(statistic=TOTAL), Asked(statistic=COUNT), Asked(statistic=ROWS)]
+    assert found.asked == [
+        AskedStatistic(statistic=TOTAL),
+        AskedStatistic(statistic=COUNT),
+        AskedStatistic(statistic=ROWS),
+    ]
     distinct = MetricSpec(name="distinctness", columns=("id", "city"), where="x > 1")
     found = plan([wanted(UNIQUE), wanted(distinct)], WRITE)
     assert (found.asked, found.keyed) == ([], [pairs(("id", "city"))])

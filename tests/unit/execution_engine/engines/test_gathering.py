@@ -1,9 +1,9 @@
-from execution_engine.engines.gathering.asked import MOST_AGGREGATES, MOST_CLAUSES, Asked, selects
+from execution_engine.engines.gathering.asked import MOST_AGGREGATES, MOST_CLAUSES, AskedStatistic, selects
 from execution_engine.metrics.states.statistics import Gather, Statistic
 
 
-def asked(column: str, where: str | None = None, gather: Gather = Gather.SUM) -> Asked:
-    return Asked(statistic=Statistic(gather=gather, of=(column,)), where=where)
+def asked(column: str, where: str | None = None, gather: Gather = Gather.SUM) -> AskedStatistic:
+    return AskedStatistic(statistic=Statistic(gather=gather, of=(column,)), where=where)
 
 
 def test_what_is_asked_twice_is_gathered_once() -> None:

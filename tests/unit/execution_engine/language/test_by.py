@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution_engine.language.evaluating.evaluate import UnableToEvaluate, Value, evaluate
-from execution_engine.language.evaluating.verdict import Verdict, ZeroDivision, excess
+from execution_engine.language.evaluating.verdict import AssertionVerdict, ZeroDivision, excess
 from execution_engine.language.operands import operands
 from execution_engine.language.parsing.parse import parse
 from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey
@@ -26,12 +26,12 @@ def groups(values: Cities) -> dict[GroupKey, float | None]:
     return {(city,): value for city, value in values.items()}
 
 
-def complete(values: Cities, text: str = COMPLETE) -> Verdict:
+def complete(values: Cities, text: str = COMPLETE) -> AssertionVerdict:
     """The verdict on the completeness of cities."""
     return evaluate(parse(text), {"completeness(email) by city": groups(values)})
 
 
-def steady(today: Cities, *past: Cities | None) -> Verdict:
+def steady(today: Cities, *past: Cities | None) -> AssertionVerdict:
     """The verdict on cities that must keep half of their mean."""
     windows = [None if window is None else groups(window) for window in past]
     return evaluate(parse(STEADY), {"row_count() by city": groups(today), "mean(row_count(), last=4) by city": windows})

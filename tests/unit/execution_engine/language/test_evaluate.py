@@ -5,7 +5,7 @@ from math import inf, nan
 import pytest
 
 from execution_engine.language.evaluating.evaluate import UnableToEvaluate, Value, evaluate
-from execution_engine.language.evaluating.verdict import Verdict, ZeroDivision, excess
+from execution_engine.language.evaluating.verdict import AssertionVerdict, ZeroDivision, excess
 from execution_engine.language.parsing.parse import parse
 from execution_engine.outcome import Failure, Outcome, Reason
 
@@ -13,18 +13,18 @@ HELD, BROKEN, ERROR = Outcome
 RATIO = "row_count() / row_count(dataset='raw.trips') between 0.99 and 1.01"
 
 
-def verdict(text: str, zero: ZeroDivision = ZeroDivision.NULL, **values: Value) -> Verdict:
+def verdict(text: str, zero: ZeroDivision = ZeroDivision.NULL, **values: Value) -> AssertionVerdict:
     """The verdict where ``row_count=5`` is the value of ``row_count()``, and so on for other names."""
     return evaluate(parse(text), {f"{name}()": value for name, value in values.items()}, zero=zero)
 
 
-def ratio(here: Value, there: Value, zero: ZeroDivision = ZeroDivision.NULL) -> Verdict:
+def ratio(here: Value, there: Value, zero: ZeroDivision = ZeroDivision.NULL) -> AssertionVerdict:
     """The verdict of a completeness test."""
     return evaluate(parse(RATIO), {"row_count()": here, "row_count(dataset='raw.trips')": there}, zero=zero)
 
 
 def test_a_verdict_shows_value_bound_operands_and_a_sentence() -> None:
-    assert ratio(9312, 10000) == Verdict(
+    assert ratio(9312, 10000) == AssertionVerdict(
         outcome=BROKEN,
         sentence="row_count() / row_count(dataset='raw.trips') = 0.9312, wanted between 0.99 and 1.01",
         value=0.9312,

@@ -12,7 +12,7 @@ from execution_engine.metrics.keys.envelope import MAX_BYTES
 from execution_engine.metrics.keys.filter import KeyFilter, estimated_keys, filter_of_hashes
 from execution_engine.metrics.keys.gather import gathered, largest_shape
 from execution_engine.metrics.keys.pybloom import as_pybloom
-from execution_engine.metrics.keys.shape import Format, Shape, UnableToShape, shape_for
+from execution_engine.metrics.keys.shape import FilterShape, Format, UnableToShape, shape_for
 from tests.unit.execution_engine.metrics.key_files import FORMATS, a_filter, hashes
 
 
@@ -55,7 +55,7 @@ def test_pybloom_reads_every_key_and_few_others() -> None:
 @given(st.integers(1, 50_000), st.sampled_from([0.001, 0.01]))
 def test_the_shape_follows_the_formulas_of_pybloom(capacity: int, error_rate: float) -> None:
     shape, made = (
-        Shape(format=Format.PYBLOOM, capacity=capacity, error_rate=error_rate),
+        FilterShape(format=Format.PYBLOOM, capacity=capacity, error_rate=error_rate),
         BloomFilter(capacity, error_rate),
     )
     assert (shape.slices, shape.bits_per_slice) == (made.num_slices, made.bits_per_slice)

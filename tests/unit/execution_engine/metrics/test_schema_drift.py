@@ -4,7 +4,7 @@ from execution_engine.engines.columns.column_types import holds
 from execution_engine.metrics.definition import NOTE
 from execution_engine.metrics.definitions.schema_drift import (
     SCHEMA_DRIFT,
-    Seen,
+    SeenColumns,
     declared_of,
     declared_text,
     detail_of,
@@ -15,11 +15,11 @@ from execution_engine.metrics.spec import MetricSpec
 DECLARED = [("id", "bigint"), ("amount", "decimal(10,2)"), ("note", "string")]
 
 
-def seen(place: str, **columns: str | None) -> Seen:
-    return Seen(place=place, columns=columns)
+def seen(place: str, **columns: str | None) -> SeenColumns:
+    return SeenColumns(place=place, columns=columns)
 
 
-def sentences(*places: Seen) -> list[str]:
+def sentences(*places: SeenColumns) -> list[str]:
     return [drift.sentence for drift in drifts(DECLARED, places, holds)]
 
 

@@ -3,18 +3,22 @@ from itertools import combinations
 import pytest
 
 from web.demo.days import DAYS
-from web.demo.faults import FAULTS, Fault, Kind, Seen
+from web.demo.faults import FAULTS, Fault, FaultKind, FaultSeen
 from web.demo.tables import BY_NAME
 
 NAMES = [fault.name for fault in FAULTS]
 
 
 def test_every_way_to_see_a_fault_is_shown() -> None:
-    assert {fault.expected for fault in FAULTS} == {Seen.CAUGHT, Seen.WARN_ONLY, Seen.MISSED_UNTIL_REPORTED}
+    assert {fault.expected for fault in FAULTS} == {
+        FaultSeen.CAUGHT,
+        FaultSeen.WARN_ONLY,
+        FaultSeen.MISSED_UNTIL_REPORTED,
+    }
 
 
 def test_every_standard_category_has_a_fault() -> None:
-    caught = {fault.category for fault in FAULTS if fault.expected is Seen.CAUGHT}
+    caught = {fault.category for fault in FAULTS if fault.expected is FaultSeen.CAUGHT}
     assert caught == {"freshness", "completeness", "duplicates", "consistency"}
 
 
@@ -30,7 +34,9 @@ def test_what_lands_spoilt_started_when_it_landed(fault: Fault) -> None:
     assert fault.started_at == BY_NAME[fault.table].usually_lands_at(fault.day)
 
 
-@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.kind is Kind.LATE], ids=lambda f: str(f.name))
+@pytest.mark.parametrize(
+    "fault", [fault for fault in FAULTS if fault.kind is FaultKind.LATE], ids=lambda f: str(f.name)
+)
 def test_what_is_late_started_after_it_should_have_landed(fault: Fault) -> None:
     assert BY_NAME[fault.table].usually_lands_at(fault.day) < fault.started_at
 
