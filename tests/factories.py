@@ -1,5 +1,6 @@
 """Rows for tests: each factory writes a plausible row, and a test says only what matters to it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,6 +15,8 @@ from execution_engine.language.serialise import to_json
 from execution_engine.models import Run
 from execution_engine.outcome import Outcome
 from incident_manager.models import Entry, Episode, Incident, Report, SpoiltWindow
+from test_generator.definition import Definition
+from test_generator.services import revise
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -229,3 +232,8 @@ class ReportFactory(_Windowed):
     reporter = "grace"
     description = "Fares look doubled."
     created_at = NOW - HOUR
+
+
+def revised(test: DataTest, *, author: str, now: datetime, **changed: Any) -> DataTest:
+    """The test with a new revision in which this is changed, if it is."""
+    return revise(test, replace(Definition.of(test.revision), **changed), author=author, now=now)

@@ -1,5 +1,6 @@
 """Which of its dataset's declared columns an assertion holds the data to."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from assay.catalog.declared import ALL, Declared, counts_from, in_force, print_of
@@ -10,6 +11,12 @@ from execution_engine.language.parsing.parse import parse
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import Assertion, History
 from execution_engine.metrics.definitions.schema_drift import DECLARED, OF, SCHEMA_DRIFT
+from test_generator.definition import Definition
+
+
+def held_to_declared(definition: Definition, dataset: Dataset) -> Definition:
+    """The definition with the print of the columns that the dataset declares now; raises UnableToParse."""
+    return replace(definition, declared=declared_print(definition.assertion, dataset))
 
 
 def declared_print(assertion: str, dataset: Dataset) -> str:

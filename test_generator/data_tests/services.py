@@ -1,6 +1,5 @@
 """Create, revise and retire data tests; an assertion is parsed and type-checked before anything is written."""
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -21,25 +20,14 @@ from execution_engine.metrics.signature import ColumnKind, column_kind
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.planning.schedules import UnableToSchedule, check_line
 from execution_engine.services import first_cursor
+from test_generator.definition import Definition
 
-from .held_to import declared_print, judges_from
+from .held_to import held_to_declared, judges_from
 from .upstream_operands import ProfileNamed, misaligned, undisclosed
 
 
 class UnableToWrite(Exception):
     """A data test that cannot be written; the message says what is wrong, where, and how to mend it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Definition:
-    """What a revision holds."""
-
-    assertion: str
-    severity: str
-    schedule: str
-    sustain: timedelta
-    catch_up: str
-    declared: str = ""  # a print of the columns that it holds data to
 
 
 def checked_tree(own: DatasetProfile, assertion: str, profile_named: ProfileNamed) -> dict[str, Any]:
@@ -103,49 +91,16 @@ def create(
 
 
 @transaction.atomic
-def revise(
-    data_test: DataTest,
-    *,
-    assertion: str | None = None,
-    severity: str | None = None,
-    schedule: str | None = None,
-    sustain: timedelta | None = None,
-    catch_up: str | None = None,
-    author: str,
-    now: datetime,
-) -> DataTest:
+def revise(data_test: DataTest, definition: Definition, *, author: str, now: datetime) -> DataTest:
     """The data test with a new revision, if anything differs; what is broken is then judged anew by it."""
-    old = data_test.revision
-    assert old is not None
-    definition = Definition(
-        assertion=old.assertion if assertion is None else assertion,
-        severity=severity or old.severity,
-        schedule=schedule or old.schedule,
-        sustain=old.sustain if sustain is None else sustain,
-        catch_up=catch_up or old.catch_up,
-    )
-    definition = _held(definition, data_test.dataset)
-    if definition == definition_of(old):
+    if _held(definition, data_test.dataset) == Definition.of(data_test.revision):
         return data_test
     return _write_revision(data_test, definition, author=author, now=now, rejudged_at=None)
 
 
-def definition_of(revision: Revision) -> Definition:
-    """What a revision holds, to be compared."""
-    return Definition(
-        assertion=revision.assertion,
-        severity=revision.severity,
-        schedule=revision.schedule,
-        sustain=revision.sustain,
-        catch_up=revision.catch_up,
-        declared=revision.declared,
-    )
-
-
 def _held(definition: Definition, dataset: Dataset) -> Definition:
-    """With the columns that the dataset declares now; raises UnableToWrite for what cannot be parsed."""
     try:
-        return replace(definition, declared=declared_print(definition.assertion, dataset))
+        return held_to_declared(definition, dataset)
     except UnableToParse as error:
         raise UnableToWrite(str(error)) from None
 
@@ -162,13 +117,8 @@ def _write_revision(
     data_test.revision = Revision.objects.create(
         data_test=data_test,
         number=number,
-        assertion=definition.assertion,
         tree=checked_tree(profile_of(data_test.dataset), definition.assertion, catalogued),
-        severity=definition.severity,
-        schedule=definition.schedule,
-        sustain=definition.sustain,
-        catch_up=definition.catch_up,
-        declared=definition.declared,
+        **definition.columns,
         created_at=now,
         author=author,
         rejudged_at=rejudged_at,
@@ -218,13 +168,13 @@ def write_data_test(
         raise UnableToWrite(f"no category {category!r}: take one of {', '.join(Category.values)}")
     if severity and severity not in Severity.values:
         raise UnableToWrite(f"no severity {severity!r}: take hard or soft")
-    targets = slas(dataset)
-    definition = Definition(
+    definition = Definition.by(
+        slas(dataset),
         assertion=assertion,
-        severity=severity or targets.severity,
         schedule=schedule,
-        sustain=targets.sustain if sustain is None else sustain,
-        catch_up=catch_up or targets.catch_up,
+        severity=severity,
+        sustain=sustain,
+        catch_up=catch_up,
     )
     scope = Scope.PARTITION if dataset.partitioning and schedule != "weekly" else Scope.TABLE
     return create(

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 from assay.catalog.selectors import profile_of, upstream_edges
 from assay.models import Dataset, DataTest, Origin
 from assay.queue.claims import finish
-from test_generator.data_tests.held_to import declared_print
-from test_generator.data_tests.services import Definition, UnableToWrite, create, retire, revise, start
+from test_generator.data_tests.held_to import held_to_declared
+from test_generator.data_tests.services import UnableToWrite, create, retire, revise, start
+from test_generator.definition import Definition
 from test_generator.models import Gap
 
 from .reconcile import Changes, ExistingTest, WantedChange, reconcile
@@ -38,8 +39,12 @@ def generate(dataset: Dataset) -> Generation:
         for edge in upstream_edges(dataset)
     ]
     generation = standard_tests(profile_of(dataset), upstreams)
-    held = (replace(test, declared=declared_print(test.assertion, dataset)) for test in generation.wanted)
-    return replace(generation, wanted=tuple(held))
+    return replace(generation, wanted=tuple(_held(test, dataset) for test in generation.wanted))
+
+
+def _held(test: WantedTest, dataset: Dataset) -> WantedTest:
+    """With the columns that the dataset declares now."""
+    return replace(test, definition=held_to_declared(test.definition, dataset))
 
 
 def changes(dataset: Dataset, generation: Generation, now: datetime) -> Changes:
@@ -61,20 +66,13 @@ def _existing(row: DataTest, dataset: Dataset) -> ExistingTest:
 
 
 def _as_wanted(row: DataTest) -> WantedTest:
-    revision = row.revision
-    assert revision is not None
     return WantedTest(
         name=row.name,
         category=row.category,  # type: ignore[arg-type]
-        assertion=revision.assertion,
+        definition=Definition.of(row.revision),
         datacenter=row.datacenter,
         spoils=row.spoils or None,
         scope=row.scope,  # type: ignore[arg-type]
-        severity=revision.severity,  # type: ignore[arg-type]
-        sustain=revision.sustain,
-        catch_up=revision.catch_up,  # type: ignore[arg-type]
-        schedule=revision.schedule,
-        declared=revision.declared,
     )
 
 
@@ -97,7 +95,7 @@ def apply(dataset: Dataset, wanted: Changes, now: datetime) -> None:
 def _create(dataset: Dataset, wanted: WantedTest, now: datetime) -> None:
     create(
         dataset,
-        _definition(wanted),
+        wanted.definition,
         name=wanted.name,
         category=wanted.category,
         origin=Origin.GENERATED,
@@ -114,17 +112,7 @@ def _revise(row: DataTest, change: WantedChange, now: datetime) -> None:
     row.category, row.scope = wanted.category, wanted.scope
     row.datacenter, row.spoils = wanted.datacenter, wanted.spoils or ""
     row.save(update_fields=["category", "scope", "datacenter", "spoils"])
-    definition = _definition(wanted)
-    revise(
-        row,
-        assertion=definition.assertion,
-        severity=definition.severity,
-        schedule=definition.schedule,
-        sustain=definition.sustain,
-        catch_up=definition.catch_up,
-        author=AUTHOR,
-        now=now,
-    )
+    revise(row, wanted.definition, author=AUTHOR, now=now)
     if row.next_due_at is None:  # revived with the definition it had
         start(row, now=now)
 
@@ -134,17 +122,7 @@ def _hold_users_tests_to_what_is_declared(dataset: Dataset, now: datetime) -> No
     rows = dataset.data_tests.filter(origin=Origin.USER, retired_at__isnull=True).exclude(revision__declared="")
     for row in rows.select_related("dataset", "revision"):
         with suppress(UnableToWrite):  # it fits the dataset no more: its runs say so
-            revise(row, author=AUTHOR, now=now)
-
-
-def _definition(wanted: WantedTest) -> Definition:
-    return Definition(
-        assertion=wanted.assertion,
-        severity=wanted.severity,
-        schedule=wanted.schedule,
-        sustain=wanted.sustain,
-        catch_up=wanted.catch_up,
-    )
+            revise(row, Definition.of(row.revision), author=AUTHOR, now=now)
 
 
 def _note_gaps(dataset: Dataset, gaps: tuple[WantedGap, ...], now: datetime) -> None:

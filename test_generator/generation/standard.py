@@ -9,6 +9,7 @@ from assay.access.roles import Owned
 from assay.catalog.declared import KEYS, OTHERS
 from assay.catalog.profile import DatasetProfile, ReplicaProfile
 from test_generator.data_tests.alignment import aligned
+from test_generator.definition import Definition
 
 from . import assertions
 from .wanted import Generation, Scope, StandardCategory, WantedGap, WantedTest
@@ -84,7 +85,7 @@ def _unpartitioned(dataset: DatasetProfile) -> Generation:
     test = _wanted(
         dataset, "completeness", "unpartitioned", assertions.unpartitioned(dataset.slas.unpartitioned), scope="table"
     )
-    return Generation(wanted=(replace(test, severity="soft"),))
+    return Generation(wanted=(_softly(test),))
 
 
 def _rows_of(dataset: DatasetProfile, upstream: DatasetProfile) -> Generation:
@@ -192,7 +193,7 @@ def _schema(dataset: DatasetProfile) -> Generation:
     if any(are_keys):
         wanted.append(_wanted(dataset, "schema", "schema-keys", assertions.schema(KEYS)))
     if not all(are_keys):
-        wanted.append(replace(_wanted(dataset, "schema", "schema", assertions.schema(OTHERS)), severity="soft"))
+        wanted.append(_softly(_wanted(dataset, "schema", "schema", assertions.schema(OTHERS))))
     return Generation(wanted=tuple(wanted))
 
 
@@ -225,15 +226,17 @@ def _wanted(
     return WantedTest(
         name=name if scope == "partition" else f"{name}:whole",
         category=category,
-        assertion=assertion,
+        definition=Definition.by(
+            dataset.targets, assertion=assertion, schedule="partition" if scope == "partition" else "weekly"
+        ),
         datacenter=(here or dataset.replicas[0]).datacenter,
         spoils=other.datacenter if other else None,
         scope=scope,
-        severity=dataset.targets.severity,
-        catch_up=dataset.targets.catch_up,
-        sustain=dataset.targets.sustain,
-        schedule="partition" if scope == "partition" else "weekly",
     )
+
+
+def _softly(test: WantedTest) -> WantedTest:
+    return replace(test, definition=replace(test.definition, severity="soft"))
 
 
 def _gap(dataset: DatasetProfile, category: StandardCategory, reason: str, *, mendable: bool = True) -> Generation:

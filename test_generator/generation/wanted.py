@@ -1,10 +1,9 @@
 """What generation yields: the tests a dataset should have, and the gaps where one cannot be written."""
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Literal
 
-from assay.catalog.tiers import CatchUp, Severity
+from test_generator.definition import Definition
 
 StandardCategory = Literal["freshness", "completeness", "duplicates", "consistency", "schema"]
 Scope = Literal["partition", "table"]
@@ -16,16 +15,10 @@ class WantedTest:
 
     name: str
     category: StandardCategory
-    assertion: str
+    definition: Definition
     datacenter: str  # where it runs
     spoils: str | None  # the datacenter in which what it finds missing is spoilt; None: where it runs
     scope: Scope
-    severity: Severity
-    catch_up: CatchUp
-    sustain: timedelta
-    schedule: str  # "partition", or "weekly" for the whole table
-    zero_policy: str = "standard"  # 0/0 is "no data", x/0 broken
-    declared: str = ""  # a print of the declared columns that it holds the data to; empty: of none
 
 
 @dataclass(frozen=True, kw_only=True)

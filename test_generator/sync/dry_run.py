@@ -12,7 +12,7 @@ from assay.catalog.selectors import profile_of
 from assay.catalog.services import removal_fault
 from assay.models import Dataset, DataTest, LineageEdge, Origin, Revision
 from assay.time.durations import format_duration
-from test_generator.data_tests.services import definition_of
+from test_generator.definition import Definition
 from test_generator.generation.generate import RETIRE_GRACE, changes, generate
 from test_generator.generation.wanted import WantedGap, WantedTest
 
@@ -108,8 +108,7 @@ def _edge(row: LineageEdge) -> Fields:
 
 
 def _definition(revision: Revision, category: str) -> Fields:
-    fields = {name: value for name, value in asdict(definition_of(revision)).items() if name != "declared"}
-    return _fields({"category": category, **fields})
+    return _fields({"category": category, **_said(Definition.of(revision))})
 
 
 def _generated(dataset: Dataset, now: datetime) -> Iterable[Difference]:
@@ -127,9 +126,13 @@ def _generated(dataset: Dataset, now: datetime) -> Iterable[Difference]:
 
 
 def _wanted(test: WantedTest) -> Fields:
-    return _fields(
-        {name: value for name, value in asdict(test).items() if name not in ("name", "zero_policy", "declared")}
-    )
+    own = {name: getattr(test, name) for name in ("category", "datacenter", "spoils", "scope")}
+    return _fields({**own, **_said(test.definition)})
+
+
+def _said(definition: Definition) -> dict[str, Any]:
+    """What people write of a definition."""
+    return {name: value for name, value in definition.columns.items() if name != "declared"}
 
 
 def _fields(values: Mapping[str, Any]) -> Fields:

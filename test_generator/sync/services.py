@@ -12,6 +12,7 @@ from assay.catalog.storages import FILES
 from assay.models import Dataset, DataTest, Origin, Source
 from execution_engine.engines.files.listing import refusal_of
 from test_generator.data_tests.services import UnableToWrite, revise, start, write_data_test
+from test_generator.definition import Definition
 
 
 @transaction.atomic
@@ -74,23 +75,19 @@ def _write(custom: CustomProfile, dataset: Dataset | None, *, source: str, now: 
     if dataset is None:
         raise UnableToWrite(f"the catalog has no dataset {custom.dataset!r}; tell of it first")
     row = DataTest.objects.filter(dataset=dataset, name=custom.name).select_related("dataset", "revision").first()
-    targets = slas(dataset)  # also where the test had a value of its own, which its source says no more
-    definition: dict[str, Any] = {
-        "assertion": custom.assertion,
-        "severity": custom.severity or targets.severity,
-        "schedule": custom.schedule,
-        "sustain": targets.sustain if custom.sustain is None else custom.sustain,
-        "catch_up": custom.catch_up or targets.catch_up,
-        "author": source,
-        "now": now,
+    said: dict[str, Any] = {
+        name: getattr(custom, name) for name in ("assertion", "schedule", "severity", "sustain", "catch_up")
     }
     if row is None:
-        row = write_data_test(dataset=dataset, name=custom.name, category=custom.category, **definition)
+        row = write_data_test(
+            dataset=dataset, name=custom.name, category=custom.category, author=source, now=now, **said
+        )
     else:
         _refuse_others(row, source)
         DataTest.objects.filter(pk=row.pk).update(retired_at=None)
         row.retired_at = None
-        revise(row, **definition)
+        definition = Definition.by(slas(dataset), **said)  # what its source says no more is its dataset's again
+        revise(row, definition, author=source, now=now)
         if row.next_due_at is None:  # it was retired, and comes back with the definition that it had
             start(row, now=now)
     DataTest.objects.filter(pk=row.pk).update(source=source, missing_since=None)

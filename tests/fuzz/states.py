@@ -19,10 +19,10 @@ from assay.models import Category, DataTest
 from execution_engine.models import Run
 from incident_manager import services
 from incident_manager.models import EntryKind, Incident, Report, ReportState
-from test_generator.services import retire, revise
+from test_generator.services import retire
 from tests.crawler.answers import disagreements
 from tests.crawler.crawl import admin, crawl
-from tests.factories import DatasetFactory, DataTestFactory, LineageEdgeFactory, day
+from tests.factories import DatasetFactory, DataTestFactory, LineageEdgeFactory, day, revised
 from tests.fuzz.state_rules import wrong
 from tests.integration.story import advance, settle
 
@@ -196,7 +196,7 @@ class Company(RuleBasedStateMachine):
         """Another bound, which may be that of before."""
         if is_rare and (live := self._live(test)) is not None:
             self._did("revision")
-            revise(live, assertion=f"row_count() >= {bound}", author="ada", now=clock.now())
+            revised(live, assertion=f"row_count() >= {bound}", author="ada", now=clock.now())
             settle()
 
     @rule(test=WHICH, is_rare=RARELY)

@@ -8,8 +8,8 @@ from alerting.services import judge_runs
 from assay.models import Category
 from execution_engine.models import Exclusion
 from incident_manager.models import Incident, Resolution
-from test_generator.services import retire, revise
-from tests.factories import DAY, HOUR, RunFactory, day
+from test_generator.services import retire
+from tests.factories import DAY, HOUR, RunFactory, day, revised
 from tests.integration.story import (
     advance,
     due,
@@ -119,7 +119,7 @@ def test_a_window_that_fails_again_under_a_new_revision_is_healed_by_what_that_o
     for at in (due(MONDAY), due(MONDAY) + 4 * HOUR):
         result(test, MONDAY, "broken", at, reason="schedule")
     result(test, MONDAY, "held", due(MONDAY) + 5 * HOUR)
-    revise(test, assertion="row_count() >= 110", author="ada", now=due(MONDAY) + 6 * HOUR)
+    revised(test, assertion="row_count() >= 110", author="ada", now=due(MONDAY) + 6 * HOUR)
     result(test, MONDAY, "broken", due(MONDAY) + 6 * HOUR, reason="revision")
     result(test, MONDAY, "broken", due(MONDAY) + 10 * HOUR)
     assert [incident.spoilt_windows.count() for incident in open_incidents()] == [2]
@@ -135,7 +135,7 @@ def test_a_window_that_only_a_looser_sla_makes_hold_is_redefined() -> None:
     start(due(MONDAY))
     test = new_test(sustain=NONE, assertion="row_count() >= 100")
     fail(test, MONDAY)
-    revise(test, assertion="row_count() >= 90", author="ada", now=due(MONDAY) + HOUR)
+    revised(test, assertion="row_count() >= 90", author="ada", now=due(MONDAY) + HOUR)
     settle()
     again = test.runs.get(reason="revision")
     assert again.accept_from is None
@@ -147,7 +147,7 @@ def test_a_new_revision_under_which_the_window_is_still_broken_ends_nothing() ->
     start(due(MONDAY))
     test = new_test(sustain=NONE)
     fail(test, MONDAY)
-    revise(test, assertion="row_count() >= 99", author="ada", now=due(MONDAY) + HOUR)
+    revised(test, assertion="row_count() >= 99", author="ada", now=due(MONDAY) + HOUR)
     result(test, MONDAY, "broken", due(MONDAY) + HOUR, reason="revision")
     assert len(open_incidents()) == 1
     result(test, MONDAY, "held", due(MONDAY) + 2 * HOUR)
@@ -158,7 +158,7 @@ def test_a_window_found_complete_when_a_looser_freshness_looks_is_healed_by_its_
     start(due(MONDAY))
     test = new_test(sustain=NONE, category=Category.FRESHNESS, assertion="freshness() < 6h")
     fail(test, MONDAY)
-    revise(test, assertion="freshness() < 9h", author="ada", now=due(MONDAY) + HOUR)
+    revised(test, assertion="freshness() < 9h", author="ada", now=due(MONDAY) + HOUR)
     settle()
     assert test.runs.get(reason="revision").accept_from is not None
     result(test, MONDAY, "held", due(MONDAY) + HOUR, reason="revision", value=0.0)
@@ -191,7 +191,7 @@ def test_a_new_revision_runs_only_what_it_has_not_judged_yet() -> None:
     test = new_test()
     for window in (MONDAY, TUESDAY):
         result(test, window, "broken", due(TUESDAY), reason="schedule")
-    revise(test, assertion="row_count() >= 99", author="ada", now=due(TUESDAY))
+    revised(test, assertion="row_count() >= 99", author="ada", now=due(TUESDAY))
     test.refresh_from_db()
     seen = RunFactory.create(data_test=test, window=MONDAY, measured_at=due(TUESDAY), outcome="broken", judged_at=None)
     judge_runs([seen], due(TUESDAY))

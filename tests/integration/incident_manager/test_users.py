@@ -9,8 +9,7 @@ from alerting.waivers.rules import WaiverScope
 from assay.models import DataTest
 from incident_manager.models import Incident, Resolution
 from incident_manager.services import UnableToResolve, accept, acknowledge, annotate, force_resolve, gate, rerun
-from test_generator.services import revise
-from tests.factories import DAY, HOUR, day
+from tests.factories import DAY, HOUR, day, revised
 from tests.integration.story import (
     advance,
     due,
@@ -82,7 +81,7 @@ def test_the_waiver_of_a_test_ends_and_what_is_still_broken_then_opens_an_incide
 def test_a_new_revision_ends_a_waiver() -> None:
     test, incident = failing()
     force(incident, WaiverScope.TEST)
-    revise(test, assertion="row_count() >= 99", author="ada", now=due(MONDAY) + 2 * HOUR)
+    revised(test, assertion="row_count() >= 99", author="ada", now=due(MONDAY) + 2 * HOUR)
     settle()
     assert test.runs.filter(reason="revision", evaluated_at=None).count() == 1
     result(test, MONDAY, "broken", due(MONDAY) + 2 * HOUR, excess=0.1)
@@ -91,7 +90,7 @@ def test_a_new_revision_ends_a_waiver() -> None:
 
 def test_what_an_older_revision_said_is_waived_as_well_until_the_new_one_finds_it_worse() -> None:
     test, incident = failing(excess=0.1)
-    revise(test, assertion="row_count() >= 99", author="ada", now=due(MONDAY) + HOUR)
+    revised(test, assertion="row_count() >= 99", author="ada", now=due(MONDAY) + HOUR)
     settle()
     accept(incident, reason="source is lost", author="ada", now=due(MONDAY) + 2 * HOUR)
     settle()

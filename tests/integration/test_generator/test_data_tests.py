@@ -9,9 +9,10 @@ from assay.models import Dataset, DataTest, Origin, Revision
 from assay.time.windows import Window
 from execution_engine.language.parsing.parse import parse
 from execution_engine.language.serialise import to_json
-from test_generator.data_tests.services import Definition, catalogued, create, definition_of, start
-from test_generator.services import UnableToWrite, retire, revise, write_data_test
-from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, day
+from test_generator.data_tests.services import catalogued, create, start
+from test_generator.definition import Definition
+from test_generator.services import UnableToWrite, retire, write_data_test
+from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, day, revised
 from tests.integration.test_generator.written import newest, revisions, row
 
 pytestmark = pytest.mark.django_db
@@ -203,7 +204,7 @@ def test_every_field_of_a_new_test_is_what_it_is_created_with() -> None:
     told = row(test)
     names = ("name", "category", "origin", "scope", "datacenter", "spoils", "created_at")
     assert [told[name] for name in names] == ["fares", "consistency", "generated", "table", "phx", "sea", NOW]
-    assert definition_of(newest(test)) == Definition(
+    assert Definition.of(newest(test)) == Definition(
         assertion=FARES, severity="soft", schedule="weekly", sustain=HOUR, catch_up="none", declared=""
     )
     assert (newest(test).author, newest(test).rejudged_at) == ("assay", NOW)
@@ -224,7 +225,7 @@ def test_a_revision_changes_what_is_said_and_keeps_the_rest(changed: dict[str, A
     beside = DataTestFactory.create()
     test = DataTestFactory.create(dataset=beside.dataset, assertion=FARES)
     (first,) = revisions(test)
-    found = revise(test, author="rita", now=NOW, **changed)
+    found = revised(test, author="rita", now=NOW, **changed)
     assert found == test
     added = {"number": 2, "created_at": NOW, "author": "rita", "rejudged_at": None}
     assert revisions(test) == [first, {**first, **changed, **added}]
@@ -242,8 +243,8 @@ def test_a_revision_that_changes_nothing_is_none() -> None:
         "sustain": 4 * HOUR,
         "catch_up": "all",
     }
-    assert revise(test, author="rita", now=NOW) == test
-    assert revise(test, author="rita", now=NOW, **same) == test
+    assert revised(test, author="rita", now=NOW) == test
+    assert revised(test, author="rita", now=NOW, **same) == test
     assert (row(test), Revision.objects.count()) == (before, 1)
 
 
@@ -259,7 +260,7 @@ def test_a_revision_that_changes_nothing_is_none() -> None:
 def test_a_wrong_revision_is_refused_and_the_old_one_stays(wrong: dict[str, Any], told: str) -> None:
     test = DataTestFactory.create(assertion=FARES)
     with pytest.raises(UnableToWrite) as error:
-        revise(test, author="rita", now=NOW, **wrong)
+        revised(test, author="rita", now=NOW, **wrong)
     assert told in str(error.value)
     assert newest(test).number == 1
 
@@ -267,12 +268,12 @@ def test_a_wrong_revision_is_refused_and_the_old_one_stays(wrong: dict[str, Any]
 def test_a_test_is_revised_where_the_columns_that_it_holds_data_to_are_declared_otherwise() -> None:
     dataset = DatasetFactory.create()
     test = written(dataset, assertion="schema_drift() = 0")
-    assert revise(test, author="rita", now=NOW + DAY).revision == newest(test)
+    assert revised(test, author="rita", now=NOW + DAY).revision == newest(test)
     prints = [newest(test).declared]
     dataset.columns = [{"name": "id", "type": "int"}]
     dataset.save()
     test.refresh_from_db()
-    revise(test, author="rita", now=NOW + DAY)
+    revised(test, author="rita", now=NOW + DAY)
     prints.append(newest(test).declared)
     assert [len(each) for each in prints] == [32, 32]
     assert prints[0] != prints[1]
@@ -282,9 +283,9 @@ def test_a_test_is_revised_where_the_columns_that_it_holds_data_to_are_declared_
 def test_a_new_test_waits_for_the_partition_under_way_and_a_revised_one_for_the_one_it_waited_for() -> None:
     test = written(DatasetFactory.create())
     assert cursor(test) == standing_at(TODAY)
-    revise(test, severity="soft", author="rita", now=NOW + 3 * DAY)
+    revised(test, severity="soft", author="rita", now=NOW + 3 * DAY)
     assert cursor(test) == standing_at(TODAY)
-    revise(test, schedule="0 7 * * *", author="rita", now=NOW + 3 * DAY)
+    revised(test, schedule="0 7 * * *", author="rita", now=NOW + 3 * DAY)
     assert cursor(test) == (*standing_at(day("2026-03-13"))[:2], NOW + 3 * DAY + 19 * HOUR)
 
 
@@ -305,7 +306,7 @@ def test_a_test_that_starts_anew_is_due_again_and_no_other_is() -> None:
 def test_a_retired_test_is_due_no_more_and_its_newest_revision_is_judged_anew() -> None:
     dataset = DatasetFactory.create()
     test, other = written(dataset), written(dataset, name="other")
-    revise(test, severity="soft", author="rita", now=NOW)
+    revised(test, severity="soft", author="rita", now=NOW)
     Revision.objects.update(rejudged_at=NOW)
     stood, others = row(test), (row(other), revisions(other))
     retire(test, now=NOW + HOUR)

@@ -11,8 +11,8 @@ from test_generator.generation.generate import changes, generate
 from test_generator.generation.reconcile import ExistingTest
 from test_generator.generation.wanted import Generation
 from test_generator.models import Gap
-from test_generator.services import reconcile_dataset, revise, write_data_test
-from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, day
+from test_generator.services import reconcile_dataset, write_data_test
+from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, day, revised
 from tests.integration.test_generator.written import named, newest, revisions, row
 
 pytestmark = pytest.mark.django_db
@@ -391,7 +391,7 @@ def test_a_generated_test_that_somebody_revised_is_brought_back_to_what_metadata
     brought(dataset)
     freshness = named(dataset)["freshness"]
     others: dict[str, Any] = {"severity": "soft", "schedule": "0 7 * * *", "sustain": HOUR, "catch_up": "none"}
-    revise(freshness, assertion="row_count() >= 1", **others, author="ada", now=NOW)
+    revised(freshness, assertion="row_count() >= 1", **others, author="ada", now=NOW)
     brought(dataset, NOW + HOUR)
     first, second, third = revisions(freshness)
     assert (second["author"], second["schedule"]) == ("ada", "0 7 * * *")

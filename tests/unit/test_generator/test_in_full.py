@@ -41,7 +41,14 @@ PART, WHOLE = ("partition", "partition"), ("table", "weekly")  # what is tested,
 
 def told(test: WantedTest) -> tuple[object, ...]:
     where = (test.datacenter, test.spoils)
-    return (test.name, test.category, test.assertion, where, (test.scope, test.schedule), test.severity)
+    return (
+        test.name,
+        test.category,
+        test.definition.assertion,
+        where,
+        (test.scope, test.definition.schedule),
+        test.definition.severity,
+    )
 
 
 def test_a_dataset_with_everything_has_these_tests_and_no_others() -> None:
@@ -68,7 +75,9 @@ def test_a_dataset_with_everything_has_these_tests_and_no_others() -> None:
         ("schema", "schema", "schema_drift(of='others') = 0", home, PART, "soft"),
     ]
     assert generation.gaps == ()
-    assert {(test.catch_up, test.sustain) for test in generation.wanted} == {("none", timedelta(hours=3))}
+    assert {(test.definition.catch_up, test.definition.sustain) for test in generation.wanted} == {
+        ("none", timedelta(hours=3))
+    }
     assert UNPARTITIONED == "unpartitioned:whole"
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
+from test_generator.definition import Definition
 from test_generator.generation.reconcile import Changes, ExistingTest, WantedChange, reconcile
 from test_generator.generation.wanted import WantedTest
 
@@ -17,14 +18,12 @@ def wanted(name: str, assertion: str = "row_count() > 0") -> WantedTest:
     return WantedTest(
         name=name,
         category="duplicates",
-        assertion=assertion,
+        definition=Definition(
+            assertion=assertion, severity="hard", schedule="partition", sustain=timedelta(0), catch_up="all"
+        ),
         datacenter="sea",
         spoils=None,
         scope="partition",
-        severity="hard",
-        catch_up="all",
-        sustain=timedelta(0),
-        schedule="partition",
     )
 
 
@@ -108,7 +107,7 @@ def test_a_test_that_is_as_it_should_be_is_kept() -> None:
 
 def test_changed_metadata_revises_the_test_under_its_own_name() -> None:
     change = changes([existing("duplicates", "old")], [wanted("duplicates", "new")])
-    assert [(each.existing.name, each.wanted.assertion) for each in change.revise] == [("duplicates", "new")]
+    assert [(each.existing.name, each.wanted.definition.assertion) for each in change.revise] == [("duplicates", "new")]
     assert not change.create
 
 
@@ -119,7 +118,7 @@ def test_a_test_no_longer_wanted_is_retired_once() -> None:
 
 def test_a_retired_test_that_is_wanted_again_is_revived_with_what_is_wanted_now() -> None:
     change = changes([existing("duplicates", "old", retired_at=NOW)], [wanted("duplicates", "new")])
-    assert [each.wanted.assertion for each in change.revive] == ["new"]
+    assert [each.wanted.definition.assertion for each in change.revive] == ["new"]
     assert not change.revise
     assert not change.create
 

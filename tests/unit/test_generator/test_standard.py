@@ -51,15 +51,15 @@ def gaps(generation: Generation, category: str) -> list[str]:
 )
 def test_each_row_of_the_table_becomes_its_assertion(name: str, assertion: str) -> None:
     generation = generate(dataset(replicas=TWO_REPLICAS), one_to_one())
-    assert named(generation, name).assertion == assertion
+    assert named(generation, name).definition.assertion == assertion
 
 
 def test_declared_columns_are_held_to_the_keys_as_hard_as_the_tier_and_the_others_soft() -> None:
     columns = (Column(name="TRIP_ID", type="bigint"), Column(name="datestr", type="date"), Column(name="x", type="int"))
     generation = generate(dataset(columns=columns, tier=1))
     keys, others = named(generation, "schema-keys"), named(generation, "schema")
-    assert (keys.assertion, keys.severity) == ("schema_drift(of='keys') = 0", "hard")
-    assert (others.assertion, others.severity) == ("schema_drift(of='others') = 0", "soft")
+    assert (keys.definition.assertion, keys.definition.severity) == ("schema_drift(of='keys') = 0", "hard")
+    assert (others.definition.assertion, others.definition.severity) == ("schema_drift(of='others') = 0", "soft")
     assert {each.category for each in (keys, others)} == {"schema"}
     assert [each.scope for each in (keys, others)] == ["partition", "partition"]
 
@@ -73,7 +73,7 @@ def test_only_what_is_declared_has_a_test_of_the_schema() -> None:
 def test_a_sampled_upstream_outside_the_lake_is_looked_up_by_its_sample() -> None:
     generation = generate(dataset(), Upstream(dataset=ORDERS, sampled=True))
     test = named(generation, "completeness-sample:app.orders")
-    assert test.assertion == "sample_found('app.orders') / sample_size('app.orders') >= 0.999"
+    assert test.definition.assertion == "sample_found('app.orders') / sample_size('app.orders') >= 0.999"
     assert test.scope == "partition"
 
 
@@ -106,7 +106,7 @@ def test_every_standard_assertion_is_one_the_language_reads() -> None:
         Upstream(dataset=ORDERS, sampled=True),
     )
     for test in generation.wanted:
-        parse(test.assertion)
+        parse(test.definition.assertion)
 
 
 def test_home_runs_all_tests_and_the_others_freshness_and_consistency() -> None:
@@ -133,7 +133,7 @@ def test_tests_of_the_whole_table_run_weekly_and_the_others_with_their_partition
     generation = generate(dataset(replicas=TWO_REPLICAS), one_to_one())
     for test in generation.wanted:
         whole = test.name.endswith(":whole")
-        assert (test.scope, test.schedule) == (("table", "weekly") if whole else ("partition", "partition"))
+        assert (test.scope, test.definition.schedule) == (("table", "weekly") if whole else ("partition", "partition"))
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_severity_and_sustain_come_from_the_tier_unless_metadata_says_otherwise(
     changes: dict[str, Any], severity: str, sustain: timedelta
 ) -> None:
     wanted = generate(dataset(**changes), one_to_one()).wanted
-    assert {test.sustain for test in wanted} == {sustain}
-    assert {test.severity for test in wanted if test.name != "unpartitioned:whole"} == {severity}
+    assert {test.definition.sustain for test in wanted} == {sustain}
+    assert {test.definition.severity for test in wanted if test.name != "unpartitioned:whole"} == {severity}
 
 
 @pytest.mark.parametrize(
@@ -163,8 +163,8 @@ def test_severity_and_sustain_come_from_the_tier_unless_metadata_says_otherwise(
 )
 def test_the_completeness_sla_gives_both_bounds_without_float_noise(sla: float, freshness: str, bounds: str) -> None:
     generation = generate(dataset(slas=SlaProfile(completeness=sla)), one_to_one())
-    assert freshness in named(generation, "freshness").assertion
-    assert named(generation, "completeness:raw.trips").assertion.endswith(bounds)
+    assert freshness in named(generation, "freshness").definition.assertion
+    assert named(generation, "completeness:raw.trips").definition.assertion.endswith(bounds)
 
 
 def test_a_dataset_without_partitions_is_tested_as_a_whole() -> None:
@@ -184,7 +184,10 @@ def test_a_dataset_without_primary_key_has_gaps_and_only_its_rows_counted() -> N
 def test_a_key_of_any_name_is_written_between_backticks_where_it_must_be() -> None:
     generation = generate(dataset(columns=(), primary_key=("trip_id", "order id", "item.one", "it`s")))
     assert gaps(generation, "duplicates") == []
-    assert "count_distinct(trip_id, `order id`, `item.one`, `it``s`)" in named(generation, "duplicates").assertion
+    assert (
+        "count_distinct(trip_id, `order id`, `item.one`, `it``s`)"
+        in named(generation, "duplicates").definition.assertion
+    )
 
 
 def test_a_key_that_an_assertion_cannot_name_is_a_gap() -> None:
@@ -203,7 +206,7 @@ def test_a_key_that_the_columns_no_longer_have_is_a_gap() -> None:
 
 def test_the_partition_key_may_be_part_of_the_primary_key_without_being_declared() -> None:
     generation = generate(dataset(columns=(Column(name="trip_id", type="int"),), primary_key=("trip_id", "datestr")))
-    assert "count_distinct(trip_id, datestr)" in named(generation, "duplicates").assertion
+    assert "count_distinct(trip_id, datestr)" in named(generation, "duplicates").definition.assertion
 
 
 @pytest.mark.parametrize(
@@ -299,13 +302,13 @@ def test_names_are_unique_within_a_dataset() -> None:
 
 def test_rows_in_no_partition_are_told_of_and_block_nobody() -> None:
     hard = dataset(tier=0, severity="hard")
-    assert named(generate(hard), "duplicates").severity == "hard"
-    assert named(generate(hard), "unpartitioned:whole").severity == "soft"
+    assert named(generate(hard), "duplicates").definition.severity == "hard"
+    assert named(generate(hard), "unpartitioned:whole").definition.severity == "soft"
 
 
 def test_a_share_of_the_rows_may_lie_in_no_partition() -> None:
     test = named(generate(dataset(slas=SlaProfile(unpartitioned=0.02))), "unpartitioned:whole")
-    assert test.assertion == "unpartitioned_rows() / row_count() <= 0.02"
+    assert test.definition.assertion == "unpartitioned_rows() / row_count() <= 0.02"
 
 
 def test_a_table_without_partitions_has_no_row_outside_them() -> None:

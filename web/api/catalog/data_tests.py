@@ -1,5 +1,6 @@
 """Data tests: those of users are written, revised and retired here."""
 
+from dataclasses import replace
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -9,6 +10,7 @@ from rest_framework.response import Response
 
 from assay import clock
 from assay.models import CatchUp, Category, DataTest, Origin, Severity
+from test_generator.definition import Definition
 from test_generator.services import UnableToWrite, retire, revise, write_data_test
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict
@@ -102,7 +104,8 @@ class DataTests(Rows):
         found = self._own()
         try:
             with self.changing("revise", pk, changes):
-                revised = revise(found, **changes, author=self.author, now=clock.now())
+                definition = replace(Definition.of(found.revision), **changes)
+                revised = revise(found, definition, author=self.author, now=clock.now())
         except UnableToWrite as unable:
             raise _wrong(unable) from None
         return Response(self.get_serializer(revised).data)
