@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
+from django.db.models import QuerySet
+
 from assay.database.bulk import in_parts
 from assay.models import Dataset, DataTest
 from assay.time.windows import Granularity, Window
@@ -14,29 +16,31 @@ from .planning import schedules
 
 def latest_values(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) -> dict[Window, Number | None]:
     """The latest value of each window under its spec hash; None where there is none, or the window is spoilt."""
-    rows = Measurement.objects.filter(
-        dataset=dataset_id,
-        datacenter=datacenter,
-        window_start__in=[window.start for window in hashes],
-        spec_hash__in=set(hashes.values()),
-        measured_at__isnull=False,
-        failure_reason="",
-    ).order_by("measured_at", "pk")
+    rows = _taken(dataset_id, datacenter, hashes).values_list(
+        "window_start", "window_end", "spec_hash", "value", "exact"
+    )
     found = {
         (Window(start=start, end=end), spec_hash): from_json(exact or value)
-        for start, end, spec_hash, value, exact in rows.values_list(
-            "window_start", "window_end", "spec_hash", "value", "exact"
-        )
+        for start, end, spec_hash, value, exact in rows
     }
-    excluded = excluded_windows(dataset_id, datacenter, hashes)
-    return {window: None if window in excluded else found.get((window, hash_)) for window, hash_ in hashes.items()}
+    return {window: found.get((window, hashes[window])) for window in hashes} | dict.fromkeys(
+        excluded_windows(dataset_id, datacenter, hashes)
+    )
 
 
 def latest_measurements(
     dataset_id: int, datacenter: str, hashes: Mapping[Window, str]
 ) -> dict[Window, Measurement | None]:
     """The latest measurement of each window under its spec hash, without its state; None as in ``latest_values``."""
-    rows = Measurement.objects.filter(
+    found = {(row.window, row.spec_hash): row for row in _taken(dataset_id, datacenter, hashes).defer("state")}
+    return {window: found.get((window, hashes[window])) for window in hashes} | dict.fromkeys(
+        excluded_windows(dataset_id, datacenter, hashes)
+    )
+
+
+def _taken(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) -> QuerySet[Measurement]:
+    """What was measured of these windows, the latest last."""
+    return Measurement.objects.filter(
         dataset=dataset_id,
         datacenter=datacenter,
         window_start__in=[window.start for window in hashes],
@@ -44,9 +48,6 @@ def latest_measurements(
         measured_at__isnull=False,
         failure_reason="",
     ).order_by("measured_at", "pk")
-    found = {(row.window, row.spec_hash): row for row in rows.defer("state")}
-    excluded = excluded_windows(dataset_id, datacenter, hashes)
-    return {window: None if window in excluded else found.get((window, hash_)) for window, hash_ in hashes.items()}
 
 
 def excluded_windows(dataset_id: int, datacenter: str, windows: Mapping[Window, str]) -> set[Window]:

@@ -1,6 +1,6 @@
 """Notices: who is told of an alert, when, and why somebody is not. One row per event and channel, always."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -115,11 +115,6 @@ def plan_notices(alert: AlertFacts, *, now: datetime) -> tuple[PlannedNotice, ..
     if alert.closed_at is not None:
         notices += _closings(alert, alert.closed_at)
     return tuple(notices)
-
-
-def next_notice_at(notices: Iterable[PlannedNotice]) -> datetime | None:
-    """When the plan is to be made again because a waiting notice is due; None if none waits."""
-    return min((notice.due_at for notice in notices if notice.step is NoticeStep.WAIT), default=None)
 
 
 def _opening(alert: AlertFacts, event: Event, address: Address, now: datetime) -> PlannedNotice:

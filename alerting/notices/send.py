@@ -19,6 +19,7 @@ from assay.queue.claims import UnableToFinish, claims, extend, finish, in_transa
 from assay.queue.flow import stage
 from assay.queue.heartbeat import heartbeat
 from assay.queue.tallies import tally
+from assay.time.durations import doubled
 
 from .grouping import Group, group
 from .messages import Message as Text
@@ -142,5 +143,4 @@ def _note_failure(row: Notice, error: TransportError, now: datetime) -> None:
 
 def retry_after(failures: int) -> timedelta:
     """How long to wait after so many failures: a minute, doubled each time, at most an hour."""
-    factor: int = 2 ** min(failures - 1, 6)
-    return min(FIRST_RETRY * factor, LONGEST_RETRY)
+    return doubled(FIRST_RETRY, failures - 1, most=LONGEST_RETRY)

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import blake2s
 
+from assay.time.durations import doubled
+
 INITIAL_INTERVAL = timedelta(minutes=5)
-BACKOFF_COEFFICIENT = 2.0
 MAXIMUM_INTERVAL = timedelta(hours=6)
 LONG_STANDING = timedelta(days=14)
 LONG_STANDING_INTERVAL = timedelta(hours=24)
 JITTER = 0.1
 COST_FACTOR = 4  # a whole-table check takes at most a fifth of the time
-MOST_DOUBLINGS = 7  # 5 min doubled seven times is beyond the maximum; capped before it is multiplied
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +47,7 @@ def next_check(
 def _interval(attempt: int, age: timedelta) -> timedelta:
     if age >= LONG_STANDING:
         return LONG_STANDING_INTERVAL
-    factor = BACKOFF_COEFFICIENT ** min(attempt, MOST_DOUBLINGS)
-    return min(INITIAL_INTERVAL * factor, MAXIMUM_INTERVAL)
+    return doubled(INITIAL_INTERVAL, attempt, most=MAXIMUM_INTERVAL)
 
 
 def _jitter(key: CheckKey, attempt: int) -> float:

@@ -6,14 +6,17 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals
 from threading import RLock
 
+from assay.time.durations import doubled
+
 from .programs import ROOT
 
-FIRST_DELAY, LONGEST_DELAY = 0.1, 30.0  # seconds until it is started again
+FIRST_DELAY, LONGEST_DELAY = timedelta(seconds=0.1), timedelta(seconds=30)  # until it is started again
 STEADY_AFTER = 10.0  # seconds: what has lived so long and ends then has failed for the first time
 MOST_LOG = 10_000_000  # bytes; a longer log is put aside, in place of the one before, when its process starts
 
@@ -29,7 +32,7 @@ class State(StrEnum):
 
 def delay(failures: int) -> float:
     """Seconds until a process that has failed so often in a row is started again."""
-    return min(FIRST_DELAY * 2.0 ** min(failures, 20), LONGEST_DELAY)
+    return doubled(FIRST_DELAY, failures, most=LONGEST_DELAY).total_seconds()
 
 
 @dataclass(kw_only=True)

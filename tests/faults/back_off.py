@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from itertools import pairwise
 
-from alerting.verdicts.backoff import BACKOFF_COEFFICIENT, INITIAL_INTERVAL, JITTER
+from alerting.verdicts.backoff import INITIAL_INTERVAL, JITTER
 from execution_engine.models import Run
 from tests.faults.company import DUE_AFTER
 from tests.faults.experiment import Experiment, Finding, Scale
@@ -54,7 +54,7 @@ def _gaps(until: datetime) -> tuple[list[str], list[timedelta]]:
     early, late = list[str](), list[timedelta]()
     for place, instants in asked.items():
         for attempt, (one, other) in enumerate(pairwise(instants)):
-            interval = INITIAL_INTERVAL * BACKOFF_COEFFICIENT**attempt
+            interval = INITIAL_INTERVAL * 2**attempt
             if other - one < interval * (1 - JITTER):
                 early.append(f"test {place[0]}: check {attempt} after {other - one}, not {interval}")
             late.append(max(timedelta(), other - one - interval * (1 + JITTER)))

@@ -12,6 +12,7 @@ _UNITS = {
     "s": timedelta(seconds=1),
 }
 
+MOST_DOUBLINGS = 20  # more would only make numbers too large to multiply
 LONGEST = timedelta(days=36_525)  # so that no instant of ours leaves the calendar by it
 
 
@@ -38,3 +39,9 @@ def format_duration(length: timedelta) -> str:
     seconds, rest = divmod(length, _UNITS["s"])
     fraction = f".{rest.microseconds:06d}".rstrip("0") if rest else ""
     return f"{seconds}{fraction}s"
+
+
+def doubled(first: timedelta, times: int, *, most: timedelta) -> timedelta:
+    """``first`` doubled so many times, at most ``most``: the wait of every back-off."""
+    factor: int = 2 ** min(times, MOST_DOUBLINGS)
+    return min(first * factor, most)

@@ -99,7 +99,9 @@ def test_one_that_cannot_start_tells_why(tmp_path: Path, supervisor: Supervisor)
         supervisor.start(dies, lambda: False)
 
 
-@pytest.mark.parametrize(("failures", "seconds"), [(0, 0.1), (1, 0.2), (4, 1.6), (9, 30.0), (100_000, LONGEST_DELAY)])
+@pytest.mark.parametrize(
+    ("failures", "seconds"), [(0, 0.1), (1, 0.2), (4, 1.6), (9, 30.0), (100_000, LONGEST_DELAY.total_seconds())]
+)
 def test_the_more_often_it_failed_the_longer_it_waits(failures: int, seconds: float) -> None:
     assert delay(failures) == seconds
 

@@ -1,5 +1,6 @@
 """Who is told, when, and why not."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2s
@@ -16,7 +17,6 @@ from alerting.notices.policy import (
     NoticeStep,
     PlannedNotice,
     SilencedTime,
-    next_notice_at,
     plan_notices,
 )
 
@@ -41,6 +41,10 @@ ALERT = AlertFacts(
 TOLD = frozenset({OWNER, READER})
 
 
+def first_wait(notices: Iterable[PlannedNotice]) -> datetime | None:
+    return min((notice.due_at for notice in notices if notice.step is NoticeStep.WAIT), default=None)
+
+
 def planned(alert: AlertFacts, now: float) -> dict[tuple[Event, str], PlannedNotice]:
     return {(notice.event, notice.recipient): notice for notice in plan_notices(alert, now=minutes(now))}
 
@@ -52,7 +56,7 @@ def steps(alert: AlertFacts, now: float) -> dict[tuple[Event, str], tuple[Notice
 def test_the_notice_waits_for_the_grace() -> None:
     notices = plan_notices(ALERT, now=minutes(29))
     assert {notice.step for notice in notices} == {NoticeStep.WAIT}
-    assert next_notice_at(notices) == minutes(30)
+    assert first_wait(notices) == minutes(30)
 
 
 def test_after_the_grace_the_owner_and_the_owners_of_direct_downstreams_are_told() -> None:
@@ -107,7 +111,7 @@ def test_an_inhibited_alert_waits_silently() -> None:
 
 def test_a_wait_for_the_cause_does_not_shorten_the_grace() -> None:
     waits = Decision(action=AlertAction.WAIT, why=Why.CAUSE_MAY_FAIL, cause_id=7, until=minutes(10))
-    assert next_notice_at(plan_notices(replace(ALERT, decision=waits), now=minutes(5))) == minutes(30)
+    assert first_wait(plan_notices(replace(ALERT, decision=waits), now=minutes(5))) == minutes(30)
 
 
 def test_when_a_cause_outlasts_its_inhibition_only_owners_not_yet_told_get_a_notice() -> None:
@@ -309,15 +313,15 @@ def test_a_silence_is_from_its_start_to_before_its_end(recipient: str | None, at
 def test_silences_that_follow_one_another_are_one_in_whatever_order_they_were_made() -> None:
     spans = [(90, 120), (20, 60), (60, 90), (130, 140)]
     silences = tuple(SilencedTime(start=minutes(start), end=minutes(end)) for start, end in spans)
-    assert next_notice_at(plan_notices(replace(ALERT, silences=silences), now=minutes(31))) == minutes(120)
+    assert first_wait(plan_notices(replace(ALERT, silences=silences), now=minutes(31))) == minutes(120)
 
 
 def test_the_next_notice_is_the_first_of_those_that_wait() -> None:
     silence = SilencedTime(start=minutes(0), end=minutes(50), recipient="team-trips")
     alert = replace(ALERT, silences=(silence,))
-    assert next_notice_at(plan_notices(alert, now=minutes(10))) == minutes(30)
-    assert next_notice_at(plan_notices(alert, now=minutes(40))) == minutes(50)
-    assert next_notice_at(plan_notices(alert, now=minutes(50))) is None
+    assert first_wait(plan_notices(alert, now=minutes(10))) == minutes(30)
+    assert first_wait(plan_notices(alert, now=minutes(40))) == minutes(50)
+    assert first_wait(plan_notices(alert, now=minutes(50))) is None
 
 
 def test_closings_go_once_to_owners_then_downstreams_then_all_others_who_were_told() -> None:
