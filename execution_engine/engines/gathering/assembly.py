@@ -2,20 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from math import isfinite
 from typing import Any
 
-from execution_engine.engines.protocol import Measured, Wanted
-from execution_engine.exact import Number
+from execution_engine.engines.protocol import Measured, Wanted, failed
+from execution_engine.exact import Number, number_of
+from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.definitions.sample import Sample, UnableToReadSample
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.frequencies import Frequencies
 from execution_engine.metrics.states.states import State
 from execution_engine.metrics.states.summary import Summary
-from execution_engine.outcome import Failure
+from execution_engine.outcome import Failure, Reason
 
 from .asked import AskedStatistic, Keyed
-from .values import measured_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,11 +66,11 @@ def measured_of(
     """One measurement from what was gathered; a failure of anything it needs is its own."""
     if item.key in planned.statistics:
         named = {name: gathered[one] for name, one in planned.statistics[item.key].items()}
-        failed = next((value for value in named.values() if isinstance(value, Failure)), None)
-        return Measured(failure=failed) if failed else from_state(item.spec, State(statistics=named), item.keep_state)
+        failure = next((value for value in named.values() if isinstance(value, Failure)), None)
+        return Measured(failure=failure) if failure else from_state(item.spec, State(statistics=named), item.keep_state)
     found = [frequencies[keyed] for keyed in planned.groupings[item.key]]
-    failed = next((each for each in found if isinstance(each, Failure)), None)
-    return Measured(failure=failed) if failed else _from_found(item, found)
+    failure = next((each for each in found if isinstance(each, Failure)), None)
+    return Measured(failure=failure) if failure else _from_found(item, found)
 
 
 def from_state(spec: MetricSpec, state: State, keep_state: bool = False) -> Measured:
@@ -100,3 +103,28 @@ def _from_found(item: Wanted, found: Sequence[Any]) -> Measured:
 def _number(spec: MetricSpec, value: Number | None, state: bytes | None, detail: Any = None) -> Measured:
     number = measured_number(value, spec.text)
     return Measured(value=number.value, failure=number.failure, state=state, detail=detail or {})
+
+
+def measured_number(value: Any, what: str) -> Measured:
+    """The number as a measurement. NaN and infinity are failures: no database stores them and no bound fits them."""
+    if value is None:
+        return Measured()
+    if not isinstance(value, int | float | Decimal):
+        kind = type(value).__name__  # and not what it is: that is somebody's data
+        return failed(Reason.QUERY_FAILED, f"{what} gave a {kind}, not a number; measure or cast to a number")
+    if not isfinite(value):
+        return failed(Reason.NOT_FINITE, f"{what} is {value}; leave such values out with where=")
+    return Measured(value=number_of(value))
+
+
+def measure_derived(item: Wanted) -> Measured:
+    """``sample_size`` from its sample; ``freshness`` and layouts are for those who know windows, clocks and keys."""
+    if METRICS[item.spec.name].kind is Kind.LAYOUT:
+        mend = "register the table in the catalog with its partition key, and test it there"
+        return failed(Reason.INVALID, f"{item.spec.text} needs the format of the partitions' keys: {mend}")
+    if item.spec.name != "sample_size":
+        return failed(Reason.INVALID, f"{item.spec.text} is derived from other measurements; ask for those")
+    try:
+        return Measured(value=float(len(Sample.from_bytes(item.inputs["sample"]).keys)))
+    except (KeyError, UnableToReadSample) as error:
+        return failed(Reason.QUERY_FAILED, f"{item.spec.text} has no sample to count: {error}")

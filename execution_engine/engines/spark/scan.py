@@ -6,8 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from execution_engine.engines.columns.checks import sifted
 from execution_engine.engines.files.listing import UnableToListFiles
-from execution_engine.engines.gathering.assembly import measured_of, plan
-from execution_engine.engines.gathering.derived import measure_derived
+from execution_engine.engines.gathering.assembly import measure_derived, measured_of, plan
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
 from execution_engine.engines.spark.keys.engine import build_filter, find_sample, probe_filter, take_digest, take_sample
 from execution_engine.engines.spark.measures.accuracy import compare_records

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from execution_engine import exact
-from execution_engine.engines.gathering.values import measured_number
+from execution_engine.engines.gathering.assembly import measured_number
 from execution_engine.exact import Number
 from execution_engine.language.evaluating.evaluate import evaluate
 from execution_engine.language.parsing.parse import parse

@@ -7,7 +7,7 @@ from uuid import uuid4
 from pyspark.sql import DataFrame, SparkSession
 
 from execution_engine.engines.columns.nested import with_fields
-from execution_engine.engines.gathering.values import measured_number
+from execution_engine.engines.gathering.assembly import measured_number
 from execution_engine.engines.protocol import Measured, Table, Wanted, failed
 from execution_engine.engines.spark.keys.functions import filters_in
 from execution_engine.engines.spark.sources.formats import types_in
