@@ -11,8 +11,8 @@ from alerting.notices.scheduler import look_after_scheduler
 from alerting.notices.send import send_due
 from alerting.notices.services import tell
 from alerting.notices.silences import UnableToSilence, end_silence, silence, silences_of
-from alerting.standings.checks import after_check, is_checked, last_cost
-from alerting.standings.judge import adopt_run, age_standing, judge_runs
+from alerting.standings.judge_runs import adopt_run, age_standing, judge_runs
+from alerting.standings.next_check import after_check, is_checked, last_cost
 from alerting.standings.refold import put_off, withdraw
 from alerting.standings.waive import end_waivers, judge_what_waivers_reach, waive
 

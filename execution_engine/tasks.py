@@ -7,8 +7,8 @@ from celery import shared_task
 from assay import clock
 from assay.celery import worker_name
 from assay.queue.claims import work_together
-from execution_engine.planning.sources import Sources
-from execution_engine.runs.evaluate import ASKED
+from execution_engine.planning.catalog_sources import Sources
+from execution_engine.runs.evaluate_runs import ASKED
 
 from . import services
 

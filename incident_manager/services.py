@@ -19,7 +19,7 @@ from incident_manager.reports.services import (
     reply,
     report,
 )
-from incident_manager.reruns.checks import check_standing
+from incident_manager.reruns.check_standing import check_standing
 from incident_manager.reruns.follow import follow_change
 from incident_manager.reruns.rejudge import rejudge_revision
 

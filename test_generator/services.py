@@ -3,7 +3,7 @@
 from test_generator.data_tests.services import UnableToWrite, retire, revise, write_data_test
 from test_generator.generation.generate import reconcile_dataset
 from test_generator.sync.catalog_files import sync_files
-from test_generator.sync.pull import pull_due
+from test_generator.sync.scheduled_pull import pull_due
 from test_generator.sync.services import remove_source, sync
 
 __all__ = [

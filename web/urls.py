@@ -4,7 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import AllowAny
 
-import web.api.conventions.schema  # noqa: F401 - tells the OpenAPI generator of our own authentication
+import web.api.conventions.authentication_schema  # noqa: F401 - tells the OpenAPI generator of our own authentication
 from web.api.elsewhere import NotThere
 
 from . import probes

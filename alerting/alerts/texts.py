@@ -20,13 +20,13 @@ from alerting.notices.messages import (
 )
 from alerting.notices.policy import Event
 from alerting.state import State
-from alerting.verdicts.shown import is_hidden
+from alerting.verdicts.shown_standing import is_hidden
 from assay import clock
 from assay.access.readers import may_read
 from assay.accounts.members import person_called
 from assay.catalog.selectors import by_names, downstreams, owned
 from assay.config import config
-from execution_engine.runs.shown import HIDDEN, Veil
+from execution_engine.runs.shown_results import HIDDEN, Veil
 
 
 def text_of(alert: Alert) -> IncidentText:

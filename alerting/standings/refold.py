@@ -22,8 +22,8 @@ from execution_engine.models import Run
 from execution_engine.outcome import Outcome
 from execution_engine.services import expires_at, is_expired
 
-from .checks import check_terms
 from .consequences import asks_for_looks, note_known_again, note_unknown, watch_closely
+from .next_check import check_terms
 
 KEPT = frozenset({State.PASS.value, State.WARN.value, State.FAIL.value})
 WRITTEN = (

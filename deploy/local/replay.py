@@ -42,7 +42,7 @@ def main(home: Path) -> int:
 def settle() -> None:
     """Return once the workers have left nothing pending; raises UnableToSettle."""
     from assay import clock
-    from assay.queue.probe import stages_with_work
+    from assay.queue.busy_stages import stages_with_work
 
     deadline = time.monotonic() + SETTLE_LIMIT
     while busy := stages_with_work(clock.now()):

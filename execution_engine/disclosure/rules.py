@@ -7,7 +7,7 @@ from typing import Any
 from assay.access.readers import may_show
 from assay.access.roles import Owned
 from assay.catalog.profile import DatasetProfile
-from assay.database.names import name_key
+from assay.database.name_keys import name_key
 from execution_engine.metrics.columns import path_of, written
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.signature import ArgumentType

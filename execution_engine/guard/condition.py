@@ -18,8 +18,8 @@ from execution_engine.guard.checks.patterns import check_patterns
 from .backticks import told_of_backticks
 from .characters import MAX_CONDITION
 from .dialect import MariaDB, Plain
-from .reading import TWO_WAYS, Rule, judge, parse_one, read_again, write
 from .refusal import Refusal, UnableToAllow
+from .sql_tree import TWO_WAYS, Rule, judge, parse_one, read_again, write
 
 _DIALECTS = {"mysql": MariaDB}
 _BEFORE, _AFTER = "select 1 where (\n", "\n)"

@@ -15,8 +15,8 @@ from execution_engine.guard.checks.patterns import check_patterns
 
 from .backticks import told_of_backticks
 from .characters import MAX_QUERY
-from .reading import Rule, judge, parse_one, read_again, write
 from .refusal import Refusal, UnableToAllow
+from .sql_tree import Rule, judge, parse_one, read_again, write
 from .tables import check_names_of_ctes, check_places, check_reads, name_of, places_of
 
 MAX_COLUMNS = 256  # of one select

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from assay.time.windows import Partitioning, Step, UnableToStep, Window
-from execution_engine.language.steps import fits, no_multiple
+from execution_engine.language.step_arguments import fits, no_multiple
 from execution_engine.language.tree import History, HistoryFunction
 
 

@@ -6,8 +6,8 @@ from datetime import datetime
 from assay.models import Category, DataTest, Scope
 from assay.time.windows import Window
 from execution_engine.models import Run, RunReason, late_at
+from execution_engine.planning.catalog_sources import is_expired
 from execution_engine.planning.schedules import Slot
-from execution_engine.planning.sources import is_expired
 from execution_engine.planning.turns import turn
 
 _GIVEN = (

@@ -9,13 +9,14 @@ import structlog
 from assay.catalog.selectors import slas
 from assay.catalog.tiers import CatchUp
 from assay.config import config
-from assay.database.names import name_keys
+from assay.database.name_keys import name_keys
 from assay.models import Dataset, DataTest, Revision, Scope
 from assay.queue.claims import finish_all
 from assay.time.windows import UnableToPartition, Window
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import History
+from execution_engine.planning.catalog_sources import kept_from
 from execution_engine.planning.schedules import (
     BEGINNING,
     Schedule,
@@ -26,7 +27,6 @@ from execution_engine.planning.schedules import (
     moved_slot,
     window_at,
 )
-from execution_engine.planning.sources import kept_from
 
 from .request import request_scheduled
 

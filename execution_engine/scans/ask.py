@@ -8,8 +8,8 @@ from django.db import connection
 
 from execution_engine.freshness.derive import is_derived, settle_derived
 from execution_engine.models import WHOLE_TABLE, Measurement, Scan
+from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import Want
-from execution_engine.planning.sources import Sources
 
 from .open_scans import Place, hurry, open_scans, scans_for
 

@@ -6,11 +6,11 @@ from sqlglot import exp
 
 from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.selectors import home, replica
-from assay.database.names import name_keys
+from assay.database.name_keys import name_keys
 from assay.models import Dataset
 from execution_engine.engines.protocol import Table
-from execution_engine.guard.reading import statements
 from execution_engine.guard.refusal import UnableToAllow
+from execution_engine.guard.sql_tree import statements
 from execution_engine.guard.tables import name_of
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.signature import ArgumentType

@@ -19,7 +19,7 @@ from assay.queue.claims import claims, in_transaction
 from assay.queue.flow import stage
 from assay.time.windows import Window
 from execution_engine.models import Watch
-from execution_engine.planning.sources import is_expired
+from execution_engine.planning.catalog_sources import is_expired
 from execution_engine.storage import engine_of, part_of, table_of
 
 from .looks import LONG_WINDOW, next_look

@@ -16,8 +16,8 @@ from incident_manager.intervals import Intervals, union
 from incident_manager.models import SpoiltWindow
 
 from .facts import Calendar, Facts, KnownTest, StandingFact
+from .facts_of_rows import TESTED, checks_of, is_of_each_partition, live_test, next_window, of_each_dataset, wrong_with
 from .overdue import overdue
-from .rows import TESTED, checks_of, is_of_each_partition, live_test, next_window, of_each_dataset, wrong_with
 from .rules import Answer, AskedRange, judge
 from .selectors import calendar_of
 

@@ -18,14 +18,13 @@ from assay.models import Dataset, DataTest
 from assay.time.windows import Partitioning, Window
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Reason
-from execution_engine.planning.sources import kept_from
+from execution_engine.planning.catalog_sources import kept_from
 from incident_manager.intervals import Intervals, subtract, union
 from incident_manager.models import SpoiltWindow
 from incident_manager.retention.rules import terms
 
 from .facts import Calendar, Facts, KnownTest, StandingFact
-from .overdue import overdue
-from .rows import (
+from .facts_of_rows import (
     TESTED,
     checks_of,
     is_of_each_partition,
@@ -35,6 +34,7 @@ from .rows import (
     plain_instants,
     wrong_with,
 )
+from .overdue import overdue
 
 NOT_PASSING = tuple(state for state in State if state is not State.PASS)  # "= PASS" has SQLite read what passes of all
 AT_ONCE = 1000  # tests whose standings one statement reads: databases bound how many values a statement has

@@ -21,7 +21,7 @@ from incident_manager.incidents.timeline import note
 from incident_manager.intervals import Intervals, subtract, union
 from incident_manager.models import EntryKind, Episode, Incident, Report, ReportState, Resolution, Saw, SpoiltWindow
 
-from .claims import split
+from .known_parts import split
 
 TEAM_HEARS_AFTER = timedelta(days=7)
 WITHDRAWN_AFTER = timedelta(days=30)

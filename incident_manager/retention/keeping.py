@@ -19,13 +19,13 @@ from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import History
 from execution_engine.planning import schedules
+from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import ROW_COUNT, Planner, UnableToPlan, Want
-from execution_engine.planning.sources import Sources
 from execution_engine.selectors import period
 from incident_manager.models import SpoiltWindow
 
 from .rules import HistoryReach, Kept, streak_reach, terms
-from .walk import Keeping
+from .walk_table import Keeping
 
 WRITES_HISTORY = "last="  # in the text of every assertion over past windows
 WEEK = timedelta(days=7)

@@ -10,7 +10,7 @@ from execution_engine.models import Ask, Measurement
 
 from .rules import HistoryReach, is_past, without_needed
 from .verdicts import window_of
-from .walk import Keeping, PrunedTable, deleting
+from .walk_table import Keeping, PrunedTable, deleting
 
 SAMPLE = "sample"  # checks probe the first one that was taken
 FORGOTTEN = {"state": None, "state_path": "", "state_length": 0, "state_checksum": "", "fingerprint": ""}

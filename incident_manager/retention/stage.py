@@ -19,7 +19,7 @@ from .measurements import MEASUREMENTS, STATES
 from .state_files import StateFiles
 from .traces import CHANGES, LOOK_UPS, NOTICES, PART_STATES, SCANS, SUSPECTS, WATCHES
 from .verdicts import RUNS, STANDINGS
-from .walk import Batch, Keeping
+from .walk_table import Batch, Keeping
 
 log = structlog.get_logger(__name__)
 

@@ -9,7 +9,7 @@ from assay.models import Tallied
 from assay.queue.tallies import tally
 from execution_engine.models import Measurement, PartState
 
-from .walk import Batch, Keeping
+from .walk_table import Batch, Keeping
 
 NAME = "state_files"
 FOLDERS = 256  # of the store, by the first byte of what a file is called

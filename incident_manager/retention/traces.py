@@ -15,7 +15,7 @@ from incident_manager.models import LookUp
 
 from .rules import is_past
 from .verdicts import window_of
-from .walk import Keeping, PrunedTable, deleting, everything
+from .walk_table import Keeping, PrunedTable, deleting, everything
 
 Row = dict[str, Any]
 WINDOW = ("pk", "dataset_id", "window_start", "window_end")

@@ -16,7 +16,7 @@ from execution_engine.models import Run
 from execution_engine.outcome import Outcome
 
 from .rules import is_past
-from .walk import Keeping, PrunedTable, deleting
+from .walk_table import Keeping, PrunedTable, deleting
 
 Row = dict[str, Any]
 

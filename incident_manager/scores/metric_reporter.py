@@ -13,7 +13,7 @@ from assay.models import Dataset, DataTest
 from assay.time.windows import Window
 from incident_manager.incidents.lifecycle import How
 from incident_manager.models import EntryKind, Incident, LookUp, ReportState, Resolution, SpoiltWindow
-from incident_manager.quality.rows import judges_rows
+from incident_manager.quality.facts_of_rows import judges_rows
 
 from .rules import (
     ConfirmedReport,

@@ -139,6 +139,6 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "web.api.conventions.exact.only_known_names",
+        "web.api.conventions.closed_bodies.only_known_names",
     ],
 }

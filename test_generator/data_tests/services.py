@@ -9,8 +9,8 @@ from assay.catalog.profile import DatasetProfile
 from assay.catalog.selectors import by_name, home, profile_of, slas
 from assay.models import Category, Dataset, DataTest, Origin, Revision, Scope, Severity
 from execution_engine.engines.columns.nested import with_fields
-from execution_engine.language.checking.check import UnableToCheck, check
 from execution_engine.language.checking.schema import DatasetSchema
+from execution_engine.language.checking.type_check import UnableToCheck, check
 from execution_engine.language.parsing.parse import UnableToParse, parse
 from execution_engine.language.serialise import to_json
 from execution_engine.metrics.columns import written

@@ -9,8 +9,8 @@ from django.db import transaction
 from assay.catalog.profile import CatalogProfile, CustomProfile, DatasetProfile
 from assay.catalog.services import Applied
 from assay.catalog.yaml.provider import CatalogReading, UnableToReadCatalog, read
-from assay.catalog.yaml.sources import claim_source, default_name
-from assay.catalog.yaml.text import YamlProblem
+from assay.catalog.yaml.source_names import claim_source, default_name
+from assay.catalog.yaml.yaml_text import YamlProblem
 from assay.models import Dataset, Source
 from execution_engine.planning.schedules import UnableToSchedule, check_line
 from test_generator.data_tests.services import UnableToWrite, catalogued, checked_tree

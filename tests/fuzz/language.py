@@ -8,8 +8,8 @@ from time import process_time
 from typing import Any
 
 from assay.time.windows import Granularity
-from execution_engine.language.checking.check import UnableToCheck, check
 from execution_engine.language.checking.schema import DatasetSchema
+from execution_engine.language.checking.type_check import UnableToCheck, check
 from execution_engine.language.evaluating.evaluate import evaluate
 from execution_engine.language.evaluating.verdict import ZeroDivision, excess
 from execution_engine.language.operands import operands

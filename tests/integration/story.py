@@ -9,8 +9,8 @@ from django.utils.module_loading import import_string
 from alerting.models import Notice, Standing
 from assay import clock
 from assay.models import Dataset, DataTest
+from assay.queue.busy_stages import next_due, stages_with_work
 from assay.queue.flow import STAGES
-from assay.queue.probe import next_due, stages_with_work
 from assay.time.windows import Window
 from execution_engine.models import Run
 from incident_manager.models import Incident

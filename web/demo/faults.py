@@ -5,7 +5,7 @@ from datetime import date, datetime
 from enum import StrEnum
 
 from .days import day, local
-from .tables import COPY, HOME, LAKE_FLIGHTS, MART, RAW_FLIGHTS, RAW_WEATHER
+from .demo_tables import COPY, HOME, LAKE_FLIGHTS, MART, RAW_FLIGHTS, RAW_WEATHER
 
 
 class FaultKind(StrEnum):

@@ -19,8 +19,8 @@ from incident_manager import services
 from incident_manager.models import Incident, Report, Saw
 
 from .days import DAYS, local, window_of
+from .demo_tables import MART
 from .faults import fault_named
-from .tables import MART
 
 SOURCE = "catalog"
 TIGHT = 0.99

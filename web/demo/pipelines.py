@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from .days import DAYS
+from .demo_tables import BY_NAME, COPIED_AFTER, COPY, HOME, TABLES, DemoTable, Lake
 from .faults import FAULTS, Fault, FaultKind, landing_with, late
 from .spoiling import spoilt
-from .tables import BY_NAME, COPIED_AFTER, COPY, HOME, TABLES, DemoTable, Lake
 
 
 @dataclass(frozen=True, kw_only=True)

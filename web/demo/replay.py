@@ -15,11 +15,11 @@ from assay.models import Dataset
 from assay.queue.drain import advance, drain
 from test_generator.services import sync
 
-from .data import load
 from .days import BEGINS_AT, ENDS_AT, window_of
+from .demo_tables import Lake
 from .people import SOURCE, Deed, deeds, enrol
 from .pipelines import Writing, writings
-from .tables import Lake
+from .real_data import load
 
 CATALOG = Path(__file__).with_name("catalog.yaml")
 

@@ -7,7 +7,7 @@ from django.db import DatabaseError, connection
 from django.db.backends.utils import CursorWrapper
 
 from assay.clock import database_now
-from assay.command_line.tables import missing_migrations
+from assay.command_line.database_tables import missing_migrations
 from assay.database.storage_errors import DAMAGED, of_database
 
 from .finding import Finding, ill, well

@@ -8,10 +8,10 @@ from django.db import DatabaseError
 from .catalog import catalog, names, pulled, replicas
 from .database import clock_skew, database, intact, migrations, server, unreachable
 from .finding import Finding
-from .flow import engines, failing, leases, notices, quarantined, scheduling, waiting
 from .machine import disk, home, java, states
 from .outside import heartbeat, reach
 from .redis import broker, redis
+from .work import engines, failing, leases, notices, quarantined, scheduling, waiting
 
 Check = Callable[[], Finding]
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from assay import clock
 from assay.access.roles import Action
-from assay.database.names import name_key
+from assay.database.name_keys import name_key
 from assay.models import Dataset
 from assay.time.windows import Window
 from incident_manager import services
@@ -25,7 +25,7 @@ from web.api.incidents.incidents import Incidents
 from web.api.incidents.reports import Reports
 
 from .forms import AnnotateForm, ForceForm, ReasonForm, ReportForm
-from .policy import demand, form_of
+from .page_policy import demand, form_of
 
 Given = Mapping[str, Any]
 

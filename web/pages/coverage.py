@@ -6,7 +6,7 @@ from django.shortcuts import render
 from alerting.coverage import coverage_by_tier
 from assay import clock
 
-from .policy import page
+from .page_policy import page
 
 
 @page

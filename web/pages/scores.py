@@ -11,7 +11,7 @@ from assay.models import Category
 from incident_manager.scores.metric_reporter import USUAL_RANGE, ScoreRow, scores
 from incident_manager.scores.rules import Score, combine
 
-from .policy import page
+from .page_policy import page
 
 SPANS = (7, 28, 90, 365)  # days
 DEFAULT_SPAN = USUAL_RANGE.days

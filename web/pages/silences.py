@@ -12,7 +12,7 @@ from alerting.models import Silence
 from alerting.services import UnableToSilence, end_silence, silence
 from assay import clock
 from assay.access.roles import Action
-from assay.database.names import name_key
+from assay.database.name_keys import name_key
 from assay.models import Category, Dataset
 from web.access.changes import audited
 from web.access.typed import keep, typed_before, typed_in
@@ -21,7 +21,7 @@ from web.api.incidents.silences import Silences
 
 from .actions import complain
 from .forms import UtcField
-from .policy import demand, form_of, page
+from .page_policy import demand, form_of, page
 
 SHOWN_FOR = timedelta(days=7)  # after their end
 

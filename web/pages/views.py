@@ -7,9 +7,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from alerting.services import silences_of
 from assay import clock
 from assay.access.roles import Action
-from assay.database.names import name_key
+from assay.database.name_keys import name_key
 from assay.models import Category, Dataset
-from execution_engine.runs.shown import Veil
+from execution_engine.runs.shown_results import Veil
 from incident_manager.models import Saw
 from incident_manager.quality.now import facts_now
 from incident_manager.quality.rules import AskedRange, judge
@@ -18,18 +18,18 @@ from web.access.logins import LoginPage
 from web.access.throttles import SAFE
 from web.access.typed import typed_before
 from web.access.who import may, readable
-from web.doctor.flow import idle
+from web.doctor.work import idle
 from web.pages.selectors.catalogue import FILTERS, catalogue, failing_pull, open_incidents, overview, summary
 from web.pages.selectors.dataset import incidents_of, live_tests, progress, promises
 from web.pages.selectors.day_grid import day_grid
-from web.pages.selectors.history import history
+from web.pages.selectors.drawn_results import history
 from web.pages.selectors.incident import annotation, incident_by_id, newest_incidents, notices_of, spoilt_windows
 from web.shown.lineage import lineage
 from web.shown.status import MEANINGS, WORDS, ShownStatus
 from web.shown.timeline import shown_timeline
 
 from .forms import TIERS, WantedForm
-from .policy import demand, page
+from .page_policy import demand, page
 
 MOST_INCIDENTS = 200
 

@@ -1,7 +1,7 @@
 """An incident's timeline as it may be shown: what a test said of values stays hidden once these must not be told."""
 
 from assay.models import Revision
-from execution_engine.runs.shown import HIDDEN, Veil
+from execution_engine.runs.shown_results import HIDDEN, Veil
 from incident_manager.models import Entry, Incident
 
 SPOILT = "spoilt"  # the event whose text quotes a sentence, after the test's name, the window and a colon

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import F
 
-from assay.database.names import name_key
+from assay.database.name_keys import name_key
 from assay.models import CatchUp, Category, Dataset, DataTest, Origin, Replica, Revision, Severity
 from assay.time.windows import Granularity
 from execution_engine.language.parsing.parse import parse

@@ -23,7 +23,7 @@ from rich.console import Console
 from alerting.models import Standing
 from assay import clock
 from assay.catalog.reach import MOST
-from assay.database.names import name_key
+from assay.database.name_keys import name_key
 from assay.models import Dataset, DataTest, Replica, Revision
 from assay.time.windows import Window
 from benchmarks.engine.machine import machine

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from execution_engine.engines.files.listing import Listing
-from execution_engine.engines.gathering.asked import AskedStatistic, Keyed
 from execution_engine.engines.gathering.keyed_rows import frequencies_of
+from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.limits import SMALL_BYTES
 from execution_engine.exact import Number
 from execution_engine.metrics.definition import Grouping
@@ -23,7 +23,7 @@ from execution_engine.metrics.states.frequencies import Frequencies, Hashes
 from execution_engine.metrics.states.statistics import Gather, Statistic, Value, over_nothing
 
 from .rows import MOST_ROWS, ArrowRows, read_rows
-from .sql import columns_in, tree_of, truth, values
+from .sql_in_memory import columns_in, tree_of, truth, values
 from .values import MOST_DIGITS, ArrowKind, Flags, Numbers, UnableToTell, Values, in_order
 
 Doubles = npt.NDArray[np.float64]

@@ -7,13 +7,13 @@ from urllib.parse import urlsplit
 
 from pyarrow import ArrowException
 
-from execution_engine.engines.columns.checks import kinds_of, sifted
 from execution_engine.engines.columns.spark_sql import expressions
+from execution_engine.engines.columns.spec_check import kinds_of, sifted
 from execution_engine.engines.files.footer_statistics import footer_statistics, told
 from execution_engine.engines.files.footers import read_columns, shown_columns
 from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part
-from execution_engine.engines.gathering.asked import Keyed
 from execution_engine.engines.gathering.assembly import measured_of, plan
+from execution_engine.engines.gathering.selects import Keyed
 from execution_engine.engines.protocol import WHOLE, Measured, ScanReport, Table, Wanted
 from execution_engine.metrics.definition import SHARED
 from execution_engine.metrics.registry import METRICS

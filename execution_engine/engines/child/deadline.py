@@ -13,7 +13,7 @@ from execution_engine.engines.protocol import FailingRows, Part, ScanReport, Tab
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.spec import MetricSpec
 
-from .calls import RunningCalls
+from .busy_calls import RunningCalls
 from .reports import all_failed, past_deadline
 
 

@@ -16,10 +16,10 @@ from typing import Any, BinaryIO
 
 from execution_engine.engines.spark.start.options import SparkOptions
 
-from .calls import RunningCalls
+from .busy_calls import RunningCalls
 from .codec import call_of, result_frame
 from .frames import Frame, UnableToReadFrame, read_frame, write_frame
-from .java import JavaWatch, is_unreached
+from .java_watch import JavaWatch, is_unreached
 from .process_session import kill_session
 
 JAVA_ENDED = 70  # the exit status

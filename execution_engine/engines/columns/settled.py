@@ -6,7 +6,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from execution_engine.guard import UnableToAllow, read_condition
-from execution_engine.guard.reading import write
+from execution_engine.guard.sql_tree import write
 from execution_engine.metrics.columns import path_of, resolved, written
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.signature import ArgumentType

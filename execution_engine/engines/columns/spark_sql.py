@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from execution_engine.guard import read_condition
 from execution_engine.metrics.columns import path_of
 from execution_engine.metrics.expressions import Expressions
-from execution_engine.metrics.keys.text import NULL
+from execution_engine.metrics.keys.key_text import NULL
 
 
 def quote(name: str) -> str:

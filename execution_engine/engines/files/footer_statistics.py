@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.fs import FileInfo
 
-from execution_engine.engines.gathering.asked import AskedStatistic
+from execution_engine.engines.gathering.selects import AskedStatistic
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic, Value, over_nothing
 

@@ -18,7 +18,7 @@ from execution_engine.metrics.states.states import State
 from execution_engine.metrics.states.summary import Summary
 from execution_engine.outcome import Failure, Reason
 
-from .asked import AskedStatistic, Keyed
+from .selects import AskedStatistic, Keyed
 
 
 @dataclass(frozen=True, kw_only=True)

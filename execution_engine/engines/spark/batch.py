@@ -13,11 +13,11 @@ from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.columns.checks import check_spec
+from execution_engine.engines.columns.spec_check import check_spec
 from execution_engine.engines.files.footers import NANOSECONDS
 from execution_engine.engines.files.listing import UnableToListFiles
-from execution_engine.engines.gathering.asked import AskedStatistic
 from execution_engine.engines.gathering.assembly import measured_of, plan
+from execution_engine.engines.gathering.selects import AskedStatistic
 from execution_engine.engines.protocol import Measured, ScanReport, Unit
 from execution_engine.engines.spark.measures.frequencies import Found, lists_of, of_lists
 from execution_engine.engines.spark.measures.gather import selected

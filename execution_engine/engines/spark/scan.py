@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from execution_engine.engines.columns.checks import sifted
+from execution_engine.engines.columns.spec_check import sifted
 from execution_engine.engines.files.listing import UnableToListFiles
 from execution_engine.engines.gathering.assembly import measure_derived, measured_of, plan
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
@@ -17,7 +17,7 @@ from execution_engine.engines.spark.measures.histogram import take_histogram
 from execution_engine.engines.spark.measures.integrity import OpenTable, find_references
 from execution_engine.engines.spark.measures.predictability import predict
 from execution_engine.engines.spark.measures.query import measure_query
-from execution_engine.engines.spark.sources.schema import find_drift, match_schema
+from execution_engine.engines.spark.sources.schema_metrics import find_drift, match_schema
 from execution_engine.engines.spark.sources.source import SparkSource, open_source
 from execution_engine.metrics.definition import SHARED, Kind
 from execution_engine.metrics.registry import METRICS

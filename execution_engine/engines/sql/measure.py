@@ -6,11 +6,11 @@ from dataclasses import replace
 from sqlalchemy import func, literal_column, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from execution_engine.engines.columns.checks import check_spec, conditions_of
 from execution_engine.engines.columns.drift import measure_drift
 from execution_engine.engines.columns.settled import settled
-from execution_engine.engines.gathering.asked import AskedStatistic
+from execution_engine.engines.columns.spec_check import check_spec, conditions_of
 from execution_engine.engines.gathering.assembly import measure_derived, measured_of, plan
+from execution_engine.engines.gathering.selects import AskedStatistic
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.guard import UnableToAllow
 from execution_engine.metrics.definition import Kind

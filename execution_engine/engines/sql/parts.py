@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, FromClause, column, func, or_,
 from sqlalchemy.types import DateTime, TypeEngine
 
 from execution_engine.engines.protocol import HIVE_NULL, Part, Table
-from execution_engine.metrics.keys.text import as_text
+from execution_engine.metrics.keys.key_text import as_text
 from execution_engine.outcome import Reason
 
 from .time_column import Condition, TimeColumn, UnableToCut

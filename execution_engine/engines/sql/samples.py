@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, literal_column
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.metrics.definition import NOTE
 from execution_engine.metrics.definitions.sample import DEFAULT_SIZE, MAX_SIZE, Sample, bottom_keys, hash_of
-from execution_engine.metrics.keys.text import Key, as_text
+from execution_engine.metrics.keys.key_text import Key, as_text
 from execution_engine.metrics.signature import ColumnKind
 
 from .source import SqlSource

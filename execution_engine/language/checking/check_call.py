@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from execution_engine.language import templates
 from execution_engine.language.problem import Problem
-from execution_engine.language.steps import misfit
+from execution_engine.language.step_arguments import misfit
 from execution_engine.language.tree import Metric
 from execution_engine.metrics.columns import named, written
 from execution_engine.metrics.signature import ArgumentType, ColumnKind, Signature

@@ -12,8 +12,8 @@ from execution_engine.language.tree import Assertion, History, Metric
 from execution_engine.language.walk import depth, postorder
 
 from .bare import end_of_name, mending_of_bare
-from .build import build
 from .expected import describe, mending
+from .tree_builder import build
 
 MAX_BYTES = 4096
 MAX_TOKENS = 1024

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from assay import clock
-from assay.catalog.asked import asked_window, latest_ended
+from assay.catalog.asked_window import asked_window, latest_ended
 from assay.catalog.selectors import by_name
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun

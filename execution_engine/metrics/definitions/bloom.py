@@ -5,7 +5,7 @@ which sends one to eight bytes a key, of the buckets that differ only.
 """
 
 from execution_engine.metrics.definition import Kind, MetricDefinition
-from execution_engine.metrics.keys.shape import ERROR_RATES, Format
+from execution_engine.metrics.keys.filter_shape import ERROR_RATES, Format
 from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
 

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from heapq import nsmallest
 
 from execution_engine.metrics.definition import Kind, MetricDefinition
-from execution_engine.metrics.keys.text import Key, encode
+from execution_engine.metrics.keys.key_text import Key, encode
 from execution_engine.metrics.signature import ArgumentType, Signature
 
 VERSION = 1

@@ -13,7 +13,7 @@ import numpy as np
 from .bits import Bits, Hashes, Mask, are_among, are_in, no_bits, places_of_hashes, set_bits, set_counts
 from .buckets import Buckets
 from .envelope import MAX_BYTES, Facts, UnableToReadKeys, columns, integer, seal, unseal
-from .shape import ERROR_RATES, PYBLOOM_HEADER, FilterShape, Format
+from .filter_shape import ERROR_RATES, PYBLOOM_HEADER, FilterShape, Format
 
 KIND = "key_filter"
 Body = bytes | memoryview

@@ -5,7 +5,7 @@ from io import BytesIO
 from pybloom_live import BloomFilter
 
 from .filter import KeyFilter
-from .shape import Format
+from .filter_shape import Format
 
 
 def as_pybloom(found: KeyFilter) -> BloomFilter:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from assay.catalog.yaml.text import UnableToParseYaml, YamlText, parse_yaml
+from assay.catalog.yaml.yaml_text import UnableToParseYaml, YamlText, parse_yaml
 from execution_engine.metrics.columns import named
 from execution_engine.verification.checks.check import Check
 from execution_engine.verification.constraints.assertion import (

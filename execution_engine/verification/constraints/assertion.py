@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 from assay.time.steps import Step, UnableToStep, shift
 from execution_engine.engines.protocol import Measured
 from execution_engine.exact import Number, to_json
-from execution_engine.language.checking.check import UnableToCheck, check
 from execution_engine.language.checking.schema import DatasetSchema
+from execution_engine.language.checking.type_check import UnableToCheck, check
 from execution_engine.language.evaluating.evaluate import Value, evaluate
 from execution_engine.language.evaluating.sentence import with_notes
 from execution_engine.language.operands import operands

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from assay import clock
 from assay.accounts.audit import record
-from assay.catalog.asked import asked_window
+from assay.catalog.asked_window import asked_window
 from assay.catalog.selectors import by_name
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from rich.console import Console
 
 from assay import clock
-from assay.catalog.asked import asked_window, latest_ended
+from assay.catalog.asked_window import asked_window, latest_ended
 from assay.catalog.selectors import by_name
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun

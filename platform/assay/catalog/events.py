@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
-from assay.database.names import name_keys
+from assay.database.name_keys import name_keys
 from assay.models import Dataset, LineageEdge, WriteMode
 
 from .declared import declared_since

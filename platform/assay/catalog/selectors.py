@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import cast
 
 from assay.access.roles import Owned
-from assay.database.names import name_key, name_keys
+from assay.database.name_keys import name_key, name_keys
 from assay.models import Dataset, LineageEdge, Replica
 from assay.time.stored_times import Holds
 from assay.time.windows import Granularity

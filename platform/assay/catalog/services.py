@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 
 from assay.config import config
-from assay.database.names import name_key, name_keys
+from assay.database.name_keys import name_key, name_keys
 from assay.models import ChangeKind, DataChange, Dataset, LineageEdge, Replica, Source
 from assay.time.stored_times import Holds
 from assay.time.windows import Window

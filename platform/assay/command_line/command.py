@@ -13,8 +13,8 @@ from assay.config import config
 from assay.database.storage_errors import of_storage
 from assay.edge.logs import only_warnings
 
+from .database_tables import UnableToMigrate, bring_up_to_date
 from .exit_codes import ExitCode
-from .tables import UnableToMigrate, bring_up_to_date
 
 WIDTH = 120  # of tables that go to a file or a pipe
 

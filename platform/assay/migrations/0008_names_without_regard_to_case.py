@@ -3,7 +3,7 @@ from typing import Any
 
 from django.db import migrations, models
 
-from assay.database.names import name_key
+from assay.database.name_keys import name_key
 
 
 def give_keys(apps: Any, editor: Any) -> None:

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from assay.database.names import name_key
+from assay.database.name_keys import name_key
 from assay.time.stored_times import Holds, StoredTimes
 from assay.time.windows import Granularity, Partitioning, Window
 

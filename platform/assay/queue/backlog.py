@@ -8,9 +8,9 @@ from django.db.models import Count, F, Min, Q
 
 from assay import clock
 
+from .busy_stages import stages_with_work
 from .claims import pending, unleased
 from .flow import STAGES, Stage
-from .probe import stages_with_work
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,9 @@ from django.utils.module_loading import import_string
 
 from assay import clock
 
+from .busy_stages import next_due, stages_with_work
 from .claims import rounds
 from .leaps import look_for_leaps
-from .probe import next_due, stages_with_work
 
 
 def drain() -> int:

@@ -12,9 +12,9 @@ from kombu.exceptions import ChannelError, OperationalError
 
 from assay import clock
 from assay.celery import app, hint, queue_name
+from assay.queue.busy_stages import stages_with_work
 from assay.queue.claims import pending, unleased
 from assay.queue.flow import Stage
-from assay.queue.probe import stages_with_work
 
 log = structlog.get_logger(__name__)
 

@@ -185,7 +185,7 @@ GUARDS = (
         breaks=frozenset({"not early"}),
         edits=(
             Edit(
-                path="incident_manager/reruns/checks.py",
+                path="incident_manager/reruns/check_standing.py",
                 was="attempt=row.attempt + 1, t0=t0",
                 becomes="attempt=0, t0=t0",
             ),

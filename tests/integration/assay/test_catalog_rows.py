@@ -32,7 +32,7 @@ from assay.catalog.services import (
     removal_fault,
 )
 from assay.config import config
-from assay.database.names import name_key
+from assay.database.name_keys import name_key
 from assay.models import DataChange, Dataset, LineageEdge, Replica, Source
 from assay.time.stored_times import Holds
 from assay.time.windows import Granularity, Window

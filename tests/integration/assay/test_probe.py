@@ -3,9 +3,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from assay.models import Dataset
+from assay.queue.busy_stages import next_due, stages_with_work
 from assay.queue.claims import pending
 from assay.queue.flow import STAGES
-from assay.queue.probe import next_due, stages_with_work
 from tests.factories import DatasetFactory
 
 pytestmark = pytest.mark.django_db

@@ -7,14 +7,14 @@ import pytest
 
 from execution_engine.engines.protocol import Measured, Part, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.keys import build as keys_build
+from execution_engine.engines.spark.keys import build_filter
 from execution_engine.engines.spark.keys import probe as keys_probe
 from execution_engine.engines.spark.keys import pull as keys_pull
 from execution_engine.metrics.definitions.sample import Sample
 from execution_engine.metrics.keys.digest import KeyDigest
 from execution_engine.metrics.keys.filter import KeyFilter
+from execution_engine.metrics.keys.key_text import Key, encode
 from execution_engine.metrics.keys.pybloom import as_pybloom
-from execution_engine.metrics.keys.text import Key, encode
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 from tests.integration.engines.trips import DAY, measure, measure_one, metric, parquet, write, write_trips
@@ -49,9 +49,9 @@ def probe(engine: SparkEngine, table: Table, state: bytes, **given: Any) -> Meas
 @pytest.fixture
 def above_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if every table had too many rows to pull."""
-    for module in (keys_build, keys_probe, keys_pull):
+    for module in (build_filter, keys_probe, keys_pull):
         monkeypatch.setattr(module, "PULLED_ROWS", 0)
-    for module in (keys_build, keys_probe):
+    for module in (build_filter, keys_probe):
         monkeypatch.setattr(module, "EXACT_KEYS", 0)
 
 

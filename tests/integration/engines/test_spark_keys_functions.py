@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 
 from execution_engine.engines.protocol import Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.keys import functions
-from execution_engine.engines.spark.keys.functions import filters_in
+from execution_engine.engines.spark.keys import sql_functions
+from execution_engine.engines.spark.keys.sql_functions import filters_in
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from execution_engine.outcome import Reason
 from tests.integration.engines.trips import measure_one, metric, write
@@ -49,7 +49,7 @@ def test_a_filter_may_come_from_a_with_clause_or_from_a_string(session: SparkSes
 def test_too_many_keys_to_pull_are_filled_by_the_workers(
     session: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(functions, "PULLED_ROWS", 0)
+    monkeypatch.setattr(sql_functions, "PULLED_ROWS", 0)
     assert number(session, f"select count_if(not use_bloom_filter({BUILT}, id, city)) from keys_here") == 10
 
 

@@ -11,9 +11,9 @@ from execution_engine import services, tasks
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Ask, Measurement, Run, RunReason, Scan
 from execution_engine.outcome import Failure, Reason
+from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import ROW_COUNT, Want, hash_of
-from execution_engine.planning.sources import Sources
-from execution_engine.runs.plan import end_as_error
+from execution_engine.runs.plan_runs import end_as_error
 from execution_engine.scans.ask import ask, flatten
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day
 from tests.fakes import rows

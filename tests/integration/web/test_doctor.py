@@ -20,7 +20,7 @@ from tests.e2e.set_ups import default_database
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, NoticeFactory
 from tests.integration.alerting.receivers import mail_server
 from tests.servers import MariaDB, Redis
-from web.doctor import examine, flow
+from web.doctor import examine, work
 from web.doctor.database import clock_skew, server, skew_finding
 from web.doctor.finding import well
 from web.doctor.machine import disk, disk_finding, states
@@ -43,13 +43,13 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.mark.django_db
 def test_a_silent_scheduler_is_found(use: Any) -> None:
-    assert flow.scheduling().is_well
+    assert work.scheduling().is_well
     use(broker_url="memory://")
-    assert "none has ever swept" in flow.scheduling().found
+    assert "none has ever swept" in work.scheduling().found
     beat(timedelta(seconds=1))
-    assert flow.scheduling().is_well
+    assert work.scheduling().is_well
     Beat.objects.update(swept_at=clock.database_now() - HOUR)
-    found = flow.scheduling()
+    found = work.scheduling()
     assert (found.is_well, "silent: the last sweep was 360" in found.found) == (False, True)
     assert "assay sweep" in found.mend
 
@@ -57,9 +57,9 @@ def test_a_silent_scheduler_is_found(use: Any) -> None:
 @pytest.mark.django_db
 def test_the_rows_that_fail_most_are_named_by_their_ids() -> None:
     clock.simulate(NOW)
-    assert flow.failing().is_well
+    assert work.failing().is_well
     made = [DatasetFactory.create(reconcile_at=NOW, attempts=attempts) for attempts in (0, 9, 3, 5, 2)]
-    found = flow.failing()
+    found = work.failing()
     named = ", ".join(f"reconcile {made[n].pk} ({made[n].attempts} tries)" for n in (1, 3, 2))
     assert not found.is_well
     assert found.found == f"rows fail again and again in reconcile (4); worst {named}"
@@ -69,9 +69,9 @@ def test_the_rows_that_fail_most_are_named_by_their_ids() -> None:
 def test_work_that_nobody_does_is_found() -> None:
     clock.simulate(NOW)
     DatasetFactory.create(reconcile_at=NOW - HOUR / 12)
-    assert flow.waiting().is_well
+    assert work.waiting().is_well
     DatasetFactory.create(reconcile_at=NOW - HOUR)
-    found = flow.waiting()
+    found = work.waiting()
     assert (found.is_well, found.found) == (False, "nobody has worked what is due in reconcile (60 min)")
 
 
@@ -84,7 +84,7 @@ def test_leases_that_nobody_takes_up_or_gives_back_are_found(lease_ends_in: time
     clock.simulate(NOW)
     until = clock.database_now() + lease_ends_in if lease_ends_in else None
     DatasetFactory.create(reconcile_at=NOW, lease_until=until)
-    found = flow.leases()
+    found = work.leases()
     assert found.is_well == (not told)
     assert told in found.found
     assert ("reconcile (1)" in found.found) == bool(told)
@@ -96,9 +96,9 @@ def test_notices_that_were_given_up_lately_are_found_with_their_errors() -> None
     NoticeFactory.create()
     NoticeFactory.create(sent_at=None, suppressed="silenced")
     NoticeFactory.create(sent_at=None, settled_at=NOW - 8 * DAY, error="long ago")
-    assert flow.notices().is_well
+    assert work.notices().is_well
     dead = NoticeFactory.create(sent_at=None, error="mailbox full")
-    found = flow.notices()
+    found = work.notices()
     assert not found.is_well
     assert found.found.startswith("1 were given up")
     assert f"{dead.pk} to ada by email: mailbox full" in found.found

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from execution_engine.engines.gathering.asked import AskedStatistic, Keyed
 from execution_engine.engines.gathering.assembly import measured_of, plan
+from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.protocol import Measured, ScanReport, Table, Unit
 from execution_engine.metrics.expressions import PLAIN
 from execution_engine.metrics.spec import MetricSpec

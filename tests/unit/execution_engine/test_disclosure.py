@@ -4,7 +4,7 @@ import pytest
 
 from assay.access.roles import Owned
 from assay.catalog.profile import DatasetProfile
-from assay.database.names import name_key
+from assay.database.name_keys import name_key
 from execution_engine.disclosure.rules import Privacy, objection, others_of, privacy_of, told
 from execution_engine.metrics.spec import MetricSpec
 

@@ -3,7 +3,7 @@
 import pytest
 
 from execution_engine.language.parsing.parse import parse
-from web.pages.bounds import PlotBounds, bounds
+from web.pages.plot_bounds import PlotBounds, bounds
 from web.shown.lineage import hops
 from web.shown.status import MEANINGS, WORDS, ShownStatus, status_of
 

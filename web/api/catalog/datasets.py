@@ -17,10 +17,10 @@ from assay.catalog.locations import PUSHED
 from assay.catalog.selectors import by_name
 from assay.catalog.services import UnableToApply, UnableToShare, apply_catalog
 from assay.catalog.storages import FILES
-from assay.catalog.yaml.checks import YamlParts, cross_check
+from assay.catalog.yaml.cross_checks import YamlParts, cross_check
+from assay.catalog.yaml.parts import DatasetPart
 from assay.catalog.yaml.profiles import to_profile
-from assay.catalog.yaml.shape import DatasetPart
-from assay.database.names import name_key
+from assay.database.name_keys import name_key
 from assay.models import Dataset, Replica
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict

@@ -10,7 +10,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from assay.time.stored_times import StoredTimes
 from assay.time.windows import Partitioning, UnableToPartition, Window
-from execution_engine.guard.reading import UnableToTakeText, statements
+from execution_engine.guard.sql_tree import UnableToTakeText, statements
 from execution_engine.guard.tables import name_of, places_of
 from incident_manager.intervals import Intervals, subtract, union
 

@@ -13,7 +13,7 @@ from alerting.services import silences_of
 from alerting.waivers.rules import WaiverScope
 from assay import clock
 from assay.models import Category
-from execution_engine.runs.shown import Veil
+from execution_engine.runs.shown_results import Veil
 from incident_manager import services
 from incident_manager.models import Ending, Entry, EntryKind, Incident, Report, SpoiltWindow
 from web.api.conventions.base import Rows

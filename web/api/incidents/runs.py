@@ -9,12 +9,12 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
 from assay import clock
-from assay.catalog.asked import asked_window
+from assay.catalog.asked_window import asked_window
 from assay.models import DataTest
 from assay.time.windows import UnableToReadWindow, Window
 from execution_engine.models import Measurement, Run, RunReason
 from execution_engine.outcome import Outcome
-from execution_engine.runs.shown import HIDDEN, Veil
+from execution_engine.runs.shown_results import HIDDEN, Veil
 from execution_engine.services import is_undeclared, request_run
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict

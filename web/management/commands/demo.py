@@ -12,9 +12,9 @@ from assay.command_line.exit_codes import ExitCode
 from assay.config import config
 from assay.edge.logs import configure_logs
 from execution_engine.engines.spark.start.java import UnableToFindJava, use_java
-from web.demo.data import UnableToLoadData
 from web.demo.home import UnableToUseHome, prepare
 from web.demo.progress import progress
+from web.demo.real_data import UnableToLoadData
 from web.demo.replay import replay
 from web.demo.result import findings, open_addresses, result
 from web.demo.show import show, show_open

@@ -8,12 +8,12 @@ from django.db.models import F, OuterRef, Subquery
 from alerting.models import Standing
 from alerting.selectors import complete_up_to, times_to_complete
 from alerting.state import TROUBLED
-from alerting.verdicts.shown import sentence_of
+from alerting.verdicts.shown_standing import sentence_of
 from assay.catalog.selectors import slas
 from assay.models import Dataset, DataTest
 from assay.time.durations import format_duration
 from assay.time.partition_keys import zone
-from execution_engine.runs.shown import Veil
+from execution_engine.runs.shown_results import Veil
 from incident_manager.models import Incident
 from web.shown.status import RANK, ShownStatus, status_of
 

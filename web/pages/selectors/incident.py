@@ -6,9 +6,9 @@ from typing import Any
 from django.db.models import Prefetch
 
 from alerting.models import Alert, Notice, Standing
-from alerting.verdicts.shown import sentence_of
+from alerting.verdicts.shown_standing import sentence_of
 from assay.models import Dataset
-from execution_engine.runs.shown import Veil
+from execution_engine.runs.shown_results import Veil
 from incident_manager.models import Ending, Incident, SpoiltWindow
 
 MOST_WINDOWS = 200

@@ -10,13 +10,13 @@ from execution_engine.metrics.keys import bits
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from execution_engine.metrics.keys.escalation import ComparedKeys, compared
 from execution_engine.metrics.keys.filter import KeyFilter
+from execution_engine.metrics.keys.filter_shape import UnableToShape
 from execution_engine.metrics.keys.loss import Loss
-from execution_engine.metrics.keys.shape import UnableToShape
 from execution_engine.outcome import Reason
 
 from . import workers
-from .build import Build, built
-from .names import name_keys
+from .build_filter import Build, built
+from .lost_keys import name_keys
 from .probe import Probe, missed
 from .pull import digest, row_count
 from .samples import find_sample, take_sample

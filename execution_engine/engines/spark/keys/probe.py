@@ -12,11 +12,11 @@ from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.keys.bits import Hashes, Mask
 from execution_engine.metrics.keys.filter import KeyFilter
-from execution_engine.metrics.keys.shape import EXACT_KEYS, Format
+from execution_engine.metrics.keys.filter_shape import EXACT_KEYS, Format
 
-from .names import NAMED_KEYS
+from .key_sql import HASH, digest_bytes, digests, hashes
+from .lost_keys import NAMED_KEYS
 from .pull import PULLED_ROWS, pull, row_count
-from .sql import HASH, digest_bytes, digests, hashes
 from .workers import MISSING, among, in_bits, in_pybloom, prober
 
 

@@ -14,7 +14,7 @@ from execution_engine.metrics.keys.bits import Hashes
 from execution_engine.metrics.keys.buckets import BUCKETS, SHIFT
 from execution_engine.metrics.keys.digest import WORDS, KeyDigest, digest_of_hashes
 
-from .sql import HASH, hashes
+from .key_sql import HASH, hashes
 
 PULLED_ROWS = 20_000_000  # 160 MB, three times that while they are sorted
 

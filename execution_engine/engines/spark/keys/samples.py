@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
-from execution_engine.engines.columns.checks import check_columns
 from execution_engine.engines.columns.spark_sql import is_in, key
+from execution_engine.engines.columns.spec_check import check_columns
 from execution_engine.engines.protocol import Measured, Wanted, failed
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.definitions.sample import DEFAULT_SIZE, MAX_SIZE, Sample, UnableToReadSample
-from execution_engine.metrics.keys.text import decode, encode
+from execution_engine.metrics.keys.key_text import decode, encode
 from execution_engine.outcome import Reason
 
-from .names import NAMED_KEYS, named
-from .sql import rows_of
+from .key_sql import rows_of
+from .lost_keys import NAMED_KEYS, named
 
 
 def take_sample(source: SparkSource, item: Wanted) -> Measured:

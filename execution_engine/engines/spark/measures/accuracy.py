@@ -1,9 +1,9 @@
 """Records against their source in Spark: each belongs to the one record there that has its key, and should equal it."""
 
-from execution_engine.engines.columns.checks import check_columns
+from execution_engine.engines.columns.spec_check import check_columns
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.keys.sql import rows_of, text_of
+from execution_engine.engines.spark.keys.key_sql import rows_of, text_of
 from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.definitions.other_tables import names_in
 from execution_engine.outcome import Failure

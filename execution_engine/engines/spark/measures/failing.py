@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from execution_engine.engines.columns.checks import check_spec
 from execution_engine.engines.columns.settled import settled
 from execution_engine.engines.columns.spark_sql import quote
-from execution_engine.engines.gathering.asked import Keyed
+from execution_engine.engines.columns.spec_check import check_spec
+from execution_engine.engines.gathering.selects import Keyed
 from execution_engine.engines.protocol import FailingRow, FailingRows
 from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, failure_of
 from execution_engine.engines.spark.jobs import action

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
 from execution_engine.engines.files.footer_statistics import told
-from execution_engine.engines.gathering.asked import AskedStatistic, Select, selects
+from execution_engine.engines.gathering.selects import AskedStatistic, Select, selects
 from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, failure_of
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.sources.source import SparkSource

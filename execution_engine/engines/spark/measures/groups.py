@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from execution_engine.engines.gathering.asked import Keyed
 from execution_engine.engines.gathering.assembly import Plan, plan
+from execution_engine.engines.gathering.selects import Keyed
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.engines.spark.failures import SPARK_ERRORS, failure_of
 from execution_engine.engines.spark.jobs import action

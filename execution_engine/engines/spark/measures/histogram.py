@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from execution_engine.engines.columns.checks import kind_problem
+from execution_engine.engines.columns.spec_check import kind_problem
 from execution_engine.engines.protocol import Measured, Wanted, failed
 from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.keys.sql import rows_of
+from execution_engine.engines.spark.keys.key_sql import rows_of
 from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.definitions.histogram import MOST_VALUES, bins_of
 from execution_engine.metrics.signature import ColumnKind

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from execution_engine.engines.columns.checks import check_columns
+from execution_engine.engines.columns.spec_check import check_columns
 from execution_engine.engines.protocol import Measured, Table, Wanted
 from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.keys.names import NAMED_KEYS, NamedKey, named
-from execution_engine.engines.spark.keys.sql import hash_of, rows_of, text_of
+from execution_engine.engines.spark.keys.key_sql import hash_of, rows_of, text_of
+from execution_engine.engines.spark.keys.lost_keys import NAMED_KEYS, NamedKey, named
 from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.definitions.other_tables import there
 from execution_engine.outcome import Failure, Reason

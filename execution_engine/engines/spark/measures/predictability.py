@@ -5,7 +5,7 @@ from typing import Any
 
 from execution_engine.engines.protocol import Measured, Wanted, failed
 from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.keys.sql import rows_of
+from execution_engine.engines.spark.keys.key_sql import rows_of
 from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.definitions.naive_bayes import Example, UnableToLearn, measure

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from execution_engine.engines.columns.nested import with_fields
 from execution_engine.engines.gathering.assembly import measured_number
 from execution_engine.engines.protocol import Measured, Table, Wanted, failed
-from execution_engine.engines.spark.keys.functions import filters_in
+from execution_engine.engines.spark.keys.sql_functions import filters_in
 from execution_engine.engines.spark.sources.formats import types_in
 from execution_engine.guard import UnableToAllow, read_query
 from execution_engine.metrics.columns import path_of

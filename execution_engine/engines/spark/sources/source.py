@@ -6,10 +6,10 @@ from functools import cached_property
 
 from pyspark.sql import DataFrame, SparkSession
 
-from execution_engine.engines.columns.checks import kinds_of
 from execution_engine.engines.columns.declared_types import spark_type
 from execution_engine.engines.columns.nested import with_fields
 from execution_engine.engines.columns.spark_sql import expressions, is_in, quote
+from execution_engine.engines.columns.spec_check import kinds_of
 from execution_engine.engines.files.file_columns import TELLING, columns_by_name, columns_of_files
 from execution_engine.engines.files.footer_statistics import FooterStatistics, footer_statistics
 from execution_engine.engines.files.footers import NANOSECONDS, read_columns, shown_columns

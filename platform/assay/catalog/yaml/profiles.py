@@ -16,8 +16,8 @@ from assay.catalog.profile import (
 )
 from assay.catalog.storages import FILES
 
-from .checks import YamlParts
-from .shape import ColumnPart, CustomPart, DatasetPart, ReplicaPart
+from .cross_checks import YamlParts
+from .parts import ColumnPart, CustomPart, DatasetPart, ReplicaPart
 
 
 def to_profile(parts: YamlParts, folder_of: Callable[[int], Path]) -> CatalogProfile:

@@ -13,10 +13,10 @@ from pydantic_core import ErrorDetails
 
 from assay.catalog.profile import CatalogProfile
 
-from .checks import Finding, YamlParts, cross_check
+from .cross_checks import Finding, YamlParts, cross_check
+from .parts import PARTS, YamlPart
 from .profiles import to_profile
-from .shape import PARTS, YamlPart
-from .text import UnableToParseYaml, YamlProblem, YamlText, parse_yaml, path_text
+from .yaml_text import UnableToParseYaml, YamlProblem, YamlText, parse_yaml, path_text
 
 _HINTS = {
     "string_type": "write text, in quotes if it looks like a number or yes/no",

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from execution_engine.engines.gathering.asked import AskedStatistic, Keyed
 from execution_engine.engines.gathering.assembly import Plan, from_state, from_summaries, measured_of, plan
+from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.expressions import Expressions

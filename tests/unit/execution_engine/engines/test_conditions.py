@@ -1,6 +1,6 @@
 import pytest
 
-from execution_engine.engines.columns.checks import check_spec
+from execution_engine.engines.columns.spec_check import check_spec
 from execution_engine.guard import UnableToAllow, read_condition
 from execution_engine.metrics.signature import ColumnKind
 from execution_engine.metrics.spec import MetricSpec

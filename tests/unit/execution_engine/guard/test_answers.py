@@ -6,7 +6,7 @@ import pytest
 from sqlglot import exp
 
 from execution_engine.guard import Refusal, UnableToAllow, read_condition, read_query
-from execution_engine.guard.reading import UnableToTakeText, statements
+from execution_engine.guard.sql_tree import UnableToTakeText, statements
 from tests.unit.execution_engine.guard import golden
 
 COLUMNS = ("trip_id", "city", "fare", "odd name", "user", "tags")

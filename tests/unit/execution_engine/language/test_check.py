@@ -3,12 +3,12 @@
 import pytest
 
 from assay.time.windows import Granularity
-from execution_engine.language.checking.check import UnableToCheck, check
 from execution_engine.language.checking.check_call import nearest
 from execution_engine.language.checking.schema import DatasetSchema
+from execution_engine.language.checking.type_check import UnableToCheck, check
 from execution_engine.language.parsing.parse import parse
 from execution_engine.language.problem import Span
-from execution_engine.language.steps import misfit
+from execution_engine.language.step_arguments import misfit
 from execution_engine.metrics.groupable import GROUPABLE
 from execution_engine.metrics.registry import SIGNATURES
 from execution_engine.metrics.signature import ColumnKind

@@ -10,7 +10,7 @@ import numpy as np
 
 from execution_engine.metrics.keys.bits import DigestPlaces, Hashes, no_bits, set_bits, words_of
 from execution_engine.metrics.keys.filter import KeyFilter, filter_of_bits, filter_of_hashes
-from execution_engine.metrics.keys.shape import Format, shape_for
+from execution_engine.metrics.keys.filter_shape import Format, shape_for
 
 FORMATS = (Format.HASHES, Format.XXHASH, Format.PYBLOOM)
 

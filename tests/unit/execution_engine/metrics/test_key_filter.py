@@ -10,9 +10,9 @@ from execution_engine.metrics.keys.bits import set_counts
 from execution_engine.metrics.keys.buckets import Buckets
 from execution_engine.metrics.keys.envelope import MAX_BYTES
 from execution_engine.metrics.keys.filter import KeyFilter, estimated_keys, filter_of_hashes
-from execution_engine.metrics.keys.gather import gathered, largest_shape
+from execution_engine.metrics.keys.filter_shape import FilterShape, Format, UnableToShape, shape_for
+from execution_engine.metrics.keys.growing_filter import gathered, largest_shape
 from execution_engine.metrics.keys.pybloom import as_pybloom
-from execution_engine.metrics.keys.shape import FilterShape, Format, UnableToShape, shape_for
 from tests.unit.execution_engine.metrics.key_files import FORMATS, a_filter, hashes
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from execution_engine.metrics.keys.bits import no_bits, places_of_hashes, set_bits
 from execution_engine.metrics.keys.envelope import MAX_BYTES, UnableToReadKeys
 from execution_engine.metrics.keys.filter import KeyFilter, filter_of_bits
-from execution_engine.metrics.keys.shape import Format, shape_for
+from execution_engine.metrics.keys.filter_shape import Format, shape_for
 from tests.unit.execution_engine.metrics.key_files import FORMATS, a_filter, facts_of, forged, hashes
 
 MUTATIONS = 10_000 if os.environ.get("ASSAY_FUZZ") == "full" else 300

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.metrics.keys.text import Key, UnableToReadKey, as_text, decode, encode
+from execution_engine.metrics.keys.key_text import Key, UnableToReadKey, as_text, decode, encode
 
 KEYS = st.lists(st.none() | st.text(alphabet="a1:-|é\n'", max_size=12), max_size=4).map(tuple)
 

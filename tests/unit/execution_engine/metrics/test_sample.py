@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution_engine.metrics.definitions.sample import Sample, UnableToReadSample, bottom_keys
-from execution_engine.metrics.keys.text import Key
+from execution_engine.metrics.keys.key_text import Key
 
 KEYS = st.lists(st.tuples(st.none() | st.text(max_size=5), st.text(max_size=5)), max_size=40)
 

@@ -6,13 +6,13 @@ import pytest
 
 from assay.catalog.profile import DatasetProfile
 from assay.catalog.yaml.provider import load as load_catalog
-from web.demo.data import load
 from web.demo.days import DAYS, day
+from web.demo.demo_tables import COPY, HOME, LAKE_FLIGHTS, MART, RAW_FLIGHTS, RAW_WEATHER, TABLES, Lake
 from web.demo.faults import fault_named
 from web.demo.pipelines import Writing, writings
+from web.demo.real_data import load
 from web.demo.replay import CATALOG
 from web.demo.spoiling import spoilt
-from web.demo.tables import COPY, HOME, LAKE_FLIGHTS, MART, RAW_FLIGHTS, RAW_WEATHER, TABLES, Lake
 
 SOURCE = load()
 PROFILES = load_catalog(CATALOG).datasets

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from .data import DataFile
 from .days import window_of
+from .real_data import DataFile
 
 HOME, COPY = "dca", "phx"
 COPIED_AFTER = timedelta(minutes=20)

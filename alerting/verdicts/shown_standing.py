@@ -1,7 +1,7 @@
 """What a standing says of data, as it may be shown now."""
 
 from alerting.models import Standing
-from execution_engine.runs.shown import HIDDEN, Veil
+from execution_engine.runs.shown_results import HIDDEN, Veil
 
 
 def is_hidden(standing: Standing, veil: Veil) -> bool:

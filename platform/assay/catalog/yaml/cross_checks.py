@@ -7,8 +7,8 @@ from functools import cached_property
 
 from assay.time.stored_times import Holds
 
-from .shape import CustomPart, DatasetPart, LineagePart
-from .text import Path
+from .parts import CustomPart, DatasetPart, LineagePart
+from .yaml_text import Path
 
 Finding = tuple[Path, str]
 

@@ -22,12 +22,12 @@ from execution_engine.language.tree import Assertion, History, Metric
 from execution_engine.metrics.definitions.schema_drift import SCHEMA_DRIFT
 from execution_engine.models import MAX_ATTEMPTS, Ask, Measurement, Run
 from execution_engine.outcome import Failure, Reason
+from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import UnableToPlan
-from execution_engine.planning.sources import Sources
 from execution_engine.selectors import latest_values
 
-from .groups import groups_of, past_groups
-from .plan import end_as_error, planner_of
+from .plan_runs import end_as_error, planner_of
+from .stored_groups import groups_of, past_groups
 
 ASKED = Prefetch("asks", queryset=Ask.objects.select_related("measurement").defer("measurement__state").order_by("pk"))
 

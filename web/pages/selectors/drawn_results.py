@@ -9,8 +9,8 @@ from assay.models import Category, DataTest, Revision
 from execution_engine.language.serialise import from_json
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome
-from execution_engine.runs.shown import Veil
-from web.pages.bounds import PlotBounds, bounds
+from execution_engine.runs.shown_results import Veil
+from web.pages.plot_bounds import PlotBounds, bounds
 
 LONGEST = 1000
 

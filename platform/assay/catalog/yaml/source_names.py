@@ -4,7 +4,7 @@ from pathlib import Path
 
 from assay.catalog.profile import CatalogProfile
 from assay.catalog.services import UnableToApply
-from assay.database.names import name_keys
+from assay.database.name_keys import name_keys
 from assay.models import Dataset, Source
 
 from .provider import source_fault

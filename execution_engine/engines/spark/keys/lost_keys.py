@@ -6,9 +6,9 @@ from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.keys.bits import Hashes
-from execution_engine.metrics.keys.text import decode
+from execution_engine.metrics.keys.key_text import decode
 
-from .sql import HASH, TEXT, hash_of, quoted, spread_rows_of, text_of
+from .key_sql import HASH, TEXT, hash_of, quoted, spread_rows_of, text_of
 
 NAMED_KEYS = 20  # lost keys that a measurement names
 

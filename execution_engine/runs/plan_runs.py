@@ -14,12 +14,12 @@ from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import Operand
 from execution_engine.models import MAX_ATTEMPTS, Ask, Measurement, Run, RunReason
 from execution_engine.outcome import Failure, Outcome, Reason
+from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import Planner, UnableToPlan, Want
-from execution_engine.planning.sources import Sources
 from execution_engine.planning.turns import is_made_up_for
 from execution_engine.scans.ask import ask, flatten
 
-from .shown import objection_to
+from .shown_results import objection_to
 
 log = structlog.get_logger(__name__)
 

@@ -6,7 +6,7 @@ from itertools import chain
 
 from execution_engine.language.operands import operands
 from execution_engine.language.problem import Problem
-from execution_engine.language.steps import misfit
+from execution_engine.language.step_arguments import misfit
 from execution_engine.language.tree import Assertion, By, History, HistoryFunction, Metric, Node, Text
 from execution_engine.language.walk import fold, postorder
 from execution_engine.metrics.columns import named

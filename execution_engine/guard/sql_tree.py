@@ -12,7 +12,7 @@ from sqlglot.errors import ParseError, TokenError
 from .characters import check_characters, shown
 from .dialect import Plain
 from .refusal import Refusal, UnableToAllow
-from .words import check_words, lost_word
+from .word_rules import check_words, lost_word
 
 Rule = Callable[[exp.Expr], Refusal | None]
 TWO_WAYS = Refusal(what="it can be read in two ways", mend="write it more plainly")

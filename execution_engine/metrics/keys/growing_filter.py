@@ -6,7 +6,7 @@ import numpy as np
 
 from .bits import Bits, Hashes, no_bits, places_of_hashes, set_bits
 from .filter import KeyFilter, filter_of_bits, filter_of_hashes
-from .shape import MAX_BODY_BYTES, FilterShape, Format, shape_for
+from .filter_shape import MAX_BODY_BYTES, FilterShape, Format, shape_for
 
 HELD = MAX_BODY_BYTES // 8  # hashes that are held: as many bytes as the largest filter has
 _BITS_PER_KEY = 9.6  # a little more than a filter takes at an error rate of 1 %

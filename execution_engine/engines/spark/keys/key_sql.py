@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 from execution_engine.engines.columns.spark_sql import column, length_prefixed
 from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.keys.buckets import BUCKETS, SHIFT, Buckets
-from execution_engine.metrics.keys.shape import FilterShape
-from execution_engine.metrics.keys.text import NULL
+from execution_engine.metrics.keys.filter_shape import FilterShape
+from execution_engine.metrics.keys.key_text import NULL
 
 HASH, TEXT, DIGEST = "h", "k", "d"
 EXACT_DOUBLES = 2**53  # below it every whole number is a double

@@ -27,19 +27,20 @@ from execution_engine.guard.dialect import Plain
 from execution_engine.metrics.keys.bits import Bits, Hashes, Mask, are_among, are_in, places_of_hashes
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from execution_engine.metrics.keys.filter import KeyFilter, filter_of_bits
-from execution_engine.metrics.keys.gather import gathered, largest_shape
-from execution_engine.metrics.keys.shape import Format, shape_for
+from execution_engine.metrics.keys.filter_shape import Format, shape_for
+from execution_engine.metrics.keys.growing_filter import gathered, largest_shape
 
 from . import workers
-from .build import fill
+from .build_filter import fill
+from .key_sql import HASH, hash_of
 from .pull import PULLED_ROWS
-from .sql import HASH, hash_of
 from .workers import filler, hashes_in
 
 BUILD, USE = "build_bloom_filter", "use_bloom_filter"
 # Workers need numpy and pyarrow, but not this package.
 _MODULES = [
-    f"execution_engine.metrics.keys.{name}" for name in ("bits", "buckets", "envelope", "filter", "gather", "shape")
+    f"execution_engine.metrics.keys.{name}"
+    for name in ("bits", "buckets", "envelope", "filter", "filter_shape", "growing_filter")
 ]
 for _module in (workers, *map(import_module, _MODULES), sys.modules[__name__]):
     cloudpickle.register_pickle_by_value(_module)

@@ -14,7 +14,7 @@ from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Run
 from execution_engine.outcome import Outcome
-from execution_engine.planning.sources import Sources
+from execution_engine.planning.catalog_sources import Sources
 
 HIDDEN = (
     "what it found is not shown: a column that it reads is sensitive now, or another dataset has limited its readers"

@@ -11,10 +11,10 @@ from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.keys.bits import Bits, DigestPlaces, merged, no_bits, places_of_hashes
 from execution_engine.metrics.keys.buckets import Buckets
 from execution_engine.metrics.keys.filter import KeyFilter, filter_of_bits, filter_of_hashes
-from execution_engine.metrics.keys.shape import DEFAULT_ERROR_RATE, EXACT_KEYS, FilterShape, Format, shape_for
+from execution_engine.metrics.keys.filter_shape import DEFAULT_ERROR_RATE, EXACT_KEYS, FilterShape, Format, shape_for
 
+from .key_sql import DIGEST, digest_bytes, digests, hashes
 from .pull import PULLED_ROWS, pull, row_count
-from .sql import DIGEST, digest_bytes, digests, hashes
 from .workers import FILLED, Task, digests_in, filler, hashes_in
 
 FILTERS_IN_FLIGHT_BYTES = 128 * 1024 * 1024  # of all partial filters on their way to the driver

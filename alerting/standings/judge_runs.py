@@ -12,8 +12,8 @@ from assay.time.windows import Window
 from execution_engine.models import Run, RunReason
 from execution_engine.services import request_run
 
-from .checks import engine_answers, is_waited_for
 from .never_broken import judge_sound
+from .next_check import engine_answers, is_waited_for
 from .refold import create, judge_window, locked, refold
 from .restreak import restreak
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db.models import Prefetch
 
 from assay.catalog.selectors import declared_by, profile_of, slas
-from assay.database.names import name_key
+from assay.database.name_keys import name_key
 from assay.models import Dataset, LineageEdge
 from assay.time.windows import Window
 from execution_engine.disclosure.rules import Privacy, privacy_of
