@@ -3,7 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 ON_BOTH := tests/e2e/cases/test_ending_cases.py tests/e2e/cases/test_data_change_cases.py  # of the stories
-BESIDE := -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder  # files beside each other, the longest first
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest --dist loadfile --no-loadscope-reorder  # each worker compiles nothing anew
+WORKERS := $(shell $(PYTHON) -c "import os; print(min(os.cpu_count() + 1, 4))")  # one more than processors: tests wait, too
 
 .PHONY: help demo up test mariadb unit lint format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days fuzz mutants zoo faults guards house screenshot run-ready dev-ready test-ready clean
 
@@ -21,14 +22,14 @@ service: test-ready ## Run the whole service, each process for itself, without D
 
 test: test-ready ## Run what CI runs: linters, all tests, the database tests again on MariaDB
 	@$(MAKE) --no-print-directory lint
-	$(BIN)/pytest $(BESIDE) --durations 20
-	$(BIN)/python tests/servers.py $(BIN)/pytest $(BESIDE) --durations 20 -m django_db tests/integration tests/fuzz $(ON_BOTH)
+	$(PYTEST) -n $(WORKERS) --durations 20
+	$(BIN)/python tests/servers.py $(PYTEST) -n $(WORKERS) --durations 20 -m django_db tests/integration tests/fuzz $(ON_BOTH)
 
 mariadb: test-ready ## Run all that uses the database on MariaDB, every story included
-	$(BIN)/python tests/servers.py $(BIN)/pytest $(BESIDE) -m django_db --ignore tests/zoo
+	$(BIN)/python tests/servers.py $(PYTEST) -n $(WORKERS) -m django_db --ignore tests/zoo
 
 unit: dev-ready ## Run the unit tests alone, in seconds
-	@$(BIN)/pytest $(BESIDE) tests/unit
+	@$(PYTEST) -n logical --maxprocesses 4 --hypothesis-profile quick -m "not thorough" tests/unit
 
 bench-engine: dev-ready ## Measure the engine against its peers and a hand-written query, into docs/benchmarks.md
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.engine --full

@@ -23,6 +23,7 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 LONGEST_FIRST = ("e2e", "faults", "zoo", "mutants", "crawler", "browser", "fuzz", "integration", "unit")
 
 settings.register_profile("assay", deadline=None)  # how fast things are is for benchmarks/ to say
+settings.register_profile("quick", deadline=None, max_examples=10)  # of `make unit`
 settings.load_profile("assay")
 
 

@@ -15,15 +15,7 @@ from tests.mutants.mutation import Mutant
 from tests.mutants.nursery import passes
 from tests.mutants.targets import ROOT, Target
 
-PYTEST = (
-    "-q",
-    "-p",
-    "no:cacheprovider",
-    "--no-header",
-    "--deselect=tests/unit/test_house.py",
-    "-pno:faker",  # no test of these packages uses them, and a second of each trial would go into their import
-    "-pno:schemathesis",
-)
+PYTEST = ("-q", "-p", "no:cacheprovider", "--no-header", "--deselect=tests/unit/test_house.py")
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 NEVER = ("--ignore-glob=*spark*", "--ignore-glob=*races*", "--ignore-glob=*broker_lost*", "--ignore-glob=*at_size*")
 TEST_PATIENCE, PATIENCE = (

@@ -55,6 +55,7 @@ def test_there_are_doubled_hours_to_look_at() -> None:
     assert [len(set_back(zone)) for zone in ZONES] == [9, 9, 9, 9]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("zone", ZONES)
 def test_each_minute_lies_in_the_half_that_the_clock_shows(zone: str) -> None:
     hours = hours_of(zone)

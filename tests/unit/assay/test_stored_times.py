@@ -59,6 +59,7 @@ def test_a_cut_parts_the_rows_before_an_instant_from_those_after_it_or_is_refuse
         assert (shown >= wall) == (minutes >= 0), (shown, wall)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("by", [Granularity.DAY, Granularity.HOUR])
 @pytest.mark.parametrize("zone", [BERLIN, "America/New_York", "Australia/Lord_Howe", "America/Havana", "Africa/Cairo"])
 def test_local_times_fall_into_the_partitions_that_their_own_text_names(zone: str, by: Granularity) -> None:

@@ -51,6 +51,7 @@ def distinct_zones() -> list[str]:
     return sorted(by_changes.values())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("granularity", [Granularity.DAY, Granularity.WEEK, Granularity.MONTH])
 @pytest.mark.parametrize("zone", SAMPLE)
 def test_windows_tile_twenty_years_without_gap_or_overlap(zone: str, granularity: Granularity) -> None:
@@ -58,6 +59,7 @@ def test_windows_tile_twenty_years_without_gap_or_overlap(zone: str, granularity
     assert_tiled(partitioning, partitioning.between(FIRST, LAST))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("key_format", ["%Y-%m-%d-%H", "%Y-%m-%d-%H%z"])
 def test_hours_and_days_tile_time_around_every_change_of_clocks_of_every_zone(key_format: str) -> None:
     for name in distinct_zones():
@@ -70,7 +72,7 @@ def test_hours_and_days_tile_time_around_every_change_of_clocks_of_every_zone(ke
             assert_tiled(hours, near)
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(
     zone=st.sampled_from(SAMPLE),
     granularity=st.sampled_from(list(Granularity)),

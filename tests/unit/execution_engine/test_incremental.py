@@ -252,6 +252,7 @@ def test_metrics_of_other_keys_have_a_state_of_their_own() -> None:
     assert state_spec(mutual) == mutual
 
 
+@pytest.mark.thorough
 def test_many_partitions_are_asked_for_a_thousand_at_a_time() -> None:
     engine = days(*([at] for at in range(2500)))
     assert values(engine, Memory(), ROWS, SUM) == [2500, 2499 * 2500 / 2]

@@ -16,6 +16,7 @@ def columns(words: int) -> str:
     return f"select a{', a' * ((words - 4) // 2)} from t"
 
 
+@pytest.mark.thorough
 def test_a_query_of_the_most_words_is_read_and_a_longer_one_refused() -> None:
     assert [use.name for use in table_uses(columns(MOST_WORDS))] == ["t"]
     with pytest.raises(UnableToReadQuery, match=r"20002 words, .* at most 20000 are read: ask in several queries"):

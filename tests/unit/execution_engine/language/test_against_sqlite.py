@@ -22,7 +22,7 @@ leaves = st.builds(Number, value=small) | st.sampled_from([Metric(spec=MetricSpe
 VALUES = (None, 0.0, 1.0, -2.0)
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(tree=conditions(expressions(leaves, max_leaves=4)))
 def test_random_assertions_agree_with_sqlite_for_every_value_of_their_operands(tree: Condition) -> None:
     texts = [operand.text for operand in operands(tree)]

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from execution_engine.metrics.states.frequencies import Counts, Frequencies, arrays, from_arrays, starts
 from execution_engine.metrics.states.summary import Summary
@@ -61,8 +60,11 @@ def test_the_summary_of_a_union_is_known_without_making_it(large: list[int], sma
     assert known.weighted_logs == pytest.approx(made.weighted_logs)
 
 
+@pytest.mark.thorough
 @given(keys=HASHES, with_nulls=HASHES)
 def test_the_summary_says_what_the_keys_say(keys: list[int], with_nulls: list[int]) -> None:
+    from scipy import stats
+
     summary, times = frequencies(keys, with_nulls).summary, list(Counter(keys).values())
     assert (summary.rows, summary.distinct, summary.single) == (len(keys), len(times), times.count(1))
     assert summary.most == max(times, default=0)

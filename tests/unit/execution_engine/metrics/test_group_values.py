@@ -36,6 +36,7 @@ def test_a_value_that_is_no_number_stays_what_it_is() -> None:
     assert read.groups[("y",)] == -math.inf
 
 
+@pytest.mark.thorough
 def test_a_hundred_thousand_groups_are_read_back() -> None:
     groups = GroupValues(columns=("c",), groups={(f"group {i}",): i / 7 for i in range(MAX_GROUPS)})
     assert GroupValues.from_bytes(groups.to_bytes()) == groups

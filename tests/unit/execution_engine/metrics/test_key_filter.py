@@ -29,6 +29,7 @@ def test_hashes_are_exact() -> None:
     assert not found.has(hashes(100_000, seed=2)).any()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("error_rate", [0.01, 0.001])
 def test_a_bloom_filter_takes_for_present_as_few_absent_keys_as_it_claims(error_rate: float) -> None:
     found = filter_of_hashes(shape_for(200_000, exact_keys=0, error_rate=error_rate), ("id",), hashes(200_000), 200_000)

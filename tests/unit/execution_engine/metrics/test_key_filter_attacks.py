@@ -207,6 +207,7 @@ def largest() -> bytes:
     return a_filter(Format.XXHASH, 4_000_000).to_bytes()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["long", "padded", "nested", "damaged", "ones", "unordered"])
 def test_refusing_costs_a_tenth_of_a_second_and_64_mb_at_most(name: str, tmp_path: Path) -> None:
     file = tmp_path / name

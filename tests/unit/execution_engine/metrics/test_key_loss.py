@@ -1,14 +1,16 @@
 import pytest
-from scipy.stats import nbinom
 
 from execution_engine.metrics.keys.loss import Loss
 
 MANY = 10**9
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("missed", [0, 1, 50, 1000, 1001, 20_000, 3_000_000])
 @pytest.mark.parametrize("error_rate", [0.01, 0.001, 1e-12])
 def test_no_more_are_hidden_than_stated_with_a_confidence_of_three_nines(missed: int, error_rate: float) -> None:
+    from scipy.stats import nbinom
+
     stated = Loss(keys=MANY, missed=missed, error_rate=error_rate).hidden_at_most
     exact = nbinom.ppf(0.999, missed + 1, 1 - error_rate)
     assert exact <= stated <= 1.1 * exact + 5
