@@ -1,7 +1,7 @@
 """Take the measurements of one scan: what is still true is reused, the rest is read from the data in one call."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2s
 from math import isfinite
@@ -27,6 +27,7 @@ from execution_engine.quarantine.suspects import ends_before
 from execution_engine.storage import engine_of, extent_of, table_of
 from execution_engine.watch.services import is_news
 
+from .found import ScanReading
 from .query_tables import names_read, tables_read
 from .settle import input_name, settled_by
 from .unpartitioned import count_unpartitioned
@@ -43,22 +44,6 @@ class Target:
     part: Part
     strays: tuple[str, ...] | None = None  # the keys of the rows that lie in no partition
     sensitive: frozenset[str] = frozenset()
-
-
-@dataclass
-class ScanReading:
-    """What one scan found: adopted measurements, new results, and what the data looked like."""
-
-    fingerprint: str = ""
-    written_at: datetime | None = None  # when the newest file was, where it was not seen before
-    adopted: dict[int, Measurement] = field(default_factory=dict)  # by the id of the measurement that reuses it
-    results: dict[int, Measured] = field(default_factory=dict)
-    fingerprints: dict[int, str] = field(default_factory=dict)
-    spark_jobs: int = 0
-    seconds: float = 0.0
-    error: str = ""
-    alone: set[int] = field(default_factory=set)  # those that shared their end with no other
-    ends: dict[int, int] = field(default_factory=dict)  # how often each had ended abnormally before
 
 
 def read(scan: Scan, measurements: Sequence[Measurement]) -> ScanReading:

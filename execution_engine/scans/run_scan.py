@@ -24,8 +24,8 @@ from execution_engine.parts.state_store import INLINE_BYTES, store_state
 from execution_engine.quarantine.suspects import note_ends
 from execution_engine.watch.services import note_fingerprint
 
+from .found import ScanReading
 from .may_begin import may_begin
-from .reading import ScanReading
 from .wake import wake
 
 log = structlog.get_logger(__name__)

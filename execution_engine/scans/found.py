@@ -1,0 +1,23 @@
+"""What the reading of one scan gives to its writing, which imports nothing that reads data."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from execution_engine.engines.protocol import Measured
+from execution_engine.models import Measurement
+
+
+@dataclass
+class ScanReading:
+    """What one scan found: adopted measurements, new results, and what the data looked like."""
+
+    fingerprint: str = ""
+    written_at: datetime | None = None  # when the newest file was, where it was not seen before
+    adopted: dict[int, Measurement] = field(default_factory=dict)  # by the id of the measurement that reuses it
+    results: dict[int, Measured] = field(default_factory=dict)
+    fingerprints: dict[int, str] = field(default_factory=dict)
+    spark_jobs: int = 0
+    seconds: float = 0.0
+    error: str = ""
+    alone: set[int] = field(default_factory=set)  # those that shared their end with no other
+    ends: dict[int, int] = field(default_factory=dict)  # how often each had ended abnormally before
