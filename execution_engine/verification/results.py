@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from execution_engine.exact import Number, digits_of, to_json
 from execution_engine.outcome import Failure
 from execution_engine.verification.checks.scope import On
-from execution_engine.verification.constraints.constraints import Ask, shown
+from execution_engine.verification.constraints.constraints import AskedMetric, shown
 from execution_engine.verification.constraints.levels import ConstraintStatus, Level, Status, gravest, status_of
 
 if TYPE_CHECKING:  # it takes longer to import than most checks to run
@@ -54,7 +54,7 @@ class ConstraintResult:
     hint: str = ""
     failure: Failure | None = None
     detail: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    asks: tuple[Ask, ...] = field(default=(), repr=False)
+    asks: tuple[AskedMetric, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
         """``Failure(is_unique(id), uniqueness(id) = 1, 0.9967)``: with the value only where it broke the bound."""

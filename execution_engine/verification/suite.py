@@ -13,7 +13,7 @@ from execution_engine.metrics.registry import METRICS
 from execution_engine.outcome import Failure, Reason
 from execution_engine.verification.checks.check import Check
 from execution_engine.verification.checks.scope import On, stored_name
-from execution_engine.verification.constraints.constraints import Ask, Constraint, Found, Past
+from execution_engine.verification.constraints.constraints import AskedMetric, Constraint, Found, Past
 from execution_engine.verification.constraints.levels import ConstraintStatus
 from execution_engine.verification.repository.growing import FolderOfStates, added_up
 from execution_engine.verification.repository.metrics import MetricsRepository, ResultKey, StoredMetrics, series
@@ -185,7 +185,7 @@ class Verification:
         of_whole, of_delta = self._asks("whole"), self._asks("delta")
         measured, reports = self._measured(of_whole, of_delta if self.states else ())
         self._note(measured)
-        parts: dict[On, Mapping[Ask, Measured]] = {
+        parts: dict[On, Mapping[AskedMetric, Measured]] = {
             "whole": {ask: self._summed(ask, measured[ask]) for ask in of_whole},
             "delta": {ask: measured[ask] if self.states else _NO_DELTA for ask in of_delta},
         }
@@ -222,16 +222,18 @@ class Verification:
         specs = broken_metrics(result)
         return reader_of(self.data, self.name, self.engine).failing_rows(specs, limit) if specs else FailingRows()
 
-    def _asks(self, on: On) -> list[Ask]:
+    def _asks(self, on: On) -> list[AskedMetric]:
         """What the checks on one part of the data ask for, once each."""
         constraints = [constraint for check in self.checks if check.on == on for constraint in check.constraints]
         return list(dict.fromkeys(ask for constraint in constraints for ask in constraint.asks))
 
-    def _measured(self, summed: Sequence[Ask], single: Sequence[Ask]) -> tuple[dict[Ask, Measured], list[ScanReport]]:
+    def _measured(
+        self, summed: Sequence[AskedMetric], single: Sequence[AskedMetric]
+    ) -> tuple[dict[AskedMetric, Measured], list[ScanReport]]:
         """Of each dataset in one scan; with the states of those that are to be summed."""
         asks = list(dict.fromkeys([*summed, *single]))
         keep = frozenset(summed if self.states else ())
-        measured: dict[Ask, Measured] = {}
+        measured: dict[AskedMetric, Measured] = {}
         reports: list[ScanReport] = []
         with as_tables(self._beside(asks)) as tables:
             for dataset in dict.fromkeys(map(self._dataset, asks)):
@@ -245,21 +247,21 @@ class Verification:
                 reports.append(report)
         return measured, reports
 
-    def _note(self, measured: Mapping[Ask, Measured]) -> None:
+    def _note(self, measured: Mapping[AskedMetric, Measured]) -> None:
         """Keep that there was this delta, once anything of it could be measured."""
         known = any(self._dataset(ask) == self.name and one.failure is None for ask, one in measured.items())
         if known and self.states is not None and self.key is not None:
             self.states.note(self.key)
 
-    def _summed(self, ask: Ask, measured: Measured) -> Measured:
+    def _summed(self, ask: AskedMetric, measured: Measured) -> Measured:
         if self.states is None or self.key is None or self._dataset(ask) != self.name:
             return measured
         return added_up(self.states, self.key, ask.spec, measured)
 
-    def _dataset(self, ask: Ask) -> str:
+    def _dataset(self, ask: AskedMetric) -> str:
         return self.name if ask.dataset is None else ask.dataset
 
-    def _beside(self, asks: Iterable[Ask]) -> dict[str, "DataFrame | Table | str | Path"]:
+    def _beside(self, asks: Iterable[AskedMetric]) -> dict[str, "DataFrame | Table | str | Path"]:
         """The datasets that metrics of several open by themselves; none where no such metric is asked for."""
         return {self.name: self.data, **self.tables} if any(map(_reads_tables, asks)) else {}
 
@@ -268,17 +270,17 @@ class Verification:
         detail = f"there is no dataset {dataset!r} beside {self.name}: give it by with_table(…); known: {known}"
         return Failure(reason=Reason.INVALID, detail=detail)
 
-    def _named(self, on: On, measured: Mapping[Ask, Measured]) -> dict[str, Number | None]:
+    def _named(self, on: On, measured: Mapping[AskedMetric, Measured]) -> dict[str, Number | None]:
         """The values that could be measured, by their stored names."""
         return {stored_name(ask, on, self.name): one.value for ask, one in measured.items() if one.failure is None}
 
-    def _found(self, on: On, measured: Mapping[Ask, Measured]) -> Found:
+    def _found(self, on: On, measured: Mapping[AskedMetric, Measured]) -> Found:
         """What the checks on one part of the data are judged by; the repository is read when it must be, and once."""
         if self.repository is None or self.key is None:
             return Found(measured=measured)
         runs, key = cache(self.repository.load), self.key
 
-        def past(ask: Ask) -> Past:
+        def past(ask: AskedMetric) -> Past:
             return Past(at=key.at, series=series(runs(), stored_name(ask, on, self.name), key))
 
         return Found(measured=measured, past=past)
@@ -289,12 +291,12 @@ class Verification:
             self.repository.save(StoredMetrics(key=self.key, values=known))
 
 
-def _reads_tables(ask: Ask) -> bool:
+def _reads_tables(ask: AskedMetric) -> bool:
     definition = METRICS.get(ask.spec.name)
     return definition is not None and definition.kind is Kind.COMPOUND
 
 
-def _wanted(asks: Sequence[Ask], tables: Mapping[str, Table], keep: frozenset[Ask]) -> list[Wanted]:
+def _wanted(asks: Sequence[AskedMetric], tables: Mapping[str, Table], keep: frozenset[AskedMetric]) -> list[Wanted]:
     """The measurements, by their numbers."""
     return [
         Wanted(key=str(at), spec=ask.spec, tables=tables if _reads_tables(ask) else {}, keep_state=ask in keep)

@@ -45,7 +45,7 @@ class ScoreRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scores:
+class ReportedScores:
     """How good data and tests were over a range; ``end`` is never later than the asking."""
 
     start: datetime
@@ -89,7 +89,7 @@ def scores(
     owner: str | None = None,
     category: str | None = None,
     dataset: Dataset | None = None,
-) -> Scores:
+) -> ReportedScores:
     """The scores of a range, narrowed to what is not None."""
     asked = Window(start=start, end=min(end, now))
     who = {"tier": tier, "team": team, "owner": owner}
@@ -104,7 +104,7 @@ def scores(
         ScoreRow(dataset=names[pk], score=one.whole, by_category=dict(sorted(one.by_category.items())))
         for pk, one in found.items()
     ]
-    return Scores(
+    return ReportedScores(
         start=asked.start,
         end=asked.end,
         rows=tuple(sorted(rows, key=lambda row: row.dataset)),

@@ -19,7 +19,7 @@ from execution_engine.outcome import Failure, Reason
 
 from .groups import Groups, judge_groups
 from .history import aggregate
-from .judge import Judgement, UnableToEvaluate, judge
+from .judge import ConditionJudgement, UnableToEvaluate, judge
 from .number import Quantity, quantity
 from .sentence import sentence
 from .verdict import AssertionVerdict, ZeroDivision, error, gravest, only_predicate
@@ -63,7 +63,7 @@ def _measured(operand: Operand, values: Mapping[str, Value]) -> Number | Failure
     return Failure(reason=Reason.NOT_FINITE, detail=f"{operand.text} is {number}")
 
 
-def _verdict(tree: Condition, found: Judgement, known: Mapping[str, Number | None]) -> AssertionVerdict:
+def _verdict(tree: Condition, found: ConditionJudgement, known: Mapping[str, Number | None]) -> AssertionVerdict:
     if found.failure is not None:
         return error(found.failure, known)
     only = only_predicate(tree)

@@ -11,7 +11,7 @@ from execution_engine.metrics.spec import quoted
 from execution_engine.metrics.states.group_values import GroupKey
 from execution_engine.outcome import Failure
 
-from .judge import Judgement
+from .judge import ConditionJudgement
 from .sentence import sentence
 from .verdict import only_predicate
 
@@ -19,7 +19,7 @@ SAID = 3  # groups in a sentence
 FOUND = 20  # groups in the findings
 MAX_KEY = 60  # characters of a key that are shown
 
-Broken = Sequence[tuple[GroupKey, Judgement]]
+Broken = Sequence[tuple[GroupKey, ConditionJudgement]]
 Unjudged = Sequence[tuple[GroupKey, Failure]]
 
 
@@ -55,7 +55,7 @@ def findings(tree: By, held: int, broken: Broken, unjudged: Unjudged) -> dict[st
     return counts | ({"worst_groups": worst} if worst else {}) | ({"groups_not_judged": unknown} if unknown else {})
 
 
-def _found(tree: By, key: GroupKey, found: Judgement) -> dict[str, Any]:
+def _found(tree: By, key: GroupKey, found: ConditionJudgement) -> dict[str, Any]:
     only = found.compared[0] if only_predicate(tree.condition) else None
     return {
         "group": dict(zip(tree.columns, key, strict=True)),
@@ -65,7 +65,7 @@ def _found(tree: By, key: GroupKey, found: Judgement) -> dict[str, Any]:
     }
 
 
-def _judged(tree: By, found: Judgement) -> str:
+def _judged(tree: By, found: ConditionJudgement) -> str:
     only = only_predicate(tree.condition)
     return "; ".join([sentence(found.compared, negated=bool(only and only[1])), *found.zero_divisions_said])
 

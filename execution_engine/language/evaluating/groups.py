@@ -22,7 +22,7 @@ from execution_engine.outcome import Failure, Outcome, Reason
 
 from .group_sentence import findings, label, said
 from .history import aggregate
-from .judge import Judgement, UnableToEvaluate, judge
+from .judge import ConditionJudgement, UnableToEvaluate, judge
 from .number import quantity
 from .verdict import AssertionVerdict, ZeroDivision, error, gravest, only_predicate
 
@@ -35,7 +35,7 @@ class GroupTally:
     """How many groups hold, which are broken, the worst first, and which could not be judged, with the reason."""
 
     held: int = 0
-    broken: list[tuple[GroupKey, Judgement]] = field(default_factory=list)
+    broken: list[tuple[GroupKey, ConditionJudgement]] = field(default_factory=list)
     unjudged: list[tuple[GroupKey, Failure]] = field(default_factory=list)
 
     @property
@@ -124,7 +124,7 @@ def _tally(
     return tally
 
 
-def _count(tally: GroupTally, key: GroupKey, found: Judgement) -> None:
+def _count(tally: GroupTally, key: GroupKey, found: ConditionJudgement) -> None:
     if found.failure is not None:
         tally.unjudged.append((key, found.failure))
     elif found.outcome is Outcome.HELD:
@@ -133,7 +133,7 @@ def _count(tally: GroupTally, key: GroupKey, found: Judgement) -> None:
         tally.broken.append((key, found))
 
 
-def _worth(found: Judgement) -> float:
+def _worth(found: ConditionJudgement) -> float:
     """How far beyond its bound a group lies."""
     compared = found.compared[0]
     if compared.value is None or compared.bound is None:
@@ -141,7 +141,7 @@ def _worth(found: Judgement) -> float:
     return float(abs(compared.value - compared.bound))
 
 
-def _unranked(found: Judgement) -> float:
+def _unranked(found: ConditionJudgement) -> float:
     return 0.0
 
 

@@ -41,7 +41,7 @@ class UnableToEvaluate(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judgement:
+class ConditionJudgement:
     """What a condition came to: held, broken, or the failure for which it could not be told."""
 
     outcome: Outcome
@@ -115,14 +115,14 @@ class Walk:
         raise UnableToEvaluate(f"{to_text(node)} has no value in an assertion; it should not have passed the check")
 
 
-def judge(nodes: Unfolded, values: Mapping[str, Quantity], zero: ZeroDivision) -> Judgement:
+def judge(nodes: Unfolded, values: Mapping[str, Quantity], zero: ZeroDivision) -> ConditionJudgement:
     """What the unfolded condition comes to with the values of its operands, by their calls."""
     walk = Walk(values=values)
     truth = cast(Truth, fold_again(nodes, walk.visit))
     found = _outcome(truth, walk, zero)
     if isinstance(found, Failure):
-        return Judgement(outcome=Outcome.ERROR, failure=found, walk=walk)
-    return Judgement(outcome=found, failure=None, walk=walk)
+        return ConditionJudgement(outcome=Outcome.ERROR, failure=found, walk=walk)
+    return ConditionJudgement(outcome=found, failure=None, walk=walk)
 
 
 def _outcome(truth: Truth, walk: Walk, zero: ZeroDivision) -> Outcome | Failure:

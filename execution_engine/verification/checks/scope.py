@@ -2,7 +2,7 @@
 
 from typing import Literal, get_args
 
-from execution_engine.verification.constraints.constraints import Ask
+from execution_engine.verification.constraints.constraints import AskedMetric
 
 On = Literal["whole", "delta"]
 
@@ -13,7 +13,7 @@ def checked(on: str) -> None:
         raise ValueError(f"on={on!r} is no part of the data: write on='whole', or on='delta' for what was added")
 
 
-def stored_name(ask: Ask, on: On, table: str) -> str:
+def stored_name(ask: AskedMetric, on: On, table: str) -> str:
     """What a metric is called in results and repositories: that of the table's delta has a series of its own."""
     if ask.dataset not in (None, table):
         return f"{ask.spec.text} of {ask.dataset}"

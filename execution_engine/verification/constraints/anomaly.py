@@ -7,7 +7,7 @@ from execution_engine.exact import Number
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
-from .constraints import Ask, Found, Judgement, shown, unable
+from .constraints import AskedMetric, Found, Judgement, shown, unable
 from .levels import ConstraintStatus
 from .strategies import Interval, Strategy, strategy_text
 
@@ -28,9 +28,9 @@ class AnomalyConstraint:
         return f"has_no_anomalies({self.spec.text}, {strategy_text(self.strategy)})"
 
     @property
-    def asks(self) -> tuple[Ask, ...]:
+    def asks(self) -> tuple[AskedMetric, ...]:
         """The metric."""
-        return (Ask(spec=self.spec),)
+        return (AskedMetric(spec=self.spec),)
 
     def judge(self, found: Found) -> Judgement:
         """Failure outside the interval expected; learning while there are too few earlier values."""

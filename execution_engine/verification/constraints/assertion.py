@@ -25,7 +25,7 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupValues
 from execution_engine.outcome import Failure, Outcome, Reason
 
-from .constraints import Ask, Found, Judgement, Past, unable
+from .constraints import AskedMetric, Found, Judgement, Past, unable
 from .levels import ConstraintStatus
 from .sql_text import both
 
@@ -69,7 +69,7 @@ class AssertionConstraint:
         return operands(self.tree)
 
     @property
-    def asks(self) -> tuple[Ask, ...]:
+    def asks(self) -> tuple[AskedMetric, ...]:
         """What it compares; what is compared with its past is measured too, so that there is one."""
         return tuple(dict.fromkeys(map(self._ask, self.operands)))
 
@@ -102,11 +102,11 @@ class AssertionConstraint:
             return Failure(reason=Reason.INVALID, detail=_NO_PAST.format(operand.text))
         return past_values(operand, found.past(ask))
 
-    def _ask(self, operand: Operand) -> Ask:
+    def _ask(self, operand: Operand) -> AskedMetric:
         metric = operand.metric if isinstance(operand, History) else operand
         takes = SIGNATURES[metric.spec.name].takes_where and metric.dataset is None
         where = both(metric.spec.where, self.where) if takes else metric.spec.where
-        return Ask(spec=replace(metric.spec, where=where), dataset=metric.dataset)
+        return AskedMetric(spec=replace(metric.spec, where=where), dataset=metric.dataset)
 
 
 def assertion_constraint(

@@ -17,7 +17,7 @@ from .levels import ConstraintStatus
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ask:
+class AskedMetric:
     """One metric of a dataset; of the one under test where it names none."""
 
     spec: MetricSpec
@@ -39,8 +39,8 @@ class Past:
 class Found:
     """What was measured now, and the earlier values of what is asked; None without a repository."""
 
-    measured: Mapping[Ask, Measured]
-    past: Callable[[Ask], Past] | None = None
+    measured: Mapping[AskedMetric, Measured]
+    past: Callable[[AskedMetric], Past] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ class Constraint(Protocol):
         ...
 
     @property
-    def asks(self) -> tuple[Ask, ...]:
+    def asks(self) -> tuple[AskedMetric, ...]:
         """What must be measured for it."""
         ...
 
@@ -96,9 +96,9 @@ class MetricConstraint:
     reads: Callable[[Measured], Number | None] = value_itself
 
     @property
-    def asks(self) -> tuple[Ask, ...]:
+    def asks(self) -> tuple[AskedMetric, ...]:
         """The metric."""
-        return (Ask(spec=self.spec),)
+        return (AskedMetric(spec=self.spec),)
 
     def judge(self, found: Found) -> Judgement:
         """Success where the value meets the bound."""

@@ -8,7 +8,7 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
 from .bounds import name_of
-from .constraints import Ask, Found, Judgement, unable
+from .constraints import AskedMetric, Found, Judgement, unable
 from .levels import ConstraintStatus
 
 HoldsOfHistogram = Callable[["Histogram"], object]
@@ -95,9 +95,9 @@ class HistogramConstraint:
         return f"has_histogram_values({self.column})"
 
     @property
-    def asks(self) -> tuple[Ask, ...]:
+    def asks(self) -> tuple[AskedMetric, ...]:
         """The histogram."""
-        return (Ask(spec=self.spec),)
+        return (AskedMetric(spec=self.spec),)
 
     def judge(self, found: Found) -> Judgement:
         """Success where the function returns a truth."""

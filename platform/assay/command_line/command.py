@@ -42,7 +42,7 @@ class Printer(Console):
         raise
 
 
-class Parser(CommandParser):
+class PlainParser(CommandParser):
     """Argument errors exit with ``UNABLE``."""
 
     def error(self, message: str) -> NoReturn:
@@ -57,9 +57,9 @@ class Command(BaseCommand):
     requires_system_checks = ()
     serves = False  # whether it goes on until it is stopped: then its log is what it has to say
 
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> PlainParser:
         """A parser with ``--json`` and this house's exit codes."""
-        parser = Parser(prog=f"assay {subcommand}", description=self.help or None)
+        parser = PlainParser(prog=f"assay {subcommand}", description=self.help or None)
         parser.set_defaults(**DJANGO_DEFAULTS)
         parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
         self.add_arguments(parser)

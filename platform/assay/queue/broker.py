@@ -32,16 +32,16 @@ class QoS(redis.QoS):
             raise
 
 
-class Channel(redis.Channel):
-    """A channel with these."""
+class SteadyChannel(redis.Channel):
+    """A channel whose messages are settled so."""
 
     QoS = QoS
 
 
 class Transport(redis.Transport):
-    """The transport of these."""
+    """The transport of such channels."""
 
-    Channel = Channel
+    Channel = SteadyChannel
 
 
 def install() -> None:

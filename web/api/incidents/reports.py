@@ -16,6 +16,8 @@ from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, Row, Shape, WindowField
 
+from .incidents import Nothing
+
 
 class ReportRow(Row):
     """A claim; its known part joined incidents, the rest opened one of its own."""
@@ -71,10 +73,6 @@ class Rejection(Shape):
     """Why the claim is wrong."""
 
     reason = serializers.CharField(required=False, max_length=10_000)
-
-
-class Nothing(Shape):
-    """An empty body."""
 
 
 class Reports(Rows):
