@@ -18,6 +18,12 @@ ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LAYERS: list[str] = PYPROJECT["tool"]["importlinter"]["contracts"][0]["layers"]
 SOURCE_FOLDERS = ["platform/assay", *(layer for layer in LAYERS if layer != "assay"), "benchmarks", "examples"]
+PRODUCT = sorted(
+    path
+    for folder in SOURCE_FOLDERS[: len(LAYERS)]
+    for path in (ROOT / folder).rglob("*.py")
+    if "migrations" not in path.parts
+)
 SOURCES = sorted(path for folder in SOURCE_FOLDERS for path in (ROOT / folder).rglob("*.py"))
 
 
@@ -28,6 +34,25 @@ def collected_by_pytest(tree: ast.AST) -> Iterator[str]:
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 if re.match("Test|test", name):
                     yield name
+
+
+def imported_otherwise(path: Path) -> Iterator[str]:
+    """Imports of our own modules that are written in another way than the house does."""
+    module = path.relative_to(ROOT).with_suffix("").parts
+    folder = ".".join(module[1:-1] if module[0] == "platform" else module[:-1])
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            is_far = node.level > 1 or (node.level == 1 and "." in (node.module or ""))
+            is_near = node.level == 0 and folder in (node.module, (node.module or "").rpartition(".")[0])
+            if is_far or is_near:
+                yield f"{path.relative_to(ROOT)}:{node.lineno}: {'.' * node.level}{node.module or ''}"
+
+
+def long_functions(path: Path) -> Iterator[str]:
+    """Functions and methods of more than 50 lines."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno - node.lineno >= 50:  # type: ignore[operator]
+            yield f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
 
 
 def foreign_keys_upward() -> Iterator[str]:
@@ -58,6 +83,15 @@ def test_nothing_outside_the_tests_is_named_like_a_test(path: Path) -> None:
 def test_the_name_rule_sees_classes_and_functions_at_any_depth() -> None:
     tree = ast.parse("class TestRun:\n  def test_it(self): ...\nasync def tests_for(): ...\ndef latest(): ...")
     assert sorted(collected_by_pytest(tree)) == ["TestRun", "test_it", "tests_for"]
+
+
+def test_siblings_are_imported_by_one_dot_and_all_else_by_its_whole_name() -> None:
+    assert [line for path in PRODUCT for line in imported_otherwise(path)] == []
+
+
+def test_no_file_is_longer_than_400_lines_and_no_function_longer_than_50() -> None:
+    long = [str(path.relative_to(ROOT)) for path in PRODUCT if len(path.read_text().splitlines()) > 400]
+    assert long + [line for path in PRODUCT for line in long_functions(path)] == []
 
 
 def test_foreign_keys_point_to_the_same_layer_or_a_lower_one() -> None:
