@@ -7,10 +7,8 @@ from execution_engine.language.evaluating.evaluate import evaluate
 from execution_engine.language.evaluating.verdict import AssertionVerdict, ZeroDivision
 from execution_engine.language.operands import operands
 from execution_engine.language.tree import Assertion, Metric
+from execution_engine.metrics.registry import METRICS
 from execution_engine.outcome import Outcome
-
-# Of a whole table no more than the sums of those of its windows.
-COUNTS = frozenset({"row_count", "count_distinct", "distinct_count"})
 
 Counts = Mapping[str, Number | None]  # by the text of the operand
 
@@ -45,4 +43,4 @@ def told_without(sentence: str, verdict: AssertionVerdict, count: int) -> str:
 
 
 def _is_count(operand: Metric) -> bool:
-    return operand.spec.name in COUNTS and not operand.spec.by and operand.ago is None
+    return METRICS[operand.spec.name].sums_bound and not operand.spec.by and operand.ago is None

@@ -13,9 +13,6 @@ from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.signature import ArgumentType
 from execution_engine.metrics.spec import MetricSpec
 
-OF_COLUMNS = frozenset({"schema_match", "schema_drift"})  # they tell names and types, and no value
-SAMPLES = frozenset({"sample", "sample_size", "sample_found"})  # their state holds keys as they are
-
 
 @dataclass(frozen=True, kw_only=True)
 class Privacy:
@@ -52,7 +49,7 @@ def objection(own: Privacy, spec: MetricSpec, dataset: str | None, privacy_of: P
                 f"limit the readers of {own.owned.name} likewise, or ask {other.owned.owner}"
             )
     read = [measured, *filter(None, map(privacy_of, _arguments(spec)))]
-    if spec.name == "query":
+    if _queries(spec):
         return _objection_to_query(spec, read)
     return _objection_to_values(spec, read)
 
@@ -64,37 +61,40 @@ def others_of(spec: MetricSpec, dataset: str | None) -> tuple[str, ...]:
 
 def told(spec: MetricSpec, sensitive: frozenset[str], detail: Mapping[str, Any]) -> dict[str, Any]:
     """The detail of a measurement without what may quote a sensitive column: its numbers stay."""
-    columns = (*spec.columns, *spec.by)
-    if not sensitive or not detail or spec.name in OF_COLUMNS:
+    if not sensitive or not detail or METRICS[spec.name].tells_types:
         return dict(detail)
+    columns = (*spec.columns, *spec.by)
     if spec.by and not _hidden(columns, sensitive) and not spec.where:
         return dict(detail)
-    if columns and not _hidden(columns, sensitive) and spec.name not in SAMPLES:
+    if columns and not _hidden(columns, sensitive) and not METRICS[spec.name].of_primary_key:
         return dict(detail)
     return {name: value for name, value in detail.items() if isinstance(value, bool | int | float)}
 
 
 def _arguments(spec: MetricSpec) -> list[str]:
-    if spec.name == "query":
+    if queries := _queries(spec):
         from .queries import tables_of  # with it sqlglot, for which no gate should wait
 
-        return tables_of(str(spec.arguments[0]))
-    pairs = zip(METRICS[spec.name].signature.arguments, spec.arguments, strict=False)
-    return [str(name) for kind, name in pairs if kind is ArgumentType.DATASET]
+        return [name for query in queries for name in tables_of(query)]
+    return METRICS[spec.name].signature.texts(ArgumentType.DATASET, spec.arguments)
+
+
+def _queries(spec: MetricSpec) -> list[str]:
+    return METRICS[spec.name].signature.texts(ArgumentType.QUERY, spec.arguments)
 
 
 def _may_ask(own: Privacy, other: Privacy, spec: MetricSpec) -> bool:
     """What feeds a dataset may be counted by its tests; its values are for its own readers."""
     if other.owned.name == own.owned.name or may_show(other.owned, own.owned):
         return True
-    is_count = spec.name != "query" and not METRICS[spec.name].tells_values and not spec.by and spec.where is None
+    is_count = not METRICS[spec.name].tells_values and not spec.by and spec.where is None
     return is_count and name_key(other.owned.name) in own.upstreams
 
 
 def _objection_to_values(spec: MetricSpec, read: list[Privacy]) -> str | None:
     sensitive = frozenset().union(*(one.sensitive for one in read))
     columns = [*spec.columns, *spec.by]
-    if spec.name in SAMPLES:
+    if METRICS[spec.name].of_primary_key:
         columns += [written(key) for one in read for key in one.primary_key]
     hidden = _hidden(columns, sensitive)
     if not hidden or not (METRICS[spec.name].tells_values or _hidden(spec.by, sensitive)):
@@ -121,7 +121,7 @@ def _objection_to_query(spec: MetricSpec, read: list[Privacy]) -> str | None:
         return None
     from .queries import way_to  # as above
 
-    found = way_to(sensitive, str(spec.arguments[0]))
+    found = next(filter(None, (way_to(sensitive, query) for query in _queries(spec))), None)
     if found is None:
         return None
     return f'a query may not name sensitive columns, nor all columns, of what it reads ({found}): use compliance("…")'

@@ -1,14 +1,13 @@
 """Measurements that are computed from others, without reading data."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
-from execution_engine.metrics.definition import NOTE, Kind
+from execution_engine.engines.protocol import Measured
+from execution_engine.metrics.definition import NOTE, SERVICE, Kind
 from execution_engine.metrics.registry import METRICS
 from execution_engine.models import Measurement
 from execution_engine.outcome import Failure, Reason
-
-from .derive_freshness import Derived, derive_freshness
 
 
 def is_derived(name: str) -> bool:
@@ -19,9 +18,10 @@ def is_derived(name: str) -> bool:
 def settle_derived(measurement: Measurement, inputs: Sequence[Measurement], now: datetime) -> None:
     """Compute a measurement whose inputs are all in, and write it down."""
     failure = input_failure(inputs)
-    derived = Derived(failure=failure) if failure else _DERIVED[measurement.metric.name](measurement, inputs)
+    derive = METRICS[measurement.metric.name].function_for(SERVICE)
+    derived: Measured = Measured(failure=failure) if failure else derive(measurement, inputs)
     measurement.measured_at = max((part.measured_at for part in inputs if part.measured_at), default=now)
-    measurement.value = derived.value
+    measurement.value = None if derived.value is None else float(derived.value)
     measurement.detail = dict(derived.detail)
     measurement.failure_reason = derived.failure.reason.value if derived.failure else ""
     measurement.failure_detail = derived.failure.detail if derived.failure else ""
@@ -41,12 +41,7 @@ def failure_of(measurement: Measurement) -> Failure | None:
     return Failure(reason=Reason(measurement.failure_reason), detail=measurement.failure_detail)
 
 
-def _sample_size(measurement: Measurement, inputs: Sequence[Measurement]) -> Derived:
+def first_input(measurement: Measurement, inputs: Sequence[Measurement]) -> Measured:
+    """The value of its first input, with the note of that."""
     told = inputs[0].detail or {}
-    return Derived(value=inputs[0].value, detail={NOTE: told[NOTE]} if NOTE in told else {})
-
-
-_DERIVED: Mapping[str, Callable[[Measurement, Sequence[Measurement]], Derived]] = {
-    "freshness": derive_freshness,
-    "sample_size": _sample_size,
-}
+    return Measured(value=inputs[0].value, detail={NOTE: told[NOTE]} if NOTE in told else {})

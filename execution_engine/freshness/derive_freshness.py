@@ -1,19 +1,19 @@
 """The freshness of a window, from its rows and from the rows and the freshness of what supplies it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from django.db.models import QuerySet
 
 from assay.models import Category, ChangeKind, DataChange, Dataset, DataTest, Scope, WriteMode
 from assay.time.windows import Window
+from execution_engine.engines.protocol import Measured
 from execution_engine.metrics.definition import NOTE
+from execution_engine.metrics.definitions.freshness import COMPLETE
+from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Watch
-from execution_engine.outcome import Failure
-from execution_engine.planning.planner import ROW_COUNT, SHARE_OPTION, hash_of
+from execution_engine.planning.planner import hash_of
 from execution_engine.selectors import latest_values
 
 from .completions import Told, rows_told
@@ -25,22 +25,13 @@ SETTLED = JudgedWindow(complete=True, basis="complete: it was before, and its co
 OVERWRITES = {WriteMode.OVERWRITE.value: True, WriteMode.APPEND.value: False, "": None}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Derived:
-    """What a derived measurement comes to."""
-
-    value: float | None = None
-    detail: Mapping[str, Any] = field(default_factory=dict)
-    failure: Failure | None = None
-
-
-def derive_freshness(measurement: Measurement, inputs: Sequence[Measurement]) -> Derived:
+def derive_freshness(measurement: Measurement, inputs: Sequence[Measurement]) -> Measured:
     """0 for a complete window, else how late it is; the detail says which, why, and what an input of others needs."""
     here = _place(measurement)
-    own = next(part for part in inputs if _place(part) == here and part.metric == ROW_COUNT)
+    own = next(part for part in inputs if _place(part) == here and part.metric == ALL_ROWS)
     supplies = _supplies([part for part in inputs if _place(part) != here], own)
     measured_at = max(part.measured_at for part in inputs if part.measured_at)
-    share = float(measurement.metric.option(SHARE_OPTION, 1.0) or 0.0)
+    share = float(measurement.metric.option(COMPLETE, 1.0) or 0.0)
     rows = own.value or 0.0
     judged = _judge(measurement, rows, share, supplies)
     if not judged.complete and _is_settled(measurement):
@@ -48,7 +39,7 @@ def derive_freshness(measurement: Measurement, inputs: Sequence[Measurement]) ->
     if judged.complete:
         _note_time_to_complete(measurement, inputs, measured_at)
     is_waiting = not judged.complete and waits(rows, share=share, supplies=supplies)
-    return Derived(
+    return Measured(
         value=freshness_value(complete=judged.complete, measured_at=measured_at, window_end=measurement.window_end),
         detail={"complete": judged.complete, "rows": own.value, "waits": is_waiting, NOTE: judged.basis},
     )
@@ -71,8 +62,8 @@ def _judge(measurement: Measurement, rows: float, share: float, supplies: Sequen
 
 def _supplies(parts: Sequence[Measurement], own: Measurement) -> list[Supply]:
     """The rows and the completeness of everything else that was measured, by place."""
-    rows = {_place(part): part.value or 0.0 for part in parts if part.metric == ROW_COUNT}
-    complete = {_place(part): bool(part.detail.get("complete")) for part in parts if part.metric != ROW_COUNT}
+    rows = {_place(part): part.value or 0.0 for part in parts if part.metric == ALL_ROWS}
+    complete = {_place(part): bool(part.detail.get("complete")) for part in parts if part.metric != ALL_ROWS}
     others = {dataset for dataset, _ in rows} - {own.dataset_id}
     names = dict(Dataset.objects.filter(pk__in=others).values_list("pk", "full_name")) if others else {}
     return [
@@ -103,7 +94,7 @@ def _completions(dataset: Dataset, datacenter: str, window: Window) -> list[Told
 def _usual_rows(dataset: Dataset, datacenter: str, window: Window) -> list[float]:
     if dataset.partitioning is None:
         return []
-    hashes = {earlier: hash_of(ROW_COUNT) for earlier in same_weekdays(window, dataset.partitioning)}
+    hashes = {earlier: hash_of(ALL_ROWS) for earlier in same_weekdays(window, dataset.partitioning)}
     values = latest_values(dataset.pk, datacenter, hashes)
     return [float(value) for value in values.values() if value is not None]
 

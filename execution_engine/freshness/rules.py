@@ -10,7 +10,7 @@ from assay.time.steps import StepUnit
 from assay.time.windows import Granularity, Partitioning, Step, Window, shift
 from execution_engine.language.operands import operands
 from execution_engine.language.tree import Assertion, Metric
-from execution_engine.planning.planner import SHARE_OPTION
+from execution_engine.metrics.definitions import freshness
 
 USUAL_WINDOWS = 6  # of the same weekday are looked at
 USUAL_NEEDED = 3  # of them must be known
@@ -88,7 +88,7 @@ def waits(rows: float, *, share: float, supplies: Sequence[Supply]) -> bool:
 def share_asked(tree: Assertion) -> float:
     """The share of its upstream's rows from which on a freshness assertion calls a window complete."""
     metrics = (operand for operand in operands(tree) if isinstance(operand, Metric))
-    shares = (metric.spec.option(SHARE_OPTION, 1.0) for metric in metrics if metric.spec.name == "freshness")
+    shares = (metric.spec.option(freshness.COMPLETE, 1.0) for metric in metrics if metric.spec.name == freshness.NAME)
     return min((float(share or 0.0) for share in shares), default=1.0)
 
 

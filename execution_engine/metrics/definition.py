@@ -1,15 +1,19 @@
 """How a metric is measured: its call, its formula, and what a scan gathers for it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from pkgutil import resolve_name
+from typing import Any, Protocol
 
+from assay.catalog.declared import Declared
+from assay.time.windows import Window
 from execution_engine.exact import Number
-from execution_engine.metrics.states.statistics import Statistic
+from execution_engine.metrics.states.statistics import Statistic, over_nothing
 from execution_engine.metrics.states.summary import Summary
+from execution_engine.outcome import Failure
 
-from .expressions import Expressions
+from .expressions import PLAIN, Expressions
 from .signature import Signature
 from .spec import MetricSpec
 
@@ -27,6 +31,23 @@ class Kind(StrEnum):
     LAYOUT = "layout"  # of the keys of the partitions, known to whoever knows the format of the dataset's keys
 
 
+# Who has a function for a metric that is not gathered together with others.
+LAKE = "lake"  # Spark: (source, wanted) -> Measured
+DATABASE = "database"  # the engine of SQL databases: (source, wanted) -> Measured
+SERVICE = "service"  # of the services; what is derived: (measurement, inputs) -> Measured
+
+
+# What an engine knows an input by: its metric, and this behind it where the same is built on from both sides.
+OTHER_SIDE = "@other"
+
+
+class Keys(StrEnum):
+    """Which rows have a key."""
+
+    ALL = "all"  # every one, a null being a value like any other
+    WHOLE = "whole"  # those without a null
+
+
 SHARED = (Kind.AGGREGATE, Kind.SKETCH, Kind.GROUPING)  # what all metrics of a scan gather together
 
 
@@ -42,9 +63,45 @@ class Grouping:
     partial: bool = False
 
 
+class At(StrEnum):
+    """Where a measurement that another builds on is taken."""
+
+    HERE = "here"  # at the place of that other one
+    THERE = "there"  # in the datacenter that its call names
+    UPSTREAM = "upstream"  # at the home of the dataset that its call names first
+    SUPPLIES = "supplies"  # at each place that the window is measured against: at home, or at one-to-one upstreams
+
+
+class Described(Protocol):
+    """What the definition of a metric may know of a dataset."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def primary_key(self) -> tuple[str, ...]: ...
+    @property
+    def share(self) -> float:
+        """Of its upstream's rows, that makes it complete where nobody asks for another."""
+        ...
+
+    @property
+    def declared(self) -> tuple[Declared, ...]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Input:
+    """A measurement that another one builds on, whose ``call`` and the dataset that it is taken of say what it is."""
+
+    spec: Callable[[MetricSpec, Described], MetricSpec]
+    at: At = At.HERE
+    inputs: tuple["Input", ...] = ()  # in place of those of its own definition, by the places of the same call
+
+
 Statistics = Callable[[MetricSpec, Expressions], Mapping[str, Statistic]]
 FromStatistics = Callable[[MetricSpec, Mapping[str, Any]], Number | None]
 FromSummaries = Callable[[MetricSpec, tuple[Summary, ...]], float | None]
+HeldTo = Callable[[MetricSpec, Described, Window | None], MetricSpec | Failure]  # None: without partitions
+Settle = Callable[[Mapping[str, bytes], bytes | None], tuple[float, dict[str, Any]] | None]  # states by name, their key
 DetailOfKeys = Callable[[MetricSpec, tuple[Summary, ...]], dict[str, Any]]
 
 
@@ -68,9 +125,21 @@ class MetricDefinition:
     detail_of_keys: DetailOfKeys | None = None
     breaks: Callable[[MetricSpec, Expressions], str] | None = None  # SQL: does this row break it? for samples of rows
     problem: Callable[[MetricSpec], str | None] | None = None  # what is wrong with a call, beyond its signature
-    inputs: tuple[str, ...] = ()  # the metrics whose states it builds on
-    portable: bool = True  # measured outside the lake too
+    inputs: tuple[Input, ...] = ()  # the measurements that it builds on
+    held_to: HeldTo | None = None  # the call as it is meant at one place
+    settle: Settle | None = None  # its value and detail, where the states of its inputs tell it without reading data
+    taken_by: Mapping[str, str] = field(default_factory=dict)  # "module:function" for each of the above that takes it
+    plain_sql: bool = True  # of an aggregate: databases outside the lake understand what it gathers
+    counts: Keys | None = None  # its value is how many distinct keys the rows have
+    repeats_break: bool = False  # a row whose key is repeated breaks it
+    sums_bound: bool = False  # over a table it is no more than the sum of its values over the table's parts
     tells_values: bool = False  # its value, detail or state is made of the column's values, not of how many there are
+    tells_types: bool = False  # its detail is made of names and types of columns, and quotes no value
+    of_primary_key: bool = False  # it reads the primary key, whatever columns the call names
+    keeps_first: bool = False  # what builds on it takes the first one of its window, however often it is measured
+    both_sides: bool = False  # a comparison builds on it from both sides; that of the other is an input by OTHER_SIDE
+    waits_for_sla: bool = False  # while its detail calls the window incomplete, it says nothing before the SLA
+    zero_if_empty: bool = False  # where there is nothing to read, and the dataset may be empty, it is 0
 
     @property
     def name(self) -> str:
@@ -78,6 +147,35 @@ class MetricDefinition:
         return self.signature.name
 
     @property
-    def merges(self) -> bool:
-        """Whether its state over a union follows from those of the parts."""
-        return self.kind in SHARED and self.name != "quantile"
+    def portable(self) -> bool:
+        """Whether it is measured outside the lake too."""
+        if self.kind is Kind.AGGREGATE:
+            return self.plain_sql
+        return DATABASE in self.taken_by or SERVICE in self.taken_by
+
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether single rows break it, so that a sample of them can be told."""
+        return self.breaks is not None or self.repeats_break
+
+    def function_for(self, whom: str) -> Any:
+        """The function that takes it there, imported when it is asked for; KeyError where there is none."""
+        return resolve_name(self.taken_by[whom])
+
+    @property
+    def groupable(self) -> bool:
+        """Whether it is measured ``by`` columns: only what is computed from the rows of one scan alone is."""
+        return self.kind in SHARED
+
+    def over_no_rows(self, spec: MetricSpec) -> Number | None:
+        """What it is where there are no rows, such as in a group that is gone."""
+        if self.groupings is not None and self.from_summaries is not None:
+            return self.from_summaries(spec, tuple(Summary() for _ in self.groupings(spec)))
+        if self.statistics is None or self.value is None:
+            return None
+        return self.value(spec, {name: over_nothing(each) for name, each in self.statistics(spec, PLAIN).items()})
+
+    def merges(self, spec: MetricSpec) -> bool:
+        """Whether a call's state over a union follows from those of the parts."""
+        gathered = self.statistics(spec, PLAIN).values() if self.statistics else ()
+        return self.kind in SHARED and all(each.merges for each in gathered)

@@ -1,7 +1,7 @@
 """What a metric call must look like; the type check of the language reads it, every metric declares one."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -40,8 +40,12 @@ class ArgumentType(StrEnum):
 
     NUMBER = "number"
     TEXT = "text"
-    SQL = "sql"  # a Spark SQL condition or query, in which window templates are allowed
+    SQL = "sql"  # a condition of Spark SQL on rows
+    QUERY = "query"  # a whole query of Spark SQL
     DATASET = "dataset"  # the full name of a dataset
+
+
+TEMPLATED = (ArgumentType.SQL, ArgumentType.QUERY)  # window templates are allowed in them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,3 +61,7 @@ class Signature:
     returns: ValueType = ValueType.NUMBER
     takes_where: bool = True
     needs_datacenter: bool = False  # ``keys_found`` means nothing without the other side
+
+    def texts(self, kind: ArgumentType, arguments: Sequence[float | int | str]) -> list[str]:
+        """Those of a call's arguments that are of one type."""
+        return [str(value) for each, value in zip(self.arguments, arguments, strict=False) if each is kind]

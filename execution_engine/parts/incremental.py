@@ -88,7 +88,7 @@ class MergedParts:
 
 def can_merge(spec: MetricSpec) -> bool:
     """Whether a metric over a union of partitions follows from its states over each."""
-    return METRICS[spec.name].merges and not spec.by
+    return METRICS[spec.name].merges(spec) and not spec.by
 
 
 def state_spec(spec: MetricSpec) -> MetricSpec:

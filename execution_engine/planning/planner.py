@@ -1,30 +1,26 @@
 """Which measurements an assertion needs, each with the inputs it builds on (pure)."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from hashlib import blake2s
+from itertools import groupby
 from zoneinfo import ZoneInfo
 
-from assay.catalog.declared import ALL, Declared, in_force
+from assay.catalog.declared import Declared
 from assay.time.partition_keys import zone
 from assay.time.windows import Granularity, Partitioning, Step, UnableToAlign, UnableToStep, Window, shift
 from execution_engine.language.templates import UnableToRender, render
 from execution_engine.language.tree import History, Metric, Operand
-from execution_engine.metrics.columns import written
-from execution_engine.metrics.definition import Kind
-from execution_engine.metrics.definitions import schema_drift
+from execution_engine.metrics.definition import At, Input, Kind
 from execution_engine.metrics.registry import METRICS, SIGNATURES
-from execution_engine.metrics.signature import ArgumentType
+from execution_engine.metrics.signature import TEMPLATED, ArgumentType
 from execution_engine.metrics.spec import Literal, MetricSpec
 from execution_engine.outcome import Failure, Reason
 
 from .past_windows import UnableToLookBack, partition_before, past_windows
-
-ROW_COUNT = MetricSpec(name="row_count")
-SHARE_OPTION = "complete"
 
 
 class UnableToPlan(Exception):
@@ -92,6 +88,19 @@ class Want:
         return self.dataset, self.datacenter, self.window.text, self.spec_hash
 
 
+@dataclass(frozen=True)
+class PlannedCall:
+    """One metric that is planned: where it is taken, and where the other side of a comparison is.
+
+    ``path`` names the datasets that led here by what supplies them.
+    """
+
+    here: PlannedPlace
+    there: PlannedPlace
+    accept_from: datetime | None
+    path: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Planner:
     """Plans the operands of one run: a test of ``home`` in ``datacenter`` over ``window``."""
@@ -112,14 +121,20 @@ class Planner:
         Raises UnableToPlan where it cannot be taken, be it only because its window is no more kept.
         """
         want = self._want(operand.metric if isinstance(operand, History) else operand)
-        for needed in (want, *(() if want.spec.name == "freshness" else want.inputs)):
+        is_supplied = any(each.at is At.SUPPLIES for each in METRICS[want.spec.name].inputs)
+        for needed in (want, *(() if is_supplied else want.inputs)):
             self._check_kept(needed)
         return want
 
     def _want(self, operand: Metric) -> Want:
-        if SIGNATURES[operand.spec.name].needs_datacenter:
-            return self._want_across(operand)
-        return self._want_at(operand.spec, self._place(operand), self.accept_from if operand.ago is None else None)
+        """Measured where the call says; a comparison of two datacenters where the test runs."""
+        across = SIGNATURES[operand.spec.name].needs_datacenter
+        here = self._place(replace(operand, datacenter=None) if across else operand)
+        there = self._place(operand) if across else here
+        accept_from = self.accept_from if operand.ago is None else None
+        spec = held_to(rendered(operand.spec, here), here)
+        call = PlannedCall(here, there, accept_from)
+        return self._built(spec, call, self._inputs(spec, METRICS[spec.name].inputs, call))
 
     def past(self, history: History) -> tuple[Want, ...]:
         """The measurements that a history is made of, the oldest first; none of a window that never was."""
@@ -127,50 +142,50 @@ class Planner:
             replace(self, window=window, accept_from=None)._want(history.metric) for window in self._previous(history)
         )
 
-    def _want_at(self, spec: MetricSpec, place: PlannedPlace, accept_from: datetime | None) -> Want:
-        if spec.name == "freshness":
-            return self._freshness(place, spec, accept_from, frozenset())
-        inputs = tuple(self._sample(str(spec.arguments[0]), place) for name in METRICS[spec.name].inputs)
-        return wanted_at(place, held_to(rendered(spec, place), place), inputs=inputs, accept_from=accept_from)
-
-    def _want_across(self, operand: Metric) -> Want:
-        """Measured where the test runs: a filter of the other side's keys, wanted where the digests of both differ."""
-        here = self._place(replace(operand, datacenter=None))
-        there = self._place(operand)
-        accept_from = self.accept_from if operand.ago is None else None
-        spec = rendered(operand.spec, here)
-        digest = replace(spec, name="key_digest", options=())
-        sides = dict.fromkeys((here, there))
-        digests = tuple(wanted_at(side, digest, accept_from=accept_from) for side in sides)
-        filter_ = replace(spec, name="bloom_filter")
-        shipped = wanted_at(there, filter_, inputs=digests, accept_from=accept_from)
-        return wanted_at(here, spec, inputs=(*digests, shipped), accept_from=accept_from)
-
-    def _sample(self, upstream: str, place: PlannedPlace) -> Want:
-        """The sample of an upstream; checks probe the one that the first run took."""
-        source = self._source(upstream)
-        columns = tuple(map(written, self.home.primary_key or source.primary_key))
-        if not columns:
-            raise UnableToPlan(
-                Reason.INVALID, f"{self.home.name} has no primary key to sample {upstream} by: add one to its metadata."
-            )
-        there = _place(source, source.datacenters[0], place.window)
-        return replace(wanted_at(there, MetricSpec(name="sample", columns=columns)), keep_first=True)
-
-    def _freshness(
-        self, place: PlannedPlace, spec: MetricSpec, accept_from: datetime | None, path: frozenset[str]
-    ) -> Want:
-        """Derived from the window's rows, and from the rows and the freshness of all it is measured against."""
-        known = (place.source.name, place.datacenter, place.window, spec, accept_from)
-        if known in self._known:
-            return self._known[known]
-        inputs = [wanted_at(place, ROW_COUNT, accept_from=accept_from)]
-        path |= {place.source.name}
-        for supply in self._supplies(place, path):
-            # An unchanged supply is what it was: its fingerprint is compared, its data not read again.
-            inputs += [wanted_at(supply, ROW_COUNT), self._freshness(supply, _freshness_of(supply.source), None, path)]
-        self._known[known] = wanted_at(place, spec, inputs=tuple(inputs), accept_from=accept_from)
+    def _built(self, spec: MetricSpec, call: PlannedCall, inputs: Iterator[Want]) -> Want:
+        """The want with what it builds on, each once, worked out when it is first asked for."""
+        here = call.here
+        known = (spec, here.source.name, here.datacenter, here.window, call.there.datacenter, call.accept_from)
+        if known not in self._known:
+            distinct = tuple(dict.fromkeys(inputs))
+            self._known[known] = wanted_at(here, spec, inputs=distinct, accept_from=call.accept_from)
         return self._known[known]
+
+    def _inputs(self, spec: MetricSpec, inputs: Sequence[Input], call: PlannedCall) -> Iterator[Want]:
+        """What is taken at one place stands together, in the order of the definition."""
+        for at, some in groupby(inputs, key=lambda each: each.at):
+            alike = list(some)
+            for there in self._calls(at, spec, call):
+                for each in alike:
+                    needed = each.spec(spec, there.here.source)
+                    own = METRICS[needed.name].inputs
+                    below = self._inputs(needed, each.inputs, call) if each.inputs else self._inputs(needed, own, there)
+                    want = self._built(needed, there, below)
+                    is_kept = at is At.UPSTREAM and METRICS[needed.name].keeps_first
+                    yield replace(want, keep_first=True) if is_kept else want
+
+    def _calls(self, at: At, spec: MetricSpec, call: PlannedCall) -> list[PlannedCall]:
+        """Where inputs are taken, and from when on."""
+        if at is At.HERE:
+            return [call]
+        if at is At.THERE:
+            return [replace(call, here=call.there)]
+        if at is At.UPSTREAM:
+            there = self._upstream(str(spec.arguments[0]), call.here)
+            return [PlannedCall(there, there, None)]
+        # An unchanged supply is what it was: its fingerprint is compared, its data not read again.
+        path = call.path | {call.here.source.name}
+        return [PlannedCall(supply, supply, None, path) for supply in self._supplies(call.here, path)]
+
+    def _upstream(self, name: str, place: PlannedPlace) -> PlannedPlace:
+        """The home of an upstream, whose rows are known by the primary key of the test's own dataset, or by theirs."""
+        source = self._source(name)
+        keyed = replace(source, primary_key=self.home.primary_key or source.primary_key)
+        if not keyed.primary_key:
+            raise UnableToPlan(
+                Reason.INVALID, f"{self.home.name} has no primary key to sample {name} by: add one to its metadata."
+            )
+        return _place(keyed, source.datacenters[0], place.window)
 
     def _check_kept(self, want: Want) -> None:
         source = self.home if want.dataset == self.home.name else self._source(want.dataset)
@@ -245,7 +260,7 @@ def rendered(spec: MetricSpec, place: PlannedPlace) -> MetricSpec:
         return render(text, place.window, partitioning)
 
     def argument(value: Literal, kind: ArgumentType) -> Literal:
-        return fill(value) if kind is ArgumentType.SQL and isinstance(value, str) else value
+        return fill(value) if kind in TEMPLATED and isinstance(value, str) else value
 
     try:
         return replace(
@@ -258,21 +273,14 @@ def rendered(spec: MetricSpec, place: PlannedPlace) -> MetricSpec:
 
 
 def held_to(spec: MetricSpec, place: PlannedPlace) -> MetricSpec:
-    """The drift of a schema with the columns that the place is held to; any other metric as it is."""
-    if spec.name != schema_drift.SCHEMA_DRIFT.name or spec.option(schema_drift.DECLARED) is not None:
+    """The metric as it is meant at a place; raises UnableToPlan where that gives it no meaning."""
+    held = METRICS[spec.name].held_to
+    if held is None:
         return spec
-    source, options = place.source, dict(spec.options)
-    of = str(options.pop(schema_drift.OF, ALL))
-    begins = place.window.start if source.partitioning else None
-    columns = in_force(source.declared, of, begins=begins)
-    if not columns:
-        if begins is not None and in_force(source.declared, of):
-            detail = f"{place.window.text} began before the columns of {source.name} were declared as they are"
-            raise UnableToPlan(Reason.NOT_DUE, detail)
-        which = "" if of == ALL else f" of its {of}"
-        raise UnableToPlan(Reason.INVALID, f"{source.name} declares no columns{which}: add them to its metadata.")
-    options[schema_drift.DECLARED] = schema_drift.declared_text((column.name, column.type) for column in columns)
-    return replace(spec, options=tuple(sorted(options.items())))
+    meant = held(spec, place.source, place.window if place.source.partitioning else None)
+    if isinstance(meant, Failure):
+        raise UnableToPlan(meant.reason, meant.detail)
+    return meant
 
 
 def stepped_back(window: Window, source: PlannedSource, ago: str) -> Window:
@@ -318,7 +326,3 @@ def _compares(source: PlannedSource, place: PlannedPlace) -> bool:
     same_kind = (source.partitioning is None) == (place.source.partitioning is None)
     kept = source.kept_from is None or place.window.start >= source.kept_from
     return bool(source.datacenters) and same_kind and kept and aligns(source.partitioning, place.window)
-
-
-def _freshness_of(source: PlannedSource) -> MetricSpec:
-    return MetricSpec(name="freshness", options=((SHARE_OPTION, source.share),))

@@ -19,7 +19,7 @@ from execution_engine.language.evaluating.verdict import ZeroDivision, excess
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import Assertion, History, Metric
-from execution_engine.metrics.definitions.schema_drift import SCHEMA_DRIFT
+from execution_engine.metrics.registry import METRICS
 from execution_engine.models import MAX_ATTEMPTS, Ask, Measurement, Run
 from execution_engine.outcome import Failure, Reason
 from execution_engine.planning.catalog_sources import Sources
@@ -94,15 +94,15 @@ def _value(run: Run, operand: Metric, measurement: Measurement) -> Value:
         return 0.0 if _is_allowed_empty(run, operand, failure) else failure
     if operand.spec.by:
         return groups_of(measurement)
-    if operand.spec.name == "freshness" and not measurement.detail["complete"]:
+    if METRICS[operand.spec.name].waits_for_sla and not measurement.detail["complete"]:
         return _lateness(run, measurement)
     return measurement.number
 
 
 def _is_allowed_empty(run: Run, operand: Metric, failure: Failure) -> bool:
     """Whether there is no file in which a column could be missing, and that is as it should be."""
-    drifts = operand.spec.name == SCHEMA_DRIFT.name and failure.reason is Reason.NO_DATA
-    return drifts and run.data_test.origin == Origin.GENERATED and run.data_test.dataset.allow_empty
+    is_zero = METRICS[operand.spec.name].zero_if_empty and failure.reason is Reason.NO_DATA
+    return is_zero and run.data_test.origin == Origin.GENERATED and run.data_test.dataset.allow_empty
 
 
 def _lateness(run: Run, measurement: Measurement) -> float | Failure | None:

@@ -43,11 +43,15 @@ def tables_read(metric: MetricSpec, dataset: Dataset, datacenter: str) -> dict[s
 
 def names_read(metric: MetricSpec) -> list[str]:
     """The names in a query, or the dataset that a metric compares with; not of one that builds on others' states."""
-    if metric.name == "query":
-        return _names_in(str(metric.arguments[0]))
     definition = METRICS[metric.name]
-    named = zip(definition.signature.arguments, metric.arguments, strict=False)
-    return [str(name) for kind, name in named if kind is ArgumentType.DATASET and not definition.inputs]
+    if queries := definition.signature.texts(ArgumentType.QUERY, metric.arguments):
+        return [name for query in queries for name in _names_in(query)]
+    return [] if definition.inputs else definition.signature.texts(ArgumentType.DATASET, metric.arguments)
+
+
+def reads_others(metric: MetricSpec) -> bool:
+    """Whether what is measured may hang on more than the metric's own table; a query's always may."""
+    return ArgumentType.QUERY in METRICS[metric.name].signature.arguments or bool(names_read(metric))
 
 
 def _table(dataset: Dataset, datacenter: str) -> Table | None:

@@ -15,7 +15,7 @@ from assay.config import config
 from execution_engine.disclosure.rules import told
 from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Table, Wanted, failed
 from execution_engine.freshness.derive import input_failure
-from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.definition import SERVICE, Kind
 from execution_engine.metrics.registry import METRICS
 from execution_engine.models import Measurement, Scan
 from execution_engine.outcome import ABNORMAL, Reason
@@ -28,9 +28,8 @@ from execution_engine.storage import engine_of, extent_of, table_of
 from execution_engine.watch.services import is_news
 
 from .found import ScanReading
-from .query_tables import names_read, tables_read
+from .query_tables import reads_others, tables_read
 from .settle import input_name, settled_by
-from .unpartitioned import count_unpartitioned
 
 log = structlog.get_logger(__name__)
 
@@ -132,7 +131,8 @@ def _layout(row: Measurement, target: Target, reading: ScanReading) -> Measured 
     if METRICS[row.metric.name].kind is not Kind.LAYOUT:
         return None
     is_sensitive = (target.table.partition_column or "").casefold() in target.sensitive
-    report = count_unpartitioned(target.engine, target.table, target.strays, is_sensitive=is_sensitive)
+    count = METRICS[row.metric.name].function_for(SERVICE)
+    report: ScanReport = count(target.engine, target.table, target.strays, is_sensitive=is_sensitive)
     reading.spark_jobs += report.spark_jobs
     reading.seconds += report.seconds
     (measured,) = report.measured.values()
@@ -179,7 +179,7 @@ def _result(report: ScanReport, item: Wanted, target: Target) -> Measured:
 def _fingerprint(row: Measurement, own: str) -> str:
     """Of all the measurement was taken from, inputs included; empty where it cannot be told."""
     parts = [own, *sorted(part.fingerprint for part in row.inputs.all())]
-    if row.metric.name == "query" or names_read(row.metric) or not all(parts):
+    if reads_others(row.metric) or not all(parts):
         return ""  # it reads other tables too
     return own if len(parts) == 1 else blake2s("\0".join(parts).encode(), digest_size=16).hexdigest()
 

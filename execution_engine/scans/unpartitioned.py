@@ -15,12 +15,12 @@ from execution_engine.engines.protocol import (
     failed,
 )
 from execution_engine.metrics.columns import written
+from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.metrics.definitions.unpartitioned_rows import Counted, detail_of_keys
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupValues
 from execution_engine.outcome import Reason
 
-ROW_COUNT = MetricSpec(name="row_count")
 MOST_COUNTED = 100  # keys of which each is counted by itself where nothing groups them
 _KEY = "rows"
 
@@ -57,16 +57,16 @@ def _is_grouped(engine: Engine, table: Table, strays: Sequence[str]) -> bool:
 
 def _by_key(engine: Engine, table: Table, strays: Sequence[str]) -> tuple[list[ScanReport], Counted]:
     named, rest = strays[:MOST_COUNTED], tuple(strays[MOST_COUNTED:])
-    reports = [_scan(engine, table, (key,), ROW_COUNT) for key in named]
+    reports = [_scan(engine, table, (key,), ALL_ROWS) for key in named]
     rows = {key: _rows(report) for key, report in zip(named, reports, strict=True)}
     if not rest:
         return reports, Counted(rows=rows)
-    together = _scan(engine, table, rest, ROW_COUNT)
+    together = _scan(engine, table, rest, ALL_ROWS)
     return [*reports, together], Counted(rows=rows, others=len(rest), rows_of_others=_rows(together))
 
 
 def _by_group(engine: Engine, table: Table, strays: Sequence[str]) -> tuple[list[ScanReport], Counted]:
-    report = _scan(engine, table, tuple(strays), replace(ROW_COUNT, by=(written(table.partition_column or ""),)))
+    report = _scan(engine, table, tuple(strays), replace(ALL_ROWS, by=(written(table.partition_column or ""),)))
     state = report.measured[_KEY].state
     groups = GroupValues.from_bytes(state).groups if state else {}
     return [report], Counted(
@@ -84,7 +84,7 @@ def _rows(report: ScanReport) -> int:
 
 def _without_keys(engine: Engine, table: Table) -> ScanReport:
     """A table that has no rows has none outside its partitions; of any other nobody can tell."""
-    report = engine.scan(table, WHOLE, [Wanted(key=_KEY, spec=ROW_COUNT)])
+    report = engine.scan(table, WHOLE, [Wanted(key=_KEY, spec=ALL_ROWS)])
     measured = report.measured[_KEY]
     if measured.failure is None and measured.value:
         said = f"the partitions of {table.name} cannot be listed by {table.partition_column}"

@@ -65,7 +65,7 @@ class FrameReader:
 
         started, session = monotonic(), self.frame.sparkSession
         with counting_jobs(session, f"verification of {self.name}") as count:
-            measured: Mapping[str, Measured] = measure(session, frame_source(self.frame, self.name), wanted)
+            measured: Mapping[str, Measured] = measure(frame_source(self.frame, self.name), wanted)
         seconds = monotonic() - started
         return ScanReport(measured=measured, spark_jobs=count.jobs, seconds=seconds, fingerprint=None)
 

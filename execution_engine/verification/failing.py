@@ -8,8 +8,6 @@ from execution_engine.metrics.spec import MetricSpec
 
 from .results import VerificationResult
 
-KEYED = ("distinct_count", "uniqueness", "distinctness", "unique_value_ratio")
-
 
 def broken_metrics(result: VerificationResult) -> tuple[MetricSpec, ...]:
     """The metrics of the constraints that failed, as far as single rows break them; those of groups as a whole."""
@@ -25,4 +23,4 @@ def columns_and_rows(found: FailingRows) -> Sequence[dict[str, object]]:
 
 
 def _is_of_rows(spec: MetricSpec) -> bool:
-    return not spec.by and (spec.name in KEYED or METRICS[spec.name].breaks is not None)
+    return not spec.by and METRICS[spec.name].is_of_rows

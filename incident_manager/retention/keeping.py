@@ -18,9 +18,10 @@ from execution_engine.freshness.rules import USUAL_WINDOWS
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import History
+from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.planning import schedules
 from execution_engine.planning.catalog_sources import Sources
-from execution_engine.planning.planner import ROW_COUNT, Planner, UnableToPlan, Want
+from execution_engine.planning.planner import Planner, UnableToPlan, Want
 from execution_engine.selectors import period
 from incident_manager.models import SpoiltWindow
 
@@ -90,7 +91,7 @@ def _usual(granularity: Granularity) -> tuple[tuple[str, HistoryReach], ...]:
     """What tells how many rows a window usually has, and how long it usually takes."""
     length = schedules.period(schedules.PARTITION, granularity)
     return (
-        (ROW_COUNT.name, HistoryReach(usual=(USUAL_WINDOWS + 1) * max(WEEK, length))),
+        (ALL_ROWS.name, HistoryReach(usual=(USUAL_WINDOWS + 1) * max(WEEK, length))),
         (TIME_TO_COMPLETE.name, HistoryReach(usual=(USUAL_COMPLETIONS + 1) * length)),
     )
 

@@ -6,13 +6,14 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from execution_engine.metrics.registry import METRICS
 from execution_engine.models import Ask, Measurement
 
 from .rules import HistoryReach, is_past, without_needed
 from .verdicts import window_of
 from .walk_table import Keeping, PrunedTable, deleting
 
-SAMPLE = "sample"  # checks probe the first one that was taken
+KEPT = frozenset(name for name, metric in METRICS.items() if metric.keeps_first)
 FORGOTTEN = {"state": None, "state_path": "", "state_length": 0, "state_checksum": "", "fingerprint": ""}
 
 Row = dict[str, Any]
@@ -70,7 +71,7 @@ def _state_is_old(row: Row, keeping: Keeping) -> bool:
 
 def _states_going(rows: Sequence[Row], keeping: Keeping) -> set[int]:
     """All but the samples, and what something builds on that is not measured yet."""
-    found = {row["pk"] for row in rows if row["has_state"] and name_of(row) != SAMPLE}
+    found = {row["pk"] for row in rows if row["has_state"] and name_of(row) not in KEPT}
     users = users_of(found)
     waiting = Measurement.objects.filter(pk__in={pk for each in users.values() for pk in each}, measured_at=None)
     pending = set(waiting.values_list("pk", flat=True))

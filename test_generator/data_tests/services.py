@@ -14,8 +14,7 @@ from execution_engine.language.checking.type_check import UnableToCheck, check
 from execution_engine.language.parsing.parse import UnableToParse, parse
 from execution_engine.language.serialise import to_json
 from execution_engine.metrics.columns import written
-from execution_engine.metrics.groupable import GROUPABLE
-from execution_engine.metrics.registry import METRICS, SIGNATURES
+from execution_engine.metrics.registry import GROUPABLE, METRICS, SIGNATURES
 from execution_engine.metrics.signature import ColumnKind, column_kind
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.planning.schedules import UnableToSchedule, check_line

@@ -17,8 +17,7 @@ from execution_engine.language.parsing.parse import UnableToParse, parse
 from execution_engine.language.serialise import from_json, to_json
 from execution_engine.language.to_text import to_text
 from execution_engine.language.tree import Assertion, History, Operand
-from execution_engine.metrics.groupable import GROUPABLE
-from execution_engine.metrics.registry import SIGNATURES
+from execution_engine.metrics.registry import GROUPABLE, SIGNATURES
 from execution_engine.metrics.signature import ColumnKind
 from execution_engine.outcome import Failure, Outcome, Reason
 from tests.fuzz.texts import KINDS, SHARES

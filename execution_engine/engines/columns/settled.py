@@ -16,7 +16,7 @@ from execution_engine.metrics.spec import Literal, MetricSpec
 def settled(spec: MetricSpec, columns: Collection[str]) -> MetricSpec:
     """The metric over a table of these columns, as assertions write them, each name being the column that it means."""
     definition = METRICS.get(spec.name)
-    kinds = definition.signature.arguments if definition and spec.name != "query" else ()
+    kinds = definition.signature.arguments if definition else ()
     is_sql = [kind is ArgumentType.SQL for kind in kinds] + [False] * len(spec.arguments)
 
     def argument(value: Literal, sql: bool) -> Literal:

@@ -92,8 +92,7 @@ def kind_problem(spec: MetricSpec, wanted: ColumnKind, columns: Kinds, table: st
 
 def conditions_of(spec: MetricSpec) -> list[str]:
     """The conditions of Spark SQL in it; a query is none."""
-    arguments = zip(METRICS[spec.name].signature.arguments, spec.arguments, strict=True)
-    conditions = [str(value) for kind, value in arguments if kind is ArgumentType.SQL and spec.name != "query"]
+    conditions = METRICS[spec.name].signature.texts(ArgumentType.SQL, spec.arguments)
     return [*conditions, *([spec.where] if spec.where else [])]
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from execution_engine.engines.protocol import Measured, Wanted, failed
 from execution_engine.exact import Number, number_of
 from execution_engine.metrics.definition import Kind
-from execution_engine.metrics.definitions.sample import Sample, UnableToReadSample
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
@@ -76,7 +75,7 @@ def measured_of(
 def from_state(spec: MetricSpec, state: State, keep_state: bool = False) -> Measured:
     """The value that a state gives, with what there is to tell of it."""
     definition = METRICS[spec.name]
-    kept = state.to_bytes(spec) if keep_state and definition.merges else None
+    kept = state.to_bytes(spec) if keep_state and definition.merges(spec) else None
     if definition.from_summaries is not None:
         return replace(from_summaries(spec, tuple(each.summary for each in state.groupings)), state=kept)
     assert definition.value is not None
@@ -117,14 +116,12 @@ def measured_number(value: Any, what: str) -> Measured:
     return Measured(value=number_of(value))
 
 
-def measure_derived(item: Wanted) -> Measured:
-    """``sample_size`` from its sample; ``freshness`` and layouts are for those who know windows, clocks and keys."""
-    if METRICS[item.spec.name].kind is Kind.LAYOUT:
+def of_no_data(item: Wanted) -> Measured:
+    """Why no engine measures it: others compute it, or know the keys of partitions."""
+    kind = METRICS[item.spec.name].kind
+    if kind is Kind.LAYOUT:
         mend = "register the table in the catalog with its partition key, and test it there"
         return failed(Reason.INVALID, f"{item.spec.text} needs the format of the partitions' keys: {mend}")
-    if item.spec.name != "sample_size":
+    if kind is Kind.DERIVED:
         return failed(Reason.INVALID, f"{item.spec.text} is derived from other measurements; ask for those")
-    try:
-        return Measured(value=float(len(Sample.from_bytes(item.inputs["sample"]).keys)))
-    except (KeyError, UnableToReadSample) as error:
-        return failed(Reason.QUERY_FAILED, f"{item.spec.text} has no sample to count: {error}")
+    return failed(Reason.INVALID, f"nothing measures {item.spec.text} here: its definition names no function for it")

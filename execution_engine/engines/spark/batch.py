@@ -161,7 +161,7 @@ def _may_share(one: Opened) -> bool:
     if any(check_spec(item.spec, source.kinds, source.name, engine="spark") for item in one.unit.wanted):
         return False
     definitions = [(METRICS[item.spec.name], item.spec) for item in one.unit.wanted]
-    return all(each.kind in SHARED and each.merges and not spec.by for each, spec in definitions)
+    return all(each.kind in SHARED and each.merges(spec) and not spec.by for each, spec in definitions)
 
 
 def _shape(one: Opened) -> object:

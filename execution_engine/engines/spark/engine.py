@@ -133,7 +133,7 @@ class SparkEngine:
             with counting_jobs(session, f"scan of {table.name}") as count:
                 source = open_source(session, table, part)
                 fingerprint = source.fingerprint
-                measured = measure(session, source, wanted)
+                measured = measure(source, wanted)
             jobs = count.jobs
         except UnableToListFiles as error:
             measured = _all_failed(wanted, error.failure)

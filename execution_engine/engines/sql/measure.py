@@ -1,6 +1,6 @@
 """The metrics in portable SQL: aggregates in one select, distinct counts and samples in one each."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlalchemy import func, literal_column, select
@@ -8,12 +8,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from execution_engine.engines.columns.drift import measure_drift
 from execution_engine.engines.columns.settled import settled
-from execution_engine.engines.columns.spec_check import check_spec, conditions_of
-from execution_engine.engines.gathering.assembly import measure_derived, measured_of, plan
+from execution_engine.engines.gathering.assembly import measured_of, of_no_data, plan
 from execution_engine.engines.gathering.selects import AskedStatistic
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.guard import UnableToAllow
-from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.definition import DATABASE, Keys, Kind
 from execution_engine.metrics.definitions.schema_drift import SeenColumns
 from execution_engine.metrics.definitions.uniqueness import KEEP
 from execution_engine.metrics.registry import METRICS
@@ -22,7 +21,6 @@ from execution_engine.metrics.states.statistics import Value
 from execution_engine.outcome import Failure, Reason
 
 from .failures import failure_of
-from .samples import take_sample
 from .source import SqlSource
 
 
@@ -78,16 +76,20 @@ def _sql(one: AskedStatistic) -> str:
 
 def _isolated(source: SqlSource, item: Wanted) -> Measured:
     try:
-        return ALONE.get(item.spec.name, _derived)(source, item)
+        definition = METRICS[item.spec.name]
+        if DATABASE not in definition.taken_by:
+            return of_no_data(item)
+        measured: Measured = definition.function_for(DATABASE)(source, item)
+        return measured
     except SQLAlchemyError as error:
         return Measured(failure=failure_of(error, source.table))
 
 
-def _distinct_count(source: SqlSource, item: Wanted) -> Measured:
-    """Counted outside the DISTINCT: count(distinct a, b) would leave rows with nulls out."""
+def count_keys(source: SqlSource, item: Wanted) -> Measured:
+    """Distinct keys. Counted outside the DISTINCT: count(distinct a, b) would leave rows with nulls out."""
     names = [source.quote(name) for name in item.spec.columns]
     rows = source.select(names, item.spec.where)
-    if item.spec.name == "count_distinct":
+    if METRICS[item.spec.name].counts is Keys.WHOLE:
         joint = " or " if item.spec.option("nulls") == KEEP else " and "
         rows = rows.where(literal_column(f"({joint.join(f'{name} is not null' for name in names)})"))
     keys = rows.distinct().subquery()
@@ -95,18 +97,7 @@ def _distinct_count(source: SqlSource, item: Wanted) -> Measured:
     return Measured(value=float(value))
 
 
-def _find_drift(source: SqlSource, item: Wanted) -> Measured:
+def find_drift(source: SqlSource, item: Wanted) -> Measured:
+    """How many declared columns are gone or of another type."""
     place = f"table {source.table.options['table']}"
     return measure_drift(item, [SeenColumns(place=place, columns=source.types)], source.name)
-
-
-def _derived(source: SqlSource, item: Wanted) -> Measured:
-    return measure_derived(item)
-
-
-ALONE: Mapping[str, Callable[[SqlSource, Wanted], Measured]] = {
-    "distinct_count": _distinct_count,
-    "count_distinct": _distinct_count,
-    "sample": take_sample,
-    "schema_drift": _find_drift,
-}

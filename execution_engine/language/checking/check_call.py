@@ -9,7 +9,7 @@ from execution_engine.language.problem import Problem
 from execution_engine.language.step_arguments import misfit
 from execution_engine.language.tree import Metric
 from execution_engine.metrics.columns import named, written
-from execution_engine.metrics.signature import ArgumentType, ColumnKind, Signature
+from execution_engine.metrics.signature import TEMPLATED, ArgumentType, ColumnKind, Signature
 from execution_engine.metrics.spec import Literal
 
 from .schema import DatasetSchema
@@ -118,7 +118,7 @@ def _literal(call: CheckedCall, kind: ArgumentType, value: Literal, part: str) -
     if isinstance(value, str) is (kind is ArgumentType.NUMBER):
         wanted = "a number" if kind is ArgumentType.NUMBER else "a text in quotes"
         yield call.problem(f"{call.signature.name} needs {wanted} here, not {value!r}", part)
-    elif kind is ArgumentType.SQL:
+    elif kind in TEMPLATED:
         yield from _templates(call, str(value), part)
     elif kind is ArgumentType.DATASET and value != call.home.name and call.schema_of(str(value)) is None:
         yield call.problem(_no_dataset(str(value)), part)

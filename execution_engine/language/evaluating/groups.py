@@ -16,7 +16,7 @@ from execution_engine.exact import Number
 from execution_engine.language.operands import operands
 from execution_engine.language.tree import By, History, Metric, Operand
 from execution_engine.language.walk import unfolded
-from execution_engine.metrics.groupable import OVER_NO_ROWS
+from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey, too_many_groups
 from execution_engine.outcome import Failure, Outcome, Reason
 
@@ -87,7 +87,8 @@ def _plain(operand: Operand) -> Metric:
 
 def _value_of(operand: Operand, given: Groups | Sequence[Groups | None] | Failure) -> ValueOf:
     """The function from a group to the operand's value there."""
-    absent = OVER_NO_ROWS.get(_plain(operand).spec.name)
+    spec = _plain(operand).spec
+    absent = METRICS[spec.name].over_no_rows(spec)
     if isinstance(operand, History):
         windows = cast(Sequence[Groups | None], given)
         return lambda key: _finite(aggregate(operand, _series(key, windows, absent)), operand)
@@ -95,7 +96,7 @@ def _value_of(operand: Operand, given: Groups | Sequence[Groups | None] | Failur
     return lambda key: _finite(groups.get(key, absent), operand)
 
 
-def _series(key: GroupKey, windows: Sequence[Groups | None], absent: float | None) -> list[Number | None]:
+def _series(key: GroupKey, windows: Sequence[Groups | None], absent: Number | None) -> list[Number | None]:
     """One group's past values; before it was first seen it has none."""
     first = next((i for i, groups in enumerate(windows) if groups and key in groups), len(windows))
     return [None if groups is None or i < first else groups.get(key, absent) for i, groups in enumerate(windows)]

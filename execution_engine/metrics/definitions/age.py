@@ -31,5 +31,5 @@ AGE = MetricDefinition(
     source="Great Expectations and Soda: freshness of a column",
     statistics=_statistics,
     value=lambda spec, found: None if found["age"] is None else float(found["age"]),
-    portable=False,
+    plain_sql=False,
 )

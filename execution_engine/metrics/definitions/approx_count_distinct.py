@@ -14,5 +14,4 @@ APPROX_COUNT_DISTINCT = MetricDefinition(
         "hll": Statistic(gather=Gather.HLL, of=(write.hashable(spec.columns[0]),)),
     },
     value=lambda spec, found: 0.0 if found["hll"] is None else distinct_of(found["hll"]),
-    portable=False,
 )

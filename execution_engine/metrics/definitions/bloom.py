@@ -4,7 +4,11 @@ Its inputs are a digest of the keys of each side and, where these differ, a ``bl
 which sends one to eight bytes a key, of the buckets that differ only.
 """
 
-from execution_engine.metrics.definition import Kind, MetricDefinition
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from execution_engine.metrics.definition import LAKE, At, Input, Keys, Kind, MetricDefinition
 from execution_engine.metrics.keys.filter_shape import ERROR_RATES, Format
 from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
@@ -26,12 +30,38 @@ def problem(spec: MetricSpec) -> str | None:
     return None
 
 
+def settle(states: Mapping[str, bytes], key: bytes | None) -> tuple[float, dict[str, Any]] | None:
+    """The keys of both sides where their digests are equal; None where they are not, or are not there.
+
+    The digests themselves are compared, checked and with their signatures where there is a key, not what was noted of
+    them; one that is refused is left to the engine, which says why.
+    """
+    from execution_engine.metrics.keys.digest import KeyDigest  # with it numpy, which many a command does not need
+    from execution_engine.metrics.keys.envelope import UnableToReadKeys
+    from execution_engine.metrics.keys.escalation import OTHER, OWN
+
+    if OWN not in states or OTHER not in states:
+        return None
+    try:
+        own, other = (KeyDigest.from_bytes(states[each], key) for each in (OWN, OTHER))
+    except UnableToReadKeys:
+        return None
+    return settled(own.keys) if own.fingerprint == other.fingerprint else None
+
+
+def settled(keys: int) -> tuple[float, dict[str, Any]]:
+    """Of sides whose digests are equal: every key is on both."""
+    return float(keys), {"settled": "equal digests", "missing": 0, "lost": []}
+
+
 KEY_DIGEST = MetricDefinition(
     formula="|V|; its state: of each of 4,096 buckets of V by hash the count, exclusive or and sum of hashes",
     source="datafold/data-diff (checksums by segment)",
     signature=Signature(name="key_digest", min_columns=1, max_columns=None),
     kind=Kind.COMPOUND,
-    portable=False,
+    taken_by={LAKE: "execution_engine.engines.spark.keys.engine:take_digest"},
+    counts=Keys.ALL,
+    both_sides=True,
 )
 BLOOM_FILTER = MetricDefinition(
     formula="|V|; its state holds the hashes of V, or a Bloom filter of them",
@@ -39,14 +69,23 @@ BLOOM_FILTER = MetricDefinition(
     signature=Signature(name="bloom_filter", min_columns=1, max_columns=None, options=OPTIONS),
     kind=Kind.COMPOUND,
     problem=problem,
-    portable=False,
+    taken_by={LAKE: "execution_engine.engines.spark.keys.engine:build_filter"},
+    counts=Keys.ALL,
+    settle=settle,
+)
+DIGESTS = tuple(
+    Input(spec=lambda call, of: replace(call, name=KEY_DIGEST.name, options=()), at=at) for at in (At.HERE, At.THERE)
 )
 KEYS_FOUND = MetricDefinition(
     formula="|V| - m / (1 - p), of V the m keys that are not in the other side's filter of error rate p",
     source="UDQ (use_bloom_filter)",
     signature=Signature(name="keys_found", min_columns=1, max_columns=None, options=OPTIONS, needs_datacenter=True),
     kind=Kind.COMPOUND,
-    inputs=("key_digest", "bloom_filter"),
+    inputs=(
+        *DIGESTS,
+        Input(spec=lambda call, of: replace(call, name=BLOOM_FILTER.name), at=At.THERE, inputs=DIGESTS),
+    ),
+    settle=settle,
     problem=problem,
-    portable=False,
+    taken_by={LAKE: "execution_engine.engines.spark.keys.engine:probe_filter"},
 )

@@ -36,5 +36,5 @@ CORRELATION = MetricDefinition(
     },
     value=_value,
     detail=_detail,
-    portable=False,
+    plain_sql=False,
 )

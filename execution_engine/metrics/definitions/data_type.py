@@ -57,5 +57,5 @@ CONSISTENT_TYPE = MetricDefinition(
     statistics=_statistics,
     value=_share,
     detail=_detail,
-    portable=False,
+    plain_sql=False,
 )

@@ -28,7 +28,6 @@ ENTROPY = MetricDefinition(
     source="Schelter et al. 2018, Table 2: Entropy; natural logarithm as in Deequ",
     groupings=lambda spec: (Grouping(columns=spec.columns),),
     from_summaries=_entropy,
-    portable=False,
 )
 MUTUAL_INFORMATION = MetricDefinition(
     signature=Signature(name="mutual_information", min_columns=2, max_columns=2),
@@ -37,7 +36,6 @@ MUTUAL_INFORMATION = MetricDefinition(
     source="Schelter et al. 2018, Table 2: MutualInformation; natural logarithm as in Deequ",
     groupings=_pair,
     from_summaries=_mutual_information,
-    portable=False,
 )
 MOST_FREQUENT_SHARE = MetricDefinition(
     signature=Signature(name="most_frequent_share", min_columns=1, max_columns=1),
@@ -46,5 +44,4 @@ MOST_FREQUENT_SHARE = MetricDefinition(
     source="Redyuk et al. 2021: ratio of the most frequent value",
     groupings=lambda spec: (Grouping(columns=spec.columns),),
     from_summaries=lambda spec, of: of[0].most / of[0].rows if of[0].rows else None,
-    portable=False,
 )

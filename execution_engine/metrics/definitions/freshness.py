@@ -1,16 +1,34 @@
 """``freshness(complete=0.999)``: seconds from a window's end until it is complete, 0 once it is."""
 
-from execution_engine.metrics.definition import Kind, MetricDefinition
+from execution_engine.metrics.definition import SERVICE, At, Described, Input, Kind, MetricDefinition
 from execution_engine.metrics.signature import ArgumentType, Signature, ValueType
+from execution_engine.metrics.spec import MetricSpec
+
+from .row_count import ALL_ROWS
+
+NAME = "freshness"
+COMPLETE = "complete"  # the share of its upstream's rows from which on a window is complete
+
+
+def _of_supply(call: MetricSpec, supply: Described) -> MetricSpec:
+    return MetricSpec(name=NAME, options=((COMPLETE, supply.share),))
+
 
 FRESHNESS = MetricDefinition(
     signature=Signature(
-        name="freshness",
-        options={"complete": ArgumentType.NUMBER},
+        name=NAME,
+        options={COMPLETE: ArgumentType.NUMBER},
         returns=ValueType.DURATION,
         takes_where=False,
     ),
     kind=Kind.DERIVED,
     formula="0 once the window is complete, else the time since its end, in seconds",
     source="UDQ: freshness",
+    taken_by={SERVICE: "execution_engine.freshness.derive_freshness:derive_freshness"},
+    inputs=(
+        Input(spec=lambda call, of: ALL_ROWS),
+        Input(spec=lambda call, of: ALL_ROWS, at=At.SUPPLIES),
+        Input(spec=_of_supply, at=At.SUPPLIES),
+    ),
+    waits_for_sla=True,
 )

@@ -3,7 +3,7 @@
 ``bins=20`` cuts the numbers of a column into as many bins of one width instead. Deequ: Histogram.
 """
 
-from execution_engine.metrics.definition import Kind, MetricDefinition
+from execution_engine.metrics.definition import LAKE, Kind, MetricDefinition
 from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
 
@@ -30,5 +30,5 @@ HISTOGRAM = MetricDefinition(
     formula=f"|V|, null being a value; its detail: c(v) and c(v) / N of the {MOST_VALUES:,} most frequent, or of bins",
     source="Schelter et al. 2018, Table 2: Histogram",
     problem=_problem,
-    portable=False,
+    taken_by={LAKE: "execution_engine.engines.spark.measures.histogram:take_histogram"},
 )

@@ -15,7 +15,7 @@ def _length(name: str, gather: Gather) -> MetricDefinition:
             "length": Statistic(gather=gather, of=(f"char_length({write.column(spec.columns[0])})",))
         },
         value=lambda spec, found: None if found["length"] is None else float(found["length"]),
-        portable=False,
+        plain_sql=False,
     )
 
 

@@ -65,7 +65,7 @@ def _stddev(spec: MetricSpec, found: Mapping[str, Any]) -> float | None:
 
 
 def _of_a_number(
-    name: str, *gathers: Gather, value: FromStatistics, formula: str, portable: bool = True
+    name: str, *gathers: Gather, value: FromStatistics, formula: str, plain_sql: bool = True
 ) -> MetricDefinition:
     return MetricDefinition(
         signature=Signature(name=name, min_columns=1, max_columns=1, column_kind=ColumnKind.NUMERIC),
@@ -75,7 +75,7 @@ def _of_a_number(
         source=f"Schelter et al. 2018, Table 2; SQL's {name}",
         statistics=_gathers(*gathers),
         value=value,
-        portable=portable,
+        plain_sql=plain_sql,
     )
 
 
@@ -88,5 +88,5 @@ STDDEV = _of_a_number(
     Gather.MOMENTS,
     value=_stddev,
     formula="√(Σ (d(column) - mean)² / |{d : d(column) ≠ null}|), of the population",
-    portable=False,  # SQLite has no function for it
+    plain_sql=False,  # SQLite has no function for it
 )

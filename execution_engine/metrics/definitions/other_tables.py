@@ -5,7 +5,7 @@ metric is taken.
 """
 
 from execution_engine.metrics.columns import listed
-from execution_engine.metrics.definition import Kind, MetricDefinition
+from execution_engine.metrics.definition import LAKE, Kind, MetricDefinition
 from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
 
@@ -42,7 +42,7 @@ REFERENTIAL_INTEGRITY = MetricDefinition(
     formula="|{d ∈ D : d(columns) ∈ D'(to)}| / |{d ∈ D : d(columns) ≠ null}|, D' the other dataset",
     source="SQL's FOREIGN KEY, MATCH SIMPLE; Deequ's ReferentialIntegrity",
     problem=_pairs,
-    portable=False,
+    taken_by={LAKE: "execution_engine.engines.spark.measures.integrity:find_references"},
 )
 ACCURACY = MetricDefinition(
     signature=Signature(
@@ -56,5 +56,5 @@ ACCURACY = MetricDefinition(
     formula="|{d ∈ D : one d' ∈ D' of d's key, and d'(columns) = d(columns), null being equal to null}| / N",
     source="Apache Griffin: accuracy; Deequ's DataSynchronization",
     problem=_keyed,
-    portable=False,
+    taken_by={LAKE: "execution_engine.engines.spark.measures.accuracy:compare_records"},
 )

@@ -56,5 +56,5 @@ PATTERN_MATCH = share_of_rows(
     formula="|{d ∈ D : the pattern is found in d(column)}| / |{d ∈ D : d(column) ≠ null}|",
     source="Deequ's PatternMatch, over the values that are there; java.util.regex",
     problem=_problem,
-    portable=False,
+    plain_sql=False,
 )

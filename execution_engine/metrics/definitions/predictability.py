@@ -4,7 +4,7 @@ Features are the words of each input column, a number being one word. The model 
 chosen by a hash of the row, and is scored on the rest; classes that only the rest has are scored too, as missed.
 """
 
-from execution_engine.metrics.definition import Kind, MetricDefinition
+from execution_engine.metrics.definition import LAKE, Kind, MetricDefinition
 from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
 
@@ -30,5 +30,5 @@ PREDICTABILITY = MetricDefinition(
     formula="precision, recall or F1 of argmax_k ln p(k) + Σ f_i ln ((N_ki + 1) / (N_k + |words|)) on a held-out fifth",
     source="Schelter et al. 2018, Table 1: hasPredictability; Table 2: Predictability",
     problem=_problem,
-    portable=False,
+    taken_by={LAKE: "execution_engine.engines.spark.measures.predictability:predict"},
 )

@@ -37,7 +37,7 @@ QUANTILE = MetricDefinition(
     },
     value=lambda spec, found: found["quantile"],
     problem=_problem,
-    portable=False,
+    plain_sql=False,
 )
 APPROX_QUANTILE = MetricDefinition(
     signature=_signature("approx_quantile"),
@@ -48,5 +48,4 @@ APPROX_QUANTILE = MetricDefinition(
     statistics=lambda spec, write: {"kll": Statistic(gather=Gather.KLL, of=(write.number(spec.columns[0]),))},
     value=lambda spec, found: None if found["kll"] is None else quantile_of(found["kll"], float(spec.arguments[0])),
     problem=_problem,
-    portable=False,
 )

@@ -2,6 +2,7 @@
 
 from execution_engine.metrics.definition import Kind, MetricDefinition
 from execution_engine.metrics.signature import Signature
+from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import ROWS
 
 ROW_COUNT = MetricDefinition(
@@ -11,4 +12,6 @@ ROW_COUNT = MetricDefinition(
     source="Schelter et al. 2018, Table 2: Size",
     statistics=lambda spec, write: {"rows": ROWS},
     value=lambda spec, found: float(found["rows"]),
+    sums_bound=True,
 )
+ALL_ROWS = MetricSpec(name=ROW_COUNT.name)

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import nsmallest
 
-from execution_engine.metrics.definition import Kind, MetricDefinition
+from execution_engine.metrics.columns import written
+from execution_engine.metrics.definition import DATABASE, LAKE, SERVICE, At, Input, Kind, MetricDefinition
 from execution_engine.metrics.keys.key_text import Key, encode
 from execution_engine.metrics.signature import ArgumentType, Signature
+from execution_engine.metrics.spec import MetricSpec
 
 VERSION = 1
 DEFAULT_SIZE = 1000
@@ -79,6 +81,16 @@ SAMPLE = MetricDefinition(
     tells_values=True,
     formula="the n distinct keys of lowest hash",
     source="UDQ: completeness of sampled upstreams",
+    taken_by={
+        LAKE: "execution_engine.engines.spark.keys.samples:take_sample",
+        DATABASE: "execution_engine.engines.sql.samples:take_sample",
+    },
+    of_primary_key=True,
+    keeps_first=True,
+)
+OF_UPSTREAM = Input(
+    spec=lambda call, upstream: MetricSpec(name=SAMPLE.name, columns=tuple(map(written, upstream.primary_key))),
+    at=At.UPSTREAM,
 )
 SAMPLE_SIZE = MetricDefinition(
     signature=Signature(name="sample_size", arguments=(ArgumentType.DATASET,), takes_where=False),
@@ -86,7 +98,9 @@ SAMPLE_SIZE = MetricDefinition(
     tells_values=True,
     formula="keys in the sample",
     source="UDQ: completeness of sampled upstreams",
-    inputs=("sample",),
+    inputs=(OF_UPSTREAM,),
+    taken_by={SERVICE: "execution_engine.freshness.derive:first_input"},
+    of_primary_key=True,
 )
 SAMPLE_FOUND = MetricDefinition(
     signature=Signature(name="sample_found", arguments=(ArgumentType.DATASET,), takes_where=False),
@@ -94,6 +108,7 @@ SAMPLE_FOUND = MetricDefinition(
     tells_values=True,
     formula="keys of the sample that are among the rows",
     source="UDQ: completeness of sampled upstreams",
-    inputs=("sample",),
-    portable=False,
+    inputs=(OF_UPSTREAM,),
+    taken_by={LAKE: "execution_engine.engines.spark.keys.samples:find_sample"},
+    of_primary_key=True,
 )

@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.catalog.declared import ALL, SELECTIONS
-from execution_engine.metrics.definition import NOTE, Kind, MetricDefinition
+from assay.catalog.declared import ALL, SELECTIONS, in_force
+from assay.time.windows import Window
+from execution_engine.metrics.definition import DATABASE, LAKE, NOTE, Described, Kind, MetricDefinition
 from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
+from execution_engine.outcome import Failure, Reason
 
 from .schema_match import wanted_columns
 
@@ -79,6 +81,23 @@ def declared_of(spec: MetricSpec) -> list[tuple[str, str]] | None:
     return [(name, type_) for name, type_ in json.loads(text)] if text.startswith("[[") else wanted_columns(text)
 
 
+def _held_to(spec: MetricSpec, of: Described, partition: Window | None) -> MetricSpec | Failure:
+    """With the columns that a dataset is held to, in a partition only those declared before it began."""
+    if spec.option(DECLARED) is not None:
+        return spec
+    options = dict(spec.options)
+    which = str(options.pop(OF, ALL))
+    columns = in_force(of.declared, which, begins=partition.start if partition else None)
+    if not columns:
+        if partition is not None and in_force(of.declared, which):
+            detail = f"{partition.text} began before the columns of {of.name} were declared as they are"
+            return Failure(reason=Reason.NOT_DUE, detail=detail)
+        said = "" if which == ALL else f" of its {which}"
+        return Failure(reason=Reason.INVALID, detail=f"{of.name} declares no columns{said}: add them to its metadata.")
+    options[DECLARED] = declared_text((column.name, column.type) for column in columns)
+    return replace(spec, options=tuple(sorted(options.items())))
+
+
 def _drift(
     name: str, type_: str, seen: Sequence[SeenColumns], lowered: Sequence[Mapping[str, str | None]], holds: Holds
 ) -> Drift | None:
@@ -111,4 +130,11 @@ SCHEMA_DRIFT = MetricDefinition(
     formula="how many of the declared columns are gone or of a type that has no room for the declared one",
     source="DataWorks' and Soda's schema checks; Iceberg's rules of what a type may be widened to",
     problem=_problem,
+    taken_by={
+        LAKE: "execution_engine.engines.spark.sources.schema_metrics:find_drift",
+        DATABASE: "execution_engine.engines.sql.measure:find_drift",
+    },
+    tells_types=True,
+    held_to=_held_to,
+    zero_if_empty=True,
 )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from execution_engine.metrics.columns import named, parts_of, path_of
-from execution_engine.metrics.definition import Kind, MetricDefinition
+from execution_engine.metrics.definition import LAKE, Kind, MetricDefinition
 from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
 
@@ -59,5 +59,6 @@ SCHEMA_MATCH = MetricDefinition(
     formula="1 if every column named is there with the type named, else 0",
     source="Deequ's DataSynchronization and Griffin's schema conformance; Spark's names of types",
     problem=_problem,
-    portable=False,
+    taken_by={LAKE: "execution_engine.engines.spark.sources.schema_metrics:match_schema"},
+    tells_types=True,
 )

@@ -20,7 +20,7 @@ def share_of_rows(
     source: str,
     among: Condition | None = None,
     problem: Callable[[MetricSpec], str | None] | None = None,
-    portable: bool = True,
+    plain_sql: bool = True,
 ) -> MetricDefinition:
     """The metric ``rows that meet a condition / rows``, or / rows ``among`` which it is asked; NULL without any.
 
@@ -47,7 +47,7 @@ def share_of_rows(
         value=share,
         breaks=breaks,
         problem=problem,
-        portable=portable,
+        plain_sql=plain_sql,
     )
 
 

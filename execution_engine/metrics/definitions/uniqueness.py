@@ -7,7 +7,7 @@ all columns are null, as Deequ does. ``distinct_count`` alone takes a null as a 
 
 from typing import Any
 
-from execution_engine.metrics.definition import NOTE, FromSummaries, Grouping, Kind, MetricDefinition
+from execution_engine.metrics.definition import DATABASE, NOTE, FromSummaries, Grouping, Keys, Kind, MetricDefinition
 from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.summary import Summary
@@ -38,7 +38,7 @@ def _skipped(spec: MetricSpec, of: tuple[Summary, ...]) -> dict[str, Any]:
 
 
 def _of_keys(
-    name: str, value: FromSummaries, *, formula: str, source: str, skips: bool = True, portable: bool = False
+    name: str, value: FromSummaries, *, formula: str, source: str, skips: bool = True, counts: Keys | None = None
 ) -> MetricDefinition:
     options = {"nulls": ArgumentType.TEXT} if skips else {}
     return MetricDefinition(
@@ -50,7 +50,10 @@ def _of_keys(
         from_summaries=value,
         detail_of_keys=_skipped if skips else None,
         problem=_problem if skips else None,
-        portable=portable,
+        taken_by={DATABASE: "execution_engine.engines.sql.measure:count_keys"} if counts else {},
+        counts=counts,
+        repeats_break=counts is not Keys.WHOLE,
+        sums_bound=counts is not None,
     )
 
 
@@ -60,14 +63,14 @@ DISTINCT_COUNT = _of_keys(
     formula="distinct rows of the columns, a null being a value like any other",
     source="SQL's SELECT DISTINCT",
     skips=False,
-    portable=True,
+    counts=Keys.ALL,
 )
 COUNT_DISTINCT = _of_keys(
     "count_distinct",
     lambda spec, of: float(of[0].distinct),
     formula="|V|",
     source=f"{_PAPER}, Table 2: CountDistinct; SQL's count(distinct …)",
-    portable=True,
+    counts=Keys.WHOLE,
 )
 UNIQUENESS = _of_keys(
     "uniqueness",

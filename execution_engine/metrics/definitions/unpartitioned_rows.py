@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from execution_engine.metrics.definition import NOTE, Kind, MetricDefinition
+from execution_engine.metrics.definition import NOTE, SERVICE, Kind, MetricDefinition
 from execution_engine.metrics.signature import Signature
 
 MOST_KEYS_TOLD = 20
@@ -46,4 +46,5 @@ UNPARTITIONED_ROWS = MetricDefinition(
     formula="|{d ∈ D : d(k) = null, or d(k) is the key of no partition}|, k the partition key, D the whole table",
     source="Hive: dynamic partitions, hive.exec.default.partition.name",
     tells_values=True,
+    taken_by={SERVICE: "execution_engine.scans.unpartitioned:count_unpartitioned"},
 )

@@ -17,5 +17,5 @@ RATIO_OF = share_of_rows(
     met=_met,
     formula="c(value) / N",
     source="Schelter et al. 2018, Table 1: hasHistogramValues, and Listing 1's ratio",
-    portable=False,
+    plain_sql=False,
 )

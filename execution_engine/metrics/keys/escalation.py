@@ -4,11 +4,14 @@ differs."""
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from execution_engine.metrics.definition import OTHER_SIDE
+
 from .buckets import Buckets
-from .digest import KeyDigest
+from .digest import KIND, KeyDigest
 from .envelope import UnableToReadKeys
 
-OWN, OTHER = "key_digest", "key_digest@other"  # inputs: the digest of the side that is read, and of the other
+OWN = KIND  # an input: the digest of the side that is read
+OTHER = OWN + OTHER_SIDE  # and of the other
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,8 +19,7 @@ from execution_engine.language.problem import Problem
 from execution_engine.language.tree import Assertion, By, History, HistoryFunction, Metric, Operand
 from execution_engine.language.walk import postorder
 from execution_engine.metrics.definition import Kind
-from execution_engine.metrics.groupable import GROUPABLE
-from execution_engine.metrics.registry import METRICS, SIGNATURES
+from execution_engine.metrics.registry import GROUPABLE, METRICS, SIGNATURES
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupValues
 from execution_engine.outcome import Failure, Outcome, Reason

@@ -23,7 +23,7 @@ from tests.integration.engines.references import agrees
 PARTS = 7
 ROWS = random_rows(630, seed=11)
 SLICES = [ROWS[at * 90 : (at + 1) * 90] for at in range(PARTS - 1)] + [[]]  # the last part has no rows
-CASES = [each for each in EXACT if METRICS[each.spec.name].merges]
+CASES = [each for each in EXACT if METRICS[each.spec.name].merges(each.spec)]
 SKETCHES = [
     MetricSpec(name="approx_count_distinct", columns=("id",)),
     MetricSpec(name="approx_quantile", columns=("x",), arguments=(0.5,)),

@@ -9,10 +9,11 @@ import pytest
 from assay.models import Dataset, DataTest, Tallied, Tally
 from assay.time.windows import Window
 from execution_engine import selectors, services, tasks
+from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Ask, Exclusion, Measurement, Run
 from execution_engine.outcome import Failure, Reason
-from execution_engine.planning.planner import ROW_COUNT, hash_of
+from execution_engine.planning.planner import hash_of
 from execution_engine.runs.stored_groups import groups_of, past_groups
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day
 from tests.fakes import rows
@@ -23,11 +24,11 @@ pytestmark = pytest.mark.django_db
 MONDAY, SUNDAY, SATURDAY = day("2026-03-09"), day("2026-03-08"), day("2026-03-07")
 SECOND = timedelta(seconds=1)
 OTHER = MetricSpec(name="row_count", where="fare > 1")
-HASHES = {SUNDAY: hash_of(ROW_COUNT), MONDAY: hash_of(ROW_COUNT)}
+HASHES = {SUNDAY: hash_of(ALL_ROWS), MONDAY: hash_of(ALL_ROWS)}
 
 
 def measured(dataset: Dataset, **more: Any) -> Measurement:
-    window, spec = more.pop("window", MONDAY), more.pop("spec", ROW_COUNT)
+    window, spec = more.pop("window", MONDAY), more.pop("spec", ALL_ROWS)
     given = {
         "datacenter": "sea",
         "window_start": window.start,
@@ -81,7 +82,7 @@ def test_values_of_something_else_are_no_history(trips: Dataset, other: dict[str
 
 def test_each_window_has_a_hash_of_its_own(trips: Dataset) -> None:
     measured(trips, spec=OTHER)
-    hashes = {SUNDAY: hash_of(ROW_COUNT), MONDAY: hash_of(OTHER)}
+    hashes = {SUNDAY: hash_of(ALL_ROWS), MONDAY: hash_of(OTHER)}
     assert selectors.latest_values(trips.pk, "sea", hashes) == {SUNDAY: None, MONDAY: 7}
     measured(trips, window=SUNDAY, spec=OTHER)  # known, but not what is asked of Sunday
     assert selectors.latest_values(trips.pk, "sea", hashes) == {SUNDAY: None, MONDAY: 7}

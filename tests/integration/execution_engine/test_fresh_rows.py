@@ -9,9 +9,10 @@ from assay.catalog.services import record_completion
 from assay.models import Category, DataChange, Dataset, DataTest, Scope
 from assay.time.windows import Window
 from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
+from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Run, RunReason, Watch
-from execution_engine.planning.planner import ROW_COUNT, hash_of
+from execution_engine.planning.planner import hash_of
 from tests.factories import DAY, HOUR, DatasetFactory, DataTestFactory, LineageEdgeFactory, day
 from tests.fakes import rows
 from tests.integration.execution_engine.conftest import Loop
@@ -32,7 +33,7 @@ def fresh(dataset: Dataset, assertion: str = "freshness(complete=0.9) < 6h", **m
     return DataTestFactory.create(dataset=dataset, category=Category.FRESHNESS, assertion=assertion, **more)
 
 
-def measured(dataset: Dataset, window: Window, value: float, spec: MetricSpec = ROW_COUNT, **more: Any) -> Measurement:
+def measured(dataset: Dataset, window: Window, value: float, spec: MetricSpec = ALL_ROWS, **more: Any) -> Measurement:
     given = {
         "datacenter": "sea",
         "window_start": window.start,
@@ -202,7 +203,7 @@ def was_complete(dataset: Dataset, **more: Any) -> None:
         (False, {}, {"window": SUNDAY}),
         (False, {}, {"window": Window(start=MONDAY.start, end=MONDAY.end + DAY)}),
         (False, {}, {"window": Window(start=SUNDAY.start, end=MONDAY.end)}),
-        (False, {}, {"spec": ROW_COUNT}),
+        (False, {}, {"spec": ALL_ROWS}),
         (False, {}, {"other": True}),
     ],
     ids=str,

@@ -8,11 +8,12 @@ import pytest
 from assay import clock
 from assay.models import Dataset, DataTest, Scope, Tally
 from execution_engine import services, tasks
+from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Ask, Measurement, Run, RunReason, Scan
 from execution_engine.outcome import Failure, Reason
 from execution_engine.planning.catalog_sources import Sources
-from execution_engine.planning.planner import ROW_COUNT, Want, hash_of
+from execution_engine.planning.planner import Want, hash_of
 from execution_engine.runs.plan_runs import end_as_error
 from execution_engine.scans.ask import ask, flatten
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day
@@ -45,7 +46,7 @@ def early(data_test: DataTest, **more: Any) -> Run:
     return run
 
 
-def measurement(dataset: Dataset, spec: MetricSpec = ROW_COUNT, **more: Any) -> Measurement:
+def measurement(dataset: Dataset, spec: MetricSpec = ALL_ROWS, **more: Any) -> Measurement:
     window = more.pop("window", MONDAY)
     given = {
         "datacenter": "sea",
@@ -157,8 +158,8 @@ def test_a_measurement_and_its_scan_are_those_of_the_run(loop: Loop) -> None:
     dataset.replicas.filter(datacenter="phx").update(storage="sql", location="mysql://host/db")
     run = plan(DataTestFactory.create(dataset=dataset, datacenter="phx"))
     row, scan = Measurement.objects.get(), Scan.objects.get()
-    assert (row.dataset, row.datacenter, row.window, row.metric) == (dataset, "phx", MONDAY, ROW_COUNT)
-    assert (row.spec_hash, row.spec_text, row.scan) == (hash_of(ROW_COUNT), "row_count()", scan)
+    assert (row.dataset, row.datacenter, row.window, row.metric) == (dataset, "phx", MONDAY, ALL_ROWS)
+    assert (row.spec_hash, row.spec_text, row.scan) == (hash_of(ALL_ROWS), "row_count()", scan)
     assert (row.requested_at, row.accept_from, row.measured_at) == (LATER, LATER, None)
     assert (scan.dataset, scan.datacenter, scan.window, scan.created_at) == (dataset, "phx", MONDAY, LATER)
     assert (scan.turn, scan.owner, scan.engine[:4]) == (4, "grace", "sql ")
@@ -181,10 +182,10 @@ def test_a_test_of_the_whole_table_has_measurements_of_its_own(loop: Loop, trips
     part, whole = Measurement.objects.order_by("pk")
     assert (part.is_of_whole_table, whole.is_of_whole_table) == (False, True)
     assert part.spec_hash != whole.spec_hash
-    assert (whole.metric, part.scan) == (ROW_COUNT, whole.scan)
+    assert (whole.metric, part.scan) == (ALL_ROWS, whole.scan)
 
 
-def want(spec: MetricSpec = ROW_COUNT, **more: Any) -> Want:
+def want(spec: MetricSpec = ALL_ROWS, **more: Any) -> Want:
     return Want(**{"dataset": "raw.trips", "datacenter": "sea", "window": MONDAY, "spec": spec, **more})
 
 

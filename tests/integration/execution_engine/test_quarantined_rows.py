@@ -9,11 +9,12 @@ import pytest
 from assay.models import Dataset
 from execution_engine import services
 from execution_engine.freshness.derive import failure_of, input_failure
+from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.metrics.keys.digest import KeyDigest, digest_of_hashes
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Run, Suspect
 from execution_engine.outcome import Reason
-from execution_engine.planning.planner import ROW_COUNT, hash_of
+from execution_engine.planning.planner import hash_of
 from execution_engine.runs import lift_quarantine as quarantine
 from execution_engine.scans.query_tables import names_read, tables_read
 from execution_engine.scans.settle import input_name, settled_by
@@ -134,7 +135,7 @@ def test_a_table_that_lies_nowhere_or_may_not_be_read_is_left_to_the_engine() ->
             "a.y b.x z",
         ),
         (MetricSpec(name="sample_found", arguments=("raw.trips",)), ""),  # it builds on the sample
-        (ROW_COUNT, ""),
+        (ALL_ROWS, ""),
         (MetricSpec(name="mean", columns=("fare",)), ""),
     ],
 )
@@ -175,7 +176,7 @@ def test_nothing_else_is_settled_without_a_look_at_the_data(name: str, states: d
 
 
 def measured(**more: Any) -> Measurement:
-    spec = more.pop("spec", ROW_COUNT)
+    spec = more.pop("spec", ALL_ROWS)
     window = {"window_start": MONDAY.start, "window_end": MONDAY.end}
     given = {"datacenter": "sea", "spec": spec.to_json(), "spec_hash": hash_of(spec), "spec_text": spec.text, **window}
     return Measurement(**{**given, **more})

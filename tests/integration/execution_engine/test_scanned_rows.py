@@ -12,12 +12,13 @@ from assay.queue.claims import UnableToFinish, claim
 from assay.queue.flow import stage
 from execution_engine import services, tasks
 from execution_engine.engines.protocol import Measured, ScanReport
+from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Ask, Measurement, Run, RunReason, Scan, Suspect
 from execution_engine.outcome import Failure, Reason
 from execution_engine.parts.selectors import state_of
 from execution_engine.parts.state_store import INLINE_BYTES
-from execution_engine.planning.planner import ROW_COUNT, hash_of
+from execution_engine.planning.planner import hash_of
 from execution_engine.quarantine.suspects import REMEMBERED, ends_before, note_ends
 from execution_engine.scans.reading import read
 from execution_engine.scans.wake import wake
@@ -176,7 +177,7 @@ def test_an_answer_that_is_no_number_is_a_failure(
 def earlier(dataset: Dataset, fingerprint: str, **more: Any) -> Measurement:
     """A measurement of Monday's rows at ten, when there were 77."""
     window = more.pop("window", MONDAY)
-    spec = more.pop("spec", ROW_COUNT)
+    spec = more.pop("spec", ALL_ROWS)
     given = {
         "datacenter": "sea",
         "window_start": window.start,
@@ -348,7 +349,7 @@ def test_a_large_state_goes_into_the_store_and_comes_back(
     assert state_of(row) == state
 
 
-def suspect(dataset: Dataset, spec: MetricSpec = ROW_COUNT, **more: Any) -> dict[str, Any]:
+def suspect(dataset: Dataset, spec: MetricSpec = ALL_ROWS, **more: Any) -> dict[str, Any]:
     window = more.pop("window", MONDAY)
     return {
         "dataset": dataset,

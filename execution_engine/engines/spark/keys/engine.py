@@ -6,6 +6,7 @@ from pyspark import cloudpickle
 
 from execution_engine.engines.protocol import Measured, Wanted, failed
 from execution_engine.engines.spark.sources.source import SparkSource
+from execution_engine.metrics.definitions.bloom import BLOOM_FILTER, settled
 from execution_engine.metrics.keys import bits
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from execution_engine.metrics.keys.escalation import ComparedKeys, compared
@@ -19,9 +20,6 @@ from .build_filter import Build, built
 from .lost_keys import name_keys
 from .probe import Probe, missed
 from .pull import digest, row_count
-from .samples import find_sample, take_sample
-
-__all__ = ["build_filter", "find_sample", "probe_filter", "take_digest", "take_sample"]
 
 # Workers need numpy and pyarrow, but not this package.
 cloudpickle.register_pickle_by_value(bits)
@@ -45,9 +43,9 @@ def probe_filter(source: SparkSource, item: Wanted) -> Measured:
     return _refusing(_probe, source, item)
 
 
-def settled(sides: ComparedKeys) -> Measured:
-    """Of sides whose digests are equal: every key is on both."""
-    return Measured(value=float(sides.own.keys), detail={"settled": "equal digests", "missing": 0, "lost": []})
+def _settled(sides: ComparedKeys) -> Measured:
+    value, detail = settled(sides.own.keys)
+    return Measured(value=value, detail=detail)
 
 
 def _refusing(take: Callable[[SparkSource, Wanted], Measured], source: SparkSource, item: Wanted) -> Measured:
@@ -62,7 +60,7 @@ def _refusing(take: Callable[[SparkSource, Wanted], Measured], source: SparkSour
 def _build(source: SparkSource, item: Wanted) -> Measured:
     sides = compared(item.inputs, item.spec.columns, item.state_key)
     if sides is not None and sides.equal:
-        return settled(sides)
+        return _settled(sides)
     if sides is None:
         build = Build(source=source, item=item, keys=row_count(source))
     else:
@@ -83,8 +81,8 @@ def _build(source: SparkSource, item: Wanted) -> Measured:
 def _probe(source: SparkSource, item: Wanted) -> Measured:
     sides = compared(item.inputs, item.spec.columns, item.state_key)
     if sides is not None and sides.equal:
-        return settled(sides)
-    shipped = KeyFilter.from_bytes(item.inputs["bloom_filter"], item.state_key)
+        return _settled(sides)
+    shipped = KeyFilter.from_bytes(item.inputs[BLOOM_FILTER.name], item.state_key)
     _check_shipped(shipped, item, sides)
     found = missed(Probe(source=source, item=item, shipped=shipped, own_keys=sides.own_keys if sides else None))
     loss = Loss(keys=found.keys, missed=found.missed, error_rate=shipped.error_rate)

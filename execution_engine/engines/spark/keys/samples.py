@@ -9,7 +9,7 @@ from execution_engine.engines.columns.spec_check import check_columns
 from execution_engine.engines.protocol import Measured, Wanted, failed
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.sources.source import SparkSource
-from execution_engine.metrics.definitions.sample import DEFAULT_SIZE, MAX_SIZE, Sample, UnableToReadSample
+from execution_engine.metrics.definitions.sample import DEFAULT_SIZE, MAX_SIZE, SAMPLE, Sample, UnableToReadSample
 from execution_engine.metrics.keys.key_text import decode, encode
 from execution_engine.outcome import Reason
 
@@ -29,7 +29,7 @@ def take_sample(source: SparkSource, item: Wanted) -> Measured:
 def find_sample(source: SparkSource, item: Wanted) -> Measured:
     """How many keys of the sample are among the rows; exact."""
     try:
-        sample = Sample.from_bytes(item.inputs["sample"])
+        sample = Sample.from_bytes(item.inputs[SAMPLE.name])
     except (KeyError, UnableToReadSample) as error:
         return failed(Reason.QUERY_FAILED, f"{item.spec.text} has no sample to look for: {error}")
     unknown = check_columns(sample.columns, tuple(source.columns), source.name)

@@ -10,19 +10,19 @@ from execution_engine.outcome import Failure
 
 from .frequencies import any_null
 from .gather import selected
-from .integrity import OpenTable, other_table
+from .integrity import other_table
 
 KINDS = ("equal", "different", "missing", "ambiguous")
 
 
-def compare_records(source: SparkSource, item: Wanted, open_table: OpenTable) -> Measured:
+def compare_records(source: SparkSource, item: Wanted) -> Measured:
     """The share of rows that equal their record in the source; the detail counts the others by why they do not.
 
     A row whose key is there more than once is ambiguous, one whose key is not there, or has a null, missing.
     """
     if source.rows == 0:
         return Measured()
-    other = other_table(item, open_table)
+    other = other_table(source, item)
     if isinstance(other, Failure):
         return Measured(failure=other)
     names = (*names_in(item.spec, "on"), *item.spec.columns)

@@ -11,6 +11,7 @@ from execution_engine.engines.protocol import FailingRow, FailingRows
 from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, failure_of
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.sources.source import SparkSource
+from execution_engine.metrics.definition import Keys
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.frequencies import Frequencies
@@ -21,7 +22,6 @@ from .frequencies import pulled
 MOST_ROWS = 1000
 MOST_KEYS = 1000  # whose rows are looked for
 MOST_CHARACTERS = 1000  # of a value
-KEYED = ("distinct_count", "uniqueness", "distinctness", "unique_value_ratio")
 
 Conditions = Mapping[str, str]  # by the text of a metric, the SQL condition that a row breaks it
 
@@ -46,16 +46,16 @@ def _failing(source: SparkSource, specs: Sequence[MetricSpec], limit: int) -> Fa
     sound = [spec for spec in specs if spec.text not in wrong]
     if source.rows == 0:
         return FailingRows(columns=_top(source), failures=wrong)
-    found = _repeated(source, [spec for spec in sound if spec.name in KEYED])
+    found = _repeated(source, [spec for spec in sound if METRICS[spec.name].repeats_break])
     wrong |= {text: each for text, each in found.items() if isinstance(each, Failure)}
     conditions = {text: each for text, each in found.items() if isinstance(each, str)}
-    conditions |= {spec.text: _broken(source, spec) for spec in sound if spec.name not in KEYED}
+    conditions |= {spec.text: _broken(source, spec) for spec in sound if not METRICS[spec.name].repeats_break}
     return _isolated(source, conditions, max(0, min(limit, MOST_ROWS)), wrong)
 
 
 def _refused(source: SparkSource, spec: MetricSpec) -> Failure | None:
     failure = check_spec(spec, source.kinds, source.name, engine="spark")
-    if failure is not None or spec.name in KEYED or METRICS[spec.name].breaks is not None:
+    if failure is not None or METRICS[spec.name].is_of_rows:
         return failure
     return Failure(reason=Reason.INVALID, detail=f"{spec.text} is of all rows together: no single row breaks it")
 
@@ -86,7 +86,7 @@ def _among_repeated(source: SparkSource, spec: MetricSpec, counted: object) -> s
     if not isinstance(counted, Frequencies):
         detail = f"{source.name} has too many rows to name those whose keys are repeated; ask for fewer partitions"
         return Failure(reason=Reason.INVALID, detail=detail)
-    keys = [*counted.whole.repeated, *(counted.with_nulls.repeated if spec.name == "distinct_count" else ())]
+    keys = [*counted.whole.repeated, *(counted.with_nulls.repeated if METRICS[spec.name].counts is Keys.ALL else ())]
     some = ", ".join(str(int(key)) for key in keys[:MOST_KEYS]) or "null"
     return _with_where(source, spec, f"{source.write.hash_of(spec.columns)} in ({some})")
 

@@ -1,26 +1,22 @@
 """Foreign keys in Spark: which keys of the rows are among those of another table, by a join of the distinct keys."""
 
-from collections.abc import Callable
-
 from execution_engine.engines.columns.spec_check import check_columns
-from execution_engine.engines.protocol import Measured, Table, Wanted
+from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.keys.key_sql import hash_of, rows_of, text_of
 from execution_engine.engines.spark.keys.lost_keys import NAMED_KEYS, NamedKey, named
-from execution_engine.engines.spark.sources.source import SparkSource
+from execution_engine.engines.spark.sources.source import SparkSource, open_beside
 from execution_engine.metrics.definitions.other_tables import there
 from execution_engine.outcome import Failure, Reason
 
 from .frequencies import any_null
 
-OpenTable = Callable[[Table], SparkSource]
 
-
-def find_references(source: SparkSource, item: Wanted, open_table: OpenTable) -> Measured:
+def find_references(source: SparkSource, item: Wanted) -> Measured:
     """The share of the keys without a null, row by row, that the other table has; the detail names some it lacks."""
     if source.rows == 0:
         return Measured()
-    other = other_table(item, open_table)
+    other = other_table(source, item)
     if isinstance(other, Failure):
         return Measured(failure=other)
     if unknown := check_columns(there(item.spec), tuple(other.columns), other.name):
@@ -31,7 +27,7 @@ def find_references(source: SparkSource, item: Wanted, open_table: OpenTable) ->
     return Measured(value=known / rows if rows else None, detail=detail)
 
 
-def other_table(item: Wanted, open_table: OpenTable) -> SparkSource | Failure:
+def other_table(source: SparkSource, item: Wanted) -> SparkSource | Failure:
     """The dataset that the metric names first among its arguments."""
     name = str(item.spec.arguments[0])
     if name not in item.tables:
@@ -40,7 +36,7 @@ def other_table(item: Wanted, open_table: OpenTable) -> SparkSource | Failure:
     if table.storage == "sql":
         detail = f"{name} lies outside the lake, where its rows cannot be joined; compare with a copy in the lake"
         return Failure(reason=Reason.INVALID, detail=detail)
-    return open_table(table)
+    return open_beside(source, table)
 
 
 def _joined(source: SparkSource, other: SparkSource, item: Wanted) -> tuple[int, int, list[NamedKey]]:

@@ -14,7 +14,14 @@ from .source import SparkSource
 def frame_source(frame: DataFrame, name: str) -> SparkSource:
     """The rows of the frame; how many they are, and from which files, is not known."""
     columns = with_fields(types_in(frame))
-    return SparkSource(name=name, open=lambda: frame, columns=columns, small=False, fingerprint=None)
+    return SparkSource(
+        session=frame.sparkSession,
+        name=name,
+        open=lambda: frame,
+        columns=columns,
+        small=False,
+        fingerprint=None,
+    )
 
 
 def frame_table(frame: DataFrame, name: str) -> Table:

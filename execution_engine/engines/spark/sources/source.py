@@ -15,7 +15,7 @@ from execution_engine.engines.files.footer_statistics import FooterStatistics, f
 from execution_engine.engines.files.footers import NANOSECONDS, read_columns, shown_columns
 from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part, newest_file
 from execution_engine.engines.limits import SMALL_BYTES
-from execution_engine.engines.protocol import HIVE_NULL, Part, Table
+from execution_engine.engines.protocol import HIVE_NULL, WHOLE, Part, Table
 from execution_engine.metrics.definitions.schema_drift import SeenColumns
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.signature import ColumnKind
@@ -58,6 +58,7 @@ class Files:
 class SparkSource:
     """What a scan reads."""
 
+    session: SparkSession
     name: str
     open: Callable[[], DataFrame]
     columns: Mapping[str, str]  # as assertions write them → Spark's type, fields of structs as a.b
@@ -97,12 +98,18 @@ def open_source(session: SparkSession, table: Table, part: Part) -> SparkSource:
     return _open_files(session, table, part, list_part(table, part))
 
 
+def open_beside(source: SparkSource, table: Table) -> SparkSource:
+    """Another table, whole, for a metric that reads it beside its own; raises what ``open_source`` does."""
+    return open_source(source.session, table, WHOLE)
+
+
 def _open_catalog_table(session: SparkSession, table: Table, part: Part) -> SparkSource:
     frame = session.table(table.location)
     columns = types_in(frame)
     if part.keys is not None:
         frame = frame.where(_part_condition(table, columns, part.keys))
     return SparkSource(
+        session=session,
         name=table.name,
         open=lambda: frame,
         columns=with_fields(columns),
@@ -136,6 +143,7 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
         return frame.coalesce(1) if small else frame
 
     return SparkSource(
+        session=session,
         name=table.name,
         open=open_,
         columns=shown_columns(stored),
@@ -184,7 +192,13 @@ def _open_nothing(session: SparkSession, table: Table, listing: Listing) -> Spar
 
     nothing_told = FooterStatistics(rows=0, columns={})
     return SparkSource(
-        name=table.name, open=open_, columns=columns, small=True, fingerprint=listing.fingerprint, footers=nothing_told
+        session=session,
+        name=table.name,
+        open=open_,
+        columns=columns,
+        small=True,
+        fingerprint=listing.fingerprint,
+        footers=nothing_told,
     )
 
 

@@ -9,8 +9,7 @@ from execution_engine.language.checking.type_check import UnableToCheck, check
 from execution_engine.language.parsing.parse import parse
 from execution_engine.language.problem import Span
 from execution_engine.language.step_arguments import misfit
-from execution_engine.metrics.groupable import GROUPABLE
-from execution_engine.metrics.registry import SIGNATURES
+from execution_engine.metrics.registry import GROUPABLE, SIGNATURES
 from execution_engine.metrics.signature import ColumnKind
 
 TRIPS = DatasetSchema(

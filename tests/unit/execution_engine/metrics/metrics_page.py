@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from execution_engine.metrics.definition import MetricDefinition
-from execution_engine.metrics.groupable import GROUPABLE
-from execution_engine.metrics.registry import DEFINITIONS, METRICS
+from execution_engine.metrics.registry import DEFINITIONS, GROUPABLE, METRICS
 from execution_engine.metrics.signature import ArgumentType, ColumnKind
+from execution_engine.metrics.spec import MetricSpec
 
 ROOT = Path(__file__).parents[4]
 PATH = ROOT / "docs/metrics.md"
@@ -136,7 +136,7 @@ def _of_the_registry() -> Iterator[str]:
     yield "| metric | formula | source | kind | columns | merges | by | outside the lake |"
     yield "|---|---|---|---|---|---|---|---|"
     for metric in DEFINITIONS:
-        marks = (metric.merges, metric.name in GROUPABLE, metric.portable)
+        marks = (metric.merges(example(metric)), metric.name in GROUPABLE, metric.portable)
         told = " | ".join("yes" if mark else "no" for mark in marks)
         text = (
             f"`{_call(metric)}` | {_cell(metric.formula)} | {_cell(metric.source)} | {metric.kind} | {_columns(metric)}"
@@ -151,12 +151,20 @@ def _call(metric: MetricDefinition) -> str:
         ArgumentType.NUMBER: "1",
         ArgumentType.TEXT: "'…'",
         ArgumentType.SQL: '"…"',
+        ArgumentType.QUERY: '"…"',
         ArgumentType.DATASET: "'dataset'",
     }
     arguments = [words[kind] for kind in signature.arguments]
     options = [f"{name}={words[kind]}" for name, kind in signature.options.items()]
     across = ["datacenter='…'"] if signature.needs_datacenter else []
     return f"{metric.name}({', '.join([*columns, *arguments, *options, *across])})"
+
+
+def example(metric: MetricDefinition) -> MetricSpec:
+    """A call of it."""
+    columns = ("c", "d", "e")[: metric.signature.min_columns]
+    arguments = tuple(1 if kind is ArgumentType.NUMBER else "…" for kind in metric.signature.arguments)
+    return MetricSpec(name=metric.name, columns=columns, arguments=arguments)
 
 
 def _columns(metric: MetricDefinition) -> str:

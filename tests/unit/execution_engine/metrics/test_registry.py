@@ -1,16 +1,36 @@
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from execution_engine.engines.columns.spark_sql import expressions
 from execution_engine.engines.spark.measures.statistics import aggregates
-from execution_engine.metrics.definition import Kind, MetricDefinition
-from execution_engine.metrics.registry import DEFINITIONS, METRICS, SIGNATURES
+from execution_engine.metrics import definitions
+from execution_engine.metrics.definition import LAKE, SERVICE, Kind, MetricDefinition
+from execution_engine.metrics.definitions import compliance
+from execution_engine.metrics.registry import DEFINITIONS, FILES, METRICS, SIGNATURES, _read
 from execution_engine.metrics.spec import MetricSpec
+from tests.unit.execution_engine.metrics.metrics_page import example
 
 WRITE = expressions({"a": "bigint", "b": "double", "address": "struct<city:string>", "address.city": "string"})
 
 
-def test_every_metric_is_called_by_a_name_of_its_own() -> None:
-    assert len(METRICS) == len(SIGNATURES) == len(DEFINITIONS)
+def test_every_file_of_a_metric_has_its_line() -> None:
+    helping = {"__init__", "naive_bayes", "patterns", "shares"}
+    files = {path.stem for path in Path(definitions.__file__).parent.glob("*.py")}
+    assert sorted(FILES) == sorted(files - helping)
+
+
+def test_a_name_is_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compliance, "COMPLIANCE", replace(METRICS["compliance"], signature=SIGNATURES["row_count"]))
+    with pytest.raises(ValueError, match="there are two metrics row_count, one of them in compliance"):
+        _read(FILES)
+
+
+@pytest.mark.parametrize("metric", DEFINITIONS, ids=lambda metric: metric.name)
+def test_over_no_rows_counts_are_0_and_other_metrics_null(metric: MetricDefinition) -> None:
+    counts = ("row_count", "distinct_count", "count_distinct", "approx_count_distinct")
+    assert metric.over_no_rows(example(metric)) == (0 if metric.name in counts else None)
 
 
 @pytest.mark.parametrize("metric", DEFINITIONS, ids=lambda metric: metric.name)
@@ -18,7 +38,13 @@ def test_what_a_metric_declares_fits_its_kind(metric: MetricDefinition) -> None:
     gathered, counted = metric.kind in (Kind.AGGREGATE, Kind.SKETCH), metric.kind is Kind.GROUPING
     assert (metric.statistics is not None, metric.value is not None) == (gathered, gathered)
     assert (metric.groupings is not None, metric.from_summaries is not None) == (counted, counted)
-    assert set(metric.inputs) <= set(METRICS)
+    assert (LAKE in metric.taken_by) == (metric.kind is Kind.COMPOUND)
+    assert (SERVICE in metric.taken_by) == (metric.kind in (Kind.DERIVED, Kind.LAYOUT))
+
+
+@pytest.mark.parametrize("metric", DEFINITIONS, ids=lambda metric: metric.name)
+def test_every_function_that_a_metric_names_is_there(metric: MetricDefinition) -> None:
+    assert all(callable(metric.function_for(whom)) for whom in metric.taken_by)
 
 
 @pytest.mark.parametrize("metric", DEFINITIONS, ids=lambda metric: metric.name)

@@ -1,11 +1,13 @@
 """The identity of a metric: its canonical call and its JSON."""
 
+from dataclasses import replace
+
 import pytest
 
 from execution_engine.metrics.definition import Grouping, Kind, MetricDefinition
 from execution_engine.metrics.signature import ColumnKind, Signature, ValueType, column_kind
 from execution_engine.metrics.spec import Literal, MetricSpec, quoted
-from execution_engine.metrics.states.statistics import Gather, Statistic
+from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic
 from execution_engine.metrics.states.summary import Summary
 
 FULL = MetricSpec(
@@ -114,9 +116,16 @@ def definition(kind: Kind, name: str = "f") -> MetricDefinition:
     ],
 )
 def test_states_of_statistics_and_keys_merge(kind: Kind, merges: bool) -> None:
-    assert definition(kind).merges is merges
+    assert definition(kind).merges(MetricSpec(name="f")) is merges
     assert definition(kind).name == "f"
-    assert not definition(kind, "quantile").merges, "an exact quantile has no state"
+
+
+def test_what_gathers_a_statistic_that_does_not_merge_has_no_state() -> None:
+    exact = replace(
+        definition(Kind.AGGREGATE),
+        statistics=lambda spec, write: {"all": Statistic(gather=Gather.PERCENTILE, of=("x",)), "rows": ROWS},
+    )
+    assert not exact.merges(MetricSpec(name="f"))
 
 
 def test_a_definition_is_portable_and_tells_no_values_unless_it_says_so() -> None:
