@@ -8,6 +8,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from execution_engine.engines.columns.drift import measure_drift
 from execution_engine.engines.columns.settled import settled
+from execution_engine.engines.columns.spec_check import check_spec, conditions_of
 from execution_engine.engines.gathering.assembly import measured_of, of_no_data, plan
 from execution_engine.engines.gathering.selects import AskedStatistic
 from execution_engine.engines.protocol import Measured, Wanted
