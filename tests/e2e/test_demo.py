@@ -87,6 +87,10 @@ def test_the_demo_ends_well(demo: Demo) -> None:
     assert demo.exit_code == 0, demo.said
 
 
+def test_the_demo_prints_its_days_and_nothing_of_spark(demo: Demo) -> None:
+    assert {line.split(" ")[0] for line in demo.said.splitlines()} == {"replaying"}
+
+
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: str(fault.name))
 def test_every_fault_is_caught_or_missed_as_expected(demo: Demo, fault: Fault) -> None:
     (found,) = (each for each in demo.result["faults"] if each["name"] == fault.name)

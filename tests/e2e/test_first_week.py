@@ -228,7 +228,7 @@ def sunday_a_folder_has_vanished(newcomer: Newcomer) -> None:
     ]
     assert newcomer.cards() == []
     doctor = newcomer.program("doctor")
-    assert (doctor.code, "lake/ber/loyalty" in doctor.out) == (FAILED, True)
+    assert (doctor.code, "lake/ber/loyalty" in doctor.out, doctor.err) == (FAILED, True, "")
     assert newcomer.assay("run", "mart.Loyalty", "--window", str(SATURDAY)).code == UNABLE
     report = newcomer.assay("report").out
     assert "unknown now: mart.Loyalty" in report

@@ -90,6 +90,14 @@ def test_nothing_that_spark_or_java_prints_reaches_the_terminal_of_up(shop: Path
     assert OF_SPARK.findall(said) == []
 
 
+def test_nothing_that_spark_or_java_prints_reaches_the_terminal_of_a_gate_that_does_what_waits(shop: Path) -> None:
+    done_in(shop, "sync", "catalog.yaml")
+    done_in(shop, "run", "shop.orders", "--data-test", "cities", "--timeout", "0", ASSAY_BROKER_URL=NOBODY)
+    asked = done_in(shop, "gate", "shop.orders", "--json")
+    assert judged(shop) == 1
+    assert asked.stderr == ""
+
+
 def test_what_spark_prints_is_shown_to_who_asks_for_it(shop: Path) -> None:
     done = done_in(shop, "verify", "lake", "--checks", "checks.yaml", "--json", ASSAY_SPARK_LOG="true")
     assert done.returncode == ExitCode.UNABLE
