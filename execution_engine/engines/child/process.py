@@ -22,8 +22,7 @@ from .codec import UnableToDecode, call_frame, result_of
 from .death import Death, UnableToAnswer, failure_of_death, kernel_kills
 from .environment import child_environment
 from .frames import Frame, UnableToReadFrame, read_frame, write_frame
-from .memory import MemoryWatch
-from .process_session import kill_session
+from .process_session import MemoryWatch, kill_session
 
 SPARK = "execution_engine.engines.spark.engine:SparkEngine"
 CLOSE_SECONDS = 10.0

@@ -4,12 +4,15 @@ import os
 import resource
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from threading import Event, Thread
 
 PROC = Path("/proc")
 _SWEEPS = 20  # a process may be born while its session is killed
+INTERVAL = 0.5  # seconds between two looks at the memory
+LEAST = 1024**3  # bytes; what Python, pandas and two workers start with is a part of this
 
 
 def kill_session(leader: int, *, spare: int | None = None) -> None:
@@ -62,3 +65,28 @@ def _session(folder: Path) -> int | None:
     except (OSError, ValueError):
         return None
     return None if state in "ZX" else int(session)
+
+
+class MemoryWatch:
+    """Calls ``overflow`` once the processes of a session, but for Java, hold more than ``bound`` bytes.
+
+    Java bounds its own memory. The others are watched from outside: a bound on the address space (RLIMIT_AS) makes
+    allocators fail that only reserve, and a process that is busy filling its memory may not get round to look.
+    """
+
+    def __init__(self, leader: int, bound: int, overflow: Callable[[], None]) -> None:
+        self._leader = leader
+        self._bound = max(bound, LEAST)
+        self._overflow = overflow
+        self._ended = Event()
+        Thread(target=self._watch, name=f"memory of Spark child {leader}", daemon=True).start()
+
+    def end(self) -> None:
+        """Look no more; to be called before the processes are buried."""
+        self._ended.set()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(INTERVAL):
+            if memory_of(self._leader, but="java") > self._bound:
+                self._overflow()
+                return
