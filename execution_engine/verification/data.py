@@ -61,7 +61,7 @@ class FrameReader:
         """One scan of the frame."""
         from execution_engine.engines.spark.jobs import counting_jobs
         from execution_engine.engines.spark.scan import measure
-        from execution_engine.engines.spark.sources.frame import frame_source
+        from execution_engine.engines.spark.sources.source import frame_source
 
         started, session = monotonic(), self.frame.sparkSession
         with counting_jobs(session, f"verification of {self.name}") as count:
@@ -72,7 +72,7 @@ class FrameReader:
     def failing_rows(self, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
         """Rows of the frame."""
         from execution_engine.engines.spark.measures.failing import failing_rows
-        from execution_engine.engines.spark.sources.frame import frame_source
+        from execution_engine.engines.spark.sources.source import frame_source
 
         return failing_rows(frame_source(self.frame, self.name), specs, limit)
 
@@ -120,13 +120,13 @@ def as_tables(
             if isinstance(data, Table | str | Path):
                 tables[name] = table_of(data, name)
                 continue
-            from execution_engine.engines.spark.sources.frame import frame_table
+            from execution_engine.engines.spark.sources.source import frame_table
 
             tables[name] = frame_table(data, name)
             frames.append((data, tables[name]))
         yield tables
     finally:
         for frame, table in frames:
-            from execution_engine.engines.spark.sources.frame import drop_table
+            from execution_engine.engines.spark.sources.source import drop_table
 
             drop_table(frame, table)

@@ -31,8 +31,7 @@ from execution_engine.engines.protocol import (
     none_failing,
 )
 from execution_engine.engines.spark.measures.failing import failing_rows
-from execution_engine.engines.spark.sources.catalog_partitions import listed_keys
-from execution_engine.engines.spark.sources.source import open_source
+from execution_engine.engines.spark.sources.source import listed_keys, open_source
 from execution_engine.engines.spark.start.java import UnableToFindJava, use_java
 from execution_engine.engines.spark.start.session import SparkOptions, start_session
 from execution_engine.metrics.columns import written

@@ -1,9 +1,12 @@
-"""A part of a table as a DataFrame, opened without starting a Spark job."""
+"""A part of a table, or a frame that the caller made, as what a scan reads; opened without starting a Spark job."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from urllib.parse import unquote
+from uuid import uuid4
 
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from execution_engine.engines.columns.declared_types import spark_type
@@ -13,7 +16,7 @@ from execution_engine.engines.columns.spec_check import kinds_of
 from execution_engine.engines.files.file_columns import TELLING, columns_by_name, columns_of_files
 from execution_engine.engines.files.footer_statistics import FooterStatistics, footer_statistics
 from execution_engine.engines.files.footers import NANOSECONDS, read_columns, shown_columns
-from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part, newest_file
+from execution_engine.engines.files.listing import Listing, UnableToListFiles, escape_key, list_part, newest_file
 from execution_engine.engines.limits import SMALL_BYTES
 from execution_engine.engines.protocol import HIVE_NULL, WHOLE, Part, Table
 from execution_engine.metrics.definitions.schema_drift import SeenColumns
@@ -222,3 +225,40 @@ def _part_condition(table: Table, columns: Mapping[str, str], keys: tuple[str, .
 
 def _as_timestamp(name: str) -> str:
     return f"timestamp_micros({quote(name)} div 1000) as {quote(name)}"
+
+
+def frame_source(frame: DataFrame, name: str) -> SparkSource:
+    """The rows of the frame; how many they are, and from which files, is not known."""
+    columns = with_fields(types_in(frame))
+    return SparkSource(
+        session=frame.sparkSession,
+        name=name,
+        open=lambda: frame,
+        columns=columns,
+        small=False,
+        fingerprint=None,
+    )
+
+
+def frame_table(frame: DataFrame, name: str) -> Table:
+    """The frame as a table of its session's catalog, for metrics that read it beside another; drop it afterwards."""
+    view = f"assay_frame_{uuid4().hex}"
+    frame.createTempView(view)
+    return Table(name=name, storage="table", location=view, columns=types_in(frame))
+
+
+def drop_table(frame: DataFrame, table: Table) -> None:
+    """Forgets what ``frame_table`` made."""
+    frame.sparkSession.catalog.dropTempView(table.location)
+
+
+def listed_keys(session: SparkSession, table: str, column: str) -> tuple[str, ...] | None:
+    """The keys of a column, sorted, that of null as Hive writes it; None where the table is not partitioned by it."""
+    try:
+        rows = session.sql(f"show partitions {table}").collect()
+    except (AnalysisException, ParseException):  # a view, or a table without partitions
+        return None
+    start = f"{escape_key(column).lower()}="
+    names = [name for row in rows for name in str(row[0]).split("/")]
+    keys = {unquote(name[len(start) :]) for name in names if name.lower().startswith(start)}
+    return tuple(sorted(keys)) or None
