@@ -36,6 +36,7 @@ def test_a_column_called_union_is_told_of_its_backticks() -> None:
     assert read_condition("`union` = 'no'").columns == ("union",)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("word", WORDS)
 def test_a_word_of_sql_is_read_as_a_column_or_its_backticks_are_told(word: str) -> None:
     found = answer(f"{word} = 'x'", None, is_query=False)

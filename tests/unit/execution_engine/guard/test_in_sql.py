@@ -31,6 +31,7 @@ def test_backticks_stand_where_sql_would_read_something_else(column: str, said: 
     assert in_sql(column) == said
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("column", WORDS)
 def test_each_word_of_sql_is_a_column_wherever_a_condition_names_it(column: str) -> None:
     for place in PLACES:

@@ -82,6 +82,7 @@ def test_the_carets_stand_under_the_column_wherever_it_is(text: str, column: str
     assert said(text).startswith(f"{column} stands by itself: a column goes into a metric, completeness({column}) = 1")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("word", COLUMNS)
 def test_what_is_told_of_a_word_of_sql_can_be_written_as_it_stands(word: str) -> None:
     told = said(f"{word} > 1")
