@@ -91,27 +91,31 @@ DEEQU: Sequence[Row] = (
 )
 OPENING = """# Metrics
 
-Written from the registry; `python -m tests.unit.execution_engine.metrics.metrics_page` writes it anew.
+This page is written from the registry: `python -m tests.unit.execution_engine.metrics.metrics_page` writes it anew.
 
-N is the number of rows D, V the set of the values of a column that are not null, c(v) how often v occurs. Over no rows
-counts are 0 and other metrics NULL, which makes an assertion an error rather than held or broken.
+In the formulas, D is the set of rows and N their number, V is the set of the values of a column that are not null, and
+c(v) is how often the value v occurs. If there are no rows, counts are 0 and all other metrics are NULL. An assertion
+over a NULL is an error, neither held nor broken.
 
-**A trap of names.** What Schelter et al. (2018) call *Uniqueness*, the values that occur once / all values, is called
-*UniqueValueRatio* in Deequ's library, whose *Uniqueness* is the rows whose value occurs once / all rows. Names here
-follow the library: the paper's Uniqueness is `unique_value_ratio`. For the rows `a a b`, `unique_value_ratio` is 1/2,
-`uniqueness` 1/3 and `distinctness` 2/3; for a column without repetitions all are 1.
+**A trap of names.** Schelter et al. (2018) and Deequ's library use the word *Uniqueness* for two things. The paper
+means the values that occur once / all values; the library calls this *UniqueValueRatio*. The library's *Uniqueness* is
+the rows whose value occurs once / all rows. Assay follows the library, so the paper's Uniqueness is
+`unique_value_ratio` here. For the rows `a a b`, `unique_value_ratio` is 1/2, `uniqueness` is 1/3 and `distinctness` is
+2/3. For a column without repetitions all three are 1.
 
-**Numbers.** `min max sum query` keep every digit of whole numbers and decimals. A NaN is a value like others, but no
-number: with one among its values `min max mean sum stddev correlation` are an error, as no bound fits them; it breaks
-`non_negative positive in_range less_than`; and where values are counted it is there, and equal to other NaNs.
+**Numbers.** `min max sum query` keep every digit of whole numbers and decimals. A NaN counts as a value that is no
+number. If one of the values is a NaN, `min max mean sum stddev correlation` are an error, because no bound fits a NaN.
+A NaN breaks `non_negative positive in_range less_than`. Metrics that count values count a NaN as one value, equal to
+every other NaN.
 
-**Schemas.** `schema_drift()` counts the columns that the catalog declares and that are gone or of a type without room
-for the declared one ([what holds](standard-tests.md#when-a-schema-has-drifted)); `of='keys'` takes those of the primary
-and the partition key, `of='others'` the rest. `declared='order_id bigint, note string'` holds to these instead, where
-no catalog is read. `schema_match` wants the very types that are named.
+**Schemas.** `schema_drift()` counts the declared columns that are gone, and those whose type has no room for the
+declared type ([what holds](standard-tests.md#when-a-schema-has-drifted)). `of='keys'` takes the columns of the primary
+key and the partition key only, and `of='others'` takes all other columns. Where no catalog is read,
+`declared='order_id bigint, note string'` gives the declared columns. `schema_match` wants exactly the types that it
+names.
 
-**Kinds.** Aggregates and sketches of one scan share one pass over the data; a grouping pulls the hash of each key
-beside it; a compound has queries of its own; what is derived reads no data.
+**Kinds.** All aggregates and sketches of a scan share one pass over the data. A grouping also reads the hash of each
+key. A compound metric runs its own queries. A derived metric reads no data.
 """
 
 
