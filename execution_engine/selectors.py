@@ -39,7 +39,7 @@ def latest_measurements(
 
 
 def _taken(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) -> QuerySet[Measurement]:
-    """What was measured of these windows, the latest last."""
+    """The measurements of these windows, the latest last."""
     return Measurement.objects.filter(
         dataset=dataset_id,
         datacenter=datacenter,

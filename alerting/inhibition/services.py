@@ -18,7 +18,7 @@ def silent() -> QuerySet[Alert]:
 
 
 def decide_again(standing: Standing, test: DataTest, *, was: str, now: datetime) -> None:
-    """After a new result: its own alert if it is broken, and what waited for it once it warns no more.
+    """After a new result: decide its own alert if it is broken, and those that waited for it once it stops warning.
 
     What freshness counts anew may also say that the rows are lost, which others of its dataset wait for.
     """

@@ -52,7 +52,7 @@ def _leads() -> Q:
 
 
 def _followers(leaders: Sequence[Notice]) -> Iterable[Notice]:
-    """What went out with these before, and was not settled."""
+    """The notices that went out together with these before, and were not settled."""
     before = [row.key for row in leaders if row.sent_with]
     return Notice.objects.filter(sent_with__in=before, settled_at=None).exclude(key__in=before) if before else ()
 

@@ -78,7 +78,7 @@ def write_down(
 
 
 def told(alert: Alert, events: Iterable[str]) -> frozenset[Address]:
-    """The addresses that were told of these events of an alert."""
+    """The addresses that have had a notice of one of ``events`` of the alert."""
     rows = Notice.objects.filter(alert=alert, event__in=list(events), suppressed="")
     return frozenset(
         Address(recipient=who, channel=channel) for who, channel in rows.values_list("recipient", "channel")

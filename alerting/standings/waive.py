@@ -32,7 +32,7 @@ def waive(
 
 
 def judge_what_waivers_reach(tests: Iterable[DataTest], *, scope: WaiverScope, now: datetime) -> None:
-    """Judge anew what waivers of some windows of these tests explain besides.
+    """Judge anew what else waivers of some windows of these tests explain.
 
     These are other broken windows of the tests, where the waivers reach on, and the whole tables of their datasets:
     what the waived windows explain of a whole table needs no waiver of its own.

@@ -15,7 +15,7 @@ def tables_of(text: str) -> list[str]:
 
 
 def way_to(sensitive: frozenset[str], text: str) -> str | None:
-    """How a query comes by a column of these, or may; None where it does not."""
+    """How a query reads, or may read, a column of ``sensitive``; None if it cannot."""
     tree = _read(text)
     return "it cannot be read" if tree is None else _first_way(tree, sensitive)
 

@@ -15,7 +15,7 @@ from .planner import PlannedSource
 from .quarantined import Quarantine
 
 FEEDING = Prefetch("upstream_edges", queryset=LineageEdge.objects.select_related("upstream"))
-MOST_SHARE = 0.999  # of its upstream's rows that completes a window, be the completeness SLA even stricter
+MOST_SHARE = 0.999  # of its upstream's rows completes a window, even if the completeness SLA is stricter
 
 
 class Sources:

@@ -29,7 +29,7 @@ def past_windows(window: Window, partitioning: Partitioning, history: History) -
 def partition_before(window: Window, partitioning: Partitioning, step: Step) -> Window:
     """The partition one step away; raises UnableToStep, or UnableToLookBack where the calendar has none."""
     if not fits(step, partitioning.granularity):
-        raise UnableToStep(no_multiple(step, partitioning.granularity))  # be it that it fits here by chance
+        raise UnableToStep(no_multiple(step, partitioning.granularity))  # even if it fits here by chance
     try:
         return partitioning.step(window, step)
     except (ValueError, OverflowError) as error:

@@ -118,7 +118,7 @@ class Planner:
     def want(self, operand: Operand) -> Want:
         """The measurement that gives an operand its value; of a history today's, so that there will be one.
 
-        Raises UnableToPlan where it cannot be taken, be it only because its window is no more kept.
+        Raises UnableToPlan if the measurement cannot be taken, also if only its window is not kept any longer.
         """
         want = self._want(operand.metric if isinstance(operand, History) else operand)
         is_supplied = any(each.at is At.SUPPLIES for each in METRICS[want.spec.name].inputs)

@@ -1,4 +1,4 @@
-"""Poison: what ends its scan abnormally is measured apart, and no more after the third time (pure).
+"""Poison: a metric that ends its scan abnormally is measured apart, and not at all after the third time (pure).
 
 A scan shares its passes, and with them its end: one condition that hangs costs every test of the table its result. So
 what was in such a scan is measured apart from the rest next time: what is ours in one pass and each piece of users'

@@ -16,7 +16,7 @@ from .rules import is_quarantined, quarantine_failure
 
 log = structlog.get_logger(__name__)
 
-REMEMBERED = timedelta(days=35)  # then a window that nobody tries again no longer sets its metric apart
+REMEMBERED = timedelta(days=35)  # then a window that nobody tries again stops setting its metric apart
 
 
 def ends_before(scan: Scan, measurements: Sequence[Measurement]) -> dict[int, int]:
@@ -40,7 +40,7 @@ def note_ends(
     known: Mapping[int, int],
     now: datetime,
 ) -> dict[int, Measured]:
-    """Write down what the scan says of its suspects; the results, those quarantined by it told so.
+    """Note which suspects the scan clears or blames; gives the results, and says in those that it quarantines so.
 
     ``alone``: ids of what was measured by itself; ``known``: of what had ended abnormally before.
     """

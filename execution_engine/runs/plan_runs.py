@@ -127,7 +127,7 @@ def _accept_from(run: Run, earlier: Mapping[Place, Run]) -> datetime | None:
 def _held_early(runs: Sequence[Run]) -> dict[Place, Run]:
     """The newest run that somebody asked for before its schedule did, by revision and window, where it held.
 
-    One that holds no more counts no more: what pipelines tell of their rows may change while no file does.
+    If the newest of them did not hold, none counts: pipelines may tell of other rows while no file changes.
     """
     scheduled = [run for run in runs if run.reason == RunReason.SCHEDULE]
     found = Run.objects.filter(

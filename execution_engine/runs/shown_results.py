@@ -22,7 +22,7 @@ HIDDEN = (
 
 
 def objection_to(asked: Sequence[Operand], dataset: str, sources: Sources) -> str | None:
-    """Why a test of ``dataset`` that asks for these would tell what it must not; None where it tells nothing so."""
+    """Why a test of ``dataset`` that asks for ``asked`` would tell what it must not; None if it would not."""
     own = sources.privacy(dataset)
     assert own is not None
     found = (objection(own, metric.spec, metric.dataset, sources.privacy) for metric in map(_metric, asked))

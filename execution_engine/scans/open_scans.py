@@ -28,7 +28,7 @@ def open_scans(places: Collection[Place]) -> dict[Place, Scan]:
 
 
 def hurry(scans: Iterable[Scan]) -> None:
-    """What is wanted now waits no longer among what is made up for; the scans are locked."""
+    """Scans of what is wanted now leave the queue of what is made up for; the scans are locked."""
     late = [scan.pk for scan in scans if is_made_up_for(scan.turn)]
     if late:
         Scan.objects.filter(pk__in=late).update(turn=F("turn") - LATER)

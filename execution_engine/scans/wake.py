@@ -12,7 +12,7 @@ from .open_scans import open_scans, scans_for
 
 
 def wake(measured: Collection[int], now: datetime) -> None:
-    """Go on with everything for which these measurements (ids) were the last thing missing."""
+    """Go on with everything that waited only for these measurements (ids)."""
     done = set(measured)
     frontier = done
     while frontier:
@@ -27,7 +27,7 @@ def wake(measured: Collection[int], now: datetime) -> None:
 
 
 def _with_all_inputs(measured: Collection[int]) -> list[Measurement]:
-    """Measurements that waited for these and wait for nothing more.
+    """Measurements that waited for these, and now wait for nothing else.
 
     They are locked before their inputs are looked at: of two scans that end together the second sees both.
     """

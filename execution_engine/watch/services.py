@@ -42,7 +42,7 @@ def look(datacenter: str | None = None) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What windows of one table look like in one place; ids of those that have expired, which are looked at no more."""
+    """What windows of one table look like in one place, and the ids of watches that have expired."""
 
     kept: Sequence[Watch]
     seen: Mapping[int, str]
@@ -84,7 +84,7 @@ def watch_window(*, dataset: Dataset, datacenter: str, window: Window, closely: 
 
 
 def unwatch_window(*, dataset: Dataset, datacenter: str, window: Window) -> None:
-    """Look at the window no more."""
+    """Stop looking at the window."""
     _rows(dataset, datacenter, window).update(next_look_at=None, closely=False)
 
 
@@ -136,7 +136,7 @@ def _is_watched(dataset: Dataset, window: Window) -> bool:
 
 
 def _look_at(dataset: Dataset, replica: Replica | None, watches: Sequence[Watch], now: datetime) -> Look:
-    """One group of windows; what was there and can be read no more has changed, unless the look itself failed."""
+    """One group of windows; data that was there and cannot be read now has changed, unless the look itself failed."""
     kept = [watch for watch in watches if not is_expired(dataset, watch.window, now)]
     try:
         seen = {} if replica is None else _fingerprints(dataset, replica, kept)

@@ -49,7 +49,7 @@ def accept(incident: Incident, *, reason: str, author: str, now: datetime) -> In
 def end_piece(ending: Ending, now: datetime) -> None:
     """End the next windows of what a user has ended; with the last of them, what their waivers explain besides.
 
-    Windows that were spoilt after the user's word are no part of it: the incident stays open with these.
+    Windows that became bad after the user spoke are not ended: the incident stays open for them.
     """
     related = ("incident", "dataset", "data_test__dataset", "data_test__revision")
     left = ending.left().select_related(*related).order_by("window_start", "pk")

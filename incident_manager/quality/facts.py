@@ -98,6 +98,6 @@ class Facts:
     held: Mapping[int, Intervals] = field(default_factory=dict)  # where each test passes, by its id
     spoilt: Sequence[SpoiltFact] = ()
     claims: Sequence[ClaimFact] = ()
-    waiting: Mapping[int, Intervals] = field(default_factory=dict)  # due and not judged, be a run requested or not
+    waiting: Mapping[int, Intervals] = field(default_factory=dict)  # due, not judged; a run may be requested
     incomplete: Mapping[int, Intervals] = field(default_factory=dict)  # found incomplete before they were due
     calendar: Calendar | None = None

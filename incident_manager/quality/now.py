@@ -32,7 +32,7 @@ def answers_now(datasets: Mapping[int, str], *, now: datetime) -> dict[int, Answ
 
 
 def facts_now(datasets: Mapping[int, str], *, now: datetime) -> Found:
-    """What is known of these datasets now: what passed last, and whatever is wrong or missing.
+    """What is known of these datasets now: what passed last, and all that is wrong or missing.
 
     In five statements, and one more where nothing asks for the runs of a test.
     """

@@ -1,4 +1,4 @@
-"""New revisions and retirements: what was judged by a test that is no more what it was."""
+"""New revisions and retirements: what an older revision judged is judged anew, what a retired test found withdrawn."""
 
 from datetime import datetime
 

@@ -49,7 +49,7 @@ def streak_reach(*, sustain: timedelta, period: timedelta) -> timedelta:
 
 
 def is_past(instants: Sequence[datetime | None], before: datetime) -> bool:
-    """Whether all of these were before; what has not come yet was not."""
+    """Whether all of these instants were before; one that has not come yet was not."""
     return all(instant is not None and instant < before for instant in instants)
 
 

@@ -61,7 +61,7 @@ def _part_is_old(row: Row, keeping: Keeping) -> bool:
 
 
 def _unused_parts(rows: Sequence[Row], keeping: Keeping) -> set[int]:
-    """Of datasets whose tests read no longer windows any more, and of partitions that are kept no more."""
+    """Those of datasets that keep no states any longer, and of partitions that are not kept any longer."""
     datasets = Dataset.objects.in_bulk({row["dataset_id"] for row in rows})
     unused = {pk for pk, dataset in datasets.items() if not keeps_states(dataset)}
     return {row["pk"] for row in rows if row["dataset_id"] in unused or _is_gone(row, datasets, keeping)}
@@ -73,7 +73,7 @@ def _is_gone(row: Row, datasets: dict[int, Dataset], keeping: Keeping) -> bool:
         return False
     try:
         return is_expired(dataset, dataset.partitioning.window(row["key"]), keeping.now)
-    except UnableToPartition:  # a key of an earlier format: no longer window will ask for it
+    except UnableToPartition:  # a key of an earlier format, which no wider window will ask for
         return True
 
 

@@ -118,7 +118,7 @@ class Config(BaseSettings):
     @field_validator("spark_variables")
     @classmethod
     def _refuse_our_own(cls, names: list[str]) -> list[str]:
-        """User SQL runs where these are seen: what is ours stays here."""
+        """Users' SQL runs where these variables are seen, so variables of Assay are refused."""
         if ours := [name for name in names if name.upper().startswith(("ASSAY_", "DJANGO_"))]:
             raise ValueError(f"Spark must not see {', '.join(ours)}; name variables of the data's own store only")
         return names

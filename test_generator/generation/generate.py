@@ -121,12 +121,12 @@ def _hold_users_tests_to_what_is_declared(dataset: Dataset, now: datetime) -> No
     """A new revision of each users' test whose columns are declared otherwise than when it was written."""
     rows = dataset.data_tests.filter(origin=Origin.USER, retired_at__isnull=True).exclude(revision__declared="")
     for row in rows.select_related("dataset", "revision"):
-        with suppress(UnableToWrite):  # it fits the dataset no more: its runs say so
+        with suppress(UnableToWrite):  # it does not fit the dataset any longer: its runs say so
             revise(row, Definition.of(row.revision), author=AUTHOR, now=now)
 
 
 def _note_gaps(dataset: Dataset, gaps: tuple[WantedGap, ...], now: datetime) -> None:
-    """Open a row for each new gap, and close those that are no more."""
+    """Open a row for each new gap, and close the rows of gaps that are gone."""
     known = {(gap.category, gap.reason): gap for gap in Gap.objects.filter(dataset=dataset, closed_at__isnull=True)}
     wanted = {(gap.category, gap.reason): gap for gap in gaps}
     closed = [row.pk for key, row in known.items() if key not in wanted]

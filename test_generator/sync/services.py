@@ -63,7 +63,7 @@ def _write_all(told: tuple[CustomProfile, ...], *, source: str, now: datetime) -
 
 
 def _note_gone(written: set[int], *, source: str, now: datetime) -> None:
-    """Mark the tests that were written in the source and are there no more: their grace begins."""
+    """Mark the tests that were written in the source and are gone from it: their grace begins."""
     known = DataTest.objects.filter(source=source, missing_since__isnull=True, retired_at__isnull=True)
     gone = dict(known.exclude(pk__in=written).values_list("pk", "dataset__full_name"))
     DataTest.objects.filter(pk__in=gone).update(missing_since=now)
@@ -86,7 +86,7 @@ def _write(custom: CustomProfile, dataset: Dataset | None, *, source: str, now: 
         _refuse_others(row, source)
         DataTest.objects.filter(pk=row.pk).update(retired_at=None)
         row.retired_at = None
-        definition = Definition.by(slas(dataset), **said)  # what its source says no more is its dataset's again
+        definition = Definition.by(slas(dataset), **said)  # what its source stopped saying is its dataset's again
         revise(row, definition, author=source, now=now)
         if row.next_due_at is None:  # it was retired, and comes back with the definition that it had
             start(row, now=now)

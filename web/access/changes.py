@@ -47,7 +47,7 @@ def audited(
 
 
 def origin_of(request: Request | HttpRequest) -> RequestOrigin:
-    """Who asks, and whence."""
+    """Who asks, and from where."""
     return RequestOrigin(
         actor=request.user.get_username(),
         via=way_of(request),

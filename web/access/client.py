@@ -1,4 +1,4 @@
-"""Whence a request comes."""
+"""Where a request comes from."""
 
 from ipaddress import ip_address
 from typing import Any

@@ -1,4 +1,4 @@
-"""How often one may ask, by what it costs us. Counted by user, so that more tokens give no more; strangers by address.
+"""How often one may ask, by what it costs us. Counted by user, so that more tokens allow no more; strangers by address.
 
 The counters are in the memory of each process: a rate holds for one process, and reading never waits for Redis.
 """

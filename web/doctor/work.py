@@ -92,7 +92,7 @@ def notices() -> Finding:
 
 
 def quarantined() -> Finding:
-    """Whether metrics are measured no more, as they ended their scans abnormally."""
+    """Whether some metrics are not measured any longer, because they ended their scans abnormally."""
     rows = Suspect.objects.filter(quarantined_at__isnull=False).select_related("dataset")
     count = rows.count()
     if not count:

@@ -1,7 +1,7 @@
 """The statistics of rows in memory, digit by digit as Spark's aggregate functions give them.
 
-Spark adds up the rows of a small table one after the other in one task, and so do these: in another order, or in
-pieces that are added up, the last digits of a double would differ.
+Spark adds up the rows of a small table one after the other in one task, and so do the functions here: in another
+order, or in pieces that are added up, the last digits of a double would differ.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -18,7 +18,7 @@ from .reports import all_failed, past_deadline
 
 
 class DeadlineEngine:
-    """Cancels what passes its deadline; what goes on all the same loses its session, and the caller waits no more."""
+    """Cancels a call that passes its deadline; if it goes on, its session is closed and the caller stops waiting."""
 
     name = "spark"
 

@@ -82,7 +82,7 @@ class MemoryWatch:
         Thread(target=self._watch, name=f"memory of Spark child {leader}", daemon=True).start()
 
     def end(self) -> None:
-        """Look no more; to be called before the processes are buried."""
+        """Stop looking; to be called before the processes are buried."""
         self._ended.set()
 
     def _watch(self) -> None:

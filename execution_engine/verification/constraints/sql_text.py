@@ -34,7 +34,7 @@ def none_null(columns: Sequence[str]) -> str:
 
 
 def one_of(column: str, values: Sequence[Scalar]) -> str:
-    """The condition that the column, if it has a value, has one of these; ValueError where there are none."""
+    """The condition that the column is null or has one of ``values``; ValueError if ``values`` is empty."""
     if not values:
         raise ValueError(f"no value is allowed for {column}: name those that it may have, such as ['open', 'closed']")
     return f"{is_null(column)} or {identifier(column)} in ({', '.join(map(constant, values))})"

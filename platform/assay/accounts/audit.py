@@ -18,7 +18,7 @@ class UnableToAudit(RuntimeError):
 
 @dataclass(frozen=True, kw_only=True)
 class RequestOrigin:
-    """Who asked for a change, and whence."""
+    """Who asked for a change, and from where."""
 
     actor: str
     via: str

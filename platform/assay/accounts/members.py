@@ -38,7 +38,7 @@ def set_member(
 
 
 def person_called(name: str) -> Person:
-    """Who is called so, be it a user or a team; whom nobody has let in is taken for a viewer, the least of roles."""
+    """The user or team of this name; a user whom nobody has let in counts as a viewer, the least of roles."""
     user = User.objects.select_related("member").filter(username=name, is_active=True).first()
     if user is None:
         return Person(name=name, teams=frozenset({name}))

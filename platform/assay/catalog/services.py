@@ -41,7 +41,7 @@ class UnableToRemove(UnableToApply):
 
 
 def removal_fault(gone: Sequence[str], known: int) -> str | None:
-    """Why these must not leave a source of ``known`` datasets at once without being asked for, if that is so."""
+    """Why so many datasets must not leave a source of ``known`` at once unasked; None if they may."""
     if len(gone) <= MOST_GONE or len(gone) <= MOST_SHARE_GONE * known:
         return None
     named = ", ".join(gone[:SHOWN]) + (f" and {len(gone) - SHOWN} more" if len(gone) > SHOWN else "")

@@ -1,4 +1,4 @@
-"""The way messages take through Redis: kombu's, but for a fault of it at which a worker takes no more work.
+"""The way messages take through Redis: kombu's, but for a fault of kombu after which a worker takes no work.
 
 Why so: docs/decisions/0030-a-transport-that-lets-go.md.
 """
@@ -9,7 +9,7 @@ SCHEMES = ("redis", "rediss")
 
 
 class QoS(redis.QoS):
-    """What a worker holds and has not acknowledged: no more than it has hands."""
+    """What a worker holds and has not acknowledged: at most one message for each of its hands."""
 
     def ack(self, delivery_tag: str) -> None:
         """Give a message up, also where Redis cannot be told; raises what kombu raises.

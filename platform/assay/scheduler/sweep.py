@@ -18,7 +18,7 @@ from assay.queue.flow import Stage
 
 log = structlog.get_logger(__name__)
 
-MOST_WAITING = 40  # hints in one queue; more say no more, and would pile up where no worker takes them
+MOST_WAITING = 40  # hints in one queue; more would say nothing new, and would pile up where no worker takes them
 TELL_AGAIN_AFTER = 0.2  # seconds; of a worker that looks on after each of its tasks
 told_at: dict[tuple[str, str], float] = {}  # of the monotonic clock, by stage and datacenter
 

@@ -12,7 +12,7 @@ def boundary(wall: datetime, zone: tzinfo) -> datetime:
     """The UTC instant up to which local clocks show less than ``wall`` (naive).
 
     It never falls as ``wall`` rises, so periods cut at it tile time: a skipped period comes out empty and a doubled
-    one twice as long, be the clocks moved at 02:00, at midnight or at one minute past it.
+    one twice as long, whether the clocks are moved at 02:00, at midnight or at one minute past it.
     """
     first = wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
     second = wall.replace(tzinfo=zone, fold=1).astimezone(UTC)
@@ -23,7 +23,7 @@ def boundary(wall: datetime, zone: tzinfo) -> datetime:
 
 
 def transition(low: datetime, high: datetime, zone: tzinfo) -> datetime:
-    """The first second after ``low``, at most ``high``, at which the offset is no more that of ``low``."""
+    """The first second after ``low``, at most ``high``, at which the offset differs from that of ``low``."""
     before = low.astimezone(zone).utcoffset()
     second = low.replace(microsecond=0)
     seconds = range((high - low) // _SECOND)

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 
 
 class Pages(LimitOffsetPagination):
-    """At most a thousand rows an answer; what is no number is told so, as any other wrong parameter is."""
+    """At most a thousand rows in one answer; a parameter that is no number is refused like any wrong one."""
 
     max_limit = 1000
 

@@ -91,7 +91,7 @@ def digests_in(length: int) -> Read:
 
 
 def among(known: Hashes) -> Test:
-    """Looks the hashes up among these, which are sorted."""
+    """Looks the hashes up among ``these``, which are sorted."""
     return lambda batch: are_among(known, hashes_in(batch))
 
 
