@@ -1,0 +1,14 @@
+"""``repeated_keys(column, …)``: how many keys occur more than once. A toy: a grouping."""
+
+from execution_engine.metrics.definition import Grouping, Kind, MetricDefinition
+from execution_engine.metrics.signature import Signature
+
+REPEATED_KEYS = MetricDefinition(
+    signature=Signature(name="repeated_keys", min_columns=1, max_columns=None),
+    kind=Kind.GROUPING,
+    formula="|{v ∈ V : c(v) > 1}|",
+    source="a toy",
+    groupings=lambda spec: (Grouping(columns=spec.columns),),
+    from_summaries=lambda spec, of: float(of[0].distinct - of[0].single),
+    repeats_break=True,
+)

@@ -1,0 +1,23 @@
+"""``rows_beside('dataset')``: the rows of another dataset. A toy: a compound that reads another table."""
+
+from typing import Any
+
+from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.metrics.definition import LAKE, Kind, MetricDefinition
+from execution_engine.metrics.signature import ArgumentType, Signature
+
+
+def take(source: Any, item: Wanted) -> Measured:
+    """Of the other table as a whole."""
+    from execution_engine.engines.spark.sources.source import open_beside
+
+    return Measured(value=float(open_beside(source, item.tables[str(item.spec.arguments[0])]).frame.count()))
+
+
+ROWS_BESIDE = MetricDefinition(
+    signature=Signature(name="rows_beside", arguments=(ArgumentType.DATASET,)),
+    kind=Kind.COMPOUND,
+    formula="|D'|, D' the other dataset",
+    source="a toy",
+    taken_by={LAKE: f"{__name__}:take"},
+)

@@ -1,0 +1,24 @@
+"""``widest_gap(column)``: the largest difference between neighbouring values. A toy: a compound, with its own query."""
+
+from typing import Any
+
+from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.metrics.definition import LAKE, Kind, MetricDefinition
+from execution_engine.metrics.signature import ColumnKind, Signature
+
+
+def take(source: Any, item: Wanted) -> Measured:
+    """Spark orders the values and compares each with the one before."""
+    values = source.frame.selectExpr(f"{source.write.number(item.spec.columns[0])} as x").where("x is not null")
+    gaps = values.selectExpr("x - lag(x) over (order by x) as gap")
+    return Measured(value=gaps.selectExpr("max(gap) as gap").first()["gap"])
+
+
+WIDEST_GAP = MetricDefinition(
+    signature=Signature(name="widest_gap", min_columns=1, max_columns=1, column_kind=ColumnKind.NUMERIC),
+    kind=Kind.COMPOUND,
+    formula="max of v - u, u the value before v",
+    source="a toy",
+    taken_by={LAKE: f"{__name__}:take"},
+    tells_values=True,
+)
