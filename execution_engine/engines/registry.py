@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import cache
 
-from assay.catalog.storages import FILES
+from assay.catalog.storages import FILES, STORAGES
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions
 from execution_engine.engines.spark.start.options import SparkOptions
@@ -11,7 +11,6 @@ from execution_engine.engines.spark.start.options import SparkOptions
 from .limits import Limits
 from .protocol import Engine
 
-STORAGES = (*FILES, "table", "sql")
 DEFAULT = SparkOptions()
 BOUNDS = Limits()
 

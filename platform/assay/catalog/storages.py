@@ -17,6 +17,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "table": (),
     "sql": ("table", "schema"),
 }
+STORAGES = tuple(OPTIONS)
 MODES = ("FAILFAST", "PERMISSIVE")
 
 

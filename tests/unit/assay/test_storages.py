@@ -1,10 +1,17 @@
 """Which options each storage takes, as the docs tell, and what is said of one that it does not."""
 
+from typing import get_args
+
 import pytest
 
-from assay.catalog.storages import FILES, OPTIONS, check_options
+from assay.catalog.profile import Storage
+from assay.catalog.storages import FILES, OPTIONS, STORAGES, check_options
 
 OF_TEXTS = {"encoding", "lineSep", "multiLine", "dateFormat", "timestampFormat", "timestampNTZFormat", "locale", "mode"}
+
+
+def test_a_profile_knows_every_storage() -> None:
+    assert get_args(Storage) == STORAGES
 
 
 def test_each_storage_takes_what_spark_or_a_database_needs_to_read_it() -> None:

@@ -1,6 +1,7 @@
 import pytest
 
-from execution_engine.engines.registry import STORAGES, UnableToFindEngine, engine_for
+from assay.catalog.storages import STORAGES
+from execution_engine.engines.registry import UnableToFindEngine, engine_for
 
 
 def test_every_storage_has_an_engine_and_the_lake_has_one_for_all() -> None:

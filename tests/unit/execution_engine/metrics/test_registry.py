@@ -1,3 +1,4 @@
+import ast
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +11,9 @@ from execution_engine.metrics.definition import LAKE, SERVICE, Kind, MetricDefin
 from execution_engine.metrics.definitions import compliance
 from execution_engine.metrics.registry import DEFINITIONS, FILES, METRICS, SIGNATURES, _read
 from execution_engine.metrics.spec import MetricSpec
-from tests.unit.execution_engine.metrics.metrics_page import example
+from tests.unit.execution_engine.metrics.metrics_page import ROOT, example
 
+METRICS_FOLDER, CHECKS_FOLDER = "execution_engine/metrics", "execution_engine/verification"
 WRITE = expressions({"a": "bigint", "b": "double", "address": "struct<city:string>", "address.city": "string"})
 
 
@@ -95,3 +97,16 @@ def test_metrics_that_ask_for_the_same_statistic_ask_for_one() -> None:
         assert statistics is not None
         asked |= set(statistics(MetricSpec(name=name, columns=("a",)), WRITE).values())
     assert len(asked) == 3  # the rows, the values, and their sum
+
+
+def test_nothing_that_plans_reads_or_judges_knows_a_metric_by_its_name() -> None:
+    """By names of two words, as a single one, such as max, means other things too; checks are named like metrics."""
+    names = {name for name in METRICS if "_" in name}
+    assert [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.value}"
+        for package in ("execution_engine", "alerting", "incident_manager")
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if not path.is_relative_to(ROOT / METRICS_FOLDER) and not path.is_relative_to(ROOT / CHECKS_FOLDER)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value in names
+    ] == []
