@@ -1,7 +1,9 @@
 """docs/verification-api.md from the code. ``python -m tests.unit.execution_engine.verification.api_page`` writes it."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from execution_engine import verification
@@ -18,6 +20,7 @@ from tests.unit.execution_engine.verification.api_rows import COLUMNS, EARLIER_S
 from tests.unit.execution_engine.verification.documented import Documented
 
 ROOT = Path(__file__).parents[4]
+MANY = 3  # methods that say the same of a parameter or an error: it is said once, before all of them
 PATH = ROOT / "docs/verification-api.md"
 GROUPS: Mapping[str, Sequence[str]] = {
     "Suites": ("VerificationSuite", "Verification"),
@@ -86,10 +89,29 @@ def everything() -> list[Documented]:
 def _of_checks() -> Iterator[str]:
     itself, *methods = of("Check")
     yield _entry(itself)
+    parameters, errors = _said_by_many(methods)
+    yield "### What many methods share\n\nThis holds for each method below, unless the method says something else.\n"
+    yield f"| parameter | |\n|---|---|\n{_table(parameters)}\n\n**Errors.** {_errors(errors)}\n"
+    methods = [
+        replace(
+            each,
+            parameters={name: text for name, text in each.parameters.items() if parameters.get(name) != text},
+            errors=tuple(error for error in each.errors if error not in errors) or ("none",),
+        )
+        for each in methods
+    ]
     for kind, title in KINDS.items():
         yield f"### {title}\n\n{_markdown(read.sections(kind.__doc__)[''])}\n"
         own = [name for name in vars(kind) if not name.startswith("_")]
         yield from (_entry(each) for each in methods if each.name.removeprefix("Check.") in own)
+
+
+def _said_by_many(methods: Sequence[Documented]) -> tuple[dict[str, str], list[str]]:
+    """The parameters with what most methods say of them, and the errors, that many methods have."""
+    told = Counter((name, text) for each in methods for name, text in each.parameters.items())
+    raised = Counter(error for each in methods for error in each.errors if not error.startswith("none"))
+    parameters = {name: text for (name, text), count in reversed(told.most_common()) if count >= MANY}
+    return dict(reversed(parameters.items())), [error for error, count in raised.most_common() if count >= MANY]
 
 
 def _entry(each: Documented) -> str:
@@ -99,13 +121,16 @@ def _entry(each: Documented) -> str:
         return f"{level} `{each.name}`\n\n`{each.signature.split('.')[-1]}`\n\n{_markdown(each.text)}{example}\n"
     parts = [f"{level} `{each.name}`", f"```python\n{each.signature}\n```", _markdown(each.text)]
     if each.parameters:
-        rows = "\n".join(f"| `{name}` | {_markdown(text)} |" for name, text in each.parameters.items())
-        parts.append(f"| {_head(each)} | |\n|---|---|\n{rows}")
+        parts.append(f"| {_head(each)} | |\n|---|---|\n{_table(each.parameters)}")
     if tuple(each.errors) != ("none",):
         parts.append(f"**Errors.** {_errors(each.errors)}")
     if each.example:
         parts.append(f"```python\n{each.example}\n```")
     return "\n\n".join(parts) + "\n"
+
+
+def _table(parameters: Mapping[str, str]) -> str:
+    return "\n".join(f"| `{name}` | {_markdown(text)} |" for name, text in parameters.items())
 
 
 def _head(each: Documented) -> str:
