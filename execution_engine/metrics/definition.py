@@ -34,8 +34,7 @@ class Kind(StrEnum):
 # Who has a function for a metric that is not gathered together with others.
 LAKE = "lake"  # Spark: (source, wanted) -> Measured
 DATABASE = "database"  # the engine of SQL databases: (source, wanted) -> Measured
-SERVICE = "service"  # of the services; what is derived: (measurement, inputs) -> Measured
-
+SERVICE = "service"  # what is derived: (measurement, inputs) -> Measured; a layout: (engine, table, keys) -> ScanReport
 
 # What an engine knows an input by: its metric, and this behind it where the same is built on from both sides.
 OTHER_SIDE = "@other"
@@ -110,7 +109,8 @@ class MetricDefinition:
     """One metric of the registry.
 
     An aggregate or a sketch has ``statistics``, and ``value`` computes it from these by their names; a grouping has
-    ``groupings``, and ``from_summaries`` computes it from what is known of each.
+    ``groupings``, and ``from_summaries`` computes it from what is known of each. For any other kind ``taken_by`` names
+    the functions that measure it. Where it is of no concern to a metric, a field is left as it is.
     """
 
     signature: Signature
@@ -125,21 +125,25 @@ class MetricDefinition:
     detail_of_keys: DetailOfKeys | None = None
     breaks: Callable[[MetricSpec, Expressions], str] | None = None  # SQL: does this row break it? for samples of rows
     problem: Callable[[MetricSpec], str | None] | None = None  # what is wrong with a call, beyond its signature
+    # what it builds on
     inputs: tuple[Input, ...] = ()  # the measurements that it builds on
     held_to: HeldTo | None = None  # the call as it is meant at one place
     settle: Settle | None = None  # its value and detail, where the states of its inputs tell it without reading data
-    taken_by: Mapping[str, str] = field(default_factory=dict)  # "module:function" for each of the above that takes it
+    keeps_first: bool = False  # what builds on it takes the first one of its window, however often it is measured
+    both_sides: bool = False  # a comparison builds on it from both sides; that of the other is an input by OTHER_SIDE
+    # who measures it
+    taken_by: Mapping[str, str] = field(default_factory=dict)  # LAKE, DATABASE or SERVICE: "module:function"
     plain_sql: bool = True  # of an aggregate: databases outside the lake understand what it gathers
+    # what its value says
     counts: Keys | None = None  # its value is how many distinct keys the rows have
     repeats_break: bool = False  # a row whose key is repeated breaks it
     sums_bound: bool = False  # over a table it is no more than the sum of its values over the table's parts
+    waits_for_sla: bool = False  # while its detail calls the window incomplete, it says nothing before the SLA
+    zero_if_empty: bool = False  # where there is nothing to read, and the dataset may be empty, it is 0
+    # what it tells of the data, for columns that are sensitive
     tells_values: bool = False  # its value, detail or state is made of the column's values, not of how many there are
     tells_types: bool = False  # its detail is made of names and types of columns, and quotes no value
     of_primary_key: bool = False  # it reads the primary key, whatever columns the call names
-    keeps_first: bool = False  # what builds on it takes the first one of its window, however often it is measured
-    both_sides: bool = False  # a comparison builds on it from both sides; that of the other is an input by OTHER_SIDE
-    waits_for_sla: bool = False  # while its detail calls the window incomplete, it says nothing before the SLA
-    zero_if_empty: bool = False  # where there is nothing to read, and the dataset may be empty, it is 0
 
     @property
     def name(self) -> str:

@@ -145,7 +145,8 @@ class Planner:
     def _built(self, spec: MetricSpec, call: PlannedCall, inputs: Iterator[Want]) -> Want:
         """The want with what it builds on, each once, worked out when it is first asked for."""
         here = call.here
-        known = (spec, here.source.name, here.datacenter, here.window, call.there.datacenter, call.accept_from)
+        place = (here.source.name, here.datacenter, here.window, here.whole_table, call.there.datacenter)
+        known = (spec, place, call.accept_from)
         if known not in self._known:
             distinct = tuple(dict.fromkeys(inputs))
             self._known[known] = wanted_at(here, spec, inputs=distinct, accept_from=call.accept_from)

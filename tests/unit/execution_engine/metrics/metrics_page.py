@@ -115,7 +115,8 @@ key and the partition key only, and `of='others'` takes all other columns. Where
 names.
 
 **Kinds.** All aggregates and sketches of a scan share one pass over the data. A grouping also reads the hash of each
-key. A compound metric runs its own queries. A derived metric reads no data.
+key. A compound metric runs its own queries. A derived metric reads no data. A metric of the layout reads the keys of
+the partitions.
 """
 
 
