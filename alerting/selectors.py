@@ -36,7 +36,7 @@ class Took:
 def complete_up_to(dataset: Dataset) -> datetime | None:
     """The end of the last complete window at home before the first that is not; None where none is known.
 
-    Windows that were never tested say nothing, nor do those that somebody has accepted as they are.
+    Windows that were never tested do not count, and windows that somebody has accepted as they are do not count either.
     """
     if (at_home := dataset.replicas.first()) is None:
         return None

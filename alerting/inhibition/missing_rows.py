@@ -1,4 +1,4 @@
-"""What became of the rows that broken windows of freshness lack: late, lost, or another's to bring."""
+"""What became of the rows that broken windows of freshness lack: late, lost, or to be brought by another table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -55,7 +55,7 @@ class EffectTerms:
 class Decision:
     """What to do with an alert's notices; ``until`` is when to decide again.
 
-    ``twin_id`` is another trouble of the same rows: whoever was told of that one need not hear of this as of a new one.
+    ``twin_id`` is another trouble of the same rows: people who were told of it need not hear of this one as new.
     """
 
     action: AlertAction

@@ -163,7 +163,7 @@ def unknown(*, dataset: str, test: str, window: Window, since: datetime, reason:
 
 
 def known_again(*, dataset: str, test: str, window: Window, at: datetime, now_is: str) -> Message:
-    """What whoever was told that a test could not be judged reads once that is over; ``now_is`` says what it found."""
+    """Tells people that a test can be judged again, who were told that it could not; ``now_is`` says what it found."""
     lines = [f"Since {_time(at)} the test {test} of {dataset} {now_is} for {span(window)}."]
     return _message(f"{dataset}: {test} can be judged again", lines)
 

@@ -96,7 +96,7 @@ def note_unknown(standing: Standing, test: DataTest, *, was: str, now: datetime)
 
 
 def note_known_again(standing: Standing, test: DataTest, *, was: str, now: datetime) -> None:
-    """Tell whoever was told that a window could not be judged that this is over, once."""
+    """Tell people once that a window can be judged again, if they were told that it could not."""
     if was != State.UNKNOWN or standing.state == State.UNKNOWN:
         return
     keys = {"key__gte": f"standing:{standing.pk}:", "key__lt": f"standing:{standing.pk};"}  # SQLite scans for prefixes

@@ -45,7 +45,7 @@ def load_state(folder: Path, stored: StoredState) -> bytes:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file, whole or not at all, whoever else writes it."""
+    """Write a file, whole or not at all, also if others write it at the same time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         file.write(content)

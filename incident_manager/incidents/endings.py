@@ -47,7 +47,7 @@ def accept(incident: Incident, *, reason: str, author: str, now: datetime) -> In
 
 
 def end_piece(ending: Ending, now: datetime) -> None:
-    """End the next windows of what a user has ended; with the last of them, what their waivers explain besides.
+    """End the next windows of what a user has ended; with the last of them, all else that their waivers explain.
 
     Windows that became bad after the user spoke are not ended: the incident stays open for them.
     """

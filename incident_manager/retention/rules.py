@@ -1,4 +1,4 @@
-"""What has had its time, and what must stay all the same (pure)."""
+"""What has had its time, and what must stay although it has (pure)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

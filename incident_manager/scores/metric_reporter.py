@@ -153,7 +153,7 @@ def _records(
 def _tested(wanted: ScoreFilter, asked: Window) -> dict[int, Spans]:
     """When each dataset was tested, by category: from its first test on, or to the end of its last if none is live.
 
-    Tests that have never come to a verdict have tested nothing yet, nor have those that judge no row of a partition.
+    A test that has never come to a verdict has tested nothing yet. A test that judges no row of a partition never does.
     """
     verdicts = Standing.objects.filter(data_test=OuterRef("pk")).exclude(last_outcome="")
     tests = wanted.narrow(DataTest.objects.annotate(judged=Exists(verdicts)), of_dataset="dataset__")

@@ -67,7 +67,7 @@ def simulate(instant: datetime) -> None:
 
 @contextmanager
 def held(instant: datetime | None) -> Iterator[None]:
-    """Meanwhile who alone sets the simulated now, and has set it to ``instant``, remembers it; None: there is none."""
+    """Meanwhile remember that the simulated now is ``instant``, which this process alone sets; None: there is none."""
     token = _held.set(instant)
     try:
         yield

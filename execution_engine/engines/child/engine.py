@@ -109,7 +109,7 @@ class ChildEngine:
         except UnableToAnswer as error:
             if not _is_tried_apart(error):
                 raise
-        with self._alone:  # so that neither a neighbour nor whoever killed the child is mistaken for this call
+        with self._alone:  # so that this call is not blamed for a neighbour or for somebody else who killed the child
             own = Child(self._options)
             try:
                 return self._answer(own, method, args)

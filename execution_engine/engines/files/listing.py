@@ -154,7 +154,7 @@ def root_of(table: Table) -> Root:
 
 
 def _refuse_links(table: Table, listing: Listing) -> None:
-    """A link among the files leads where whoever may write there cannot, or should not, read."""
+    """Refuses links among the files that lead to places which those who write the files cannot, or should not, read."""
     if not (table.within or table.never) or not isinstance(listing.root.filesystem, LocalFileSystem):
         return
     folders = {os.path.dirname(file.path) for file in listing.files}

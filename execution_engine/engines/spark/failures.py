@@ -1,7 +1,7 @@
 """From what Spark raises to a failure that says what, where and how to mend it, and tells no value of any row.
 
-Spark quotes the value that it could not cast. Whoever may write a test could so read any cell, and whoever reads the
-run's sentence too. What Spark says before it has read any row is repeated; of all else the kind alone is told, and the
+Spark quotes the value that it could not cast. So the writer of a test, and every reader of the run's sentence, could
+read any cell. What Spark says before it has read a row is repeated; of all other errors only the kind is told, and the
 place in the text of the test.
 """
 

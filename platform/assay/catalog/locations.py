@@ -33,7 +33,7 @@ _SPACE = re.compile(r"[\x00-\x1f\x7f\\]")
 
 
 class UnableToUseLocation(ValueError):
-    """Data may not be read there; the sentence says why, and how to mend it."""
+    """Data may not be read at this place; the sentence says why, and how to mend it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,8 +52,8 @@ class LineageEvent:
 def read_event(event: object) -> LineageEvent:
     """What an OpenLineage RunEvent says, as its clients post it; raises UnableToReadEvent.
 
-    Edges come without ``one_to_one`` and ``sampled``, of which the standard knows nothing: whoever applies them
-    keeps what is known of an edge. A failed or aborted run wrote nothing that could be relied on: it tells of no edge.
+    Edges come without ``one_to_one`` and ``sampled``, which the standard does not know; ``apply_event`` keeps what is
+    known of an edge. A failed or aborted run wrote nothing that one can rely on, so its event names no edges.
     """
     body = _mapping(event, "the event")
     kind = str(body.get("eventType")).upper()

@@ -26,8 +26,8 @@ def reach(
 ) -> Window | None:
     """The part of a window in which a dataset can have data; None where it can have none.
 
-    That begins with its first partition and with what is kept. Of a window that is too wide all the same, only the
-    newest ``MOST`` partitions that have begun.
+    It begins with the first partition, or with the first that is kept. If it is still too wide, only its newest
+    ``MOST`` partitions that have begun count.
     """
     if partitioning is None:
         return window

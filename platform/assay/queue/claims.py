@@ -63,8 +63,8 @@ def pending(stage: Stage, now: datetime | None, **filters: Any) -> QuerySet[Any]
 def unleased(real_now: datetime) -> Q:
     """A condition on rows that nobody holds at this time of the database.
 
-    A lease that ends later than any could was given before the database's clock was set back: it is over too, as
-    whoever holds it may have died, and is refused by the epoch if not.
+    A lease that ends later than any lease can was given before the database's clock was set back. It is over too: its
+    holder may have died, and is refused by the epoch if it lives.
     """
     return Q(lease_until__isnull=True) | Q(lease_until__lt=real_now) | Q(lease_until__gt=real_now + LONGEST_LEASE)
 
@@ -80,11 +80,11 @@ def claim(
 ) -> list[Any]:
     """Lease up to ``limit`` pending rows, the longest due first; a row under a live lease is nobody else's.
 
-    ``may``: what those must meet that are free, such as to be within the bounds of what runs at once.
+    ``may``: what free rows must also meet, such as the bounds of what runs at once.
 
-    Those are leased together that were tried as often as the first: were one of them to kill its worker, it would take
-    the others with it, so that they are fewer at the second try, and at the third it is alone. What is fresh never goes
-    before what waits longer.
+    Rows are leased together if they were tried as often as the first of them. If one of them kills its worker, the
+    others are lost with it; so fewer rows are leased at the second try, and only one at the third. A fresh row never
+    goes before a row that waits longer.
     """
     real_now = clock.database_now()
     rows = _claimed_together(_free(stage, now, real_now, limit, may, filters))
@@ -136,8 +136,8 @@ def claims(
 ) -> Iterator[list[Any]]:
     """Lease up to ``limit`` rows for one task, ``part`` after part (of all): a worker that dies has tried but one.
 
-    It may leave hundreds that are leased by few or alone: they must not wait for a message each. Where the stages are
-    worked in rounds, the next round finds what is left.
+    A worker that died may leave hundreds of rows that are leased by few or alone: they must not wait for a message
+    each. Where the stages are worked in rounds, the next round finds what is left.
     """
     left, wanted = limit, min(limit, part or limit)
     while left and (rows := claim(stage, now=now, limit=wanted, may=may, **filters)):
@@ -150,7 +150,7 @@ def claims(
 
 @contextmanager
 def rounds() -> Iterator[None]:
-    """Meanwhile whoever calls the tasks asks again which have work, so that none of them asks once more itself."""
+    """Meanwhile the caller of the tasks asks again which of them have work, so no task asks once more itself."""
     token = _in_rounds.set(True)
     try:
         yield
@@ -243,7 +243,7 @@ def _fetch(rows: Sequence[Model], prefetch: Sequence["str | Prefetch[Any]"]) -> 
 
 
 def _still_held(name: str, part: Sequence[Any]) -> list[Any]:
-    """The rows read anew, but for those that were claimed again since: under the new epoch they are another's."""
+    """The rows read anew, but for those that were claimed again since, and so are held by another worker."""
     now = {row.pk: row for row in type(part[0])._default_manager.filter(pk__in=[row.pk for row in part])}
     held = [now[row.pk] for row in part if row.pk in now and now[row.pk].epoch == row.epoch]
     if lost := sorted({row.pk for row in part} - {row.pk for row in held}):
