@@ -22,6 +22,7 @@ service: test-ready ## Run the whole service, each process for itself, without D
 
 test: test-ready ## Run what CI runs: linters, all tests, the database tests again on MariaDB
 	@$(MAKE) --no-print-directory lint
+	@PYTHONPATH=platform:. $(BIN)/python -m tests.java
 	$(PYTEST) -n $(WORKERS) --durations 20
 	$(BIN)/python tests/servers.py $(PYTEST) -n $(WORKERS) --durations 20 -m django_db tests/integration tests/fuzz $(ON_BOTH)
 

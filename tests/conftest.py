@@ -15,10 +15,9 @@ from hypothesis import settings
 
 from assay.database.append_only import forbid, permit
 from assay.models import AuditEntry
-from tests import servers
+from tests import java, servers
 
-# Java that lives for minutes and reads small files gains nothing from its second compiler: 40 % less of the processor.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+os.environ.setdefault("SPARK_SUBMIT_OPTS", java.options())
 
 LONGEST_FIRST = ("e2e", "faults", "zoo", "mutants", "crawler", "browser", "fuzz", "integration", "unit")
 

@@ -25,7 +25,6 @@ from tests.integration.engines.trips import measure, measure_one, metric, write_
 
 DEADLINE = 20.0  # a call that comes after the death of Spark waits for a new one, beside another test on two cores
 LATEST = DEADLINE + 10
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 PLANNING_HANGS = f"select count(*) from range(1) where '{'a' * 80}b' like '{'%a' * 24}%c'"
 A_TASK_HANGS = f"select count(*) from range(4) where concat(repeat('a', 80), id) like '{'%a' * 24}%c'"
 CROSS_JOIN = "select count(*) from range(10000000) a, range(10000000) b where a.id % 7 < b.id % 5"
@@ -34,13 +33,6 @@ FILLS_JAVA = (
     "select length(repeat('a', 2000000000)) + id from range(1)",
 )
 HARMLESS = "select 42"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _starts_quickly() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SPARK_SUBMIT_OPTS", QUICK_JAVA)
-        yield
 
 
 @pytest.fixture(scope="module")
