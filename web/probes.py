@@ -4,7 +4,7 @@ from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from assay.scheduler.beat import Scheduler, scheduler
+from assay.scheduler.beat import scheduler
 
 from .metrics import REGISTRY
 
@@ -26,14 +26,11 @@ def readyz(request: HttpRequest) -> HttpResponse:
         known = scheduler()
     except DatabaseError as error:
         return JsonResponse({"status": "database does not answer", "error": str(error)}, status=503)
-    return JsonResponse({"status": "ok"} | ({"scheduler": _told(known)} if known else {}))
-
-
-def _told(known: Scheduler) -> dict[str, object]:
-    return {
-        "status": "silent" if known.is_silent else "ok",
-        "last_sweep_at": known.swept_at.isoformat() if known.swept_at else None,
-    }
+    if known is None:
+        return JsonResponse({"status": "ok"})
+    status = "silent" if known.is_silent else "ok"
+    last_sweep_at = known.swept_at.isoformat() if known.swept_at else None
+    return JsonResponse({"status": "ok", "scheduler": {"status": status, "last_sweep_at": last_sweep_at}})
 
 
 def metrics(request: HttpRequest) -> HttpResponse:

@@ -87,12 +87,12 @@ def _twin(alert: Alert, twin: Alert | None) -> Alert | None:
     """The alert that has told of the same rows: of rows that come after all, one that kept freshness silent."""
     if twin is None or not told(twin, OPENINGS):
         return None
-    is_known = alert.category != FRESHNESS or alert.cause_id == twin.pk or _is_renamed(twin, alert)
+    is_known = (
+        alert.category != FRESHNESS
+        or alert.cause_id == twin.pk
+        or Notice.objects.filter(key__startswith=f"{_update_key(twin, alert)}:").exists()
+    )
     return twin if is_known else None
-
-
-def _is_renamed(known: Alert, other: Alert) -> bool:
-    return Notice.objects.filter(key__startswith=f"{_update_key(known, other)}:").exists()
 
 
 def _update_key(known: Alert, other: Alert) -> str:

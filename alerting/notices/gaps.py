@@ -22,13 +22,14 @@ def report_gap(gap: Gap, now: datetime) -> None:
     if gap.closed_at is not None or not gaps:
         finish(gap, next_report_at=None)
         return
+    year, week, _ = now.isocalendar()
     tell(
         event=Event.GAPS,
         recipient=owner,
         subject=f"{len(gaps)} standard tests cannot be written for your datasets",
         body=f"{_body(gaps)}\n\n{_coverage(owner, now)}\n",
         facts={"owner": owner, "gaps": len(gaps)},
-        key=f"gaps:{_week(now)}",
+        key=f"gaps:{year}w{week:02d}",
         now=now,
     )
     open_gaps.filter(next_report_at__lte=now).exclude(pk=gap.pk).update(next_report_at=now + WEEK)
@@ -53,8 +54,3 @@ def _coverage(owner: str, now: datetime) -> str:
     ]
     heard = [] if is_reachable(owner) else [f"No channel but the log reaches {owner}: no notice can reach them."]
     return "\n".join(["Coverage of your datasets:", "", *lines, *heard])
-
-
-def _week(now: datetime) -> str:
-    year, week, _ = now.isocalendar()
-    return f"{year}w{week:02d}"

@@ -86,7 +86,9 @@ def opened(incident: IncidentText) -> Message:
     lines += _listed([_window_line(window) for window in incident.windows])
     if incident.inhibited:
         lines += ["", "It causes these incidents; their owners get no notice of their own:"]
-        lines += _listed([_inhibited_line(alert) for alert in incident.inhibited])
+        lines += _listed(
+            [f"{alert.dataset} {alert.category}: {alert.value}{_lost(alert.lost_keys)}" for alert in incident.inhibited]
+        )
     lines += ["", *_outlook(incident)]
     return _message(f"[tier {incident.tier}] {incident.dataset}: {incident.category} FAIL", lines)
 
@@ -180,10 +182,6 @@ def _window_line(broken: BrokenWindow) -> str:
     place = f" in {broken.datacenter}" if broken.datacenter else ""
     test = f"{broken.test}: {broken.assertion}" if broken.assertion else broken.test
     return f"{span(broken.window)}{place}: {broken.value}{_lost(broken.lost_keys)}; {test}"
-
-
-def _inhibited_line(alert: InhibitedAlert) -> str:
-    return f"{alert.dataset} {alert.category}: {alert.value}{_lost(alert.lost_keys)}"
 
 
 def _outlook(incident: IncidentText) -> list[str]:

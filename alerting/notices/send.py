@@ -37,18 +37,14 @@ BATCH = 40
 def send_due(limit: int = BATCH) -> int:
     """Send the notices that are due, grouped; the number that were claimed."""
     now, total = clock.now(), 0
-    for leaders in claims(stage("send"), now=now, limit=limit, may=_leads()):
+    # of those that went out in a message before, only its first leads
+    first = Notice.objects.filter(key=OuterRef("sent_with"), settled_at=None).exclude(pk=OuterRef("pk"))
+    for leaders in claims(stage("send"), now=now, limit=limit, may=Q(~Exists(first))):
         by_key: dict[str, Notice] = {row.key: row for row in [*leaders, *_followers(leaders)]}
         for message in _grouped(by_key.values()):
             _send(message, [by_key[notice.key] for notice in message.notices], now)
         total += len(leaders)
     return total
-
-
-def _leads() -> Q:
-    """Of those that went out in a message before, its first."""
-    first = Notice.objects.filter(key=OuterRef("sent_with"), settled_at=None).exclude(pk=OuterRef("pk"))
-    return Q(~Exists(first))
 
 
 def _followers(leaders: Sequence[Notice]) -> Iterable[Notice]:
@@ -61,19 +57,17 @@ def _grouped(rows: Iterable[Notice]) -> list[Group]:
     """First tries due at one instant go out together; what was tried before, as it was then."""
     batches: dict[tuple[datetime, str], list[PlannedNotice]] = defaultdict(list)
     for row in rows:
-        batches[row.due_at, row.sent_with].append(_planned(row))
+        batches[row.due_at, row.sent_with].append(
+            PlannedNotice(
+                key=row.key,
+                event=Event(row.event),
+                recipient=row.recipient,
+                channel=row.channel,
+                due_at=row.due_at,
+                step=NoticeStep.SEND,
+            )
+        )
     return [message for batch in batches.values() for message in group(batch)]
-
-
-def _planned(row: Notice) -> PlannedNotice:
-    return PlannedNotice(
-        key=row.key,
-        event=Event(row.event),
-        recipient=row.recipient,
-        channel=row.channel,
-        due_at=row.due_at,
-        step=NoticeStep.SEND,
-    )
 
 
 def _send(message: Group, rows: Sequence[Notice], now: datetime) -> None:

@@ -34,7 +34,7 @@ def judge_sound(places: Sequence[Place], now: datetime) -> list[Place]:
     new = _create([place for place in found if place not in known], now)
     later = Later()
     for (test, window), standing in (known | new).items():
-        if (test, window) in found and _is_untroubled(standing):
+        if (test, window) in found and standing.state in UNTROUBLED and standing.waiver_id is None:
             refold(standing, test, found[test, window], now, later)
     later.write()
     judged = {(row.data_test_id, row.window_key) for row in later.standings}
@@ -55,7 +55,21 @@ def _calm(places: Sequence[Place]) -> set[int]:
 
 def _create(places: Sequence[Place], now: datetime) -> dict[Place, Standing]:
     """New standings, PENDING, locked; without those that another worker was first to create and judge."""
-    Standing.objects.bulk_create((_new(test, window, now) for test, window in places), ignore_conflicts=True)
+    Standing.objects.bulk_create(
+        (
+            Standing(
+                data_test=test,
+                window_key=window_key(test, window),
+                window_start=window.start,
+                window_end=window.end,
+                revision=test.revision,
+                since=now,
+                due_at=now,
+            )
+            for test, window in places
+        ),
+        ignore_conflicts=True,
+    )
     return {place: row for place, row in _lock(places).items() if row.state == State.PENDING}
 
 
@@ -66,18 +80,6 @@ def _lock(places: Sequence[Place]) -> dict[Place, Standing]:
         rows = Standing.objects.select_for_update().filter(data_test__in=tests, window_key=window.text).order_by("pk")
         found |= {(tests[row.data_test_id], window): row for row in rows}
     return found
-
-
-def _new(test: DataTest, window: Window, now: datetime) -> Standing:
-    return Standing(
-        data_test=test,
-        window_key=window_key(test, window),
-        window_start=window.start,
-        window_end=window.end,
-        revision=test.revision,
-        since=now,
-        due_at=now,
-    )
 
 
 def _evidence(places: Sequence[Place]) -> Mapping[Place, Evidence]:
@@ -94,10 +96,6 @@ def _by_window(places: Iterable[Place]) -> dict[Window, dict[int, DataTest]]:
     for test, window in places:
         found[window][test.pk] = test
     return found
-
-
-def _is_untroubled(standing: Standing) -> bool:
-    return standing.state in UNTROUBLED and standing.waiver_id is None
 
 
 def _has_only_held(found: Evidence) -> bool:

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from datetime import timedelta
 
 from alerting.models import Standing
 from alerting.verdicts.evidence import evaluated, seen
@@ -20,7 +19,10 @@ def restreak(standing: Standing, test: DataTest) -> list[Standing]:
     sustain, length = test.revision.sustain, period(test)
     if test.scope == Scope.TABLE or length >= sustain:
         return []
-    near = _within(standing, 2 * (sustain + length))
+    distance = 2 * (sustain + length)
+    span = (standing.window_start - distance, standing.window_start + distance)
+    rows = Standing.objects.filter(data_test=standing.data_test_id, revision_id=standing.revision_id)
+    near = list(rows.filter(window_start__range=span).select_related("waiver"))
     if not any(row.last_outcome == Outcome.BROKEN or row.streak_at for row in near):
         return []
     failed = streak_fails(_first_runs(near, test), sustain=sustain)
@@ -32,12 +34,6 @@ def restreak(standing: Standing, test: DataTest) -> list[Standing]:
             row.streak_at = failed.get(row.window)
             changed.append(row)
     return changed
-
-
-def _within(standing: Standing, distance: timedelta) -> list[Standing]:
-    span = (standing.window_start - distance, standing.window_start + distance)
-    rows = Standing.objects.filter(data_test=standing.data_test_id, revision_id=standing.revision_id)
-    return list(rows.filter(window_start__range=span).select_related("waiver"))
 
 
 def _first_runs(rows: list[Standing], test: DataTest) -> Iterable[FirstRun]:

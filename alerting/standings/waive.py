@@ -23,7 +23,21 @@ def waive(
 ) -> list[Waiver]:
     """One waiver per standing, as bad as it is now; they are judged anew."""
     rows = [row for row in standings if row.data_test.revision_id]
-    waivers = Waiver.objects.bulk_create(_waiver(row, kind, scope, reason, author, now) for row in rows)
+    waivers = Waiver.objects.bulk_create(
+        Waiver(
+            data_test=row.data_test,
+            revision=row.data_test.revision,
+            kind=kind,
+            window_start=row.window_start,
+            window_end=row.window_end,
+            excess=row.excess,
+            reason=reason,
+            author=author,
+            starts_at=now,
+            ends_at=waiver_end(scope, made_at=now, tier=row.data_test.dataset.tier),
+        )
+        for row in rows
+    )
     tests = {row.data_test_id: row.data_test for row in rows}
     locked = Standing.objects.select_for_update().select_related("waiver")
     for row in locked.filter(TO_JUDGE, pk__in=[row.pk for row in rows]).order_by("pk"):
@@ -51,21 +65,6 @@ def _whole_tables_of(places: Iterable[tuple[int, str]]) -> list[DataTest]:
     live = DataTest.objects.filter(scope=Reach.TABLE, retired_at__isnull=True, revision__isnull=False)
     rows = live.select_related("dataset", "revision").order_by("pk")
     return [test for dataset, category in sorted(places) for test in rows.filter(dataset=dataset, category=category)]
-
-
-def _waiver(row: Standing, kind: WaiverKind, scope: WaiverScope, reason: str, author: str, now: datetime) -> Waiver:
-    return Waiver(
-        data_test=row.data_test,
-        revision=row.data_test.revision,
-        kind=kind,
-        window_start=row.window_start,
-        window_end=row.window_end,
-        excess=row.excess,
-        reason=reason,
-        author=author,
-        starts_at=now,
-        ends_at=waiver_end(scope, made_at=now, tier=row.data_test.dataset.tier),
-    )
 
 
 def end_waivers(test: DataTest, *, now: datetime) -> None:

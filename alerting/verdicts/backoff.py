@@ -37,7 +37,10 @@ def next_check(
     One check is at t0 + sustain exactly. ``cost`` is what the last check of a whole table took; leave it out for a
     partition. ``t0`` is the first broken result, or the first error where nothing has broken.
     """
-    at = after + _interval(attempt, after - t0) * (1 + _jitter(key, attempt))
+    # a share in [-JITTER, JITTER), the same in every process
+    text = "\n".join((key.dataset, key.test, key.window, str(attempt)))
+    number = int.from_bytes(blake2s(text.encode(), digest_size=6).digest())
+    at = after + _interval(attempt, after - t0) * (1 + JITTER * (2 * number / 2**48 - 1))
     sustained_at = t0 + sustain
     if after < sustained_at < at:
         at = sustained_at
@@ -48,10 +51,3 @@ def _interval(attempt: int, age: timedelta) -> timedelta:
     if age >= LONG_STANDING:
         return LONG_STANDING_INTERVAL
     return doubled(INITIAL_INTERVAL, attempt, most=MAXIMUM_INTERVAL)
-
-
-def _jitter(key: CheckKey, attempt: int) -> float:
-    """A share in [-JITTER, JITTER), the same in every process."""
-    text = "\n".join((key.dataset, key.test, key.window, str(attempt)))
-    number = int.from_bytes(blake2s(text.encode(), digest_size=6).digest())
-    return JITTER * (2 * number / 2**48 - 1)

@@ -16,7 +16,7 @@ from execution_engine.guard.checks.patterns import check_patterns
 from .backticks import told_of_backticks
 from .characters import MAX_QUERY
 from .refusal import Refusal, UnableToAllow
-from .sql_tree import Rule, judge, parse_one, read_again, write
+from .sql_tree import judge, parse_one, read_again, write
 from .tables import check_names_of_ctes, check_places, check_reads, name_of, places_of
 
 MAX_COLUMNS = 256  # of one select
@@ -72,16 +72,7 @@ def _read(text: str, tables: Collection[str], columns: Collection[str]) -> Query
     tree = parse_one(text, MAX_QUERY)
     if not isinstance(tree, exp.Select | exp.SetOperation):
         raise UnableToAllow(Refusal(what="it must be exactly one SELECT", mend="write select … from …"), text)
-    rules = _rules(tables, columns)
-    judge(tree, rules, text)
-    sql = write(tree)
-    again = read_again(sql, text)
-    judge(again, rules, sql)
-    return Query(tree=tree, sql=sql)
-
-
-def _rules(tables: Collection[str], columns: Collection[str]) -> tuple[Rule, ...]:
-    return (
+    rules = (
         partial(check_nodes, allowed=QUERY),
         partial(check_functions, allowed=IN_QUERIES),
         partial(_check_tables, tables=tables),
@@ -91,6 +82,11 @@ def _rules(tables: Collection[str], columns: Collection[str]) -> tuple[Rule, ...
         check_growth,
         check_joins,
     )
+    judge(tree, rules, text)
+    sql = write(tree)
+    again = read_again(sql, text)
+    judge(again, rules, sql)
+    return Query(tree=tree, sql=sql)
 
 
 def _check_tables(tree: exp.Expr, tables: Collection[str]) -> Refusal | None:

@@ -126,7 +126,9 @@ def due_slots(schedule: Schedule, slot: Slot, *, now: datetime) -> Due:
     newest: deque[Slot] = deque(maxlen=MOST_CAUGHT_UP if schedule.catch_up == "all" and not schedule.whole_table else 1)
     for number, coming in enumerate(_slots(schedule, slot)):
         if coming.due_at > now:
-            slots = tuple(each for each in newest if not _is_missed(schedule, each, now))
+            slots = tuple(
+                each for each in newest if not (schedule.catch_up == "none" and now - each.due_at > MISSED_AFTER)
+            )
             return Due(slots=slots, skipped=number - len(slots), coming=coming)
         newest.append(coming)
     raise UnableToSchedule(f"{schedule.line!r} never fires after {now}: write a schedule that goes on.")
@@ -139,10 +141,6 @@ def period(line: str, granularity: Granularity | None) -> timedelta:
     firings = CronSim(MONDAYS if line in (PARTITION, WEEKLY) else line, BEGINNING)
     first = next(firings)
     return next(firings) - first
-
-
-def _is_missed(schedule: Schedule, slot: Slot, now: datetime) -> bool:
-    return schedule.catch_up == "none" and now - slot.due_at > MISSED_AFTER
 
 
 def _slots(schedule: Schedule, slot: Slot) -> Iterator[Slot]:
@@ -193,16 +191,12 @@ def window_at(schedule: Schedule, firing: datetime) -> Window | None:
     """What a firing runs over: the last due partition, or all up to it; None where nothing is kept."""
     if schedule.partitioning is None:
         return Window(start=BEGINNING, end=firing)
-    last = _last_ended(schedule.partitioning, firing - schedule.freshness)
+    current = schedule.partitioning.at(firing - schedule.freshness)
+    last = schedule.partitioning.at(current.start - _INSTANT)
     if not schedule.whole_table:
         return last
     start = _first_kept(schedule)
     return Window(start=start, end=last.end) if start < last.end else None
-
-
-def _last_ended(partitioning: Partitioning, instant: datetime) -> Window:
-    current = partitioning.at(instant)
-    return partitioning.at(current.start - _INSTANT)
 
 
 def _first_kept(schedule: Schedule) -> datetime:

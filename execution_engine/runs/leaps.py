@@ -57,19 +57,18 @@ def _bring_cursor_back(data_test: DataTest, now: datetime) -> None:
     if not is_ahead(schedule, stands, now=now):
         return
     scheduled = Run.objects.filter(data_test=data_test, reason=RunReason.SCHEDULE)
-    _free_slots(scheduled.filter(requested_at__gt=now + SLACK, planned_at__isnull=False))
+    # what was run before its time is run again when that has come: the slot that made it run once is free again
+    scheduled.filter(requested_at__gt=now + SLACK, planned_at__isnull=False).update(
+        slot=Concat(Value("leap:"), Cast("pk", CharField()), output_field=CharField())
+    )
     last = scheduled.filter(requested_at__lte=now + SLACK, due_at__lte=now).order_by("-due_at").first()
-    slot = slot_after(schedule, _slot(last), since=data_test.created_at, now=now)
+    slot = slot_after(
+        schedule,
+        None if last is None else Slot(window=last.window, due_at=last.due_at),
+        since=data_test.created_at,
+        now=now,
+    )
     DataTest.objects.filter(pk=data_test.pk, next_due_at=stands.due_at).update(
         next_due_at=slot.due_at, next_window_start=slot.window.start, next_window_end=slot.window.end
     )
     log.info("cursor brought back", test=str(data_test), stood_at=stands.window.text, stands_at=slot.window.text)
-
-
-def _free_slots(runs: QuerySet[Run]) -> None:
-    """What was run before its time is run again when that has come: the slot that made it run once is free again."""
-    runs.update(slot=Concat(Value("leap:"), Cast("pk", CharField()), output_field=CharField()))
-
-
-def _slot(run: Run | None) -> Slot | None:
-    return None if run is None else Slot(window=run.window, due_at=run.due_at)

@@ -11,7 +11,6 @@ from assay.queue.tallies import tally
 from assay.time.windows import Window
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
-from execution_engine.language.tree import Operand
 from execution_engine.models import MAX_ATTEMPTS, Ask, Measurement, Run, RunReason
 from execution_engine.outcome import Failure, Outcome, Reason
 from execution_engine.planning.catalog_sources import Sources
@@ -95,8 +94,9 @@ def _wants(run: Run, accept_from: datetime | None, sources: Sources) -> dict[str
     if run.attempts > MAX_ATTEMPTS:
         return Failure(reason=Reason.LEASE_LOST, detail="planning it failed; see the log")
     planner, asked = planner_of(run, accept_from, sources), operands(from_json(run.revision.tree))
-    if refusal := _undisclosed(run, asked, sources):
-        return refusal
+    told = objection_to(asked, run.data_test.dataset.full_name, sources)
+    if told is not None:  # readers and sensitive columns may be others than when the test was written
+        return Failure(reason=Reason.INVALID, detail=told)
     try:
         wants = {operand.text: planner.want(operand) for operand in asked}
     except UnableToPlan as refused:
@@ -106,12 +106,6 @@ def _wants(run: Run, accept_from: datetime | None, sources: Sources) -> dict[str
         log.exception("planning failed", run=run.pk)
         return Failure(reason=Reason.INVALID, detail=f"it cannot be planned over {run.window.text}: {error!r}"[:1000])
     return sources.quarantine.failure(run.revision, flatten(wants.values())) or wants
-
-
-def _undisclosed(run: Run, asked: Sequence[Operand], sources: Sources) -> Failure | None:
-    """Why the run would tell what it must not: readers and sensitive columns may be others than when it was written."""
-    told = objection_to(asked, run.data_test.dataset.full_name, sources)
-    return None if told is None else Failure(reason=Reason.INVALID, detail=told)
 
 
 def _accept_from(run: Run, earlier: Mapping[Place, Run]) -> datetime | None:

@@ -40,18 +40,15 @@ def scans_for(
     """A scan that has not begun for each place: the open one, or a new one."""
     scans = dict(known)
     while missing := [place for place in dict.fromkeys(places) if place not in scans]:
-        Scan.objects.bulk_create(_new_scans(missing, now, are_made_up_for), ignore_conflicts=True)
+        datasets = Dataset.objects.prefetch_related("replicas").in_bulk({dataset_id for dataset_id, _, _ in missing})
+        new = [_new_scan(place, datasets[place[0]], now, are_made_up_for) for place in missing]
+        Scan.objects.bulk_create(new, ignore_conflicts=True)
         scans |= open_scans(missing)
     return scans
 
 
-def _new_scans(places: Collection[Place], now: datetime, are_made_up_for: bool) -> list[Scan]:
-    """Unsaved; of a replica that is gone too, as its scan says so."""
-    datasets = Dataset.objects.prefetch_related("replicas").in_bulk({dataset_id for dataset_id, _, _ in places})
-    return [_new_scan(place, datasets[place[0]], now, are_made_up_for) for place in places]
-
-
 def _new_scan(place: Place, dataset: Dataset, now: datetime, is_made_up_for: bool) -> Scan:
+    """Unsaved; of a replica that is gone too, as its scan says so."""
     _, datacenter, window = place
     replica = next((each for each in dataset.replicas.all() if each.datacenter == datacenter), None)
     return Scan(

@@ -74,7 +74,8 @@ def run_scan(scan: Scan, *, worker: str = "") -> None:
         in_transaction(lambda: _split(scan, measurements, now))
         return
     if scan.attempts > MAX_ATTEMPTS:
-        reading = _given_up(measurements)
+        failure = failed(Reason.LEASE_LOST, f"{MAX_ATTEMPTS} workers were lost while they read this")
+        reading = ScanReading(results={row.pk: failure for row in measurements}, error=str(failure.failure))
     else:
         from .reading import read  # with it pyarrow and numpy, for which no gate should wait
 
@@ -108,11 +109,6 @@ def _measurements(scan: Scan) -> list[Measurement]:
     return list(rows)
 
 
-def _given_up(measurements: Sequence[Measurement]) -> ScanReading:
-    failure = failed(Reason.LEASE_LOST, f"{MAX_ATTEMPTS} workers were lost while they read this")
-    return ScanReading(results={row.pk: failure for row in measurements}, error=str(failure.failure))
-
-
 def _split(scan: Scan, measurements: Sequence[Measurement], now: datetime) -> None:
     """Give each measurement a scan of its own: one of them may be what its workers die of."""
     for row in measurements:
@@ -136,7 +132,8 @@ def _close(scan: Scan, measurements: Sequence[Measurement], reading: ScanReading
     for row in measurements:
         twin = reading.adopted.get(row.pk)
         if twin is not None:
-            _adopt(row, twin)
+            for name in WRITTEN:
+                setattr(row, name, getattr(twin, name))
         else:
             _fill(row, results[row.pk], reading.fingerprints.get(row.pk, ""), now)
     finish(
@@ -153,11 +150,6 @@ def _close(scan: Scan, measurements: Sequence[Measurement], reading: ScanReading
     wake([row.pk for row in measurements], now)
     tally(Tallied.SCANS_FAILED if reading.error else Tallied.SCANS, scan.datacenter)
     tally(Tallied.SCAN_SECONDS, scan.datacenter, reading.seconds)
-
-
-def _adopt(row: Measurement, twin: Measurement) -> None:
-    for name in WRITTEN:
-        setattr(row, name, getattr(twin, name))
 
 
 def _fill(row: Measurement, result: Measured, fingerprint: str, now: datetime) -> None:

@@ -66,25 +66,25 @@ class GateAnswer:
 
 def decide(known: Iterable[tuple[Answer, Policy]]) -> GateAnswer:
     """The answer for everything a pipeline is about to read."""
-    return gathered(_because(reason, answer, policy) for answer, policy in known for reason in answer.reasons)
+    return gathered(
+        Because(
+            decision=_decision(reason, answer, policy),
+            dataset=answer.dataset,
+            windows=reason.windows,
+            text=reason.text,
+            test=reason.test,
+            incident_id=reason.incident_id,
+            report_id=reason.report_id,
+        )
+        for answer, policy in known
+        for reason in answer.reasons
+    )
 
 
 def gathered(reasons: Iterable[Because]) -> GateAnswer:
     """The answer that these reasons make."""
     ordered = sorted(reasons, key=lambda reason: -STRICTNESS[reason.decision])
     return GateAnswer(decision=ordered[0].decision if ordered else GateDecision.ALLOW, reasons=tuple(ordered))
-
-
-def _because(reason: AnswerReason, answer: Answer, policy: Policy) -> Because:
-    return Because(
-        decision=_decision(reason, answer, policy),
-        dataset=answer.dataset,
-        windows=reason.windows,
-        text=reason.text,
-        test=reason.test,
-        incident_id=reason.incident_id,
-        report_id=reason.report_id,
-    )
 
 
 def _decision(reason: AnswerReason, answer: Answer, policy: Policy) -> GateDecision:

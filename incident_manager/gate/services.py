@@ -70,12 +70,13 @@ def gate_of(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> 
             reasons.append(Because(decision=GateDecision.ALLOW, dataset=name, windows=(each.window,), text=LARGER))
     _have_measured(wanted, now)
     answer_of_all = gathered(reasons)
-    log.info("gate", pipeline=pipeline, asked=[_told(each) for each in to_read], decision=answer_of_all.decision.value)
+    log.info(
+        "gate",
+        pipeline=pipeline,
+        asked=[f"{each.dataset.full_name} {each.window.text}" for each in to_read],
+        decision=answer_of_all.decision.value,
+    )
     return answer_of_all
-
-
-def _told(each: ToRead) -> str:
-    return f"{each.dataset.full_name} {each.window.text}"
 
 
 def policy_of(dataset: Dataset) -> Policy:

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 
 from django.db.models import QuerySet
 
@@ -55,7 +54,10 @@ def spoil(flip: Flip, standing: Standing, now: datetime) -> None:
     )
     note(incident, "spoilt", now=now, text=f"{test.name} {spoilt.window.text}: {standing.sentence}")
     if test.scope == Scope.PARTITION:
-        exclude_window(**_place(spoilt))
+        # what history operands leave out while the window is spoilt
+        exclude_window(
+            dataset=spoilt.dataset, datacenter=spoilt.datacenter, window=spoilt.window, holder=_holder(spoilt)
+        )
 
 
 def move(standing: Standing) -> None:
@@ -79,18 +81,14 @@ def heal_by_standing(flip: Flip, standing: Standing, now: datetime) -> None:
         return
     said = verdict(standing, standing.data_test, now)
     for window in spoilt:
-        by = _spoilt_by(window, standing)
+        # the revision that found the window spoilt
+        flips = standing.flips.filter(new=State.FAIL.value, at=window.spoilt_at).select_related("revision")
+        first = flips.order_by("pk").first()
+        by = first.revision if first else standing.revision
         renewed = by.pk != standing.revision_id
         how = healing(said, new_revision=renewed, repaired=renewed and _is_repaired(said, by, standing))
         if how is not None:
             heal([window], Resolution(how.value), now=now)
-
-
-def _spoilt_by(window: SpoiltWindow, standing: Standing) -> Revision:
-    """The revision that found the window spoilt."""
-    flips = standing.flips.filter(new=State.FAIL.value, at=window.spoilt_at).select_related("revision")
-    first = flips.order_by("pk").first()
-    return first.revision if first else standing.revision
 
 
 def _is_repaired(said: Verdict, by: Revision, standing: Standing) -> bool:
@@ -133,16 +131,6 @@ def _note_healed(
         note(incident, "healed", now=now, actor=actor, text=f"{window.window.text}: {said}")
     if (more := len(windows) - MOST_NOTED) > 0:
         note(incident, "healed", now=now, actor=actor, text=f"{more} more windows: {said}")
-
-
-def _place(window: SpoiltWindow) -> dict[str, Any]:
-    """What history operands leave out while the window is spoilt."""
-    return {
-        "dataset": window.dataset,
-        "datacenter": window.datacenter,
-        "window": window.window,
-        "holder": _holder(window),
-    }
 
 
 def _holder(window: SpoiltWindow) -> str:

@@ -306,7 +306,9 @@ def _of_spoilt(spoilt: SpoiltFact, asked: AskedRange) -> AnswerReason:
     claimed = spoilt.report_id is not None
     return AnswerReason(
         kind=ReasonKind.SPOILT,
-        text=f"report {spoilt.report_id} is confirmed" if claimed else _is_open(spoilt),
+        text=f"report {spoilt.report_id} is confirmed"
+        if claimed
+        else f"{spoilt.category} incident {spoilt.incident_id} is open",
         windows=_clipped(spoilt.bad, asked),
         status=Status.BAD,
         category=spoilt.category,
@@ -316,10 +318,6 @@ def _of_spoilt(spoilt: SpoiltFact, asked: AskedRange) -> AnswerReason:
         report_id=spoilt.report_id,
         count=0 if spoilt.parts else len(spoilt.windows),
     )
-
-
-def _is_open(spoilt: SpoiltFact) -> str:
-    return f"{spoilt.category} incident {spoilt.incident_id} is open"
 
 
 def _of_test(

@@ -36,7 +36,13 @@ def check_standing(standing: Standing, now: datetime) -> None:
         return
     if row.data_test.scope == Scope.TABLE:
         _count_waived_anew(row, now)
-    finish(standing, next_check_at=_next(row, now), attempt=row.attempt + 1)
+    cost = last_cost(row) if row.data_test.scope == Scope.TABLE else timedelta()
+    t0 = row.broken_since or row.due_at
+    finish(
+        standing,
+        next_check_at=after_check(row, row.data_test, attempt=row.attempt + 1, t0=t0, now=now, cost=cost),
+        attempt=row.attempt + 1,
+    )
 
 
 def _count_waived_anew(row: Standing, now: datetime) -> None:
@@ -62,9 +68,3 @@ def _is_wanted(row: Standing, now: datetime) -> bool:
     if row.waiver is not None and (row.waiver.ends_at is None or row.waiver.ends_at > now):
         return False
     return is_checked(State(row.state), Reason(row.error_reason) if row.error_reason else None)
-
-
-def _next(row: Standing, now: datetime) -> datetime:
-    cost = last_cost(row) if row.data_test.scope == Scope.TABLE else timedelta()
-    t0 = row.broken_since or row.due_at
-    return after_check(row, row.data_test, attempt=row.attempt + 1, t0=t0, now=now, cost=cost)

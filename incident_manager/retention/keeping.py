@@ -50,7 +50,7 @@ def kept() -> Kept:
         if test.scope == Scope.TABLE:
             tables.add(test.pk)
         else:
-            reach = _reach_of_streak(test)
+            reach = streak_reach(sustain=test.revision.sustain, period=period(test)) if test.revision else timedelta(0)
             tests[test.pk].append(Window(start=window.start - reach, end=window.end + reach))
             datasets[test.dataset_id].append(window)
     return Kept(tests=tests, tables=tables, datasets=datasets)
@@ -67,15 +67,12 @@ def _troubles() -> Iterator[Trouble]:
         yield row.data_test, row.window
 
 
-def _reach_of_streak(test: DataTest) -> timedelta:
-    return streak_reach(sustain=test.revision.sustain, period=period(test)) if test.revision else timedelta(0)
-
-
 def reaches(now: datetime) -> dict[Metric, HistoryReach]:
     """How far back the values of each metric serve as history."""
     found = {(pk, name): reach for pk, granularity in _granularities() for name, reach in _usual(granularity)}
     sources = Sources(now)
-    for test in _tests_with_history():
+    tests = DataTest.objects.filter(retired_at__isnull=True, revision__assertion__contains=WRITES_HISTORY)
+    for test in tests.select_related("dataset", "revision").iterator():
         for metric, reach in _asked_by(test, sources, now):
             known = found.get(metric, HistoryReach())
             found[metric] = HistoryReach(history=max(reach, known.history), usual=known.usual)
@@ -94,11 +91,6 @@ def _usual(granularity: Granularity) -> tuple[tuple[str, HistoryReach], ...]:
         (ALL_ROWS.name, HistoryReach(usual=(USUAL_WINDOWS + 1) * max(WEEK, length))),
         (TIME_TO_COMPLETE.name, HistoryReach(usual=(USUAL_COMPLETIONS + 1) * length)),
     )
-
-
-def _tests_with_history() -> Iterator[DataTest]:
-    tests = DataTest.objects.filter(retired_at__isnull=True, revision__assertion__contains=WRITES_HISTORY)
-    return tests.select_related("dataset", "revision").iterator()
 
 
 def _asked_by(test: DataTest, sources: Sources, now: datetime) -> Iterator[tuple[Metric, timedelta]]:

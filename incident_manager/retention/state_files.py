@@ -1,7 +1,6 @@
 """Files of the state store that no row names any more: those of rows that went, or of work that never ended."""
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from assay.config import config
@@ -32,14 +31,12 @@ class StateFiles:
 
 
 def _orphans(store: Path, folder: Path) -> set[str]:
-    old = {str(path.relative_to(store)) for path in _files(folder) if _is_untouched(path)}
+    old = {
+        str(path.relative_to(store)) for path in (folder.iterdir() if folder.is_dir() else ()) if _is_untouched(path)
+    }
     for model in (Measurement, PartState):
         old -= set(model._default_manager.filter(state_path__in=old).values_list("state_path", flat=True))
     return old
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    return folder.iterdir() if folder.is_dir() else iter(())
 
 
 def _is_untouched(path: Path) -> bool:

@@ -168,16 +168,12 @@ class Config(BaseSettings):
             return given
         kept = self.home / "secret_key"
         try:
-            return _kept_key(kept) or _new_key(kept)
+            return (kept.read_text().strip() if kept.exists() else "") or _new_key(kept)
         except OSError as error:
             raise UnableToKeepKey(
                 f"cannot keep a secret key in {kept}: {error.strerror}. Make room there, or set ASSAY_HOME to a folder "
                 "that this user may write."
             ) from None
-
-
-def _kept_key(kept: Path) -> str:
-    return kept.read_text().strip() if kept.exists() else ""
 
 
 def _new_key(kept: Path) -> str:

@@ -39,30 +39,29 @@ def generate(dataset: Dataset) -> Generation:
         for edge in upstream_edges(dataset)
     ]
     generation = standard_tests(profile_of(dataset), upstreams)
-    return replace(generation, wanted=tuple(_held(test, dataset) for test in generation.wanted))
-
-
-def _held(test: WantedTest, dataset: Dataset) -> WantedTest:
-    """With the columns that the dataset declares now."""
-    return replace(test, definition=held_to_declared(test.definition, dataset))
+    return replace(
+        generation,
+        wanted=tuple(
+            replace(test, definition=held_to_declared(test.definition, dataset)) for test in generation.wanted
+        ),
+    )
 
 
 def changes(dataset: Dataset, generation: Generation, now: datetime) -> Changes:
     """What turns the dataset's tests into those that were generated."""
     rows = DataTest.objects.filter(dataset=dataset).select_related("revision")
-    existing = [_existing(row, dataset) for row in rows]
+    existing = [
+        ExistingTest(
+            id=row.pk,
+            name=row.name,
+            origin="user" if row.origin == Origin.USER else "generated",
+            definition=_as_wanted(row) if row.origin == Origin.GENERATED else None,
+            retired_at=row.retired_at,
+            missing_since=row.missing_since if row.origin == Origin.USER else dataset.missing_since,
+        )
+        for row in rows
+    ]
     return reconcile(existing, generation.wanted, now=now, retire_grace=RETIRE_GRACE)
-
-
-def _existing(row: DataTest, dataset: Dataset) -> ExistingTest:
-    return ExistingTest(
-        id=row.pk,
-        name=row.name,
-        origin="user" if row.origin == Origin.USER else "generated",
-        definition=_as_wanted(row) if row.origin == Origin.GENERATED else None,
-        retired_at=row.retired_at,
-        missing_since=row.missing_since if row.origin == Origin.USER else dataset.missing_since,
-    )
 
 
 def _as_wanted(row: DataTest) -> WantedTest:
@@ -79,7 +78,18 @@ def _as_wanted(row: DataTest) -> WantedTest:
 def apply(dataset: Dataset, wanted: Changes, now: datetime) -> None:
     """Carry the changes out."""
     for each in wanted.create:
-        _create(dataset, each, now)
+        create(
+            dataset,
+            each.definition,
+            name=each.name,
+            category=each.category,
+            origin=Origin.GENERATED,
+            scope=each.scope,
+            datacenter=each.datacenter,
+            spoils=each.spoils or "",
+            author=AUTHOR,
+            now=now,
+        )
     rows = DataTest.objects.select_related("dataset", "revision").in_bulk(
         [change.existing.id for change in (*wanted.revise, *wanted.revive)] + [gone.id for gone in wanted.retire]
     )
@@ -90,21 +100,6 @@ def apply(dataset: Dataset, wanted: Changes, now: datetime) -> None:
         _revise(rows[change.existing.id], change, now)
     for gone in wanted.retire:
         retire(rows[gone.id], now=now)
-
-
-def _create(dataset: Dataset, wanted: WantedTest, now: datetime) -> None:
-    create(
-        dataset,
-        wanted.definition,
-        name=wanted.name,
-        category=wanted.category,
-        origin=Origin.GENERATED,
-        scope=wanted.scope,
-        datacenter=wanted.datacenter,
-        spoils=wanted.spoils or "",
-        author=AUTHOR,
-        now=now,
-    )
 
 
 def _revise(row: DataTest, change: WantedChange, now: datetime) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.db import transaction
 
-from assay.catalog.profile import CatalogProfile, CustomProfile, DatasetProfile
+from assay.catalog.profile import CatalogProfile, DatasetProfile
 from assay.catalog.services import Applied
 from assay.catalog.yaml.provider import CatalogReading, UnableToReadCatalog, read
 from assay.catalog.yaml.source_names import claim_source, default_name
@@ -56,9 +56,8 @@ def _assertion_problems(catalog: CatalogProfile) -> Iterator[tuple[Path, YamlPro
             check_line(test.schedule)
             checked_tree(home, test.assertion, profile_named)
         except (UnableToSchedule, UnableToWrite) as error:
-            yield _problem(test, str(error))
-
-
-def _problem(test: CustomProfile, sentence: str) -> tuple[Path, YamlProblem]:
-    file, _, line = test.place.rpartition(":")
-    return Path(file), YamlProblem(line=int(line), path=f"{test.dataset}, test {test.name!r}", sentence=sentence)
+            file, _, line = test.place.rpartition(":")
+            yield (
+                Path(file),
+                YamlProblem(line=int(line), path=f"{test.dataset}, test {test.name!r}", sentence=str(error)),
+            )

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from assay.catalog.selectors import profile_of
 from assay.catalog.services import removal_fault
-from assay.models import Dataset, DataTest, LineageEdge, Origin, Revision
+from assay.models import Dataset, DataTest, LineageEdge, Origin
 from assay.time.durations import format_duration
 from test_generator.definition import Definition
 from test_generator.generation.generate import RETIRE_GRACE, changes, generate
@@ -85,9 +85,16 @@ def _picture() -> Picture:
     live = DataTest.objects.filter(origin=Origin.USER, retired_at__isnull=True, missing_since__isnull=True)
     return {
         **{("dataset", row.full_name): _fields(_flat(row)) for row in datasets},
-        **{("lineage", f"{row.upstream} → {row.downstream}"): _edge(row) for row in edges},
         **{
-            ("test", f"{row.dataset}: {row.name}"): _definition(row.revision, row.category)
+            ("lineage", f"{row.upstream} → {row.downstream}"): _fields(
+                {"one_to_one": row.one_to_one, "sampled": row.sampled}
+            )
+            for row in edges
+        },
+        **{
+            ("test", f"{row.dataset}: {row.name}"): _fields(
+                {"category": row.category, **_said(Definition.of(row.revision))}
+            )
             for row in live.select_related("dataset", "revision")
             if row.revision
         },
@@ -101,14 +108,6 @@ def _flat(dataset: Dataset) -> dict[str, Any]:
     inside = {f"{part}.{name}": value for part, fields in parts.items() for name, value in fields.items()}
     columns = {column["name"]: column["type"] for column in told.pop("columns")}
     return {**told, **inside, "columns": columns}
-
-
-def _edge(row: LineageEdge) -> Fields:
-    return _fields({"one_to_one": row.one_to_one, "sampled": row.sampled})
-
-
-def _definition(revision: Revision, category: str) -> Fields:
-    return _fields({"category": category, **_said(Definition.of(revision))})
 
 
 def _generated(dataset: Dataset, now: datetime) -> Iterable[Difference]:

@@ -1,7 +1,6 @@
 """The scheduled read of a catalog: the same sync as the command's; what is refused leaves the catalog as it was."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import transaction
 
@@ -45,16 +44,9 @@ def pull(row: Pull, now: datetime) -> None:
             if any(told.values()):
                 record(ORIGIN, "catalog.synced", kind="catalog", key=source.name, before=None, after=told)
     except (UnableToReadCatalog, UnableToApply, UnableToWrite) as error:
-        finish(row, due_at=again, **_failed(row, str(error), now))
+        # on-call is told of the first of the reads in a row that were refused
+        tell_at = None if row.told_since else row.tell_at or now
+        finish(row, due_at=again, failing_since=row.failing_since or now, fault=str(error), tell_at=tell_at)
     else:
         tell_at = now if row.told_since else None
         finish(row, due_at=again, read_at=now, failing_since=None, fault="", tell_at=tell_at)
-
-
-def _failed(row: Pull, fault: str, now: datetime) -> dict[str, Any]:
-    """What is noted of a read that was refused: on-call is told of the first one of a row of them."""
-    return {
-        "failing_since": row.failing_since or now,
-        "fault": fault,
-        "tell_at": None if row.told_since else row.tell_at or now,
-    }

@@ -20,7 +20,15 @@ def sync(
     profile: CatalogProfile, *, source: str, full: bool = True, allow_removal: bool = False, now: datetime
 ) -> Applied:
     """Write the catalog and the users' tests of ``profile``; all of it or, when anything is wrong, none."""
-    _check_folders(profile)
+    # refuse the folders on this machine whose files alone are no table; what cannot be seen from here may be right
+    refused = [
+        f"{dataset.full_name} in {replica.datacenter}: {reason}"
+        for dataset in profile.datasets
+        for replica in dataset.replicas
+        if replica.storage in FILES and (reason := refusal_of(replica.location))
+    ]
+    if refused:
+        raise UnableToWrite("\n".join(refused))
     applied = apply_catalog(profile, source=source, full=full, allow_removal=allow_removal, now=now)
     written, faults = _write_all(profile.custom, source=source, now=now)
     if faults:
@@ -35,18 +43,6 @@ def remove_source(name: str, *, now: datetime) -> Applied:
     applied = sync(CatalogProfile(), source=name, allow_removal=True, now=now)
     Source.objects.filter(name=name).delete()
     return applied
-
-
-def _check_folders(profile: CatalogProfile) -> None:
-    """Refuse the folders on this machine whose files alone are no table; what cannot be seen from here may be right."""
-    refused = [
-        f"{dataset.full_name} in {replica.datacenter}: {reason}"
-        for dataset in profile.datasets
-        for replica in dataset.replicas
-        if replica.storage in FILES and (reason := refusal_of(replica.location))
-    ]
-    if refused:
-        raise UnableToWrite("\n".join(refused))
 
 
 def _write_all(told: tuple[CustomProfile, ...], *, source: str, now: datetime) -> tuple[set[int], list[str]]:

@@ -61,20 +61,16 @@ def _spoilings(fault: Fault) -> Iterator[Writing]:
     if fault.kind in (FaultKind.LATE, FaultKind.WRONG_SLA) or fault.on_landing:
         return
     for place in fault.datacenters:
+        # a copy of what is spoilt at home needs no spoiling of its own
         yield Writing(
             at=fault.started_at,
             table=fault.table,
             day=fault.day,
             datacenter=place,
-            fault=_own(fault, place),
+            fault=None if place == COPY and HOME in fault.datacenters else fault,
             announced=False,
         )
     yield from _rebuilt(fault, fault.started_at, announced=False)
-
-
-def _own(fault: Fault, place: str) -> Fault | None:
-    """A copy of what is spoilt at home needs no spoiling of its own."""
-    return None if place == COPY and HOME in fault.datacenters else fault
 
 
 def _repairs(fault: Fault) -> Iterator[Writing]:

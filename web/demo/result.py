@@ -82,7 +82,16 @@ def result(found: Iterable[FaultFound]) -> dict[str, Any]:
             "sent": Notice.objects.filter(sent_at__isnull=False).count(),
             "suppressed": _counted(Notice.objects.exclude(suppressed=""), "suppressed"),
         },
-        "faults": [_fault(finding) for finding in found],
+        "faults": [
+            {
+                "name": finding.fault.name,
+                "expected": finding.fault.expected.value,
+                "caught": finding.seen is FaultSeen.CAUGHT,
+                "seconds_to_alert": finding.seconds_to_alert,
+                "seen": finding.seen.value,
+            }
+            for finding in found
+        ],
         "precision": scored.total.precision,
         "recall": scored.total.recall,
         "spark_jobs": scanned["jobs"],
@@ -120,14 +129,4 @@ def _incident(incident: Incident) -> dict[str, Any]:
         "resolution": incident.resolution or None,
         "windows": sorted({window.window.text for window in incident.spoilt_windows.all()}),
         "kind": incident.kind,
-    }
-
-
-def _fault(finding: FaultFound) -> dict[str, Any]:
-    return {
-        "name": finding.fault.name,
-        "expected": finding.fault.expected.value,
-        "caught": finding.seen is FaultSeen.CAUGHT,
-        "seconds_to_alert": finding.seconds_to_alert,
-        "seen": finding.seen.value,
     }

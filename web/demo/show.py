@@ -21,7 +21,10 @@ def show(console: Console, result: Mapping[str, Any]) -> None:
         "Live tests by category": result["data_tests"],
         "Runs by outcome": result["runs"],
         "Standings by state": result["standings"],
-        "Notices": {"sent": result["notices"]["sent"], **_suppressed(result)},
+        "Notices": {
+            "sent": result["notices"]["sent"],
+            **{f"not sent: {reason}": count for reason, count in result["notices"]["suppressed"].items()},
+        },
     }
     for title, numbers in counts.items():
         console.print(_counts(title, numbers))
@@ -35,10 +38,6 @@ def show_open(console: Console, addresses: Sequence[str], command: str) -> None:
     found = f"{len(addresses)} incident is" if len(addresses) == 1 else f"{len(addresses)} incidents are"
     console.print(f"{found} open: {', '.join(addresses)}", soft_wrap=True)
     console.print(f"To look at it, and walk through all this in the dashboard: [bold]{command}[/bold]", soft_wrap=True)
-
-
-def _suppressed(result: Mapping[str, Any]) -> dict[str, int]:
-    return {f"not sent: {reason}": count for reason, count in result["notices"]["suppressed"].items()}
 
 
 def _counts(title: str, numbers: Mapping[str, int]) -> Table:

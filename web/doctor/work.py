@@ -50,7 +50,11 @@ def failing() -> Finding:
 def waiting() -> Finding:
     """Whether rows have been due for long, as where no worker takes them."""
     now = clock.now()
-    late = [f"{each.stage} ({_long(each.age(now))})" for each in backlogs(now) if each.age(now) > LONGEST_WAIT]
+    late = [
+        f"{each.stage} ({each.age(now) / timedelta(minutes=1):.0f} min)"
+        for each in backlogs(now)
+        if each.age(now) > LONGEST_WAIT
+    ]
     if late:
         return ill("waiting", f"nobody has worked what is due in {', '.join(late)}", START_WORKERS)
     return well("waiting", "nothing is overdue")
@@ -101,10 +105,6 @@ def quarantined() -> Finding:
     named = "; ".join(f"{row.pk}: {row.spec_text} of {row.dataset} ({row.reason})" for row in last)
     mend = "revise the tests that ask for it, or lift it: POST /api/v1/quarantines/ID/lift"
     return ill("quarantine", f"{count} no longer measured, such as {named}", mend)
-
-
-def _long(age: timedelta) -> str:
-    return f"{age / timedelta(minutes=1):.0f} min"
 
 
 def _leased(how: Q) -> str:

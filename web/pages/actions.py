@@ -1,7 +1,6 @@
 """What the forms of the pages do: read the form, call one service, say what came of it."""
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +17,7 @@ from assay.models import Dataset
 from assay.time.windows import Window
 from incident_manager import services
 from incident_manager.models import Incident, Saw
-from web.access.changes import Change, audited
+from web.access.changes import audited
 from web.access.throttles import costs
 from web.access.typed import keep, typed_in
 from web.api.incidents.incidents import Incidents
@@ -85,18 +84,16 @@ def act(request: HttpRequest, pk: int, action: str) -> HttpResponse:
     if not form.is_valid():
         return complain(request, form, reverse("incident", args=[pk]))
     try:
-        with _incident_changing(request, action, pk, form.cleaned_data):
+        name = NAMES.get(action, action.replace("-", "_"))
+        with audited(
+            request, f"incident.{name}", kind=Incidents.kind, key=pk, look=Incidents.picture, given=form.cleaned_data
+        ):
             said = carry_out(incident, form.cleaned_data, request.user.get_username(), clock.now())
         messages.success(request, said)
     except services.UnableToResolve as unable:
         messages.error(request, str(unable))
         keep(request, typed_in(request, reverse("incident", args=[pk])))
     return redirect("incident", pk)
-
-
-def _incident_changing(request: HttpRequest, action: str, pk: int, given: Given) -> AbstractContextManager[Change]:
-    name = NAMES.get(action, action.replace("-", "_"))
-    return audited(request, f"incident.{name}", kind=Incidents.kind, key=pk, look=Incidents.picture, given=given)
 
 
 @form_of("dataset", "name")

@@ -31,7 +31,9 @@ def scores_page(request: HttpRequest) -> HttpResponse:
         "total": found.total,
         "queries": found.queries,
         "by_category": _by_category(found.rows),
-        "by_dataset": _worst_first(found.rows),
+        "by_dataset": [  # those that were bad for longest
+            (row.dataset, row.score) for row in sorted(found.rows, key=lambda row: (-row.score.bad, row.dataset))[:50]
+        ],
     }
     return render(request, "web/scores.html", context)
 
@@ -39,8 +41,3 @@ def scores_page(request: HttpRequest) -> HttpResponse:
 def _by_category(rows: Sequence[ScoreRow]) -> list[tuple[str, Score]]:
     groups = ((name, [row.by_category[name] for row in rows if name in row.by_category]) for name in Category.values)
     return [(name, combine(scores)) for name, scores in groups if scores]
-
-
-def _worst_first(rows: Sequence[ScoreRow], limit: int = 50) -> list[tuple[str, Score]]:
-    """The datasets that were bad for longest."""
-    return [(row.dataset, row.score) for row in sorted(rows, key=lambda row: (-row.score.bad, row.dataset))[:limit]]

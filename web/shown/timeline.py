@@ -9,16 +9,12 @@ SPOILT = "spoilt"  # the event whose text quotes a sentence, after the test's na
 
 def shown_timeline(incident: Incident, veil: Veil) -> list[Entry]:
     """Its entries, the oldest first."""
-    hidden = _hidden_tests(incident, veil)
+    # the names of the tests of which a revision tells what must not be told now
+    tests = incident.spoilt_windows.values("data_test")
+    revisions = Revision.objects.filter(data_test__in=tests).select_related("data_test")
+    hidden = {revision.data_test.name for revision in revisions if veil.hides(revision, incident.dataset)}
     entries = list(incident.timeline.all())
     for entry in entries:
         if entry.event == SPOILT and any(entry.text.startswith(f"{name} ") for name in hidden):
             entry.text = f"{entry.text.partition(': ')[0]}: {HIDDEN}"
     return entries
-
-
-def _hidden_tests(incident: Incident, veil: Veil) -> set[str]:
-    """The names of the tests of which a revision tells what must not be told now."""
-    tests = incident.spoilt_windows.values("data_test")
-    revisions = Revision.objects.filter(data_test__in=tests).select_related("data_test")
-    return {revision.data_test.name for revision in revisions if veil.hides(revision, incident.dataset)}

@@ -1,7 +1,5 @@
 """The functions of Spark that users may call, by what they are; one that is in no list is refused."""
 
-from collections.abc import Iterable
-
 from sqlglot import exp
 
 from execution_engine.guard.characters import names, shown
@@ -79,11 +77,7 @@ BECAUSE = {name: reason for reason, names in _BECAUSE.items() for name in names.
 
 def check_functions(tree: exp.Expr, allowed: frozenset[str]) -> Refusal | None:
     """The first call in ``tree`` of anything but a bare name in ``allowed``."""
-    return next((refusal for call in _calls(tree) if (refusal := _check_call(call, allowed))), None)
-
-
-def _calls(tree: exp.Expr) -> Iterable[exp.Anonymous]:
-    return tree.find_all(exp.Anonymous)
+    return next((refusal for call in tree.find_all(exp.Anonymous) if (refusal := _check_call(call, allowed))), None)
 
 
 def _check_call(call: exp.Anonymous, allowed: frozenset[str]) -> Refusal | None:

@@ -30,13 +30,10 @@ def check_growth(tree: exp.Expr) -> Refusal | None:
         if called(call) == "sequence":
             sizes.append(size := _sequence_size(list(call.expressions)))
             if size is None or prod(filter(None, sizes)) > MAX_SEQUENCE:
-                return _too_long().at(call)
+                what = f"a sequence must say its ends, of numbers or dates, and have at most {MAX_SEQUENCE:,} elements"
+                mend = "write literals, a step of whole days, and multiply no sequences"
+                return Refusal(what=what, mend=mend).at(call)
     return _check_generators(tree)
-
-
-def _too_long() -> Refusal:
-    what = f"a sequence must say its ends, of numbers or dates, and have at most {MAX_SEQUENCE:,} elements"
-    return Refusal(what=what, mend="write literals, a step of whole days, and multiply no sequences")
 
 
 def _check_longest(call: exp.Anonymous) -> Refusal | None:

@@ -60,26 +60,17 @@ def _check(match: _Match) -> Refusal | None:
         return Refusal(what=f"the pattern of {match.kind} is computed", mend="write it as one literal")
     text = match.pattern.name
     if match.kind in _SCHEMA:
-        return _check_schema(text)
+        if text.lstrip()[:1] not in ("{", '"', "["):
+            return None  # in Spark's DDL; one in JSON can name a class
+        return Refusal(what="a schema in JSON is not allowed", mend="write it as 'a int, b array<string>'")
     if len(text) > MAX_PATTERN:
         return Refusal(what=f"a pattern has more than {MAX_PATTERN} characters", mend="shorten it, or use several")
-    if match.kind in _LIKE and _wildcards(text) > MAX_WILDCARDS:
+    if match.kind in _LIKE and sum(letter == "%" for letter, _ in groupby(text)) > MAX_WILDCARDS:
         return Refusal(what=f"a pattern has more than {MAX_WILDCARDS} wildcards %", mend="use several, joined by AND")
     if next(match.subject.find_all(exp.Identifier), None) is None:
         return Refusal(what=f"{match.kind} is applied to a constant", mend="apply it to a column")
     return None
 
 
-def _check_schema(text: str) -> Refusal | None:
-    """A schema in Spark's DDL; one in JSON can name a class."""
-    if text.lstrip()[:1] not in ("{", '"', "["):
-        return None
-    return Refusal(what="a schema in JSON is not allowed", mend="write it as 'a int, b array<string>'")
-
-
 def _is_text(node: exp.Expr) -> bool:
     return isinstance(node, exp.RawString) or (isinstance(node, exp.Literal) and node.is_string)
-
-
-def _wildcards(pattern: str) -> int:
-    return sum(letter == "%" for letter, _ in groupby(pattern))

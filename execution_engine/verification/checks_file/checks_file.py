@@ -102,7 +102,13 @@ def _items(content: Any) -> tuple[list[_Item], list[Finding]]:
         findings += wrong
         if not wrong:
             try:
-                items.append(_Item(place=place, written=tuple(_written(said)), said=_options(said)))
+                items.append(
+                    _Item(
+                        place=place,
+                        written=tuple(_written(said)),
+                        said={} if isinstance(said, str) else {name: said[name] for name in OPTIONS if name in said},
+                    )
+                )
             except UnableToExpand as error:
                 findings.append((place, str(error)))
     return items, findings
@@ -143,10 +149,6 @@ def _written(said: str | Mapping[str, Any]) -> Sequence[str | Rule]:
     columns = said.get("for_each_column")
     text = str(said["assertion"])
     return [text.replace("{column}", named(column)) for column in columns] if columns else [text]
-
-
-def _options(said: str | Mapping[str, Any]) -> Mapping[str, Any]:
-    return {} if isinstance(said, str) else {name: said[name] for name in OPTIONS if name in said}
 
 
 def _check(item: _Item, tables: Mapping[str, Any]) -> Check:

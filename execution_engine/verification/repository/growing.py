@@ -1,6 +1,5 @@
 """Metrics of a table that grows by deltas: each delta is read once, its states are kept and added up."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2s
@@ -115,16 +114,14 @@ def added_up(states: FolderOfStates, key: ResultKey, spec: MetricSpec, delta: Me
     if delta.state is None or spec.by:
         return failed(Reason.INVALID, _NO_STATE.format(spec.text))
     try:
-        summed = _summed(spec, [*states.before(key, spec), delta.state])
+        summed = from_state(
+            spec, union(spec, [from_bytes(spec, part) for part in [*states.before(key, spec), delta.state]])
+        )
     except UnableToReadState as error:
         return failed(Reason.INVALID, f"{spec.text}: a state in {states.path} cannot be added: {error}")
     states.save(key, spec, delta.state)
     missing = states.missing(key, spec)
     return failed(Reason.INVALID, _MISSING.format(spec.text, len(missing), missing[-1])) if missing else summed
-
-
-def _summed(spec: MetricSpec, parts: Sequence[bytes]) -> Measured:
-    return from_state(spec, union(spec, [from_bytes(spec, part) for part in parts]))
 
 
 def _name(key: ResultKey) -> str:

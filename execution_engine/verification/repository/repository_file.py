@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 
-from execution_engine.exact import Number, number_of, to_json
+from execution_engine.exact import number_of, to_json
 
 from .metrics import ResultKey, StoredMetrics, merged, ordered
 
@@ -94,10 +94,12 @@ def _read(line: bytes, where: str) -> StoredMetrics:
     try:
         told = json.loads(line)
         key = ResultKey.of(datetime.fromisoformat(told["at"]), **told["tags"])
-        return StoredMetrics(key=key, values={str(name): _number(value) for name, value in told["values"].items()})
+        return StoredMetrics(
+            key=key,
+            values={
+                str(name): number_of(Decimal(value)) if isinstance(value, str) else float(value)
+                for name, value in told["values"].items()
+            },
+        )
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
         raise UnableToReadRepository(f"{where}: it is no run of metrics ({error!r}); mend or delete the line") from None
-
-
-def _number(said: float | str) -> Number:
-    return number_of(Decimal(said)) if isinstance(said, str) else float(said)

@@ -60,7 +60,7 @@ def read_event(event: object) -> LineageEvent:
     job, run = _mapping(body.get("job"), "job"), _mapping(body.get("run"), "run")
     inputs, outputs = _datasets(body, "inputs"), _datasets(body, "outputs")
     _demand_few(len(inputs), len(outputs))
-    dropped = tuple(name for name, facets in outputs.items() if _is_dropped(facets))
+    dropped = tuple(name for name, facets in outputs.items() if _lifecycle(facets) == "DROP")
     window, counts = _nominal_window(run), _row_counts(body)
     return LineageEvent(
         job=_full_name(job, "job"),
@@ -115,10 +115,6 @@ def _owner(facets: Mapping[str, Any]) -> str:
     owners = [each for each in _facet(facets, "ownership").get("owners") or [] if isinstance(each, dict)]
     owners.sort(key=lambda each: str(each.get("type")).upper() != "OWNER")
     return str(owners[0].get("name") or "") if owners else ""
-
-
-def _is_dropped(facets: Mapping[str, Any]) -> bool:
-    return _lifecycle(facets) == "DROP"
 
 
 def _lifecycle(facets: Mapping[str, Any]) -> object:

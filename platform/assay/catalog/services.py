@@ -215,7 +215,11 @@ def _apply_lineage(told: tuple[LineageProfile, ...], *, source: str, full: bool)
     pairs = [(ids[name_key(edge.upstream)], ids[name_key(edge.downstream)]) for edge in told]
     wanted = {pair: (edge.one_to_one, edge.sampled) for pair, edge in zip(pairs, told, strict=True)}
     rows = {(edge.upstream_id, edge.downstream_id): edge for edge in LineageEdge.objects.all()}
-    touched = {pair for pair, flags in wanted.items() if pair not in rows or _flags(rows[pair]) != flags}
+    touched = {
+        pair
+        for pair, flags in wanted.items()
+        if pair not in rows or (rows[pair].one_to_one, rows[pair].sampled) != flags
+    }
     if others := [pair for pair in touched if pair in rows and rows[pair].source not in (source, *UNOWNED)]:
         told_of = "; ".join(f"{names[a]} to {names[b]} by {rows[a, b].source!r}" for a, b in sorted(others))
         raise UnableToApply(f"other sources tell otherwise of lineage: {told_of}; keep each edge in one source")
@@ -229,10 +233,6 @@ def _apply_lineage(told: tuple[LineageProfile, ...], *, source: str, full: bool)
     gone = {pair for pair, edge in rows.items() if full and edge.source == source and pair not in wanted}
     LineageEdge.objects.filter(pk__in=[rows[pair].pk for pair in gone]).delete()
     return {names[downstream] for _, downstream in touched | gone}
-
-
-def _flags(edge: LineageEdge) -> tuple[bool, bool]:
-    return edge.one_to_one, edge.sampled
 
 
 def _note_missing(profile: CatalogProfile, *, source: str, now: datetime) -> tuple[str, ...]:

@@ -17,16 +17,12 @@ class UnableToMigrate(Exception):
 
 def missing_migrations() -> int:
     """How many migrations the database still lacks."""
-    if _shipped() <= set(MigrationRecorder(connection).applied_migrations()):
+    homes = {app.label: Path(app.path) / "migrations" for app in apps.get_app_configs()}
+    shipped = {(label, each.name) for label, home in homes.items() for each in iter_modules([str(home)])}
+    if shipped <= set(MigrationRecorder(connection).applied_migrations()):
         return 0  # found by their names: to import all of them takes longer than most commands
     executor = MigrationExecutor(connection)
     return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
-
-
-def _shipped() -> set[tuple[str, str]]:
-    """The migrations of all applications, by label and name, without importing them."""
-    homes = {app.label: Path(app.path) / "migrations" for app in apps.get_app_configs()}
-    return {(label, each.name) for label, home in homes.items() for each in iter_modules([str(home)])}
 
 
 def bring_up_to_date() -> None:

@@ -19,14 +19,14 @@ def without_controls(logger: Any, method: str, event: MutableMapping[str, Any]) 
     """A processor of structlog: one event, one line; the lines of a traceback are indented."""
     for name, value in event.items():
         if isinstance(value, str):
-            event[name] = _indented(value) if name in MANY_LINES else visible(value)
+            event[name] = (
+                "\n".join(INDENT + visible(line) for line in value.split("\n"))
+                if name in MANY_LINES
+                else visible(value)
+            )
     return event
 
 
 def _escape(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
-
-
-def _indented(text: str) -> str:
-    return "\n".join(INDENT + visible(line) for line in text.split("\n"))

@@ -57,7 +57,13 @@ def call(
     try:
         deadline = Deadline(at=monotonic() + seconds)
         with closing(_connected(place, addresses, deadline)) as wire:
-            return _exchange(wire, _request(method, place, headers or {}, body), body, deadline)
+            own = {"Host": place.named, "User-Agent": "assay", "Connection": "close", "Content-Length": str(len(body))}
+            return _exchange(
+                wire,
+                h11.Request(method=method, target=place.target, headers=[*own.items(), *(headers or {}).items()]),
+                body,
+                deadline,
+            )
     except TimeoutError:
         raise UnableToCall(f"{place.host} did not answer within {seconds:g} s") from None
     except (OSError, h11.ProtocolError) as error:
@@ -101,11 +107,6 @@ def trust() -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
     return context
-
-
-def _request(method: str, place: Destination, headers: Mapping[str, str], body: bytes) -> h11.Request:
-    own = {"Host": place.named, "User-Agent": "assay", "Connection": "close", "Content-Length": str(len(body))}
-    return h11.Request(method=method, target=place.target, headers=[*own.items(), *headers.items()])
 
 
 def _exchange(wire: socket.socket, request: h11.Request, body: bytes, deadline: Deadline) -> int:

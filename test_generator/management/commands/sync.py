@@ -67,7 +67,9 @@ def _synced(options: dict[str, Any]) -> tuple[str, Applied]:
     """The source as it is now, and in the audit who brought it there."""
     now, name = clock.now(), options["remove_source"]
     if name:
-        _demand(name)
+        known = {*Source.objects.values_list("name", flat=True), *Dataset.objects.values_list("source", flat=True)}
+        if name not in known:
+            raise UnableToRun(f"there is no source {name!r}; known are {', '.join(sorted(known)) or 'none'}")
         applied, action = remove_source(name, now=now), "catalog.removed"
     else:
         removal = options["allow_removal"]
@@ -76,13 +78,6 @@ def _synced(options: dict[str, Any]) -> tuple[str, Applied]:
     given = {"path": str(options["path"])} if options["path"] else {}
     record(command_origin(), action, kind="catalog", key=name, before=None, after=_told(applied), given=given)
     return name, applied
-
-
-def _demand(name: str) -> None:
-    """Raise UnableToRun for a source that tells of nothing."""
-    known = {*Source.objects.values_list("name", flat=True), *Dataset.objects.values_list("source", flat=True)}
-    if name not in known:
-        raise UnableToRun(f"there is no source {name!r}; known are {', '.join(sorted(known)) or 'none'}")
 
 
 def _told(applied: Applied) -> dict[str, list[str]]:

@@ -158,7 +158,10 @@ def _part(data: object, name: str) -> DatasetPart:
     except ValidationError as error:
         found = [(".".join(map(str, each["loc"])), each["msg"]) for each in error.errors(include_url=False)]
         raise _wrong(found) from None
-    found = [(".".join(map(str, path[2:])), said) for path, said in cross_check(_alone(part))]
+    found = [
+        (".".join(map(str, path[2:])), said)
+        for path, said in cross_check(YamlParts(datasets={0: part}, lineage={}, tests={}, names=[part.name]))
+    ]
     if name_key(part.name) != name_key(name):
         found.append(("name", f"is {part.name!r}, and the address says {name!r}"))
     found += [
@@ -169,10 +172,6 @@ def _part(data: object, name: str) -> DatasetPart:
     if found:
         raise _wrong(found)
     return part
-
-
-def _alone(part: DatasetPart) -> YamlParts:
-    return YamlParts(datasets={0: part}, lineage={}, tests={}, names=[part.name])
 
 
 def _wrong(found: list[tuple[str, str]]) -> Wrong:

@@ -1,8 +1,7 @@
 """Pipelines: what they completed, and how good that is."""
 
 import time
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Iterable
 from threading import BoundedSemaphore
 from typing import Any
 
@@ -75,25 +74,24 @@ class Completed(Api):
             output["window"] = gates.read_window(output["dataset"], output["window"], where="outputs")
         try:
             with audited(request, "pipeline.completed", kind="pipeline", key=name, given={"outputs": given["outputs"]}):
-                changes = [_record(output, pipeline=name, run=given["run"], now=now) for output in given["outputs"]]
+                changes = [
+                    record_completion(
+                        dataset=output["dataset"],
+                        datacenter=output["datacenter"] or home(output["dataset"]).datacenter,
+                        window=output["window"],
+                        pipeline=name,
+                        run=given["run"],
+                        rows=output["rows"],
+                        mode=output["mode"],
+                        now=now,
+                    )
+                    for output in given["outputs"]
+                ]
         except UnableToComplete as unable:
             raise Wrong(str(unable), where="outputs") from None
         is_judged = wait_until_judged(changes, seconds=given["wait"]) if given["wait"] else False
         to_read = [ToRead(dataset=each.dataset, window=each.window, datacenter=each.datacenter) for each in changes]
         return Response({"judged": is_judged, **gates.written(gate_of(to_read, now=clock.now()))}, status=201)
-
-
-def _record(output: Mapping[str, Any], *, pipeline: str, run: str, now: datetime) -> DataChange:
-    return record_completion(
-        dataset=output["dataset"],
-        datacenter=output["datacenter"] or home(output["dataset"]).datacenter,
-        window=output["window"],
-        pipeline=pipeline,
-        run=run,
-        rows=output["rows"],
-        mode=output["mode"],
-        now=now,
-    )
 
 
 class PipelineQuality(Api):

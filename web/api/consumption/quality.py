@@ -79,7 +79,8 @@ class QueryQuality(Api):
             uses = table_uses(given["sql"])
         except UnableToReadQuery as unable:
             raise Wrong(str(unable), where="sql", mend="Send one or several statements in Spark SQL.") from None
-        datasets, place = _datasets(uses), given["datacenter"]
+        # the datasets that are read, by lower-case name: SQL does not tell cases apart
+        datasets, place = by_names({use.name.lower() for use in uses}), given["datacenter"]
         for dataset in datasets.values():
             demand_readable(request, dataset)
         known = [(datasets[use.name.lower()], use) for use in uses if use.name.lower() in datasets]
@@ -156,11 +157,6 @@ def _spanned(parts: list[tuple[Dataset, Window]]) -> list[tuple[Dataset, Window]
         known = spans.get(dataset, part)
         spans[dataset] = Window(start=min(known.start, part.start), end=max(known.end, part.end))
     return list(spans.items())
-
-
-def _datasets(uses: tuple[TableUse, ...]) -> dict[str, Dataset]:
-    """The datasets that are read, by lower-case name: SQL does not tell cases apart."""
-    return by_names({use.name.lower() for use in uses})
 
 
 def _parts(dataset: Dataset, use: TableUse, given: dict[str, Any], now: datetime) -> tuple[Window, ...]:

@@ -55,7 +55,11 @@ def table_uses(sql: str) -> tuple[TableUse, ...]:
     """
     try:
         trees = statements(sql, most_words=MOST_WORDS)
-        _demand_few(trees)
+        places = (node for tree in trees for node in tree.walk() if isinstance(node, exp.Table | exp.Select))
+        if next(islice(places, MOST_PLACES, None), None) is not None:
+            raise UnableToReadQuery(
+                f"The query names tables and begins selects at more than {MOST_PLACES} places: ask in several queries."
+            )
         found = dict.fromkeys(use for scope in _scopes(trees) for use in _uses(scope))
         names = {use.name for use in found}
         return tuple(found) + tuple(use for use in _named(trees) if use.name not in names)
@@ -67,14 +71,6 @@ def table_uses(sql: str) -> tuple[TableUse, ...]:
         raise UnableToReadQuery(f"The query has {unable}: ask in several queries.") from None
     except Exception as error:  # sqlglot has faults of its own with texts that nobody means: IndexError, KeyError …
         raise UnableToReadQuery(f"Cannot read the query: {error}.") from None
-
-
-def _demand_few(trees: Sequence[exp.Expr]) -> None:
-    places = (node for tree in trees for node in tree.walk() if isinstance(node, exp.Table | exp.Select))
-    if next(islice(places, MOST_PLACES, None), None) is not None:
-        raise UnableToReadQuery(
-            f"The query names tables and begins selects at more than {MOST_PLACES} places: ask in several queries."
-        )
 
 
 def _scopes(trees: Sequence[exp.Expr]) -> list[Scope]:

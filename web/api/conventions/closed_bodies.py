@@ -10,19 +10,15 @@ PREFIX = "#/components/schemas/"
 def only_known_names(result: dict[str, Any], **_: object) -> dict[str, Any]:
     """The schema, with every object that is a request's body closed."""
     components = result.get("components", {}).get("schemas", {})
-    open_ones = _bodies(result)
+    # the components that are bodies
+    operations = [path[method] for path in result.get("paths", {}).values() for method in METHODS if method in path]
+    open_ones = {name for operation in operations for name in _references(operation.get("requestBody", {}))}
     while open_ones:
         component = components.get(open_ones.pop(), {})
         if "properties" in component and "additionalProperties" not in component:
             component["additionalProperties"] = False
             open_ones |= set(_references(component))
     return result
-
-
-def _bodies(schema: dict[str, Any]) -> set[str]:
-    """The components that are bodies."""
-    operations = [path[method] for path in schema.get("paths", {}).values() for method in METHODS if method in path]
-    return {name for operation in operations for name in _references(operation.get("requestBody", {}))}
 
 
 def _references(part: Any) -> Iterator[str]:

@@ -11,7 +11,7 @@ from rest_framework.serializers import BaseSerializer
 from assay import clock
 from assay.catalog.asked_window import asked_window
 from assay.models import DataTest
-from assay.time.windows import UnableToReadWindow, Window
+from assay.time.windows import UnableToReadWindow
 from execution_engine.models import Measurement, Run, RunReason
 from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import HIDDEN, Veil
@@ -116,15 +116,14 @@ class Runs(Rows):
         with self.changing("create", given=given) as change:
             run = request_run(data_test=data_test, window=window, reason=RunReason.MANUAL, occasion=occasion, now=now)
             if run is None:
-                raise conflict(_why_not(data_test, window), mend="Ask for a newer window.")
+                raise conflict(
+                    "The window began before the dataset's columns were declared as they are."
+                    if is_undeclared(data_test, window)
+                    else "The window is beyond the dataset's retention.",
+                    mend="Ask for a newer window.",
+                )
             change.key = run.pk
         return Response(self.get_serializer(run).data, status=201)
-
-
-def _why_not(data_test: DataTest, window: Window) -> str:
-    if is_undeclared(data_test, window):
-        return "The window began before the dataset's columns were declared as they are."
-    return "The window is beyond the dataset's retention."
 
 
 class MeasurementRow(Row):

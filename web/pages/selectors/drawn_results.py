@@ -21,13 +21,19 @@ def history(data_test: DataTest, veil: Veil) -> dict[str, Any]:
     ``was`` is the value that was first seen broken, whatever the newest result is: what is mended stays in sight.
     Of freshness the value is how long the window took to be complete. What must not be told now has no value.
     """
-    seen, took = _seen(data_test), _took(data_test)
+    # what held or broke, by window and then as it was measured, oldest first
+    judged = data_test.runs.filter(outcome__in=(Outcome.HELD, Outcome.BROKEN)).exclude(reason=RunReason.BACKTEST)
+    joined = judged.select_related("revision", "data_test__dataset")
+    seen, took = list(reversed(joined.order_by("-window_start", "-measured_at", "-pk")[:LONGEST])), _took(data_test)
     for run in seen:
         if veil.hides_run(run):
             run.value = None
     runs = list({run.window_start: run for run in seen}.values())
     first_broken = {run.window_start: run for run in reversed(seen) if run.outcome == Outcome.BROKEN}
-    limits = {revision.pk: bounds(from_json(revision.tree)) for revision in _revisions(runs)}
+    limits = {
+        revision.pk: bounds(from_json(revision.tree))
+        for revision in Revision.objects.filter(pk__in={run.revision_id for run in runs})
+    }
     of_run = [limits.get(run.revision_id, PlotBounds()) for run in runs]
     return {
         "test": data_test.name,
@@ -41,13 +47,6 @@ def history(data_test: DataTest, veil: Veil) -> dict[str, Any]:
     }
 
 
-def _seen(data_test: DataTest) -> list[Run]:
-    """What held or broke, by window and then as it was measured, oldest first."""
-    judged = data_test.runs.filter(outcome__in=(Outcome.HELD, Outcome.BROKEN)).exclude(reason=RunReason.BACKTEST)
-    joined = judged.select_related("revision", "data_test__dataset")
-    return list(reversed(joined.order_by("-window_start", "-measured_at", "-pk")[:LONGEST]))
-
-
 def _took(data_test: DataTest) -> dict[datetime, float]:
     """The seconds that windows took, where the test asks for them."""
     if data_test.category != Category.FRESHNESS:
@@ -58,7 +57,3 @@ def _took(data_test: DataTest) -> dict[datetime, float]:
 
 def _shown(run: Run | None) -> float | None:
     return run.value if run and run.value is not None and isfinite(run.value) else None
-
-
-def _revisions(runs: list[Run]) -> list[Revision]:
-    return list(Revision.objects.filter(pk__in={run.revision_id for run in runs}))
