@@ -1,7 +1,6 @@
 """What is tested, and who would hear of it: the coverage of tests and of reachable owners, by tier."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cache
 
@@ -18,30 +17,23 @@ from .models import Waiver
 def coverage_by_tier(*, now: datetime, owner: str | None = None) -> tuple[TierCoverage, ...]:
     """The coverage of every tier, of all datasets or of one owner's."""
     datasets = Dataset.objects.filter(missing_since__isnull=True)
-    return coverage(_counted(datasets.filter(**({} if owner is None else {"owner": owner})), now))
-
-
-def _counted(datasets: Iterable[Dataset], now: datetime) -> list[DatasetCoverage]:
-    live, waived = _tests(now)
-    gaps = Counter(Gap.objects.filter(closed_at__isnull=True, mendable=True).values_list("dataset", flat=True))
-    reachable = cache(is_reachable)
-    return [
-        DatasetCoverage(
-            dataset=dataset.full_name,
-            tier=dataset.tier,
-            live=live[dataset.pk] - waived[dataset.pk],
-            wanted=live[dataset.pk] or int(not gaps[dataset.pk]),  # without a test and without a reason, one is missing
-            gaps=gaps[dataset.pk],
-            owner=dataset.owner,
-            is_reachable=reachable(dataset.owner),
-        )
-        for dataset in datasets
-    ]
-
-
-def _tests(now: datetime) -> tuple[Mapping[int, int], Mapping[int, int]]:
-    """The live standard tests by dataset, and those among them that are waived for later windows too."""
     waivers = Waiver.objects.filter(data_test=OuterRef("pk"), ends_at__gt=now, ended_at__isnull=True)
     tests = DataTest.objects.filter(origin=Origin.GENERATED, retired_at__isnull=True)
     rows = list(tests.annotate(waived=Exists(waivers)).values_list("dataset", "waived"))
-    return Counter(pk for pk, _ in rows), Counter(pk for pk, waived in rows if waived)
+    live, waived = Counter(pk for pk, _ in rows), Counter(pk for pk, waived in rows if waived)
+    gaps = Counter(Gap.objects.filter(closed_at__isnull=True, mendable=True).values_list("dataset", flat=True))
+    reachable = cache(is_reachable)
+    return coverage(
+        [
+            DatasetCoverage(
+                dataset=dataset.full_name,
+                tier=dataset.tier,
+                live=live[dataset.pk] - waived[dataset.pk],
+                wanted=live[dataset.pk] or int(not gaps[dataset.pk]),  # without a test or a reason, one is missing
+                gaps=gaps[dataset.pk],
+                owner=dataset.owner,
+                is_reachable=reachable(dataset.owner),
+            )
+            for dataset in datasets.filter(**({} if owner is None else {"owner": owner}))
+        ]
+    )

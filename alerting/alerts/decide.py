@@ -73,14 +73,11 @@ def decide_now(alert: Alert, now: datetime) -> Decided:
     cause = nearby.alert(decision.cause_id) if decision.why in UNDER_A_CAUSE else None
     if twin is None or decision.action is not AlertAction.NOTIFY:
         return Decided(decision=decision, cause=cause)
-    return Decided(decision=decision, cause=cause, twin=twin, windows=_renamed(effect, nearby))
-
-
-def _renamed(effect: Trouble, nearby: Around) -> frozenset[Window]:
-    """The windows whose rows are lost, or for freshness late."""
+    # the windows whose rows are lost, or for freshness late
     own = (one for one in nearby.troubles.values() if (one.dataset, one.category) == (effect.dataset, FRESHNESS))
     spots = (spot for trouble in own for spot in trouble.spots)
-    return frozenset(spot.window for spot in spots if spot.lost is (effect.category != FRESHNESS))
+    renamed = frozenset(spot.window for spot in spots if spot.lost is (effect.category != FRESHNESS))
+    return Decided(decision=decision, cause=cause, twin=twin, windows=renamed)
 
 
 def _twin(alert: Alert, twin: Alert | None) -> Alert | None:

@@ -77,7 +77,9 @@ def known_facts(alert: Alert, decision: Decision, *, twin: Alert | None = None) 
         owner=addresses(alert.owner),
         downstream=tuple(address for owner in sorted(nearby) for address in addresses(owner)),
         decision=decision,
-        silences=tuple(_silences(alert)),
+        silences=tuple(
+            Silenced(start=row.starts_at, end=row.ends_at, recipient=row.owner or None) for row in silences_of(alert)
+        ),
         told=told(alert, OPENINGS),
         told_of_cause=frozenset(a.recipient for a in told(alert.cause, OPENINGS)) if alert.cause else frozenset(),
         told_of_twin=frozenset(a.recipient for a in told(twin, OPENINGS)) if twin else frozenset(),
@@ -107,8 +109,3 @@ def carry_out(alert: Alert, facts: AlertFacts, now: datetime) -> datetime | None
         write_down(notice, alert=alert, subject=said.title, body=said.body, facts=details, now=now)
     waiting = [notice.due_at for notice in planned if notice.step is NoticeStep.WAIT]
     return min(waiting, default=None)
-
-
-def _silences(alert: Alert) -> list[Silenced]:
-    rows = silences_of(alert)
-    return [Silenced(start=row.starts_at, end=row.ends_at, recipient=row.owner or None) for row in rows]

@@ -116,7 +116,7 @@ def downstream(incident: IncidentText, *, downstreams: Sequence[str]) -> Message
     """What the owner of the direct downstreams reads, once."""
     lines = [
         f"{incident.dataset} has failed {incident.category} since {_time(incident.failed_at)}.",
-        f"It feeds {_joined(downstreams)}. Its owner, {incident.owner}, was told.",
+        f"It feeds {', '.join(downstreams) or 'your data'}. Its owner, {incident.owner}, was told.",
         "",
         *_listed([_window_line(window) for window in incident.windows]),
         "",
@@ -206,10 +206,6 @@ def _message(title: str, lines: Iterable[str]) -> Message:
 def _one_line(text: str) -> str:
     """The text without line breaks, so that no name can forge a header or a line."""
     return " ".join(text.split())
-
-
-def _joined(names: Sequence[str]) -> str:
-    return ", ".join(names) or "your data"
 
 
 def _lost(keys: int | None) -> str:

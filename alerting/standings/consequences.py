@@ -77,12 +77,14 @@ def note_unknown(standing: Standing, test: DataTest, *, was: str, now: datetime)
     audience = told_of_unknown(reason, freshness_broken=_freshness_is_broken(standing, test))
     if audience is Audience.NOBODY:
         return
+    run = standing.last_run  # what held or broke before the newest run is no cause
+    cause = run.sentence if run is not None and run.outcome == Outcome.ERROR else ""
     text = unknown(
         dataset=test.dataset.full_name,
         test=test.name,
         window=standing.window,
         since=standing.since,
-        reason=_cause(standing) or (reason.value if reason else "no result yet"),
+        reason=cause or (reason.value if reason else "no result yet"),
     )
     tell(
         event=Event.UNKNOWN,
@@ -121,12 +123,6 @@ def note_known_again(standing: Standing, test: DataTest, *, was: str, now: datet
         key=key.partition(f":{Event.UNKNOWN}:")[0],
         now=now,
     )
-
-
-def _cause(standing: Standing) -> str:
-    """What the newest run says of its error; what held or broke before it is no cause."""
-    run = standing.last_run
-    return run.sentence if run is not None and run.outcome == Outcome.ERROR else ""
 
 
 def _facts(standing: Standing, test: DataTest) -> dict[str, str]:

@@ -134,7 +134,8 @@ def _judge(track: Track, terms: SustainTerms, now: datetime) -> Verdict:
     state, since = _known(track, terms, now)
     silent_at = _unknown_at(track, terms)
     if silent_at is not None and silent_at <= now and state in (State.PENDING, State.WARN, State.PASS):
-        state, since = _without_verdict(track), silent_at
+        learning = track.t0 is None and track.error is not None and track.error.reason is Reason.WARMING_UP
+        state, since = State.LEARNING if learning else State.UNKNOWN, silent_at
     told = track.latest or track.error
     early_broken = state is State.PENDING and track.t0 is not None
     return Verdict(
@@ -196,11 +197,6 @@ def _doubted_at(track: Track, terms: SustainTerms) -> datetime | None:
     if track.doubted_since is None or track.error is None:
         return None
     return track.doubted_since + (terms.unknown_after if track.error.reason in TRANSIENT else timedelta(0))
-
-
-def _without_verdict(track: Track) -> State:
-    learning = track.t0 is None and track.error is not None and track.error.reason is Reason.WARMING_UP
-    return State.LEARNING if learning else State.UNKNOWN
 
 
 def _next_change(early_broken: bool, due_at: datetime, silent_at: datetime | None, now: datetime) -> datetime | None:

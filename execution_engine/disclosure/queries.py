@@ -15,13 +15,13 @@ def tables_of(text: str) -> list[str]:
 
 
 def way_to(sensitive: frozenset[str], text: str) -> str | None:
-    """How a query reads, or may read, a column of ``sensitive``; None if it cannot."""
+    """How a query reads, or may read, a column of ``sensitive``; None if it cannot.
+
+    By its name, by a star, or by new names for all columns of a table.
+    """
     tree = _read(text)
-    return "it cannot be read" if tree is None else _first_way(tree, sensitive)
-
-
-def _first_way(tree: exp.Query, sensitive: frozenset[str]) -> str | None:
-    """How a query comes by a sensitive column: by its name, by a star, or by new names for all columns of a table."""
+    if tree is None:
+        return "it cannot be read"
     for node in tree.walk():
         if isinstance(node, exp.Identifier) and node.name.casefold() in sensitive:
             return node.name

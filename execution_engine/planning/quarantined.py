@@ -48,15 +48,16 @@ class Quarantine:
 
     @cached_property
     def _measured_elsewhere(self) -> set[int]:
-        return {row.pk for rows in self._suspects.values() for row in rows if _was_measured_since(row)}
-
-
-def _was_measured_since(suspect: Suspect) -> bool:
-    """Whether the metric has given a value over another window since it first ended abnormally."""
-    return Measurement.objects.filter(
-        dataset=suspect.dataset_id,
-        datacenter=suspect.datacenter,
-        spec_hash=suspect.spec_hash,
-        measured_at__gt=suspect.first_at,
-        failure_reason="",
-    ).exists()
+        """Those whose metric has given a value over another window since it first ended abnormally."""
+        return {
+            row.pk
+            for rows in self._suspects.values()
+            for row in rows
+            if Measurement.objects.filter(
+                dataset=row.dataset_id,
+                datacenter=row.datacenter,
+                spec_hash=row.spec_hash,
+                measured_at__gt=row.first_at,
+                failure_reason="",
+            ).exists()
+        }

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 import structlog
-from django.db.models import CharField, DateTimeField, Q, QuerySet, Value
+from django.db.models import CharField, DateTimeField, Q, Value
 from django.db.models.functions import Cast, Concat, Least
 
 from assay.models import DataTest
@@ -18,7 +18,12 @@ log = structlog.get_logger(__name__)
 
 def bring_cursors_back(now: datetime) -> None:
     """Put the cursor of each test that stands too far ahead behind the last slot that was run in time."""
-    for data_test in _maybe_ahead(now):
+    # the tests to look at closely: by the window or the instant, most cursors plainly stand where they should
+    by_window = Q(revision__schedule=PARTITION, next_window_start__gt=now)
+    by_week = Q(next_due_at__gt=now + timedelta(days=7, hours=2))  # clocks change in some weeks
+    by_line = ~Q(revision__schedule__in=(PARTITION, WEEKLY)) & Q(next_due_at__gt=now + timedelta(days=1))
+    live = DataTest.objects.filter(retired_at__isnull=True, next_due_at__gt=now, next_window_start__isnull=False)
+    for data_test in live.filter(by_window | by_week | by_line).select_related("dataset", "revision"):
         try:
             _bring_cursor_back(data_test, now)
         except Exception:
@@ -40,15 +45,6 @@ def bring_runs_back(now: datetime) -> None:
         requested_at=Least("requested_at", here), measured_at=Least("measured_at", here), evaluated_at=now
     )
     Measurement.objects.filter(measured_at__gt=now + SLACK).update(measured_at=now)
-
-
-def _maybe_ahead(now: datetime) -> QuerySet[DataTest]:
-    """The tests to look at closely: by the window or the instant, most cursors plainly stand where they should."""
-    by_window = Q(revision__schedule=PARTITION, next_window_start__gt=now)
-    by_week = Q(next_due_at__gt=now + timedelta(days=7, hours=2))  # clocks change in some weeks
-    by_line = ~Q(revision__schedule__in=(PARTITION, WEEKLY)) & Q(next_due_at__gt=now + timedelta(days=1))
-    live = DataTest.objects.filter(retired_at__isnull=True, next_due_at__gt=now, next_window_start__isnull=False)
-    return live.filter(by_window | by_week | by_line).select_related("dataset", "revision")
 
 
 def _bring_cursor_back(data_test: DataTest, now: datetime) -> None:

@@ -103,11 +103,7 @@ def _kept_by_all(dataset: Dataset, revision: Revision, now: datetime) -> datetim
     ]
     names = {metric.dataset for metric in metrics if metric.dataset}
     others = Dataset.objects.filter(name_key__in=name_keys(names)) if names else []
-    return max(_kept_by(each, now) for each in (dataset, *others))
-
-
-def _kept_by(dataset: Dataset, now: datetime) -> datetime:
-    return max(kept_from(dataset, now) or BEGINNING, _first_ever(dataset))
+    return max(max(kept_from(each, now) or BEGINNING, _first_ever(each)) for each in (dataset, *others))
 
 
 def _first_ever(dataset: Dataset) -> datetime:

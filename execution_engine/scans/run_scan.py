@@ -69,7 +69,10 @@ def run_scan(scan: Scan, *, worker: str = "") -> None:
     """Take the scan's measurements; raises UnableToFinish when its lease was lost meanwhile."""
     now = clock.now()
     in_transaction(lambda: _begin(scan, now, worker))
-    measurements = _measurements(scan)
+    rows = scan.measurements.filter(measured_at__isnull=True)
+    measurements = list(rows.prefetch_related("inputs").order_by("pk"))
+    for row in measurements:
+        row.dataset = scan.dataset
     if scan.attempts == MAX_ATTEMPTS and len(measurements) > 1:
         in_transaction(lambda: _split(scan, measurements, now))
         return
@@ -100,13 +103,6 @@ def _begin(scan: Scan, now: datetime, worker: str) -> None:
     if rows.update(started_at=now, open_key=None, worker=worker) != 1:
         raise UnableToFinish(f"{scan}: claimed again since epoch {scan.epoch}")
     scan.started_at = now
-
-
-def _measurements(scan: Scan) -> list[Measurement]:
-    rows = scan.measurements.filter(measured_at__isnull=True).prefetch_related("inputs").order_by("pk")
-    for row in rows:
-        row.dataset = scan.dataset
-    return list(rows)
 
 
 def _split(scan: Scan, measurements: Sequence[Measurement], now: datetime) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from alerting.models import Standing
 from alerting.services import judge_what_waivers_reach, waive
@@ -129,7 +129,9 @@ def _to_end(incident: Incident, kind: WaiverKind) -> list[int]:
     ended = [pk for pk, *_ in own]
     if kind is WaiverKind.ACCEPTED and incident.alert_id is not None:
         bad = _bad(own)
-        for effect in _silent(incident):
+        # the other incidents of the dataset that are silent as this one explains them
+        explained = Incident.objects.filter(alert__cause=incident.alert_id, alert__inhibited_at__isnull=False)
+        for effect in explained.filter(dataset=incident.dataset_id, resolved_at__isnull=True):
             ended += [pk for pk, place, window in _unhealed(effect) if _is_bad(bad, place, window)]
     return ended
 
@@ -139,16 +141,6 @@ def _unhealed(incident: Incident) -> list[tuple[int, str, Window]]:
     rows = SpoiltWindow.objects.filter(incident=incident, healed_at__isnull=True).order_by("window_start", "pk")
     columns = rows.values_list("pk", "datacenter", "window_start", "window_end")
     return [(pk, place, Window(start=start, end=end)) for pk, place, start, end in columns]
-
-
-def _silent(incident: Incident) -> QuerySet[Incident]:
-    """The other incidents of the dataset that are silent as this one explains them."""
-    return Incident.objects.filter(
-        dataset=incident.dataset_id,
-        resolved_at__isnull=True,
-        alert__cause=incident.alert_id,
-        alert__inhibited_at__isnull=False,
-    )
 
 
 def _bad(windows: Iterable[tuple[int, str, Window]]) -> Mapping[str, Intervals]:

@@ -30,7 +30,9 @@ def incident_for(test: DataTest, *, failed_at: datetime, now: datetime) -> Incid
         period=period(test),
         waived=False,
         is_open=joined is not None,
-        last_closed=_closed(last) if last else None,
+        last_closed=Closed(how=How(last.resolution), resolved_at=last.resolved_at)
+        if last and last.resolved_at
+        else None,
     )
     if joined is not None:
         return joined
@@ -54,12 +56,6 @@ def _last_ended(test: DataTest) -> Incident | None:
         dataset=test.dataset_id, category=test.category, kind=EntryKind.DETECTED, resolved_at__isnull=False
     )
     return ended.order_by("-resolved_at", "-pk").first()
-
-
-def _closed(incident: Incident) -> Closed | None:
-    if incident.resolved_at is None:
-        return None
-    return Closed(how=How(incident.resolution), resolved_at=incident.resolved_at)
 
 
 def _begin(test: DataTest, key: str, reopened: Incident | None, failed_at: datetime, now: datetime) -> Incident:

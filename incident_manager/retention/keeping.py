@@ -69,7 +69,8 @@ def _troubles() -> Iterator[Trouble]:
 
 def reaches(now: datetime) -> dict[Metric, HistoryReach]:
     """How far back the values of each metric serve as history."""
-    found = {(pk, name): reach for pk, granularity in _granularities() for name, reach in _usual(granularity)}
+    rows = Dataset.objects.exclude(partition_column="").values_list("pk", "granularity")
+    found = {(pk, name): reach for pk, granularity in rows for name, reach in _usual(Granularity(granularity))}
     sources = Sources(now)
     tests = DataTest.objects.filter(retired_at__isnull=True, revision__assertion__contains=WRITES_HISTORY)
     for test in tests.select_related("dataset", "revision").iterator():
@@ -77,11 +78,6 @@ def reaches(now: datetime) -> dict[Metric, HistoryReach]:
             known = found.get(metric, HistoryReach())
             found[metric] = HistoryReach(history=max(reach, known.history), usual=known.usual)
     return found
-
-
-def _granularities() -> Iterator[tuple[int, Granularity]]:
-    rows = Dataset.objects.exclude(partition_column="").values_list("pk", "granularity")
-    return ((pk, Granularity(granularity)) for pk, granularity in rows)
 
 
 def _usual(granularity: Granularity) -> tuple[tuple[str, HistoryReach], ...]:

@@ -9,23 +9,14 @@ from django.db.models import Q, QuerySet
 from execution_engine.metrics.registry import METRICS
 from execution_engine.models import Ask, Measurement
 
-from .rules import HistoryReach, is_past, without_needed
+from .rules import HistoryReach, without_needed
 from .verdicts import window_of
-from .walk_table import Keeping, PrunedTable, deleting
+from .walk_table import Keeping, PrunedTable, deleting, result_past, rows_of, state_past
 
 KEPT = frozenset(name for name, metric in METRICS.items() if metric.keeps_first)
 FORGOTTEN = {"state": None, "state_path": "", "state_length": 0, "state_checksum": "", "fingerprint": ""}
 
 Row = dict[str, Any]
-
-
-def _measurements() -> QuerySet[Any, Any]:
-    return Measurement.objects.values("pk", "dataset_id", "spec_text", "window_start", "window_end", "measured_at")
-
-
-def _is_old(row: Row, keeping: Keeping) -> bool:
-    before = keeping.terms.results
-    return before is not None and is_past((row["measured_at"],), before)
 
 
 def _going(rows: Sequence[Row], keeping: Keeping) -> set[int]:
@@ -64,11 +55,6 @@ def _with_state() -> QuerySet[Any, Any]:
     return Measurement.objects.annotate(has_state=has_state).values("pk", "spec_text", "requested_at", "has_state")
 
 
-def _state_is_old(row: Row, keeping: Keeping) -> bool:
-    before = keeping.terms.states
-    return before is not None and is_past((row["requested_at"],), before)
-
-
 def _states_going(rows: Sequence[Row], keeping: Keeping) -> set[int]:
     """All but the samples, and what something builds on that is not measured yet."""
     found = {row["pk"] for row in rows if row["has_state"] and name_of(row) not in KEPT}
@@ -84,8 +70,17 @@ def _forget_states(keys: Collection[int]) -> int:
 
 
 MEASUREMENTS = PrunedTable(
-    name="measurements", rows=_measurements, is_old=_is_old, going=_going, remove=deleting(Measurement)
+    name="measurements",
+    rows=rows_of(Measurement, "dataset_id", "spec_text", "window_start", "window_end", "measured_at"),
+    is_old=result_past("measured_at"),
+    going=_going,
+    remove=deleting(Measurement),
 )
 STATES = PrunedTable(
-    name="states", rows=_with_state, is_old=_state_is_old, going=_states_going, remove=_forget_states, goes_on=True
+    name="states",
+    rows=_with_state,
+    is_old=state_past("requested_at"),
+    going=_states_going,
+    remove=_forget_states,
+    goes_on=True,
 )

@@ -1,9 +1,7 @@
 """What work has left behind it: scans, changes and watches of data, notices, look-ups, states of partitions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-from django.db.models import Model, QuerySet
 
 from alerting.models import Alert, Notice
 from assay.models import DataChange, Dataset
@@ -13,26 +11,11 @@ from execution_engine.parts.selectors import keeps_states
 from execution_engine.services import is_expired
 from incident_manager.models import LookUp
 
-from .rules import is_past
 from .verdicts import window_of
-from .walk_table import Keeping, PrunedTable, deleting, everything
+from .walk_table import Keeping, PrunedTable, deleting, everything, result_past, rows_of, state_past
 
 Row = dict[str, Any]
 WINDOW = ("pk", "dataset_id", "window_start", "window_end")
-
-
-def _rows(model: type[Model], *columns: str) -> Callable[[], QuerySet[Any, Any]]:
-    return lambda: model._default_manager.values("pk", *columns)
-
-
-def _past(*columns: str) -> Callable[[Row, Keeping], bool]:
-    """Whether all of a row's instants have had their time."""
-
-    def is_old(row: Row, keeping: Keeping) -> bool:
-        before = keeping.terms.results
-        return before is not None and is_past([row[column] for column in columns], before)
-
-    return is_old
 
 
 def _without_measurements(rows: Sequence[Row], keeping: Keeping) -> set[int]:
@@ -49,15 +32,6 @@ def _of_closed_alerts(rows: Sequence[Row], keeping: Keeping) -> set[int]:
 
 def _of_sound_windows(rows: Sequence[Row], keeping: Keeping) -> set[int]:
     return {row["pk"] for row in rows if not keeping.kept.holds_dataset(row["dataset_id"], window_of(row))}
-
-
-def _unwatched(rows: Sequence[Row], keeping: Keeping) -> set[int]:
-    return _of_sound_windows([row for row in rows if not row["closely"]], keeping)
-
-
-def _part_is_old(row: Row, keeping: Keeping) -> bool:
-    before = keeping.terms.states
-    return before is not None and is_past((row["kept_at"],), before)
 
 
 def _unused_parts(rows: Sequence[Row], keeping: Keeping) -> set[int]:
@@ -79,42 +53,46 @@ def _is_gone(row: Row, datasets: dict[int, Dataset], keeping: Keeping) -> bool:
 
 SCANS = PrunedTable(
     name="scans",
-    rows=_rows(Scan, "ended_at"),
-    is_old=_past("ended_at"),
+    rows=rows_of(Scan, "ended_at"),
+    is_old=result_past("ended_at"),
     going=_without_measurements,
     remove=deleting(Scan),
 )
 SUSPECTS = PrunedTable(
-    name="suspects", rows=_rows(Suspect, "last_at"), is_old=_past("last_at"), going=everything, remove=deleting(Suspect)
+    name="suspects",
+    rows=rows_of(Suspect, "last_at"),
+    is_old=result_past("last_at"),
+    going=everything,
+    remove=deleting(Suspect),
 )
 CHANGES = PrunedTable(
     name="changes",
-    rows=_rows(DataChange, *WINDOW, "followed_at"),
-    is_old=_past("followed_at", "window_end"),
+    rows=rows_of(DataChange, *WINDOW, "followed_at"),
+    is_old=result_past("followed_at", "window_end"),
     going=_of_sound_windows,
     remove=deleting(DataChange),
 )
 WATCHES = PrunedTable(
     name="watches",
-    rows=_rows(Watch, *WINDOW, "closely"),
-    is_old=_past("window_end"),
-    going=_unwatched,
+    rows=rows_of(Watch, *WINDOW, "closely"),
+    is_old=result_past("window_end"),
+    going=lambda rows, keeping: _of_sound_windows([row for row in rows if not row["closely"]], keeping),
     remove=deleting(Watch),
 )
 NOTICES = PrunedTable(
     name="notices",
-    rows=_rows(Notice, "settled_at", "alert_id"),
-    is_old=_past("settled_at"),
+    rows=rows_of(Notice, "settled_at", "alert_id"),
+    is_old=result_past("settled_at"),
     going=_of_closed_alerts,
     remove=deleting(Notice),
 )
 LOOK_UPS = PrunedTable(
-    name="look_ups", rows=_rows(LookUp, "at"), is_old=_past("at"), going=everything, remove=deleting(LookUp)
+    name="look_ups", rows=rows_of(LookUp, "at"), is_old=result_past("at"), going=everything, remove=deleting(LookUp)
 )
 PART_STATES = PrunedTable(
     name="part_states",
-    rows=_rows(PartState, "dataset_id", "key", "kept_at"),
-    is_old=_part_is_old,
+    rows=rows_of(PartState, "dataset_id", "key", "kept_at"),
+    is_old=state_past("kept_at"),
     going=_unused_parts,
     remove=deleting(PartState),
 )

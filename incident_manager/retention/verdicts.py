@@ -6,7 +6,7 @@ Runs outlive no verdict that rests on them: as long as a window has its standing
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from alerting.models import Flip, Standing
 from alerting.state import TROUBLED
@@ -16,7 +16,7 @@ from execution_engine.models import Run
 from execution_engine.outcome import Outcome
 
 from .rules import is_past
-from .walk_table import Keeping, PrunedTable, deleting
+from .walk_table import Keeping, PrunedTable, deleting, result_past, rows_of
 
 Row = dict[str, Any]
 
@@ -24,18 +24,6 @@ Row = dict[str, Any]
 def window_of(row: Row) -> Window:
     """The window of a row."""
     return Window(start=row["window_start"], end=row["window_end"])
-
-
-def _standings() -> QuerySet[Any, Any]:
-    return Standing.objects.values(
-        "pk", "data_test_id", "window_start", "window_end", "state", "since", "due_at", "waiver_id", "next_check_at",
-        "next_age_at", "last_run_id",
-    )  # fmt: skip
-
-
-def _standing_is_old(row: Row, keeping: Keeping) -> bool:
-    before = keeping.terms.results
-    return before is not None and is_past((row["window_end"], row["since"], row["due_at"]), before)
 
 
 def _standings_going(rows: Sequence[Row], keeping: Keeping) -> set[int]:
@@ -70,15 +58,6 @@ def _delete_standings(keys: Any) -> int:
     return deleting(Standing)(list(rows.select_for_update().order_by("pk").values_list("pk", flat=True)))
 
 
-def _runs() -> QuerySet[Any, Any]:
-    return Run.objects.values("pk", "data_test_id", "window_start", "window_end", "judged_at")
-
-
-def _run_is_old(row: Row, keeping: Keeping) -> bool:
-    before = keeping.terms.results
-    return before is not None and is_past((row["judged_at"],), before)
-
-
 def _runs_going(rows: Sequence[Row], keeping: Keeping) -> set[int]:
     """Those of windows that have no standing any more, and of whole tables what came before they last held."""
     keys, tables = {row["pk"] for row in rows}, _tables_of(rows)
@@ -110,9 +89,19 @@ def _unsettled(tests: set[int]) -> set[int]:
 
 STANDINGS = PrunedTable(
     name="standings",
-    rows=_standings,
-    is_old=_standing_is_old,
+    rows=rows_of(
+        Standing,
+        *("data_test_id", "window_start", "window_end", "state", "since", "due_at", "waiver_id"),
+        *("next_check_at", "next_age_at", "last_run_id"),
+    ),
+    is_old=result_past("window_end", "since", "due_at"),
     going=_standings_going,
     remove=_delete_standings,
 )
-RUNS = PrunedTable(name="runs", rows=_runs, is_old=_run_is_old, going=_runs_going, remove=deleting(Run))
+RUNS = PrunedTable(
+    name="runs",
+    rows=rows_of(Run, "data_test_id", "window_start", "window_end", "judged_at"),
+    is_old=result_past("judged_at"),
+    going=_runs_going,
+    remove=deleting(Run),
+)

@@ -16,7 +16,7 @@ from assay.models import Tallied
 from assay.queue.claims import in_transaction
 from assay.queue.tallies import tally
 
-from .rules import HistoryReach, Kept, RetentionTerms
+from .rules import HistoryReach, Kept, RetentionTerms, is_past
 
 CHUNK = 1000
 
@@ -88,6 +88,25 @@ def deleting(model: type[Model]) -> Callable[[Collection[int]], int]:
         return counts.get(model._meta.label, 0)
 
     return delete
+
+
+def rows_of(model: type[Model], *columns: str) -> Callable[[], QuerySet[Any, Any]]:
+    """The rows of a table, as dicts of these columns and ``pk``."""
+    return lambda: model._default_manager.values("pk", *columns)
+
+
+def result_past(*columns: str) -> Callable[[Row, Keeping], bool]:
+    """Whether all of a row's instants are before those of the results that are kept."""
+    return lambda row, keeping: _is_before(keeping.terms.results, row, columns)
+
+
+def state_past(*columns: str) -> Callable[[Row, Keeping], bool]:
+    """Whether all of a row's instants are before those of the states that are kept."""
+    return lambda row, keeping: _is_before(keeping.terms.states, row, columns)
+
+
+def _is_before(before: datetime | None, row: Row, columns: Collection[str]) -> bool:
+    return before is not None and is_past([row[column] for column in columns], before)
 
 
 def everything(rows: Sequence[Row], keeping: Keeping) -> set[int]:

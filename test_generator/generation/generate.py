@@ -27,7 +27,11 @@ def reconcile_dataset(dataset: Dataset, now: datetime) -> None:
     apply(dataset, changes(dataset, generation, now), now)
     _hold_users_tests_to_what_is_declared(dataset, now)
     _note_gaps(dataset, generation.gaps, now)
-    finish(dataset, reconcile_at=_again_at(dataset, now))
+    left = dataset.data_tests.filter(missing_since__isnull=False, retired_at__isnull=True)
+    begun = [dataset.missing_since, *left.values_list("missing_since", flat=True)]
+    # again though nothing changes: when a grace ends, of the dataset or of a user's test
+    ends = (since + RETIRE_GRACE for since in begun if since and since + RETIRE_GRACE > now)
+    finish(dataset, reconcile_at=min(ends, default=None))
 
 
 def generate(dataset: Dataset) -> Generation:
@@ -136,10 +140,3 @@ def _note_gaps(dataset: Dataset, gaps: tuple[WantedGap, ...], now: datetime) -> 
                 since=now,
                 next_report_at=now + REPORT_EVERY if gap.mendable else None,
             )
-
-
-def _again_at(dataset: Dataset, now: datetime) -> datetime | None:
-    """When to reconcile again though nothing changes: when a grace ends, of the dataset or of a user's test."""
-    left = dataset.data_tests.filter(missing_since__isnull=False, retired_at__isnull=True)
-    begun = [dataset.missing_since, *left.values_list("missing_since", flat=True)]
-    return min((since + RETIRE_GRACE for since in begun if since and since + RETIRE_GRACE > now), default=None)

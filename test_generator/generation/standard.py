@@ -29,7 +29,9 @@ class Upstream:
 def standard_tests(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Generation:
     """The tests that the dataset should have, and the gaps where its metadata leads to none."""
     if not dataset.replicas:
-        return _all_missing(dataset)
+        categories: tuple[StandardCategory, ...] = ("freshness", "completeness", "duplicates", "consistency")
+        why = "it has no replica: say where its data lies."
+        return sum((_gap(dataset, category, why) for category in categories), Generation())
     others = [each for each in upstreams if each.dataset.full_name != dataset.full_name]
     rules = (
         _freshness(dataset),
@@ -47,13 +49,6 @@ def is_comparable(dataset: DatasetProfile, upstream: DatasetProfile) -> bool:
     if dataset.partition is None or upstream.partition is None:
         return False
     return aligned(dataset.partition.partitioning, upstream.partition.partitioning)
-
-
-def _all_missing(dataset: DatasetProfile) -> Generation:
-    categories: tuple[StandardCategory, ...] = ("freshness", "completeness", "duplicates", "consistency")
-    return sum(
-        (_gap(dataset, each, "it has no replica: say where its data lies.") for each in categories), Generation()
-    )
 
 
 def _freshness(dataset: DatasetProfile) -> Generation:

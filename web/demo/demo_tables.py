@@ -68,18 +68,6 @@ class DemoTable:
         return window_of(day).end + self.lands_after + (timedelta() if datacenter == HOME else COPIED_AFTER)
 
 
-def _flights(lake: Lake, day: date) -> pa.Table:
-    return lake.source.flights[day]
-
-
-def _weather(lake: Lake, day: date) -> pa.Table:
-    return lake.source.weather[day]
-
-
-def _cleaned_flights(lake: Lake, day: date) -> pa.Table:
-    return lake.read(RAW_FLIGHTS, day).select(list(LAKE_COLUMNS))
-
-
 def _flights_with_weather(lake: Lake, day: date) -> pa.Table:
     """Every flight with the weather of its hour; an hour in which nobody left an airport keeps its weather.
 
@@ -99,9 +87,14 @@ def _flights_with_weather(lake: Lake, day: date) -> pa.Table:
 
 # In the order in which they land. A day's flights are there half an hour after midnight, the mart at 01:20.
 TABLES = (
-    DemoTable(name=RAW_WEATHER, lands_after=timedelta(minutes=20), build=_weather),
-    DemoTable(name=RAW_FLIGHTS, lands_after=timedelta(minutes=30), build=_flights),
-    DemoTable(name=LAKE_FLIGHTS, lands_after=timedelta(minutes=50), build=_cleaned_flights, upstream=RAW_FLIGHTS),
+    DemoTable(name=RAW_WEATHER, lands_after=timedelta(minutes=20), build=lambda lake, day: lake.source.weather[day]),
+    DemoTable(name=RAW_FLIGHTS, lands_after=timedelta(minutes=30), build=lambda lake, day: lake.source.flights[day]),
+    DemoTable(
+        name=LAKE_FLIGHTS,
+        lands_after=timedelta(minutes=50),
+        build=lambda lake, day: lake.read(RAW_FLIGHTS, day).select(list(LAKE_COLUMNS)),
+        upstream=RAW_FLIGHTS,
+    ),
     DemoTable(name=MART, lands_after=timedelta(minutes=80), build=_flights_with_weather, upstream=LAKE_FLIGHTS),
 )
 BY_NAME = {table.name: table for table in TABLES}

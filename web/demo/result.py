@@ -46,7 +46,10 @@ def findings() -> list[FaultFound]:
 def _finding(fault: Fault) -> FaultFound:
     incident = _incidents_of(fault).first()
     if incident is None:
-        return FaultFound(fault=fault, seen=FaultSeen.WARN_ONLY if _warned(fault) else FaultSeen.UNSEEN)
+        window = window_of(fault.day)
+        flips = Flip.objects.filter(data_test__dataset__full_name=fault.table, data_test__category=fault.category)
+        warned = flips.filter(window_start=window.start, window_end=window.end, new=State.WARN).exists()
+        return FaultFound(fault=fault, seen=FaultSeen.WARN_ONLY if warned else FaultSeen.UNSEEN)
     if incident.kind == EntryKind.REPORTED:
         return FaultFound(fault=fault, seen=FaultSeen.MISSED_UNTIL_REPORTED)
     return FaultFound(fault=fault, seen=FaultSeen.CAUGHT, alerted_at=incident.detected_at)
@@ -60,12 +63,6 @@ def _incidents_of(fault: Fault) -> QuerySet[Incident]:
         spoilt["spoilt_windows__datacenter"] = fault.spoils
     found = Incident.objects.filter(dataset__full_name=fault.table, category=fault.category, **spoilt)
     return found.exclude(resolution=Resolution.WITHDRAWN).order_by("detected_at").distinct()
-
-
-def _warned(fault: Fault) -> bool:
-    window = window_of(fault.day)
-    flips = Flip.objects.filter(data_test__dataset__full_name=fault.table, data_test__category=fault.category)
-    return flips.filter(window_start=window.start, window_end=window.end, new=State.WARN).exists()
 
 
 def result(found: Iterable[FaultFound]) -> dict[str, Any]:

@@ -55,7 +55,9 @@ class FileRepository:
         with path.open("ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.truncate(_confirmed(path.read_bytes()))
-            file.write(_line(stored).encode())
+            values = {name: to_json(value) for name, value in stored.values.items()}
+            told = {"at": stored.key.at.isoformat(), "tags": dict(stored.key.tags), "values": values}
+            file.write((json.dumps(told, sort_keys=True) + "\n").encode())
             file.flush()
             os.fsync(file.fileno())
 
@@ -82,12 +84,6 @@ class FileRepository:
 def _confirmed(content: bytes) -> int:
     """How many bytes were written whole; what a crash left behind the last line's end never counted."""
     return content.rfind(b"\n") + 1
-
-
-def _line(stored: StoredMetrics) -> str:
-    values = {name: to_json(value) for name, value in stored.values.items()}
-    told = {"at": stored.key.at.isoformat(), "tags": dict(stored.key.tags), "values": values}
-    return json.dumps(told, sort_keys=True) + "\n"
 
 
 def _read(line: bytes, where: str) -> StoredMetrics:

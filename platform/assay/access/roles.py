@@ -128,22 +128,19 @@ def refusal(person: Person, action: Action | None, dataset: Owned | None = None)
     reach = reach_of(person.role, action)
     is_within = reach is ANY or (reach is OWN and (dataset is None or owns(person, dataset)))
     if not is_within:
-        return AccessRefusal(text=_who_may(person, action, dataset))
+        of_what = f" of {dataset.name}" if dataset else ""
+        every = [str(role) for role in Role if reach_of(role, action) is ANY]
+        own = [str(role) for role in Role if reach_of(role, action) is OWN]
+        whose = [f"{' or '.join(own)} (of their own datasets)"] if own else []
+        allowed = ", ".join([*whose, *every])
+        told = f"{person.name} has the role {person.role}, and may not {action}{of_what}. Who may: {allowed}."
+        return AccessRefusal(text=told)
     return None if person.scopes is None else _beyond(person.scopes, action)
 
 
 def reach_of(role: Role, action: Action) -> AllowedOn:
     """On which datasets a role may do something; none where no rule says so."""
     return dict(zip(Role, RULES.get(action, ()), strict=False)).get(role, NO)
-
-
-def _who_may(person: Person, action: Action, dataset: Owned | None) -> str:
-    of_what = f" of {dataset.name}" if dataset else ""
-    every = [str(role) for role in Role if reach_of(role, action) is ANY]
-    own = [str(role) for role in Role if reach_of(role, action) is OWN]
-    whose = [f"{' or '.join(own)} (of their own datasets)"] if own else []
-    allowed = ", ".join([*whose, *every])
-    return f"{person.name} has the role {person.role}, and may not {action}{of_what}. Who may: {allowed}."
 
 
 def _beyond(scopes: Collection[str], action: Action) -> AccessRefusal | None:

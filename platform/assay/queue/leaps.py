@@ -10,7 +10,7 @@ import structlog
 from django.utils.module_loading import import_string
 
 from .claims import pending
-from .flow import STAGES, Stage
+from .flow import STAGES
 
 log = structlog.get_logger(__name__)
 
@@ -40,13 +40,10 @@ def bring_back(now: datetime) -> None:
     """Let nothing be due later than it may be at ``now``; returns at once where nothing is."""
     for stage in STAGES:
         if stage.furthest is not None:
-            _bring_near(stage, now + stage.furthest)
+            assert stage.due
+            furthest = now + stage.furthest
+            too_far = pending(stage, None).filter(**{f"{stage.due}__gt": furthest + SLACK})
+            if found := too_far.update(**{stage.due: furthest}):
+                log.info("due times brought back", stage=stage.name, rows=found)
         if stage.bring_back:
             import_string(stage.bring_back)(now)
-
-
-def _bring_near(stage: Stage, furthest: datetime) -> None:
-    assert stage.due
-    too_far = pending(stage, None).filter(**{f"{stage.due}__gt": furthest + SLACK})
-    if found := too_far.update(**{stage.due: furthest}):
-        log.info("due times brought back", stage=stage.name, rows=found)

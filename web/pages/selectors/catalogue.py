@@ -1,7 +1,7 @@
 """The catalogue page: every dataset by category, the worst first."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -78,7 +78,9 @@ def catalogue(wanted: CatalogueFilter, all_: Overview, *, page: int, now: dateti
     ids = list(shown.object_list)
     datasets = Dataset.objects.only("full_name", "tier", "owner").in_bulk(ids)
     cells = matrix({id_: all_.known[id_] for id_ in ids})
-    counts, qualities = _open_counts(ids), data_qualities(ids, now=now)
+    opened = Incident.objects.filter(dataset__in=ids, resolved_at=None).order_by()
+    counts = dict(opened.values_list("dataset").annotate(Count("pk")))
+    qualities = data_qualities(ids, now=now)
     rows = tuple(
         CatalogueRow(
             dataset=datasets[id_],
@@ -116,9 +118,3 @@ def _filtered(wanted: CatalogueFilter) -> QuerySet[Dataset]:
     for word in wanted.text.split():
         found = found.filter(Q(full_name__icontains=word) | Q(owner__icontains=word) | Q(team__icontains=word))
     return found if wanted.tier is None else found.filter(tier=wanted.tier)
-
-
-def _open_counts(ids: Collection[int]) -> dict[int, int]:
-    """How many incidents are open, by the datasets that have any."""
-    rows = Incident.objects.filter(dataset__in=ids, resolved_at=None).order_by()
-    return dict(rows.values_list("dataset").annotate(Count("pk")))

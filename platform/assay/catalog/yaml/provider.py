@@ -179,7 +179,8 @@ def _read_parts(files: list[_File], elsewhere: Mapping[str, bool]) -> tuple[Yaml
                 try:
                     read[section][number] = part.model_validate(item)
                 except ValidationError as error:
-                    findings += [(file, finding) for finding in _findings(error, (section, number), part)]
+                    wrong = error.errors()
+                    findings += [(file, ((section, number, *each["loc"]), _sentence(each, part))) for each in wrong]
     names = [name for file in files for name in _names(file.items("datasets"))]
     return YamlParts(**read, names=names, places=places, elsewhere=elsewhere), findings
 
@@ -201,11 +202,6 @@ def _names(datasets: list[Any]) -> list[str]:
     """The names written, those of wrong datasets too, so that one mistake is not reported again by whoever names it."""
     written = [item.get("name") for item in datasets if isinstance(item, dict)]
     return [name for name in written if isinstance(name, str)]
-
-
-def _findings(error: ValidationError, place: tuple[str, int], part: type[YamlPart]) -> Iterator[Finding]:
-    for details in error.errors():
-        yield (*place, *details["loc"]), _sentence(details, part)
 
 
 def _sentence(details: ErrorDetails, part: type[YamlPart]) -> str:
