@@ -20,7 +20,10 @@ def holds_without(tree: Assertion, whole: Counts, waived: Sequence[Counts]) -> A
     beyond that stays lost. Values that are no counts of rows or keys cannot be parted, and explain nothing.
     """
     asked = operands(tree)
-    if not waived or not all(isinstance(each, Metric) and _is_count(each) for each in asked):
+    if not waived or not all(
+        isinstance(each, Metric) and METRICS[each.spec.name].sums_bound and not each.spec.by and each.ago is None
+        for each in asked
+    ):
         return None
     left: dict[str, Number] = {}
     for operand in asked:
@@ -40,7 +43,3 @@ def told_without(sentence: str, verdict: AssertionVerdict, count: int) -> str:
     """The sentence of a broken result that holds without so many windows."""
     windows = "1 window that was" if count == 1 else f"{count} windows that were"
     return f"{sentence}; without {windows} accepted or called a false positive: {verdict.sentence}"
-
-
-def _is_count(operand: Metric) -> bool:
-    return METRICS[operand.spec.name].sums_bound and not operand.spec.by and operand.ago is None

@@ -1,9 +1,8 @@
 """Evaluate a run whose measurements are all in."""
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import datetime
 from sys import float_info
-from typing import Any
 
 from django.db.models import Prefetch
 
@@ -18,7 +17,7 @@ from execution_engine.language.evaluating.sentence import with_notes
 from execution_engine.language.evaluating.verdict import ZeroDivision, excess
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
-from execution_engine.language.tree import Assertion, History, Metric
+from execution_engine.language.tree import History, Metric
 from execution_engine.metrics.registry import METRICS
 from execution_engine.models import MAX_ATTEMPTS, Ask, Measurement, Run
 from execution_engine.outcome import Failure, Reason
@@ -64,7 +63,16 @@ def evaluate_runs(runs: Sequence[Run], now: datetime, *, sources: Sources | None
 def _evaluate(run: Run, now: datetime, sources: Sources) -> None:
     tree = from_json(run.revision.tree)
     asked = {ask.operand: ask.measurement for ask in run.asks.all()}
-    verdict = evaluate(tree, _values(run, tree, asked, sources), zero=_zero(run))
+    verdict = evaluate(
+        tree,
+        {
+            operand.text: _past_values(run, operand, sources)
+            if isinstance(operand, History)
+            else _value(run, operand, asked[operand.text])
+            for operand in operands(tree)
+        },
+        zero=_zero(run),
+    )
     failure = verdict.failure
     run.evaluated_at = now
     run.measured_at = max((row.measured_at for row in asked.values() if row.measured_at), default=now)
@@ -76,16 +84,8 @@ def _evaluate(run: Run, now: datetime, sources: Sources) -> None:
     run.exact = digits_of(verdict.value)
     run.excess = _bounded(excess(tree, verdict))
     run.operands = {text: to_json(value) for text, value in verdict.operands.items()}
-    run.findings = {**_findings(asked), **verdict.findings}
-
-
-def _values(run: Run, tree: Assertion, asked: Mapping[str, Measurement], sources: Sources) -> dict[str, Value]:
-    return {
-        operand.text: _past_values(run, operand, sources)
-        if isinstance(operand, History)
-        else _value(run, operand, asked[operand.text])
-        for operand in operands(tree)
-    }
+    # what is worth telling beside the numbers, such as lost keys, by operand
+    run.findings = {**{operand: row.detail for operand, row in asked.items() if row.detail}, **verdict.findings}
 
 
 def _value(run: Run, operand: Metric, measurement: Measurement) -> Value:
@@ -107,16 +107,12 @@ def _is_allowed_empty(run: Run, operand: Metric, failure: Failure) -> bool:
 
 def _lateness(run: Run, measurement: Measurement) -> float | Failure | None:
     """How late an incomplete window is; before its freshness SLA has passed that says nothing yet."""
-    due_at = measurement.window_end + _freshness_sla(run, measurement)
+    own = run.data_test.dataset
+    due_at = measurement.window_end + slas(own if own.pk == measurement.dataset_id else measurement.dataset).freshness
     if measurement.measured_at is not None and measurement.measured_at < due_at:
         detail = f"{measurement.window.text} is not complete yet, and need not be before {due_at:%Y-%m-%d %H:%M} UTC"
         return Failure(reason=Reason.NOT_DUE, detail=detail)
     return measurement.value
-
-
-def _freshness_sla(run: Run, measurement: Measurement) -> timedelta:
-    own = run.data_test.dataset
-    return slas(own if own.pk == measurement.dataset_id else measurement.dataset).freshness
 
 
 def _past_values(run: Run, history: History, sources: Sources) -> Value:
@@ -144,8 +140,3 @@ def _zero(run: Run) -> ZeroDivision:
 def _bounded(number: float | None) -> float | None:
     """A number that every database can hold."""
     return None if number is None else min(number, float_info.max)
-
-
-def _findings(asked: Mapping[str, Measurement]) -> dict[str, Any]:
-    """What is worth telling beside the numbers, such as lost keys, by operand."""
-    return {operand: row.detail for operand, row in asked.items() if row.detail}

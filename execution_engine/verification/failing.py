@@ -12,7 +12,7 @@ from .results import VerificationResult
 def broken_metrics(result: VerificationResult) -> tuple[MetricSpec, ...]:
     """The metrics of the constraints that failed, as far as single rows break them; those of groups as a whole."""
     specs = (ask.spec for each in result.failed for ask in each.asks if ask.dataset in (None, result.table))
-    return tuple(dict.fromkeys(spec for spec in specs if _is_of_rows(spec)))
+    return tuple(dict.fromkeys(spec for spec in specs if not spec.by and METRICS[spec.name].is_of_rows))
 
 
 def columns_and_rows(found: FailingRows) -> Sequence[dict[str, object]]:
@@ -20,7 +20,3 @@ def columns_and_rows(found: FailingRows) -> Sequence[dict[str, object]]:
     return [
         {"row": dict(zip(found.columns, each.values, strict=True)), "breaks": list(each.breaks)} for each in found.rows
     ]
-
-
-def _is_of_rows(spec: MetricSpec) -> bool:
-    return not spec.by and METRICS[spec.name].is_of_rows

@@ -242,7 +242,17 @@ class Verification:
                 if data is None:
                     measured |= dict.fromkeys(some, Measured(failure=self._unknown(dataset)))
                     continue
-                report = reader_of(data, dataset, self.engine).scan(_wanted(some, tables, keep))
+                report = reader_of(data, dataset, self.engine).scan(
+                    [
+                        Wanted(
+                            key=str(at),
+                            spec=ask.spec,
+                            tables=tables if _reads_tables(ask) else {},
+                            keep_state=ask in keep,
+                        )
+                        for at, ask in enumerate(some)
+                    ]
+                )
                 measured |= {ask: report.measured[str(at)] for at, ask in enumerate(some)}
                 reports.append(report)
         return measured, reports
@@ -294,14 +304,6 @@ class Verification:
 def _reads_tables(ask: AskedMetric) -> bool:
     definition = METRICS.get(ask.spec.name)
     return definition is not None and definition.kind is Kind.COMPOUND
-
-
-def _wanted(asks: Sequence[AskedMetric], tables: Mapping[str, Table], keep: frozenset[AskedMetric]) -> list[Wanted]:
-    """The measurements, by their numbers."""
-    return [
-        Wanted(key=str(at), spec=ask.spec, tables=tables if _reads_tables(ask) else {}, keep_state=ask in keep)
-        for at, ask in enumerate(asks)
-    ]
 
 
 def _judged(check: Check, found: Found) -> CheckResult:
