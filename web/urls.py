@@ -5,7 +5,7 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import AllowAny
 
 import web.api.conventions.authentication_schema  # noqa: F401 - tells the OpenAPI generator of our own authentication
-from web.api.elsewhere import NotThere
+from web.api.conventions.base import NotThere
 
 from . import probes
 

@@ -43,12 +43,9 @@ def full(running: Iterable[Mapping[str, object]], bounds: Bounds) -> list[Full]:
     for scan in running:
         for kind in KINDS:
             counts.setdefault((str(scan["datacenter"]), kind), Counter())[scan[kind]] += 1
-    found = [
-        Full(datacenter=place, kind=kind, values=frozenset(_at_bound(counter, bounds.get(kind, 0))))
-        for (place, kind), counter in counts.items()
-    ]
-    return [each for each in found if each.values]
-
-
-def _at_bound(counter: Counter[object], most: int) -> Iterable[object]:
-    return (value for value, number in counter.items() if 0 < most <= number)
+    found = []
+    for (place, kind), counter in counts.items():
+        most = bounds.get(kind, 0)
+        if at_bound := frozenset(value for value, number in counter.items() if 0 < most <= number):
+            found.append(Full(datacenter=place, kind=kind, values=at_bound))
+    return found

@@ -5,13 +5,14 @@ from datetime import datetime
 from typing import Any
 
 import structlog
+from django.db.models import Q
 from structlog.contextvars import bound_contextvars
 
 from assay import clock
 from assay.config import config
 from assay.database.bulk import update_each
 from assay.models import Tallied
-from assay.queue.claims import UnableToFinish, claim, finish, in_transaction
+from assay.queue.claims import UnableToFinish, claim, finish, in_transaction, leased
 from assay.queue.flow import stage
 from assay.queue.heartbeat import heartbeat
 from assay.queue.log_ids import log_ids
@@ -21,11 +22,11 @@ from execution_engine.exact import digits_of
 from execution_engine.models import MAX_ATTEMPTS, Measurement, Scan
 from execution_engine.outcome import Reason
 from execution_engine.parts.state_store import INLINE_BYTES, store_state
+from execution_engine.planning.turns import KINDS, Bounds, full
 from execution_engine.quarantine.suspects import note_ends
 from execution_engine.watch.services import note_fingerprint
 
 from .found import ScanReading
-from .may_begin import may_begin
 from .wake import wake
 
 log = structlog.get_logger(__name__)
@@ -161,3 +162,24 @@ def _fill(row: Measurement, result: Measured, fingerprint: str, now: datetime) -
         row.state_path, row.state_length, row.state_checksum = stored.path, stored.length, stored.checksum
     else:
         row.state = result.state
+
+
+def bounds() -> Bounds:
+    """The bounds of the settings."""
+    settings = config()
+    return {
+        "dataset_id": settings.scans_per_dataset,
+        "owner": settings.scans_per_owner,
+        "engine": settings.scans_per_engine,
+    }
+
+
+def may_begin(datacenter: str | None, most: Bounds | None = None) -> Q:
+    """A condition on scans that leaves out those of whatever is at its bound."""
+    running = Scan.objects.filter(leased(clock.database_now()))
+    if datacenter:
+        running = running.filter(datacenter=datacenter)
+    allowed = Q()
+    for each in full(running.values("datacenter", *KINDS), bounds() if most is None else most):
+        allowed &= ~Q(**{"datacenter": each.datacenter, f"{each.kind}__in": sorted(each.values, key=str)})
+    return allowed

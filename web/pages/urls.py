@@ -3,7 +3,6 @@
 from django.urls import URLPattern, path, re_path
 
 from . import actions, silences, views
-from .coverage import coverage_page
 from .scores import scores_page
 
 urlpatterns: list[URLPattern] = [
@@ -17,7 +16,7 @@ urlpatterns: list[URLPattern] = [
     path("silences", silences.silences_page, name="silences"),
     path("silences/new", silences.new_silence, name="silence-new"),
     path("silences/<int:pk>/end", silences.end, name="silence-end"),
-    path("coverage", coverage_page, name="coverage"),
+    path("coverage", views.coverage_page, name="coverage"),
     path("login", views.login, name="login"),
     path("logout", views.logout, name="logout"),
 ]

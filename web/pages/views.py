@@ -4,6 +4,7 @@ from django.contrib.auth import views as auth
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
+from alerting.coverage import coverage_by_tier
 from alerting.services import silences_of
 from assay import clock
 from assay.access.roles import Action
@@ -140,3 +141,9 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         "silences": silences_of(incident.alert) if incident.alert else [],
     }
     return render(request, "web/incident.html", context)
+
+
+@page
+def coverage_page(request: HttpRequest) -> HttpResponse:
+    """Tests and reachable owners by tier, and what is missing."""
+    return render(request, "web/coverage.html", {"here": "coverage", "tiers": coverage_by_tier(now=clock.now())})

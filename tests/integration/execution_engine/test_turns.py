@@ -12,7 +12,7 @@ from assay.queue.claims import claim
 from assay.queue.flow import stage
 from execution_engine import tasks
 from execution_engine.models import Scan
-from execution_engine.scans.may_begin import may_begin
+from execution_engine.scans.run_scan import may_begin
 from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory, day
 from tests.integration.execution_engine.conftest import Loop
 from tests.integration.execution_engine.test_schedule import scheduled

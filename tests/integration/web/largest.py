@@ -13,7 +13,7 @@ from web.api.catalog.pipelines import LONGEST_NAME, MOST_OUTPUTS
 from web.api.consumption.gate import GateQuestion
 from web.api.consumption.quality import MOST_RANGES
 from web.api.consumption.sql_tables import MOST_WORDS
-from web.api.conventions.pages import Pages
+from web.api.conventions.base import Pages
 
 ALWAYS = {"from": "1900-01-01T00:00:00Z", "to": "2199-12-31T00:00:00Z"}
 LONG_TEXT, NAME = 10_000, LONGEST_NAME

@@ -5,7 +5,10 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar, TypeVar
 
 from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.pagination import LimitOffsetPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
@@ -20,7 +23,6 @@ from web.access.permissions import MayUse
 from web.access.who import hidden_datasets
 
 from .errors import answer_error
-from .pages import Pages
 from .strict_json import StrictJSONParser
 
 T = TypeVar("T")
@@ -32,6 +34,34 @@ class BearerAuthentication(TokenAuthentication):
     def authenticate_header(self, request: Request) -> str:
         """The scheme."""
         return "Bearer"
+
+
+class Pages(LimitOffsetPagination):
+    """At most a thousand rows in one answer; a parameter that is no number is refused like any wrong one."""
+
+    max_limit = 1000
+
+    def get_limit(self, request: Request) -> int | None:
+        """How many rows."""
+        self._demand_whole(request, "limit", least=1)
+        return super().get_limit(request)
+
+    def get_offset(self, request: Request) -> int:
+        """How many come before them, no more than databases take."""
+        self._demand_whole(request, "offset", least=0)
+        return min(super().get_offset(request), 10**9)
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        """The same for the schema."""
+        found: list[dict[str, Any]] = super().get_schema_operation_parameters(view)
+        for parameter in found:
+            parameter["schema"] |= {"minimum": 1 if parameter["name"] == "limit" else 0, "maximum": 10**18}
+        return found
+
+    def _demand_whole(self, request: Request, name: str, *, least: int) -> None:
+        text = request.query_params.get(name, str(least))
+        if not (text.isascii() and text.isdigit() and len(text) < 100 and int(text) >= least):
+            raise ValidationError({name: f"must be a whole number, at least {least}"})
 
 
 class Api(APIView):
@@ -102,3 +132,13 @@ class Rows(Api, GenericViewSet[Any]):
         """One page of ``rows``, written with the resource's serializer."""
         page = self.paginate_queryset(rows)
         return self.get_paginated_response(self.get_serializer(page, many=True).data)
+
+
+@extend_schema(exclude=True)
+class NotThere(Api):
+    """Nothing, for whatever method."""
+
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
+        """Who asks is asked for first, as everywhere; raises NotFound."""
+        super().initial(request, *args, **kwargs)
+        raise NotFound

@@ -11,13 +11,12 @@ from django.db.models import Count, Q, QuerySet
 from assay.models import Category, Dataset, Pull
 from incident_manager.models import Incident
 from incident_manager.quality.facts import Facts
-from incident_manager.quality.now import facts_now
+from incident_manager.quality.now import facts_now, of_category
 from incident_manager.quality.rules import RANK, AskedRange, judge
 from incident_manager.quality.rules import Status as Quality
 from incident_manager.scores.metric_reporter import data_qualities
-from web.shown.status import Cell, ShownStatus
-
-from .matrix import matrix
+from test_generator.models import Gap
+from web.shown.status import Cell, ShownStatus, look_of
 
 PAGE_SIZE = 50
 FILTERS = tuple(ShownStatus(status.value) for status in Quality)
@@ -118,3 +117,22 @@ def _filtered(wanted: CatalogueFilter) -> QuerySet[Dataset]:
     for word in wanted.text.split():
         found = found.filter(Q(full_name__icontains=word) | Q(owner__icontains=word) | Q(team__icontains=word))
     return found if wanted.tier is None else found.filter(tier=wanted.tier)
+
+
+Matrix = dict[tuple[int, str], Cell]
+
+
+def matrix(known: Mapping[int, Facts]) -> Matrix:
+    """The cell of each (dataset, category) that has a live test, a report or a known gap, in one statement more."""
+    gaps = Gap.objects.filter(dataset__in=list(known), closed_at=None).values_list("dataset_id", "category", "reason")
+    cells: Matrix = {(dataset, category): Cell(reason=reason) for dataset, category, reason in gaps}
+    for dataset, facts in known.items():
+        for category in Category.values:
+            own = of_category(facts, category)
+            if own.tests or own.spoilt or own.claims:
+                answer = judge(own, AskedRange())
+                weighing = [reason for reason in answer.reasons if reason.status is answer.status]
+                windows = max((reason.count for reason in weighing), default=0)
+                why = weighing[0].text if weighing else ""
+                cells[dataset, category] = Cell(status=look_of(answer), windows=windows, reason=why)
+    return cells

@@ -1,6 +1,6 @@
 """From the checked parts of a catalog file to the profile they describe."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from assay.catalog.profile import (
 from assay.catalog.storages import FILES
 
 from .cross_checks import YamlParts
-from .parts import ColumnPart, CustomPart, DatasetPart, ReplicaPart
+from .parts import ColumnPart, DatasetPart, ReplicaPart
 
 
 def to_profile(parts: YamlParts, folder_of: Callable[[int], Path]) -> CatalogProfile:
@@ -33,7 +33,17 @@ def to_profile(parts: YamlParts, folder_of: Callable[[int], Path]) -> CatalogPro
             for number, part in parts.lineage.items()
         ),
         custom=tuple(
-            replace(_custom(part, parts.partitioned), place=place(("tests", number, "assertion"), ""))
+            CustomProfile(
+                dataset=part.dataset,
+                name=part.name,
+                assertion=part.assertion.strip(),
+                severity=part.severity,
+                catch_up=part.catch_up,
+                schedule=part.schedule or ("partition" if parts.partitioned.get(part.dataset.lower()) else "weekly"),
+                sustain=part.sustain,
+                category=part.category,
+                place=place(("tests", number, "assertion"), ""),
+            )
             for number, part in parts.tests.items()
         ),
     )
@@ -76,16 +86,3 @@ def _replica(part: ReplicaPart, folder: Path) -> ReplicaProfile:
     if part.storage in FILES and "://" not in location and not location.startswith("env:"):
         location = str((folder / location).resolve())
     return ReplicaProfile(datacenter=part.datacenter, storage=part.storage, location=location, options=part.options)
-
-
-def _custom(part: CustomPart, partitioned: Mapping[str, bool]) -> CustomProfile:
-    return CustomProfile(
-        dataset=part.dataset,
-        name=part.name,
-        assertion=part.assertion.strip(),
-        severity=part.severity,
-        catch_up=part.catch_up,
-        schedule=part.schedule or ("partition" if partitioned.get(part.dataset.lower()) else "weekly"),
-        sustain=part.sustain,
-        category=part.category,
-    )

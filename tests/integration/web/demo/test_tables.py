@@ -9,10 +9,9 @@ from assay.catalog.yaml.provider import load as load_catalog
 from web.demo.days import DAYS, day
 from web.demo.demo_tables import COPY, HOME, LAKE_FLIGHTS, MART, RAW_FLIGHTS, RAW_WEATHER, TABLES, Lake
 from web.demo.faults import fault_named
-from web.demo.pipelines import Writing, writings
+from web.demo.pipelines import Writing, spoilt, writings
 from web.demo.real_data import load
 from web.demo.replay import CATALOG
-from web.demo.spoiling import spoilt
 
 SOURCE = load()
 PROFILES = load_catalog(CATALOG).datasets
