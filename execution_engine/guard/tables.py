@@ -40,18 +40,14 @@ def _named(name: str, ctes: Sequence[exp.CTE], inner: exp.Expr) -> exp.CTE | Non
 
 def check_places(places: Sequence[exp.Table], tables: Collection[str]) -> Refusal | None:
     """The first place that names none of ``tables``."""
-    strange = next((place for place in places if not _is_name(place)), None)
-    if strange is not None:
-        return Refusal(what="a function is not the name of a table", mend="name a table").at(strange)
+    for place in places:
+        if not all(isinstance(part, exp.Identifier) for part in place.parts):
+            return Refusal(what="a function is not the name of a table", mend="name a table").at(place)
     unknown = next((place for place in places if name_of(place) not in tables), None)
     if unknown is None:
         return None
     known = ", ".join(sorted(tables)) or "none"
     return Refusal(what=f"there is no table {shown(name_of(unknown))}", mend=f"tables it may read: {known}").at(unknown)
-
-
-def _is_name(place: exp.Table) -> bool:
-    return all(isinstance(part, exp.Identifier) for part in place.parts)
 
 
 def name_of(place: exp.Table) -> str:

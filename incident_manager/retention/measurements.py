@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from execution_engine.metrics.registry import METRICS
 from execution_engine.models import Ask, Measurement
@@ -14,6 +14,8 @@ from .verdicts import window_of
 from .walk_table import Keeping, PrunedTable, deleting, result_past, rows_of, state_past
 
 KEPT = frozenset(name for name, metric in METRICS.items() if metric.keeps_first)
+HAS_STATE = Q(state__isnull=False) | ~Q(state_path="")
+# without a state it cannot be taken for a measurement of the same data: it has no fingerprint any more either
 FORGOTTEN = {"state": None, "state_path": "", "state_length": 0, "state_checksum": "", "fingerprint": ""}
 
 Row = dict[str, Any]
@@ -50,11 +52,6 @@ def users_of(keys: Collection[int]) -> dict[int, list[int]]:
     return found
 
 
-def _with_state() -> QuerySet[Any, Any]:
-    has_state = Q(state__isnull=False) | ~Q(state_path="")
-    return Measurement.objects.annotate(has_state=has_state).values("pk", "spec_text", "requested_at", "has_state")
-
-
 def _states_going(rows: Sequence[Row], keeping: Keeping) -> set[int]:
     """All but the samples, and what something builds on that is not measured yet."""
     found = {row["pk"] for row in rows if row["has_state"] and name_of(row) not in KEPT}
@@ -62,11 +59,6 @@ def _states_going(rows: Sequence[Row], keeping: Keeping) -> set[int]:
     waiting = Measurement.objects.filter(pk__in={pk for each in users.values() for pk in each}, measured_at=None)
     pending = set(waiting.values_list("pk", flat=True))
     return {pk for pk in found if pending.isdisjoint(users.get(pk, ()))}
-
-
-def _forget_states(keys: Collection[int]) -> int:
-    """Without a state it cannot be taken for a measurement of the same data: it has no fingerprint any more either."""
-    return Measurement.objects.filter(pk__in=keys).update(**FORGOTTEN)
 
 
 MEASUREMENTS = PrunedTable(
@@ -78,9 +70,9 @@ MEASUREMENTS = PrunedTable(
 )
 STATES = PrunedTable(
     name="states",
-    rows=_with_state,
+    rows=lambda: Measurement.objects.values("pk", "spec_text", "requested_at", has_state=HAS_STATE),
     is_old=state_past("requested_at"),
     going=_states_going,
-    remove=_forget_states,
+    remove=lambda keys: Measurement.objects.filter(pk__in=keys).update(**FORGOTTEN),
     goes_on=True,
 )

@@ -91,21 +91,12 @@ def _rebuilt(fault: Fault, at: datetime, *, announced: bool) -> Iterator[Writing
 
 KILOMETRES_A_MILE = 1.609344
 DOUBLED_ROWS = 10
-ONE_IN = 5  # of all rows, in one datacenter or in all
+ONE_IN = 5  # of all rows is lost, in one datacenter or in all
 
 
 def spoilt(rows: pa.Table, fault: Fault) -> pa.Table:
     """The rows as the fault leaves them."""
     return _SPOIL[fault.kind](rows)
-
-
-def _lost(rows: pa.Table) -> pa.Table:
-    """Without every fifth row."""
-    return rows.filter(pa.array(number % ONE_IN != 0 for number in range(rows.num_rows)))
-
-
-def _doubled(rows: pa.Table) -> pa.Table:
-    return pa.concat_tables([rows, rows.slice(0, DOUBLED_ROWS)])
 
 
 def _in_kilometres(rows: pa.Table) -> pa.Table:
@@ -115,7 +106,7 @@ def _in_kilometres(rows: pa.Table) -> pa.Table:
 
 
 _SPOIL: Mapping[FaultKind, Callable[[pa.Table], pa.Table]] = {
-    FaultKind.ROWS_LOST: _lost,
-    FaultKind.ROWS_DOUBLED: _doubled,
+    FaultKind.ROWS_LOST: lambda rows: rows.filter(pa.array(at % ONE_IN != 0 for at in range(rows.num_rows))),
+    FaultKind.ROWS_DOUBLED: lambda rows: pa.concat_tables([rows, rows.slice(0, DOUBLED_ROWS)]),
     FaultKind.WRONG_VALUES: _in_kilometres,
 }

@@ -33,7 +33,11 @@ def check_growth(tree: exp.Expr) -> Refusal | None:
                 what = f"a sequence must say its ends, of numbers or dates, and have at most {MAX_SEQUENCE:,} elements"
                 mend = "write literals, a step of whole days, and multiply no sequences"
                 return Refusal(what=what, mend=mend).at(call)
-    return _check_generators(tree)
+    generators = [call for call in tree.find_all(exp.Anonymous) if called(call) in GENERATOR]
+    if len(generators) <= MAX_GENERATORS:
+        return None
+    what = f"it explodes more than {MAX_GENERATORS} times"
+    return Refusal(what=what, mend="aggregate in between").at(generators[-1])
 
 
 def _check_longest(call: exp.Anonymous) -> Refusal | None:
@@ -62,13 +66,6 @@ def _around(call: exp.Expr) -> Iterator[exp.Anonymous]:
         if isinstance(outer, exp.Anonymous):
             yield outer
         outer = outer.parent
-
-
-def _check_generators(tree: exp.Expr) -> Refusal | None:
-    calls = [call for call in tree.find_all(exp.Anonymous) if called(call) in GENERATOR]
-    if len(calls) <= MAX_GENERATORS:
-        return None
-    return Refusal(what=f"it explodes more than {MAX_GENERATORS} times", mend="aggregate in between").at(calls[-1])
 
 
 def _sequence_size(given: list[exp.Expr]) -> int | None:

@@ -28,8 +28,10 @@ def check_names(tree: exp.Expr, columns: Collection[str] | None, *, one_table: b
     words = SESSION_WORDS - known if one_table else SESSION_WORDS
     if one_table and (strange := _first(_check_there(node, known) for node in tree.find_all(exp.Column))):
         return strange
-    plain = _first(_check_identifier(node, known) for node in tree.find_all(exp.Identifier))
-    return plain or _first(_check_column(node, known, words) for node in tree.find_all(exp.Column))
+    for node in tree.find_all(exp.Identifier):
+        if not PLAIN.fullmatch(node.name) and node.name.lower() not in known:
+            return _no_name(node)
+    return _first(_check_column(node, known, words) for node in tree.find_all(exp.Column))
 
 
 def _first(refusals: Iterable[Refusal | None]) -> Refusal | None:
@@ -39,10 +41,6 @@ def _first(refusals: Iterable[Refusal | None]) -> Refusal | None:
 def _check_printable(node: exp.Identifier) -> Refusal | None:
     printable = all(char.isprintable() or category(char) == "Zs" for char in node.name)
     return None if 0 < len(node.name) <= MAX_NAME and printable else _no_name(node)
-
-
-def _check_identifier(node: exp.Identifier, known: set[str]) -> Refusal | None:
-    return None if PLAIN.fullmatch(node.name) or node.name.lower() in known else _no_name(node)
 
 
 def _check_there(node: exp.Column, known: set[str]) -> Refusal | None:

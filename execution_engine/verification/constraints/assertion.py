@@ -126,7 +126,9 @@ def assertion_constraint(
             groupable=GROUPABLE,
             fault_of=_fault_of,
         )
-        _check_groups(tree, text)
+        histories = [node for node in postorder(tree) if isinstance(node, History)]
+        if isinstance(tree, By) and histories:
+            raise UnableToCheck([Problem(message=_NO_GROUPS, place=each.place) for each in histories], text)
     except (UnableToParse, UnableToCheck) as error:
         raise UnableToAssert(str(error)) from None
     return AssertionConstraint(assertion=text, tree=tree, name=name, hint=hint, where=where)
@@ -135,13 +137,6 @@ def assertion_constraint(
 def _schema(name: str) -> DatasetSchema:
     """What is known before the data is opened: without a catalog there are no partitions, and there is one place."""
     return DatasetSchema(name=name, columns=None, partitioned=False, earlier_runs=True)
-
-
-def _check_groups(tree: Assertion, text: str) -> None:
-    """Nothing where the past that a repository keeps will do; else raises UnableToCheck."""
-    histories = [node for node in postorder(tree) if isinstance(node, History)]
-    if isinstance(tree, By) and histories:
-        raise UnableToCheck([Problem(message=_NO_GROUPS, place=each.place) for each in histories], text)
 
 
 def _fault_of(spec: MetricSpec) -> str | None:

@@ -15,7 +15,7 @@ from assay.time.windows import Window
 
 from .declared import declared_since
 from .locations import PUSHED, ToldLocation, UnableToUseLocation, check, rules_of
-from .profile import CatalogProfile, Column, DatasetProfile, LineageProfile
+from .profile import CatalogProfile, DatasetProfile, LineageProfile
 from .reach import MOST, is_too_wide
 
 UNOWNED = ("openlineage", "push")  # whose edges a catalog may take over
@@ -143,7 +143,10 @@ def _columns_of(told: DatasetProfile) -> dict[str, Any]:
         "owner": told.owner,
         "team": told.team,
         "tier": told.tier,
-        "columns": [_written(column) for column in told.columns],
+        "columns": [
+            {"name": column.name, "type": column.type} | ({"sensitive": True} if column.sensitive else {})
+            for column in told.columns
+        ],
         "primary_key": list(told.primary_key),
         "partition_column": part.column if part else "",
         "granularity": part.granularity.value if part else "",
@@ -167,11 +170,6 @@ def _columns_of(told: DatasetProfile) -> dict[str, Any]:
         "unknown_policy": told.unknown_policy or "",
         "readers": "\n".join(told.readers),
     }
-
-
-def _written(column: Column) -> dict[str, Any]:
-    kept = {"name": column.name, "type": column.type}
-    return {**kept, "sensitive": True} if column.sensitive else kept
 
 
 def _keep_private(dataset: Dataset, wanted: dict[str, Any]) -> None:

@@ -31,8 +31,9 @@ def update_each(rows: Sequence[Model], names: Sequence[str], *, unchanged: Seque
     written, kept = [known[name] for name in names], [known[name] for name in ("id", *unchanged)]
     table = connection.ops.quote_name(type(rows[0])._meta.db_table)
     sql = f"UPDATE {table} SET {_assigned(written, ', ')} WHERE {_assigned(kept, ' AND ')}"
+    values = [[_stored(field, getattr(row, field.attname)) for field in (*written, *kept)] for row in rows]
     with connection.cursor() as cursor:
-        cursor.executemany(sql, [_values(row, [*written, *kept]) for row in rows])
+        cursor.executemany(sql, values)
         return int(cursor.rowcount)
 
 
@@ -62,7 +63,3 @@ def _stored(field: "Field[Any, Any]", value: Any) -> Any:
 
 def _assigned(fields: Sequence["Field[Any, Any]"], joint: str) -> str:
     return joint.join(f"{connection.ops.quote_name(str(field.column))} = %s" for field in fields)
-
-
-def _values(row: Model, fields: Sequence["Field[Any, Any]"]) -> list[Any]:
-    return [_stored(field, getattr(row, field.attname)) for field in fields]
