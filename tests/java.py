@@ -49,9 +49,10 @@ def make() -> None:
         done = subprocess.run(
             [sys.executable, "-c", SCENE, folder], env=os.environ | own, capture_output=True, text=True
         )
-        if not made.exists():
-            sys.exit(f"no archive of Java's classes was made: {done.stderr[-2000:]}")
-        made.replace(ARCHIVE)
+        if done.returncode == 0 and made.exists():
+            made.replace(ARCHIVE)
+        else:  # such as Java out of a Python wheel, which lacks the archive that this one would build on
+            print(f"This Java makes no archive of classes: each Spark takes longer to start. {done.stderr[-500:]}")
 
 
 if __name__ == "__main__" and not ARCHIVE.exists():
