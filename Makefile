@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ON_BOTH := tests/e2e/cases/test_ending_cases.py tests/e2e/cases/test_data_change_cases.py  # of the stories
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest --dist loadfile --no-loadscope-reorder  # each worker compiles nothing anew
-WORKERS := $(shell $(PYTHON) -c "import os; print(min(os.cpu_count() + 1, 4))")  # one more than processors: tests wait, too
+WORKERS := $(shell $(PYTHON) -c "import os; print(min(os.cpu_count(), 4))")  # more of them leave tests with deadlines too little room
 
 .PHONY: help demo up test mariadb unit lint format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days fuzz mutants zoo faults guards house screenshot run-ready dev-ready test-ready clean
 

@@ -223,16 +223,21 @@ def test_refusing_costs_a_tenth_of_a_second_and_64_mb_at_most(name: str, tmp_pat
 
 
 def refuse(path: str) -> dict[str, Any]:
-    """What refusing a file took: seconds of this processor, bytes beyond the file itself."""
+    """What refusing a file takes: seconds of this processor, bytes beyond the file itself.
+
+    The quickest of seven counts: whatever else the machine does meanwhile takes its caches and its memory's bandwidth.
+    """
     state = Path(path).read_bytes()
-    before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, process_time()
-    try:
-        KeyFilter.from_bytes(state)
-    except UnableToReadKeys as error:
-        seconds = process_time() - started
-        used = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
-        return {"refused": str(error), "seconds": seconds, "bytes": used}
-    return {"refused": ""}
+    before, seconds, told = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, [], ""
+    for _ in range(7):
+        started = process_time()
+        try:
+            KeyFilter.from_bytes(state)
+        except UnableToReadKeys as error:
+            told = str(error)
+        seconds.append(process_time() - started)
+    used = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    return {"refused": told, "seconds": min(seconds), "bytes": used}
 
 
 if __name__ == "__main__":
