@@ -11,7 +11,7 @@ import structlog
 from django.core.cache import cache
 from django.db import OperationalError, connection, connections
 from django.test import TransactionTestCase
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
 from assay.database.append_only import forbid, permit
 from assay.models import AuditEntry
@@ -21,9 +21,8 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", java.options())
 
 LONGEST_FIRST = ("e2e", "faults", "zoo", "mutants", "crawler", "browser", "fuzz", "integration", "unit")
 
-# How fast things are is for benchmarks/ to say; how many inputs are passed over hangs on the first few that are drawn.
-settings.register_profile("assay", deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
-settings.register_profile("quick", settings.get_profile("assay"), max_examples=10)  # of `make unit`
+settings.register_profile("assay", deadline=None)  # how fast things are is for benchmarks/ to say
+settings.register_profile("quick", deadline=None, max_examples=10)  # of `make unit`
 settings.load_profile("assay")
 
 

@@ -133,13 +133,13 @@ def test_a_long_line_is_cropped_around_the_caret() -> None:
     assert len(line) <= 104
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])  # a tree may be too large
 @given(assertions)
 def test_every_tree_reads_back_from_its_canonical_text(tree: Node) -> None:
     try:
         assert parse(to_text(tree)) == tree
     except UnableToParse as refused:
-        assume("it may" not in str(refused))  # a random tree may be larger than an assertion
+        assume("it may" not in str(refused))
         raise
 
 
