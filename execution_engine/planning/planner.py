@@ -87,6 +87,10 @@ class Want:
         """Its identity: place and hash."""
         return self.dataset, self.datacenter, self.window.text, self.spec_hash
 
+    def __hash__(self) -> int:
+        # Each remembers its key: by all fields, what two share would be walked once for each, twice as often by layer.
+        return hash(self.key)
+
 
 @dataclass(frozen=True)
 class PlannedCall:

@@ -5,7 +5,9 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,20 +29,40 @@ PRODUCT = sorted(
 SOURCES = sorted(path for folder in SOURCE_FOLDERS for path in (ROOT / folder).rglob("*.py"))
 
 
-def collected_by_pytest(tree: ast.AST) -> Iterator[str]:
+@dataclass(frozen=True, kw_only=True)
+class Breaches:
+    """What a file has that the house does not want; the file is read and walked once for all rules."""
+
+    named_like_tests: tuple[str, ...]
+    imported_otherwise: tuple[str, ...]
+    long_functions: tuple[str, ...]
+
+
+@cache
+def breaches(path: Path) -> Breaches:
+    """Those of one file."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    return Breaches(
+        named_like_tests=tuple(collected_by_pytest(nodes)),
+        imported_otherwise=tuple(imported_otherwise(path, nodes)),
+        long_functions=tuple(long_functions(path, nodes)),
+    )
+
+
+def collected_by_pytest(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Names of classes and functions that pytest would take for tests where they are imported."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 if re.match("Test|test", name):
                     yield name
 
 
-def imported_otherwise(path: Path) -> Iterator[str]:
+def imported_otherwise(path: Path, nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Imports of our own modules that are written in another way than the house does."""
     module = path.relative_to(ROOT).with_suffix("").parts
     folder = ".".join(module[1:-1] if module[0] == "platform" else module[:-1])
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes:
         if isinstance(node, ast.ImportFrom):
             is_far = node.level > 1 or (node.level == 1 and "." in (node.module or ""))
             is_near = node.level == 0 and folder in (node.module, (node.module or "").rpartition(".")[0])
@@ -48,9 +70,9 @@ def imported_otherwise(path: Path) -> Iterator[str]:
                 yield f"{path.relative_to(ROOT)}:{node.lineno}: {'.' * node.level}{node.module or ''}"
 
 
-def long_functions(path: Path) -> Iterator[str]:
+def long_functions(path: Path, nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Functions and methods of more than 50 lines."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno - node.lineno >= 50:  # type: ignore[operator]
             yield f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
 
@@ -76,22 +98,22 @@ def test_the_folder_platform_never_shadows_the_standard_library() -> None:
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_nothing_outside_the_tests_is_named_like_a_test(path: Path) -> None:
-    assert list(collected_by_pytest(ast.parse(path.read_text()))) == []
+    assert breaches(path).named_like_tests == ()
     assert not re.match("Test|test", path.name)
 
 
 def test_the_name_rule_sees_classes_and_functions_at_any_depth() -> None:
     tree = ast.parse("class TestRun:\n  def test_it(self): ...\nasync def tests_for(): ...\ndef latest(): ...")
-    assert sorted(collected_by_pytest(tree)) == ["TestRun", "test_it", "tests_for"]
+    assert sorted(collected_by_pytest(ast.walk(tree))) == ["TestRun", "test_it", "tests_for"]
 
 
 def test_siblings_are_imported_by_one_dot_and_all_else_by_its_whole_name() -> None:
-    assert [line for path in PRODUCT for line in imported_otherwise(path)] == []
+    assert [line for path in PRODUCT for line in breaches(path).imported_otherwise] == []
 
 
 def test_no_file_is_longer_than_400_lines_and_no_function_longer_than_50() -> None:
     long = [str(path.relative_to(ROOT)) for path in PRODUCT if len(path.read_text().splitlines()) > 400]
-    assert long + [line for path in PRODUCT for line in long_functions(path)] == []
+    assert long + [line for path in PRODUCT for line in breaches(path).long_functions] == []
 
 
 def test_foreign_keys_point_to_the_same_layer_or_a_lower_one() -> None:
