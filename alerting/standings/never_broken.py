@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from django.db import connection
 from django.db.models import Q
 
 from alerting.models import Standing
@@ -55,21 +56,22 @@ def _calm(places: Sequence[Place]) -> set[int]:
 
 def _create(places: Sequence[Place], now: datetime) -> dict[Place, Standing]:
     """New standings, PENDING, locked; without those that another worker was first to create and judge."""
-    Standing.objects.bulk_create(
-        (
-            Standing(
-                data_test=test,
-                window_key=window_key(test, window),
-                window_start=window.start,
-                window_end=window.end,
-                revision=test.revision,
-                since=now,
-                due_at=now,
-            )
-            for test, window in places
-        ),
-        ignore_conflicts=True,
-    )
+    new = {
+        (test, window): Standing(
+            data_test=test,
+            window_key=window_key(test, window),
+            window_start=window.start,
+            window_end=window.end,
+            revision=test.revision,
+            since=now,
+            due_at=now,
+        )
+        for test, window in places
+    }
+    if not connection.features.has_select_for_update:  # nobody else writes before this transaction ends
+        Standing.objects.bulk_create(new.values())
+        return new
+    Standing.objects.bulk_create(new.values(), ignore_conflicts=True)
     return {place: row for place, row in _lock(places).items() if row.state == State.PENDING}
 
 

@@ -1,8 +1,9 @@
 """Measurements that are computed from others, without reading data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from assay.database.bulk import update_each
 from execution_engine.engines.protocol import Measured
 from execution_engine.metrics.definition import NOTE, SERVICE, Kind
 from execution_engine.metrics.registry import METRICS
@@ -15,8 +16,14 @@ def is_derived(name: str) -> bool:
     return METRICS[name].kind is Kind.DERIVED
 
 
-def settle_derived(measurement: Measurement, inputs: Sequence[Measurement], now: datetime) -> None:
-    """Compute a measurement whose inputs are all in, and write it down."""
+def settle_derived(inputs: Mapping[Measurement, Sequence[Measurement]], now: datetime) -> None:
+    """Compute the measurements of which all inputs, which are given, are in, and write them down."""
+    for measurement, parts in inputs.items():
+        _settle(measurement, parts, now)
+    update_each(list(inputs), ("measured_at", "value", "detail", "failure_reason", "failure_detail"))
+
+
+def _settle(measurement: Measurement, inputs: Sequence[Measurement], now: datetime) -> None:
     failure = input_failure(inputs)
     derive = METRICS[measurement.metric.name].function_for(SERVICE)
     derived: Measured = Measured(failure=failure) if failure else derive(measurement, inputs)
@@ -25,7 +32,6 @@ def settle_derived(measurement: Measurement, inputs: Sequence[Measurement], now:
     measurement.detail = dict(derived.detail)
     measurement.failure_reason = derived.failure.reason.value if derived.failure else ""
     measurement.failure_detail = derived.failure.detail if derived.failure else ""
-    measurement.save(update_fields=["measured_at", "value", "detail", "failure_reason", "failure_detail"])
 
 
 def input_failure(inputs: Sequence[Measurement]) -> Failure | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from hashlib import blake2s
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Q
 
 from assay.clock import now
@@ -60,9 +61,25 @@ class PartStates:
 
     def save_parts(self, spec: MetricSpec, prints: Prints, states: Mapping[str, bytes]) -> None:
         """Keep the states of partitions, in place of those that their older data had."""
-        self._of(spec).filter(key__in=list(states)).delete()
-        rows = [self._row(spec, key, prints[key], state) for key, state in states.items()]
-        PartState.objects.bulk_create(rows, ignore_conflicts=True)
+        self._keep([self._row(spec, key, prints[key], state) for key, state in states.items()])
+
+    def save_part(self, key: str, print_: str, states: Mapping[MetricSpec, bytes]) -> None:
+        """Keep the states of one partition, of many metrics."""
+        self._keep([self._row(spec, key, print_, state) for spec, state in states.items()])
+
+    def _keep(self, rows: Sequence[PartState]) -> None:
+        """These states, of one metric or of one partition."""
+        if not rows:
+            return
+        older = PartState.objects.filter(
+            dataset=self.dataset,
+            datacenter=self.datacenter,
+            spec_hash__in={row.spec_hash for row in rows},
+            key__in={row.key for row in rows},
+        )
+        with transaction.atomic():
+            older.delete()
+            PartState.objects.bulk_create(rows, ignore_conflicts=True)
 
     def save_rollup(self, spec: MetricSpec, prints: Prints, state: bytes) -> None:
         """Keep the state over all these partitions, and only the newest few."""

@@ -1,7 +1,9 @@
-"""The state of a measurement, and whether a dataset's states are kept."""
+"""The state of a measurement, and which datasets' states are kept."""
+
+from collections.abc import Collection
 
 from assay.config import config
-from assay.models import Dataset, DataTest, Scope
+from assay.models import DataTest, Scope
 from execution_engine.models import Measurement
 
 from .state_store import StoredState, load_state
@@ -17,6 +19,7 @@ def state_of(measurement: Measurement) -> bytes:
     return load_state(config().states, stored)
 
 
-def keeps_states(dataset: Dataset) -> bool:
-    """Whether some live test reads more than one partition of it at once."""
-    return DataTest.objects.filter(dataset=dataset, scope=Scope.TABLE, retired_at__isnull=True).exists()
+def keeping_states(ids: Collection[int]) -> set[int]:
+    """Those of the datasets (ids) of which some live test reads more than one partition at once."""
+    tests = DataTest.objects.filter(dataset__in=ids, scope=Scope.TABLE, retired_at__isnull=True)
+    return set(tests.values_list("dataset_id", flat=True))

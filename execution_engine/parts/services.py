@@ -8,15 +8,21 @@ from execution_engine.engines.protocol import Engine, Part, ScanReport, Table, W
 
 from .incremental import Prints, can_merge, scan_merged, state_spec
 from .part_states import PartStates
-from .selectors import keeps_states
 
 
 def scan_by_parts(
-    engine: Engine, table: Table, part: Part, wanted: Sequence[Wanted], *, dataset: Dataset, datacenter: str
+    engine: Engine,
+    table: Table,
+    part: Part,
+    wanted: Sequence[Wanted],
+    *,
+    dataset: Dataset,
+    datacenter: str,
+    keeps: bool,
 ) -> ScanReport:
-    """The report of a scan that reads no partition whose state is known."""
+    """The report of a scan that reads no partition whose state is known; ``keeps``: the dataset's states are kept."""
     mergeable = [item for item in wanted if can_merge(item.spec)]
-    prints = engine.fingerprints_by_key(table, part) if mergeable and keeps_states(dataset) else None
+    prints = engine.fingerprints_by_key(table, part) if mergeable and keeps else None
     if not prints:
         return engine.scan(table, part, wanted)
     repository = PartStates(dataset=dataset, datacenter=datacenter)
@@ -39,11 +45,10 @@ def _keeping(
     """One partition is read as ever: what is kept of it is for windows that hold it later."""
     specs = dict.fromkeys(state_spec(item.spec) for item in wanted if can_merge(item.spec))
     kept = {f"state of {spec.text}": spec for spec in specs}
-    states = [Wanted(key=key, spec=spec, keep_state=True) for key, spec in kept.items()]
-    report = engine.scan(table, part, [*wanted, *states])
+    asked = [Wanted(key=key, spec=spec, keep_state=True) for key, spec in kept.items()]
+    report = engine.scan(table, part, [*wanted, *asked])
     ((key, print_),) = prints.items()
     if report.fingerprint == print_:  # else rewritten since it was listed
-        for name, spec in kept.items():
-            if state := report.measured[name].state:
-                repository.save_parts(spec, {key: print_}, {key: state})
+        states = {spec: state for name, spec in kept.items() if (state := report.measured[name].state)}
+        repository.save_part(key, print_, states)
     return replace(report, measured={item.key: report.measured[item.key] for item in wanted})

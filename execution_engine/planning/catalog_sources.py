@@ -1,9 +1,9 @@
 """The catalog as planning sees it, each dataset read once for as long as one task works."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from django.db.models import Prefetch
+from django.db.models import Prefetch, prefetch_related_objects
 
 from assay.catalog.selectors import declared_by, profile_of, slas
 from assay.database.name_keys import name_key
@@ -51,9 +51,14 @@ class Sources:
         missing = {name_key(name) for name in names} - self._found.keys()
         if not missing:
             return
-        for dataset in Dataset.objects.filter(name_key__in=missing).prefetch_related("replicas", FEEDING):
-            self._found[dataset.name_key] = dataset, source_of(dataset, self._now)
+        self.know(Dataset.objects.filter(name_key__in=missing))
         self._found |= dict.fromkeys(missing - self._found.keys())
+
+    def know(self, datasets: Iterable[Dataset]) -> None:
+        """Take these as they are; what lies around them is read in one go."""
+        new = list({each.name_key: each for each in datasets if each.name_key not in self._found}.values())
+        prefetch_related_objects(new, "replicas", FEEDING)
+        self._found |= {each.name_key: (each, source_of(each, self._now)) for each in new}
 
     def _find(self, name: str) -> tuple[Dataset, PlannedSource] | None:
         self.load({name})

@@ -19,16 +19,20 @@ log = structlog.get_logger(__name__)
 REMEMBERED = timedelta(days=35)  # then a window that nobody tries again stops setting its metric apart
 
 
-def ends_before(scan: Scan, measurements: Sequence[Measurement]) -> dict[int, int]:
+def ends_before(measurements: Sequence[Measurement], now: datetime) -> dict[int, int]:
     """How often each measurement's metric ended abnormally there of late, over whichever window, by id."""
-    assert scan.started_at
-    hashes = {row.spec_hash for row in measurements}
-    of_late = Q(last_at__gt=scan.started_at - REMEMBERED) | Q(quarantined_at__isnull=False)
-    rows = _of(scan).filter(of_late, spec_hash__in=hashes)
-    ends: Counter[str] = Counter()
-    for spec_hash, times in rows.values_list("spec_hash", "ends"):
-        ends[spec_hash] += times
-    return {row.pk: ends[row.spec_hash] for row in measurements if row.spec_hash in ends}
+    of_late = Q(last_at__gt=now - REMEMBERED) | Q(quarantined_at__isnull=False)
+    rows = Suspect.objects.filter(
+        of_late,
+        dataset__in={row.dataset_id for row in measurements},
+        datacenter__in={row.datacenter for row in measurements},
+        spec_hash__in={row.spec_hash for row in measurements},
+    )
+    ends: Counter[tuple[int, str, str]] = Counter()
+    for dataset_id, datacenter, spec_hash, times in rows.values_list("dataset_id", "datacenter", "spec_hash", "ends"):
+        ends[dataset_id, datacenter, spec_hash] += times
+    places = {row.pk: (row.dataset_id, row.datacenter, row.spec_hash) for row in measurements}
+    return {pk: ends[place] for pk, place in places.items() if place in ends}
 
 
 def note_ends(

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import structlog
+from django.db.models import Min
 
 from assay.models import Scope, Tallied
 from assay.queue.claims import finish, finish_all
@@ -11,7 +12,7 @@ from assay.queue.tallies import tally
 from assay.time.windows import Window
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
-from execution_engine.models import MAX_ATTEMPTS, Ask, Measurement, Run, RunReason
+from execution_engine.models import MAX_ATTEMPTS, Ask, Run, RunReason
 from execution_engine.outcome import Failure, Outcome, Reason
 from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import Planner, UnableToPlan, Want
@@ -29,8 +30,8 @@ Place = tuple[int, Window]  # revision, window
 def plan_runs(runs: Sequence[Run], now: datetime, *, sources: Sources | None = None) -> None:
     """Ask for what the runs measure, shared among them; what can never be measured ends its run as an error."""
     sources = sources or Sources(now)
-    sources.load({run.data_test.dataset.full_name for run in runs})
-    earlier = _held_early(runs)
+    sources.know(run.data_test.dataset for run in runs)
+    earlier = _taken_early(runs)
     wanted: dict[Run, dict[str, Want]] = {}
     for run in runs:
         accept_from = _accept_from(run, earlier)
@@ -108,14 +109,20 @@ def _wants(run: Run, accept_from: datetime | None, sources: Sources) -> dict[str
     return sources.quarantine.failure(run.revision, flatten(wants.values())) or wants
 
 
-def _accept_from(run: Run, earlier: Mapping[Place, Run]) -> datetime | None:
+def _accept_from(run: Run, earlier: Mapping[Place, datetime]) -> datetime | None:
     """From when on a measurement counts; a scheduled run is satisfied by an early held one, while no data changed."""
-    held = earlier.get((run.revision_id, run.window))
-    if run.reason != RunReason.SCHEDULE or held is None:
-        return run.accept_from
-    taken = Measurement.objects.filter(asks__run=held, measured_at__isnull=False).order_by("measured_at")
-    first = taken.values_list("measured_at", flat=True).first()
+    first = earlier.get((run.revision_id, run.window)) if run.reason == RunReason.SCHEDULE else None
     return first if first and run.accept_from and first < run.accept_from else run.accept_from
+
+
+def _taken_early(runs: Sequence[Run]) -> dict[Place, datetime]:
+    """When the first measurement was taken for what held early of these runs, by revision and window."""
+    held = _held_early(runs)
+    if not held:
+        return {}
+    asks = Ask.objects.filter(run__in=held.values(), measurement__measured_at__isnull=False)
+    first = dict(asks.values_list("run").annotate(Min("measurement__measured_at")))
+    return {place: first[run.pk] for place, run in held.items() if run.pk in first}
 
 
 def _held_early(runs: Sequence[Run]) -> dict[Place, Run]:
@@ -124,6 +131,8 @@ def _held_early(runs: Sequence[Run]) -> dict[Place, Run]:
     If the newest of them did not hold, none counts: pipelines may tell of other rows while no file changes.
     """
     scheduled = [run for run in runs if run.reason == RunReason.SCHEDULE]
+    if not scheduled:
+        return {}
     found = Run.objects.filter(
         revision__in={run.revision_id for run in scheduled},
         window_start__in={run.window_start for run in scheduled},

@@ -81,7 +81,8 @@ class _Order:
             return
         scanned = [want for want in self.wants if want.key in self.new and self._is_wanted(want)]
         places = [self._place(want) for want in scanned]
-        scans = scans_for(places, self.scans, self.now, are_made_up_for=self.are_made_up_for)
+        datasets = {self._dataset_id(want): self.sources.dataset(want.dataset) for want in scanned}
+        scans = scans_for(places, self.scans, self.now, datasets=datasets, are_made_up_for=self.are_made_up_for)
         for want in scanned:
             self.new[want.key].scan = scans[self._place(want)]
         _insert(list(self.new.values()))
@@ -106,7 +107,7 @@ class _Order:
         for want in self.wants:
             inputs = [self.found[part.key] for part in want.inputs]
             if want.key in self.new and is_derived(want.spec.name) and all(part.measured_at for part in inputs):
-                settle_derived(self.new[want.key], inputs, self.now)
+                settle_derived({self.new[want.key]: inputs}, self.now)
 
     def _pending(self) -> dict[Key, list[tuple[Measurement, set[int]]]]:
         """Unmeasured rows of these wants, with the ids of their inputs, by key."""

@@ -1,10 +1,21 @@
 """What the reading of one scan gives to its writing, which imports nothing that reads data."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from execution_engine.engines.protocol import Measured
-from execution_engine.models import Measurement
+from execution_engine.models import Measurement, Scan
+from execution_engine.outcome import ABNORMAL
+from execution_engine.watch.services import Seen
+
+
+@dataclass(frozen=True, kw_only=True)
+class BegunScan:
+    """A scan that has begun, with its dataset, and all that it is to measure."""
+
+    scan: Scan
+    measurements: Sequence[Measurement]
 
 
 @dataclass
@@ -21,3 +32,18 @@ class ScanReading:
     error: str = ""
     alone: set[int] = field(default_factory=set)  # those that shared their end with no other
     ends: dict[int, int] = field(default_factory=dict)  # how often each had ended abnormally before
+
+    @property
+    def is_abnormal(self) -> bool:
+        """Whether anything of it ended abnormally."""
+        return any(result.failure and result.failure.reason in ABNORMAL for result in self.results.values())
+
+    def seen(self, scan: Scan) -> Seen:
+        """What the data of the scan, which this is of, looked like."""
+        return Seen(
+            dataset=scan.dataset,
+            datacenter=scan.datacenter,
+            window=scan.window,
+            fingerprint=self.fingerprint,
+            written_at=self.written_at,
+        )

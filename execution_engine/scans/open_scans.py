@@ -3,8 +3,10 @@
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
+from django.db import connection
 from django.db.models import F
 
+from assay.catalog.selectors import with_replicas
 from assay.models import Dataset
 from assay.time.windows import Window
 from execution_engine.models import Scan
@@ -35,15 +37,28 @@ def hurry(scans: Iterable[Scan]) -> None:
 
 
 def scans_for(
-    places: Collection[Place], known: Mapping[Place, Scan], now: datetime, *, are_made_up_for: bool = False
+    places: Collection[Place],
+    known: Mapping[Place, Scan],
+    now: datetime,
+    *,
+    datasets: Mapping[int, Dataset] | None = None,
+    are_made_up_for: bool = False,
 ) -> dict[Place, Scan]:
-    """A scan that has not begun for each place: the open one, or a new one."""
+    """A scan that has not begun for each place: the open one, or a new one.
+
+    ``known`` are those that are open; ``datasets``: those of the places with their replicas, by id, where the caller
+    has read them.
+    """
     scans = dict(known)
     while missing := [place for place in dict.fromkeys(places) if place not in scans]:
-        datasets = Dataset.objects.prefetch_related("replicas").in_bulk({dataset_id for dataset_id, _, _ in missing})
-        new = [_new_scan(place, datasets[place[0]], now, are_made_up_for) for place in missing]
-        Scan.objects.bulk_create(new, ignore_conflicts=True)
-        scans |= open_scans(missing)
+        datasets = datasets or with_replicas({dataset_id for dataset_id, _, _ in missing})
+        new = {place: _new_scan(place, datasets[place[0]], now, are_made_up_for) for place in missing}
+        if connection.features.has_select_for_update:
+            Scan.objects.bulk_create(new.values(), ignore_conflicts=True)
+            scans |= open_scans(missing)
+        else:  # nobody else writes before this transaction ends
+            Scan.objects.bulk_create(new.values())
+            scans |= new
     return scans
 
 

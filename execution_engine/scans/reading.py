@@ -1,6 +1,6 @@
-"""Take the measurements of one scan: what is still true is reused, the rest is read from the data in one call."""
+"""Take the measurements of scans: what is still true is reused, the rest of each is read from its data in one call."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2s
@@ -12,6 +12,7 @@ from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.selectors import replica as replica_of
 from assay.catalog.selectors import sensitive_columns
 from assay.config import config
+from assay.time.windows import Window
 from execution_engine.disclosure.rules import told
 from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Table, Wanted, failed
 from execution_engine.freshness.derive import input_failure
@@ -19,15 +20,15 @@ from execution_engine.metrics.definition import SERVICE, Kind
 from execution_engine.metrics.registry import METRICS
 from execution_engine.models import Measurement, Scan
 from execution_engine.outcome import ABNORMAL, Reason
-from execution_engine.parts.selectors import state_of
+from execution_engine.parts.selectors import keeping_states, state_of
 from execution_engine.parts.services import scan_by_parts
 from execution_engine.parts.state_store import UnableToLoadState
 from execution_engine.quarantine.rules import MOST_ENDS_OF_A_SCAN, NOT_TRIED, Group, groups
 from execution_engine.quarantine.suspects import ends_before
 from execution_engine.storage import engine_of, extent_of, table_of
-from execution_engine.watch.services import is_news
+from execution_engine.watch.services import news
 
-from .found import ScanReading
+from .found import BegunScan, ScanReading
 from .query_tables import reads_others, tables_read
 from .settle import input_name, settled_by
 
@@ -44,58 +45,171 @@ class Target:
     strays: tuple[str, ...] | None = None  # the keys of the rows that lie in no partition
     sensitive: frozenset[str] = frozenset()
 
+    @property
+    def fingerprint(self) -> str:
+        """What its data looks like now; empty where that cannot be told."""
+        return self.engine.fingerprint(self.table, self.part) or ""
 
-def read(scan: Scan, measurements: Sequence[Measurement]) -> ScanReading:
-    """Everything the scan's measurements need; a failure of the engine is a failure of each, never an exception."""
+
+@dataclass(kw_only=True)
+class Portion:
+    """The measurements of a scan that read one part of its table, and what that looks like."""
+
+    rows: Sequence[Measurement]
+    target: Target
+    fingerprint: str
+
+
+@dataclass(kw_only=True)
+class LookedAt:
+    """A scan, what was found of it so far, and the parts of its table that it may read: that of its window first."""
+
+    begun: BegunScan
+    reading: ScanReading
+    portions: Sequence[Portion] = ()
+
+    def missing(self, portion: Portion) -> list[Measurement]:
+        """What could not be adopted."""
+        return [row for row in portion.rows if row.pk not in self.reading.adopted]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownBefore:
+    """What is asked before data is read, once for all the scans that are left."""
+
+    ends: Mapping[int, int]  # how often each measurement's metric had ended abnormally, by its id
+    keeping: Collection[int]  # the datasets of whose partitions states are kept: ids
+
+
+def read(begun: Sequence[BegunScan]) -> Iterator[tuple[BegunScan, ScanReading]]:
+    """Everything that scans which began together are to measure, one scan after another.
+
+    A failure of the engine is a failure of each measurement of its scan, never an exception. If something ended
+    abnormally, that is to be written before the next scan is asked for.
+    """
+    looked = [_look(each) for each in begun]
+    _adopt(looked)
+    _note_news(looked)
+    known, has_read = None, False
+    for number, each in enumerate(looked):
+        if any(each.missing(portion) for portion in each.portions):
+            known = known or _known_before(looked[number:])
+            _read(each, known, is_first=not has_read)
+            has_read = True
+        yield each.begun, each.reading
+        if each.reading.is_abnormal:
+            known = None
+
+
+def _look(begun: BegunScan) -> LookedAt:
     try:
-        return _read(scan, measurements)
+        return _look_at(begun)
     except Exception as error:
-        # Engines return what they foresee; whatever else goes wrong must not stop the scans behind this one.
-        log.exception("scan failed", of=str(scan))
-        reason = Reason.TIMEOUT if isinstance(error, TimeoutError) else Reason.ENGINE_UNREACHABLE
-        failure = failed(reason, f"{type(error).__name__}: {error}"[:1000])
-        return ScanReading(results={row.pk: failure for row in measurements}, error=str(failure.failure))
+        return LookedAt(begun=begun, reading=_unforeseen(begun, error))
 
 
-def _read(scan: Scan, measurements: Sequence[Measurement]) -> ScanReading:
+def _look_at(begun: BegunScan) -> LookedAt:
+    """What a scan's data looks like, without reading it."""
+    scan = begun.scan
     replica = replica_of(scan.dataset, scan.datacenter)
     if replica is None:
-        return _all_failed(measurements, f"{scan.dataset} has no replica in {scan.datacenter} any more")
+        return LookedAt(
+            begun=begun, reading=_all_failed(begun, f"{scan.dataset} has no replica in {scan.datacenter} any more")
+        )
     try:
         table = table_of(scan.dataset, replica)
     except UnableToUseLocation as error:
-        return _all_failed(measurements, f"{scan.dataset} in {scan.datacenter}: {error}")
+        return LookedAt(begun=begun, reading=_all_failed(begun, f"{scan.dataset} in {scan.datacenter}: {error}"))
     engine = engine_of(replica)
-    of_window = [row for row in measurements if not row.is_of_whole_table]
-    of_table = [row for row in measurements if row.is_of_whole_table]
+    of_table = [row for row in begun.measurements if row.is_of_whole_table]
     extent = extent_of(scan.dataset, scan.window, engine, table, with_strays=bool(of_table))
     target = Target(engine=engine, table=table, part=extent.part, sensitive=sensitive_columns(scan.dataset))
-    reading = ScanReading(fingerprint=engine.fingerprint(table, target.part) or "")
-    if is_news(scan.dataset, scan.datacenter, scan.window, reading.fingerprint):
-        reading.written_at = engine.written_at(table, target.part)
-    _reuse_or_take(scan, of_window, target, reading, reading.fingerprint)
-    whole = replace(target, part=extent.whole, strays=extent.strays)
-    is_more = bool(of_table) and whole.part != target.part
-    print_ = (engine.fingerprint(table, whole.part) or "") if is_more else reading.fingerprint
-    _reuse_or_take(scan, of_table, whole, reading, print_)
-    return reading
+    own = Portion(
+        rows=[row for row in begun.measurements if not row.is_of_whole_table],
+        target=target,
+        fingerprint=target.fingerprint,
+    )
+    portions = [own]
+    if of_table:
+        whole = replace(target, part=extent.whole, strays=extent.strays)
+        is_more = whole.part != target.part
+        print_ = whole.fingerprint if is_more else own.fingerprint
+        portions.append(Portion(rows=of_table, target=whole, fingerprint=print_))
+    return LookedAt(begun=begun, reading=ScanReading(fingerprint=own.fingerprint), portions=portions)
 
 
-def _reuse_or_take(
-    scan: Scan, measurements: Sequence[Measurement], target: Target, reading: ScanReading, fingerprint: str
-) -> None:
-    """Those that read one part of the table, which looks like ``fingerprint``."""
-    fingerprints = {row.pk: _fingerprint(row, fingerprint) for row in measurements}
-    adopted = _reusable(scan, measurements, fingerprints)
-    reading.fingerprints |= fingerprints
-    reading.adopted |= adopted
-    _take(scan, [row for row in measurements if row.pk not in adopted], target, reading)
+def _adopt(looked: Sequence[LookedAt]) -> None:
+    """Reuse what is still true of data that looks as it does."""
+    prints = {
+        row: _fingerprint(row, portion.fingerprint)
+        for each in looked
+        for portion in each.portions
+        for row in portion.rows
+    }
+    adopted = _reusable(prints)
+    for each in looked:
+        rows = [row for portion in each.portions for row in portion.rows]
+        each.reading.fingerprints = {row.pk: prints[row] for row in rows}
+        each.reading.adopted = {row.pk: adopted[row.pk] for row in rows if row.pk in adopted}
 
 
-def _take(scan: Scan, measurements: Sequence[Measurement], target: Target, reading: ScanReading) -> None:
+def _note_news(looked: Sequence[LookedAt]) -> None:
+    """When the newest file came, of data that was never seen as it is now."""
+    found = [each for each in looked if each.portions]
+    for number in news([each.reading.seen(each.begun.scan) for each in found]):
+        each = found[number]
+        target = each.portions[0].target
+        try:
+            each.reading.written_at = target.engine.written_at(target.table, target.part)
+        except Exception as error:
+            each.reading, each.portions = _unforeseen(each.begun, error), ()
+
+
+def _known_before(looked: Sequence[LookedAt]) -> KnownBefore:
+    rows = [row for each in looked for portion in each.portions for row in portion.rows]
+    scan = looked[0].begun.scan
+    assert scan.started_at
+    return KnownBefore(
+        ends=ends_before(rows, scan.started_at), keeping=keeping_states({row.dataset_id for row in rows})
+    )
+
+
+def _read(looked: LookedAt, known: KnownBefore, *, is_first: bool) -> None:
+    """Read what is not adopted; what was looked at before other data was read is looked at again."""
+    try:
+        for portion in looked.portions:
+            if not is_first and portion.target.fingerprint != portion.fingerprint:
+                _look_again(looked, portion)
+            if missing := looked.missing(portion):
+                _take(looked, missing, portion.target, known)
+                is_first = False
+    except Exception as error:
+        looked.reading = _unforeseen(looked.begun, error)
+
+
+def _look_again(looked: LookedAt, portion: Portion) -> None:
+    """Data that was written while other data was read."""
+    portion.fingerprint = portion.target.fingerprint
+    fresh = LookedAt(
+        begun=looked.begun,
+        reading=ScanReading(fingerprint=portion.fingerprint),
+        portions=[portion],
+    )
+    _adopt([fresh])
+    reading = looked.reading
+    reading.fingerprints |= fresh.reading.fingerprints
+    kept = {pk: twin for pk, twin in reading.adopted.items() if pk not in fresh.reading.fingerprints}
+    reading.adopted = kept | fresh.reading.adopted
+    if portion is looked.portions[0]:
+        _note_news([fresh])
+        reading.fingerprint, reading.written_at = portion.fingerprint, fresh.reading.written_at
+
+
+def _take(looked: LookedAt, rows: Sequence[Measurement], target: Target, known: KnownBefore) -> None:
     """Read what could not be reused; what once ended a scan abnormally, apart from the rest."""
     wanted: list[Wanted] = []
-    for row in measurements:
+    reading = looked.reading
+    for row in rows:
         item = _layout(row, target, reading) or _wanted_alone(row, target)
         if isinstance(item, Wanted):
             wanted.append(item)
@@ -103,19 +217,26 @@ def _take(scan: Scan, measurements: Sequence[Measurement], target: Target, readi
             reading.results[row.pk] = item
     if not wanted:
         return
-    reading.ends = ends_before(scan, measurements)
+    reading.ends |= {row.pk: known.ends[row.pk] for row in rows if row.pk in known.ends}
     abnormal = 0
+    keeps = looked.begun.scan.dataset_id in known.keeping
     for group in groups(wanted, {str(pk): ends for pk, ends in reading.ends.items()}):
         if abnormal >= MOST_ENDS_OF_A_SCAN:
             reading.results |= {int(item.key): Measured(failure=NOT_TRIED) for item in group}
-        elif _take_together(scan, group, target, reading):
+        elif _take_group(looked.begun.scan, group, target, reading, keeps_states=keeps):
             abnormal += 1
 
 
-def _take_together(scan: Scan, group: Group, target: Target, reading: ScanReading) -> bool:
+def _take_group(scan: Scan, group: Group, target: Target, reading: ScanReading, *, keeps_states: bool) -> bool:
     """Read a group in as few passes as it allows; whether any of it ended abnormally."""
     report = scan_by_parts(
-        target.engine, target.table, target.part, group, dataset=scan.dataset, datacenter=scan.datacenter
+        target.engine,
+        target.table,
+        target.part,
+        group,
+        dataset=scan.dataset,
+        datacenter=scan.datacenter,
+        keeps=keeps_states,
     )
     reading.spark_jobs += report.spark_jobs
     reading.seconds += report.seconds
@@ -184,30 +305,42 @@ def _fingerprint(row: Measurement, own: str) -> str:
     return own if len(parts) == 1 else blake2s("\0".join(parts).encode(), digest_size=16).hexdigest()
 
 
-def _reusable(scan: Scan, rows: Sequence[Measurement], fingerprints: Mapping[int, str]) -> dict[int, Measurement]:
-    """For each measurement the newest earlier one that still says the same of the same data."""
-    known = {fingerprint for fingerprint in fingerprints.values() if fingerprint}
-    if not known:
+def _reusable(prints: Mapping[Measurement, str]) -> dict[int, Measurement]:
+    """By the id of each measurement the newest earlier one that still says the same of the same data."""
+    wanted = {row: print_ for row, print_ in prints.items() if print_}
+    if not wanted:
         return {}
     earlier = Measurement.objects.filter(
-        dataset=scan.dataset_id,
-        datacenter=scan.datacenter,
-        window_start=scan.window_start,
-        window_end=scan.window_end,
-        spec_hash__in={row.spec_hash for row in rows},
-        fingerprint__in=known,
+        dataset__in={row.dataset_id for row in wanted},
+        datacenter__in={row.datacenter for row in wanted},
+        window_start__in={row.window_start for row in wanted},
+        window_end__in={row.window_end for row in wanted},
+        spec_hash__in={row.spec_hash for row in wanted},
+        fingerprint__in=set(wanted.values()),
         measured_at__isnull=False,
         failure_reason="",
     ).order_by("measured_at")
-    newest = {(twin.spec_hash, twin.fingerprint): twin for twin in earlier}
-    twins = {row.pk: newest.get((row.spec_hash, fingerprints[row.pk])) for row in rows}
-    return {row.pk: twin for row in rows if (twin := twins[row.pk]) and _is_new_enough(twin, row.accept_from)}
+    newest = {(_what(twin), twin.fingerprint): twin for twin in earlier}
+    twins = {row: newest.get((_what(row), print_)) for row, print_ in wanted.items()}
+    return {row.pk: twin for row, twin in twins.items() if twin and _is_new_enough(twin, row.accept_from)}
+
+
+def _what(row: Measurement) -> tuple[int, str, Window, str]:
+    return row.dataset_id, row.datacenter, row.window, row.spec_hash
 
 
 def _is_new_enough(twin: Measurement, accept_from: datetime | None) -> bool:
     return accept_from is None or (twin.measured_at is not None and twin.measured_at >= accept_from)
 
 
-def _all_failed(measurements: Sequence[Measurement], detail: str) -> ScanReading:
+def _unforeseen(begun: BegunScan, error: Exception) -> ScanReading:
+    """Engines return what they foresee; whatever else goes wrong must not stop the scans behind this one."""
+    log.error("scan failed", of=str(begun.scan), exc_info=error)
+    reason = Reason.TIMEOUT if isinstance(error, TimeoutError) else Reason.ENGINE_UNREACHABLE
+    failure = failed(reason, f"{type(error).__name__}: {error}"[:1000])
+    return ScanReading(results={row.pk: failure for row in begun.measurements}, error=str(failure.failure))
+
+
+def _all_failed(begun: BegunScan, detail: str) -> ScanReading:
     failure = failed(Reason.UNREADABLE, detail)
-    return ScanReading(results={row.pk: failure for row in measurements}, error=detail)
+    return ScanReading(results={row.pk: failure for row in begun.measurements}, error=detail)

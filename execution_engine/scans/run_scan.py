@@ -1,7 +1,6 @@
 """Work the scans of a datacenter: begin, read outside any transaction, write everything in one."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 import structlog
@@ -9,74 +8,113 @@ from django.db.models import Q
 from structlog.contextvars import bound_contextvars
 
 from assay import clock
+from assay.catalog.selectors import with_replicas
 from assay.config import config
-from assay.database.bulk import update_each
 from assay.models import Tallied
-from assay.queue.claims import UnableToFinish, claim, finish, in_transaction, leased
+from assay.queue.claims import UnableToFinish, claim, finish, in_transaction, is_in_rounds, leased
 from assay.queue.flow import stage
 from assay.queue.heartbeat import heartbeat
 from assay.queue.log_ids import log_ids
 from assay.queue.tallies import tally
-from execution_engine.engines.protocol import Measured, failed
-from execution_engine.exact import digits_of
+from execution_engine.engines.protocol import failed
 from execution_engine.models import MAX_ATTEMPTS, Measurement, Scan
 from execution_engine.outcome import Reason
-from execution_engine.parts.state_store import INLINE_BYTES, store_state
 from execution_engine.planning.turns import KINDS, Bounds, full
-from execution_engine.quarantine.suspects import note_ends
-from execution_engine.watch.services import note_fingerprint
 
-from .found import ScanReading
-from .wake import wake
+from .close_scans import Ended, close_scans
+from .found import BegunScan, ScanReading
+from .together import apart
 
 log = structlog.get_logger(__name__)
 
 MOST_AT_A_TIME = 20  # then the task ends, so that a worker asked to stop does not go on until nothing is pending
-WRITTEN = (
-    "measured_at",
-    "value",
-    "exact",
-    "state",
-    "state_path",
-    "state_length",
-    "state_checksum",
-    "detail",
-    "failure_reason",
-    "failure_detail",
-    "fingerprint",
-)
 
 
 def scan_pending(datacenter: str | None = None, *, worker: str = "") -> int:
     """Work pending scans, of one datacenter or of all; how many there were, at most ``MOST_AT_A_TIME``.
 
-    Each is claimed only when its turn has come: a lease that waited behind another's reading would run out.
+    Each is claimed only when its turn has come: a lease that waited behind another's reading would run out, and would
+    keep other workers from it. Where one process does everything, it claims together those that change nothing for
+    each other, so that most statements are asked once for all of them.
     """
-    total, now = 0, clock.now()
-    while total < MOST_AT_A_TIME and (scan := _next(datacenter, now)):
-        total += 1
-        _attempt(scan, worker)
+    total, is_more = 0, True
+    while is_more and total < MOST_AT_A_TIME:
+        scans, is_more = _next(datacenter, MOST_AT_A_TIME - total, worker)
+        total += len(scans)
+        is_more = bool(scans) and (_attempt(scans) or is_more)
     return total
 
 
-def _next(datacenter: str | None, now: datetime) -> Scan | None:
-    """The next scan that may begin, claimed."""
+def _next(datacenter: str | None, most: int, worker: str) -> tuple[list[Scan], bool]:
+    """The next scans that may begin, claimed and begun, so that nothing is added to them; whether there may be more."""
     filters: dict[str, Any] = {"datacenter": datacenter} if datacenter else {}
-    claimed: list[Scan] = claim(stage("scan"), now=now, limit=1, may=may_begin(datacenter), **filters)
-    return claimed[0] if claimed else None
+    now, together, is_more = clock.now(), is_in_rounds(), True
+
+    def fit(free: list[Scan]) -> list[Scan]:
+        nonlocal is_more
+        fitting = apart(free)
+        is_more = len(fitting) < len(free)
+        return fitting
+
+    scans = claim(
+        stage("scan"),
+        now=now,
+        limit=most if together else 1,
+        may=None if together else may_begin(datacenter),  # one process reads one after another
+        fit=fit if together else None,
+        also={"started_at": now, "open_key": None, "worker": worker},
+        **filters,
+    )
+    return scans, is_more
 
 
 def run_scan(scan: Scan, *, worker: str = "") -> None:
-    """Take the scan's measurements; raises UnableToFinish when its lease was lost meanwhile."""
+    """Take the measurements of a claimed scan; raises UnableToFinish when its lease was lost meanwhile."""
     now = clock.now()
-    in_transaction(lambda: _begin(scan, now, worker))
-    rows = scan.measurements.filter(measured_at__isnull=True)
-    measurements = list(rows.prefetch_related("inputs").order_by("pk"))
-    for row in measurements:
-        row.dataset = scan.dataset
+    rows = Scan.objects.filter(pk=scan.pk, epoch=scan.epoch)
+    if rows.update(started_at=now, open_key=None, worker=worker) != 1:
+        raise UnableToFinish(f"{scan}: claimed again since epoch {scan.epoch}")
+    scan.started_at, scan.open_key, scan.worker = now, None, worker
+    _take_alone(*_begun([scan]))
+
+
+def _attempt(scans: Sequence[Scan]) -> bool:
+    """Take the measurements of scans that have begun; whether others were ordered after them.
+
+    What goes wrong with one of them is logged, and stays with it.
+    """
+    first = scans[0]
+    with bound_contextvars(**(log_ids("scan", first) if len(scans) == 1 else {"stage": "scan"})):
+        try:
+            begun = _begun(scans)
+            return _take_alone(*begun) if len(begun) == 1 else _take_together(begun)
+        except UnableToFinish as lost:
+            log.warning("lease lost", of=str(first), why=str(lost))
+        except Exception:
+            log.exception("scan failed", of=str(first), scans=len(scans), attempts=first.attempts)
+    return False
+
+
+def _begun(scans: Sequence[Scan]) -> list[BegunScan]:
+    """The scans with their datasets, and with all that they are to measure."""
+    datasets = with_replicas({scan.dataset_id for scan in scans})
+    found: dict[int | None, list[Measurement]] = {scan.pk: [] for scan in scans}
+    rows = Measurement.objects.filter(scan__in=list(found), measured_at__isnull=True)
+    for row in rows.prefetch_related("inputs").order_by("pk"):
+        row.dataset = datasets[row.dataset_id]
+        found[row.scan_id].append(row)
+    for scan in scans:
+        scan.dataset = datasets[scan.dataset_id]
+    return [BegunScan(scan=scan, measurements=found[scan.pk]) for scan in scans]
+
+
+def _take_alone(begun: BegunScan) -> bool:
+    """One scan, which may have been tried before; whether others were ordered after it."""
+    scan, measurements = begun.scan, begun.measurements
+    assert scan.started_at
     if scan.attempts == MAX_ATTEMPTS and len(measurements) > 1:
-        in_transaction(lambda: _split(scan, measurements, now))
-        return
+        in_transaction(lambda: _split(begun))
+        return True
     if scan.attempts > MAX_ATTEMPTS:
         failure = failed(Reason.LEASE_LOST, f"{MAX_ATTEMPTS} workers were lost while they read this")
         reading = ScanReading(results={row.pk: failure for row in measurements}, error=str(failure.failure))
@@ -84,31 +122,53 @@ def run_scan(scan: Scan, *, worker: str = "") -> None:
         from .reading import read  # with it pyarrow and numpy, for which no gate should wait
 
         with heartbeat(scan):
-            reading = read(scan, measurements)
-    in_transaction(lambda: _close(scan, measurements, reading, now))
+            ((_, reading),) = read([begun])
+    return in_transaction(lambda: close_scans([(begun, reading)]))
 
 
-def _attempt(scan: Scan, worker: str) -> None:
+def _take_together(begun: Sequence[BegunScan]) -> bool:
+    """Scans that nobody has tried before; whether others were ordered after them."""
+    from .reading import read
+
+    ended: list[Ended] = []
+    ordered = False
+    with heartbeat(*(each.scan for each in begun)):
+        for each in read(begun):
+            ended.append(each)
+            _, reading = each
+            if reading.is_abnormal:  # what is read next must know of it
+                ordered |= _close(ended)
+                ended = []
+        return _close(ended) or ordered
+
+
+def _close(ended: Sequence[Ended]) -> bool:
+    """Write what scans found, all in one transaction; each in its own where that fails."""
+    if len(ended) > 1:
+        try:
+            return in_transaction(lambda: close_scans(ended))
+        except Exception as error:
+            log.info("not together, so one by one", scans=len(ended), why=f"{type(error).__name__}: {error}"[:500])
+    ordered = [_close_alone(*each) for each in ended]
+    return any(ordered)
+
+
+def _close_alone(begun: BegunScan, reading: ScanReading) -> bool:
+    scan = begun.scan
     with bound_contextvars(**log_ids("scan", scan)):
         try:
-            run_scan(scan, worker=worker)
+            return in_transaction(lambda: close_scans([(begun, reading)]))
         except UnableToFinish as lost:
             log.warning("lease lost", of=str(scan), why=str(lost))
         except Exception:
             log.exception("scan failed", of=str(scan), attempts=scan.attempts)
+    return False
 
 
-def _begin(scan: Scan, now: datetime, worker: str) -> None:
-    """From here on nothing is added to the scan; what it measures is as of now."""
-    rows = Scan.objects.filter(pk=scan.pk, epoch=scan.epoch)
-    if rows.update(started_at=now, open_key=None, worker=worker) != 1:
-        raise UnableToFinish(f"{scan}: claimed again since epoch {scan.epoch}")
-    scan.started_at = now
-
-
-def _split(scan: Scan, measurements: Sequence[Measurement], now: datetime) -> None:
+def _split(begun: BegunScan) -> None:
     """Give each measurement a scan of its own: one of them may be what its workers die of."""
-    for row in measurements:
+    scan = begun.scan
+    for row in begun.measurements:
         row.scan = Scan.objects.create(
             dataset=scan.dataset,
             datacenter=scan.datacenter,
@@ -120,48 +180,8 @@ def _split(scan: Scan, measurements: Sequence[Measurement], now: datetime) -> No
             created_at=scan.created_at,
         )
         row.save(update_fields=["scan"])
-    finish(scan, ended_at=now, error=f"{scan.attempts - 1} workers were lost with it: measured one by one")
+    finish(scan, ended_at=scan.started_at, error=f"{scan.attempts - 1} workers were lost with it: measured one by one")
     tally(Tallied.SCANS_FAILED, scan.datacenter)
-
-
-def _close(scan: Scan, measurements: Sequence[Measurement], reading: ScanReading, now: datetime) -> None:
-    results = note_ends(scan, measurements, reading.results, alone=reading.alone, known=reading.ends, now=now)
-    for row in measurements:
-        twin = reading.adopted.get(row.pk)
-        if twin is not None:
-            for name in WRITTEN:
-                setattr(row, name, getattr(twin, name))
-        else:
-            _fill(row, results[row.pk], reading.fingerprints.get(row.pk, ""), now)
-    finish(
-        scan,
-        ended_at=now,
-        spark_jobs=reading.spark_jobs,
-        taken=len(reading.results),
-        reused=len(reading.adopted),
-        seconds=reading.seconds,
-        error=reading.error,
-    )
-    update_each(measurements, WRITTEN)
-    note_fingerprint(scan.dataset, scan.datacenter, scan.window, reading.fingerprint, now, reading.written_at)
-    wake([row.pk for row in measurements], now)
-    tally(Tallied.SCANS_FAILED if reading.error else Tallied.SCANS, scan.datacenter)
-    tally(Tallied.SCAN_SECONDS, scan.datacenter, reading.seconds)
-
-
-def _fill(row: Measurement, result: Measured, fingerprint: str, now: datetime) -> None:
-    row.measured_at = now
-    row.value = None if result.value is None else float(result.value)
-    row.exact = digits_of(result.value)
-    row.detail = dict(result.detail)
-    row.fingerprint = fingerprint if result.failure is None else ""
-    if result.failure is not None:
-        row.failure_reason, row.failure_detail = result.failure.reason.value, result.failure.detail
-    if result.state is not None and len(result.state) > INLINE_BYTES:
-        stored = store_state(config().states, result.state)
-        row.state_path, row.state_length, row.state_checksum = stored.path, stored.length, stored.checksum
-    else:
-        row.state = result.state
 
 
 def bounds() -> Bounds:

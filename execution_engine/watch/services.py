@@ -8,12 +8,14 @@ from functools import partial
 from typing import Any
 
 import structlog
+from django.db import connection
 from django.db.models import QuerySet
 
 from assay import clock
 from assay.catalog.locations import UnableToUseLocation
+from assay.catalog.selectors import replica as replica_of
+from assay.catalog.selectors import with_replicas
 from assay.database.bulk import set_all
-from assay.database.prepared import rows_of
 from assay.models import ChangeKind, DataChange, Dataset, Replica
 from assay.queue.claims import claims, in_transaction
 from assay.queue.flow import stage
@@ -27,6 +29,7 @@ from .looks import LONG_WINDOW, next_look
 log = structlog.get_logger(__name__)
 
 CLAIMED_AT_ONCE = 1000
+Place = tuple[int, str, Window]  # dataset, datacenter, window
 GONE = "cannot be looked at"  # the fingerprint of what had one before, such as a folder that was removed
 
 
@@ -48,6 +51,11 @@ class Look:
     seen: Mapping[int, str]
     gone: Collection[int]
 
+    @property
+    def changed(self) -> list[Watch]:
+        """Those that look otherwise than before."""
+        return [watch for watch in self.kept if self.seen.get(watch.pk) and self.seen[watch.pk] != watch.fingerprint]
+
 
 def _look_at_all(rows: Iterable[Watch], now: datetime) -> None:
     """Look at each table in each place by itself, and note in one transaction what all of them look like.
@@ -57,12 +65,11 @@ def _look_at_all(rows: Iterable[Watch], now: datetime) -> None:
     groups: defaultdict[tuple[int, str], list[Watch]] = defaultdict(list)
     for row in rows:
         groups[row.dataset_id, row.datacenter].append(row)
-    ids = {dataset for dataset, _ in groups}
-    datasets = {dataset.pk: dataset for dataset in rows_of(Dataset, ids)}
-    replicas = {(replica.dataset_id, replica.datacenter): replica for replica in rows_of(Replica, ids, "dataset")}
-    looks = [_look_at(datasets[place[0]], replicas.get(place), watches, now) for place, watches in groups.items()]
+    datasets = with_replicas({dataset for dataset, _ in groups})
+    looks = [_look_at(datasets[dataset], watches, now) for (dataset, _), watches in groups.items()]
     try:
-        in_transaction(partial(_note_looks, looks, now))
+        is_plain = len(_next_looks(looks, now)) == 1 and not any(look.changed or look.gone for look in looks)
+        in_transaction(partial(_note_looks, looks, now), is_one_statement=is_plain)
     except Exception as error:
         log.info("not together, so one by one", tables=len(looks), why=f"{type(error).__name__}: {error}"[:500])
         for look in looks:
@@ -88,55 +95,109 @@ def unwatch_window(*, dataset: Dataset, datacenter: str, window: Window) -> None
     _rows(dataset, datacenter, window).update(next_look_at=None, closely=False)
 
 
-def is_news(dataset: Dataset, datacenter: str, window: Window, fingerprint: str) -> bool:
-    """Whether a watched window was never seen with this fingerprint yet."""
-    if not fingerprint or not _is_watched(dataset, window):
-        return False
-    return not _rows(dataset, datacenter, window).filter(fingerprint=fingerprint).exists()
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What a scan found that the data of one window looks like in one place.
 
-
-def note_fingerprint(
-    dataset: Dataset,
-    datacenter: str,
-    window: Window,
-    fingerprint: str,
-    now: datetime,
-    written_at: datetime | None = None,
-) -> None:
-    """Remember what a scan found, from now on watching the window; a difference to the last look is a change.
-
-    ``written_at`` is when the newest file came; in a replay, whose now is in the past, it came just now.
+    ``written_at`` is when the newest file came, where it was asked; in a replay, whose now is in the past, it came just
+    now.
     """
-    if not _is_watched(dataset, window):
-        return
-    changed_at = min(written_at or now, now)
-    row, is_new = Watch.objects.get_or_create(
-        **_identity(dataset, datacenter, window),
-        defaults={
-            "fingerprint": fingerprint,
-            "seen_at": now,
-            "changed_at": changed_at if fingerprint else None,
-            "next_look_at": next_look(window_end=window.end, closely=False, now=now),
-        },
+
+    dataset: Dataset
+    datacenter: str
+    window: Window
+    fingerprint: str
+    written_at: datetime | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where it was seen, as its watch says it."""
+        return self.dataset.pk, self.datacenter, self.window
+
+
+def news(seen: Sequence[Seen]) -> list[int]:
+    """The numbers of those in watched windows which were never seen with this fingerprint yet."""
+    told = {number: each for number, each in enumerate(seen) if each.fingerprint and _is_watched(each)}
+    known = {(place, row.fingerprint) for place, row in _watches(told.values()).items()}
+    return [number for number, each in told.items() if (each.place, each.fingerprint) not in known]
+
+
+def note_fingerprints(seen: Sequence[Seen], now: datetime) -> None:
+    """Remember what scans found, from now on watching their windows; a difference to the last look is a change."""
+    told = {each.place: each for each in seen if _is_watched(each)}
+    known = _watches(told.values())
+    if new := [each for place, each in told.items() if place not in known]:
+        known |= _watch_from_now_on(new, now)
+    changed = [place for place, row in known.items() if told[place].fingerprint not in ("", row.fingerprint)]
+    _tell([row for place in changed if (row := known[place]).fingerprint], now)  # else it is the first look
+    for place in changed:
+        was_changed = {"fingerprint": told[place].fingerprint, "changed_at": _came_at(told[place], now)}
+        Watch.objects.filter(pk=known[place].pk).update(seen_at=now, **was_changed)
+    # where nothing can be seen, what was seen last stays: it tells when it is back
+    if as_before := [row.pk for place, row in known.items() if place not in changed]:
+        set_all(Watch, as_before, seen_at=now)
+
+
+def _watch_from_now_on(new: Sequence[Seen], now: datetime) -> dict[Place, Watch]:
+    """Write watches over windows that have none; gives those that another worker was first to write."""
+    Watch.objects.bulk_create(
+        (
+            Watch(
+                dataset=each.dataset,
+                datacenter=each.datacenter,
+                window_start=each.window.start,
+                window_end=each.window.end,
+                fingerprint=each.fingerprint,
+                seen_at=now,
+                changed_at=_came_at(each, now) if each.fingerprint else None,
+                next_look_at=next_look(window_end=each.window.end, closely=False, now=now),
+            )
+            for each in new
+        ),
+        ignore_conflicts=True,
     )
-    if is_new and not dataset.partitioning:  # its window moves with each run: only the newest is looked at
-        Watch.objects.filter(dataset=dataset, datacenter=datacenter).exclude(pk=row.pk).update(next_look_at=None)
-    if is_new:
-        return
-    changed = {"changed_at": changed_at} if fingerprint and fingerprint != row.fingerprint else {}
-    known = {"fingerprint": fingerprint} if fingerprint else {}  # else what was seen last tells when it is back
-    Watch.objects.filter(pk=row.pk).update(seen_at=now, **known, **changed)
-    if row.fingerprint and fingerprint and fingerprint != row.fingerprint:
-        _tell([row], now)
+    of_others = {}
+    if connection.features.has_select_for_update:
+        written = {each.place: (each.fingerprint, now) for each in new}
+        of_others = {
+            place: row for place, row in _watches(new).items() if (row.fingerprint, row.seen_at) != written[place]
+        }
+    for each in new:
+        if not each.dataset.partitioning and each.place not in of_others:
+            # its window moves with each run: only the newest is looked at
+            own = {"window_start": each.window.start, "window_end": each.window.end}
+            others = Watch.objects.filter(dataset=each.dataset, datacenter=each.datacenter).exclude(**own)
+            others.update(next_look_at=None)
+    return of_others
 
 
-def _is_watched(dataset: Dataset, window: Window) -> bool:
+def _came_at(seen: Seen, now: datetime) -> datetime:
+    return min(seen.written_at or now, now)
+
+
+def _watches(seen: Collection[Seen]) -> dict[Place, Watch]:
+    """The watches over these windows, by where they look."""
+    if not seen:
+        return {}
+    places = {each.place for each in seen}
+    rows = Watch.objects.filter(
+        dataset__in={each.dataset.pk for each in seen},
+        datacenter__in={each.datacenter for each in seen},
+        window_start__in={each.window.start for each in seen},
+        window_end__in={each.window.end for each in seen},
+    )
+    found = {(row.dataset_id, row.datacenter, row.window): row for row in rows}
+    return {place: row for place, row in found.items() if place in places}
+
+
+def _is_watched(seen: Seen) -> bool:
     """A window of a whole table is not: its partitions are."""
-    return not dataset.partitioning or window.duration <= LONG_WINDOW
+    return not seen.dataset.partitioning or seen.window.duration <= LONG_WINDOW
 
 
-def _look_at(dataset: Dataset, replica: Replica | None, watches: Sequence[Watch], now: datetime) -> Look:
+def _look_at(dataset: Dataset, watches: Sequence[Watch], now: datetime) -> Look:
     """One group of windows; data that was there and cannot be read now has changed, unless the look itself failed."""
+    replica = replica_of(dataset, watches[0].datacenter)
     kept = [watch for watch in watches if not is_expired(dataset, watch.window, now)]
     try:
         seen = {} if replica is None else _fingerprints(dataset, replica, kept)
@@ -149,14 +210,14 @@ def _look_at(dataset: Dataset, replica: Replica | None, watches: Sequence[Watch]
 
 def _note_looks(looks: Sequence[Look], now: datetime) -> None:
     """Note what was seen of windows, and tell what has changed."""
-    kept = [watch for look in looks for watch in look.kept]
     seen = {pk: print_ for look in looks for pk, print_ in look.seen.items()}
-    changed = [watch for watch in kept if seen.get(watch.pk) and seen[watch.pk] != watch.fingerprint]
+    changed = [watch for look in looks for watch in look.changed]
     for watch in changed:
         Watch.objects.filter(pk=watch.pk).update(fingerprint=seen[watch.pk], changed_at=now)
     if changed:
         _tell([watch for watch in changed if watch.fingerprint or watch.seen_at], now)  # else it is the first look
-    _set_next_looks(kept, now)
+    for due, keys in _next_looks(looks, now).items():
+        set_all(Watch, keys, seen_at=now, next_look_at=due, lease_until=None, attempts=0)
     if gone := [pk for look in looks for pk in look.gone]:
         Watch.objects.filter(pk__in=gone).update(next_look_at=None, lease_until=None, attempts=0)
 
@@ -195,14 +256,12 @@ def _is_announced(watch: Watch) -> bool:
     return since.filter(window_start__lt=watch.window_end, window_end__gt=watch.window_start).exists()
 
 
-def _set_next_looks(watches: Iterable[Watch], now: datetime) -> None:
-    """All looked at now; the next looks fall on few instants, so few statements set them."""
+def _next_looks(looks: Iterable[Look], now: datetime) -> dict[datetime, list[int]]:
+    """The ids of what is looked at next at each instant: they fall on few, so few statements set them."""
     by_instant: defaultdict[datetime, list[int]] = defaultdict(list)
-    for watch in watches:
-        due = next_look(window_end=watch.window_end, closely=watch.closely, now=now)
-        by_instant[due].append(watch.pk)
-    for due, keys in by_instant.items():
-        set_all(Watch, keys, seen_at=now, next_look_at=due, lease_until=None, attempts=0)
+    for watch in (watch for look in looks for watch in look.kept):
+        by_instant[next_look(window_end=watch.window_end, closely=watch.closely, now=now)].append(watch.pk)
+    return by_instant
 
 
 def _identity(dataset: Dataset, datacenter: str, window: Window) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from alerting.models import Alert, Notice
 from assay.models import DataChange, Dataset
 from assay.time.windows import UnableToPartition
 from execution_engine.models import Measurement, PartState, Scan, Suspect, Watch
-from execution_engine.parts.selectors import keeps_states
+from execution_engine.parts.selectors import keeping_states
 from execution_engine.services import is_expired
 from incident_manager.models import LookUp
 
@@ -37,7 +37,7 @@ def _of_sound_windows(rows: Sequence[Row], keeping: Keeping) -> set[int]:
 def _unused_parts(rows: Sequence[Row], keeping: Keeping) -> set[int]:
     """Those of datasets that keep no states any longer, and of partitions that are not kept any longer."""
     datasets = Dataset.objects.in_bulk({row["dataset_id"] for row in rows})
-    unused = {pk for pk, dataset in datasets.items() if not keeps_states(dataset)}
+    unused = datasets.keys() - keeping_states(datasets)
     return {row["pk"] for row in rows if row["dataset_id"] in unused or _is_gone(row, datasets, keeping)}
 
 

@@ -12,7 +12,7 @@ from assay import clock
 from assay.catalog.services import record_completion
 from assay.catalog.yaml.provider import load as load_catalog
 from assay.models import Dataset
-from assay.queue.drain import advance, drain
+from assay.queue.drain import advance
 from test_generator.services import sync
 
 from .days import BEGINS_AT, ENDS_AT, window_of
@@ -28,12 +28,12 @@ def replay(
     home: Path,
     *,
     seen: Callable[[datetime], None] = lambda instant: None,
-    settle: Callable[[], object] = drain,
+    settle: Callable[[], object] | None = None,
     until: datetime = ENDS_AT,
 ) -> None:
     """Live through the demo's four weeks, or to ``until``, in an empty database, with the lake's files in ``home``.
 
-    ``settle`` returns once nothing is pending: by doing it all here, or by waiting for workers that do.
+    All is worked off here; or ``settle`` returns once nothing is pending, as it waits for workers that do it.
     """
     lake = Lake(folder=home / "lake", source=load())
     lake.create()

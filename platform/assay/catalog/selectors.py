@@ -2,10 +2,11 @@
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 from assay.access.roles import Owned
 from assay.database.name_keys import name_key, name_keys
+from assay.database.prepared import rows_of
 from assay.models import Dataset, LineageEdge, Replica
 from assay.time.stored_times import Holds
 from assay.time.windows import Granularity
@@ -102,6 +103,21 @@ def by_names(full_names: Collection[str]) -> dict[str, Dataset]:
     rows = Dataset.objects.filter(name_key__in=name_keys(full_names)).prefetch_related("replicas")
     found = {row.name_key: row for row in rows}
     return {name: found[key] for name in full_names if (key := name_key(name)) in found}
+
+
+def with_replicas(ids: Collection[int]) -> dict[int, Dataset]:
+    """The datasets of these ids, each with its replicas, in one statement where each has one."""
+    found: dict[int, Dataset] = {}
+    replicas: dict[int, list[Replica]] = {}
+    for row in rows_of(Replica, ids, "dataset", related=("dataset",)):
+        row.dataset = found.setdefault(row.dataset_id, row.dataset)
+        replicas.setdefault(row.dataset_id, []).append(row)
+    found |= {dataset.pk: dataset for dataset in rows_of(Dataset, set(ids) - found.keys())}
+    for pk, dataset in found.items():  # as Django leaves what it has prefetched, which the stubs do not know
+        known: Any = dataset.replicas.all()
+        known._result_cache, known._prefetch_done = replicas.get(pk, []), True
+        dataset._prefetched_objects_cache = {"replicas": known}  # type: ignore[attr-defined]
+    return found
 
 
 def owned(dataset: Dataset) -> Owned:

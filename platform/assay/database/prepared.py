@@ -1,6 +1,6 @@
 """Query sets that are asked all the time: compiled once, as to build and compile one costs more than its answer."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
@@ -34,9 +34,15 @@ class Prepared(Generic[M]):
 
     def rows(self, *values: Any) -> list[M]:
         """The rows, as the query set would give them with these values in its places."""
+        return self._asked(self._sql, self._filled(values))
+
+    def _filled(self, values: Sequence[Any]) -> list[Any]:
         written = [_written(value) for value in values]
+        return [value if at is None else written[at] for at, value in self._given]
+
+    def _asked(self, sql: str, values: Sequence[Any]) -> list[M]:
         with connection.cursor() as cursor:
-            cursor.execute(self._sql, [value if at is None else written[at] for at, value in self._given])
+            cursor.execute(sql, values)
             found: Any = cursor.fetchall()
         if self._converters:
             found = self._compiler.apply_converters(found, self._converters)
@@ -47,6 +53,31 @@ class Prepared(Generic[M]):
         for each in self._related:
             each.populate(row, built)
         return built
+
+
+class PreparedUpdate(Prepared[M]):
+    """Such rows, changed and read in one statement, where the database gives back what it has changed.
+
+    ``assigned`` is the SQL behind SET, ``among`` a condition on all the rows together, which it calls ``found``: where
+    it does not hold, none is changed. The rows come as they are afterwards, and in no order.
+    """
+
+    def __init__(self, rows: QuerySet[M], *places: Any, assigned: str, among: str, columns: Sequence[str]) -> None:
+        super().__init__(rows, *places)
+        # what a query set of these columns is given is what that of whole rows is
+        found, _ = rows.values("pk", *columns).query.get_compiler(connection=connection).as_sql()
+        name = connection.ops.quote_name
+        table, key = name(self._model._meta.db_table), name(str(self._model._meta.pk.column))
+        columns_of = {field.attname: str(field.column) for field in self._model._meta.concrete_fields}
+        own = ", ".join(name(columns_of[each]) for each in self._names)
+        self._update = (
+            f"WITH found AS MATERIALIZED ({found}) UPDATE {table} SET {assigned} "
+            f"WHERE {key} IN (SELECT pk FROM found) AND {among} RETURNING {own}"
+        )
+
+    def changed(self, values: Sequence[Any], assigned: Sequence[Any]) -> list[M]:
+        """The rows of these values in the query set's places, once ``assigned`` is written to them."""
+        return self._asked(self._update, [*self._filled(values), *map(_written, assigned)])
 
 
 def rows_of(model: type[M], keys: Collection[int], column: str = "pk", related: tuple[str, ...] = ()) -> list[M]:
@@ -66,12 +97,29 @@ def fetch_related(rows: Sequence[Model], path: "str | Prefetch[Any]") -> None:
         return
     without = [row for row in rows if not field.is_cached(row)]
     keys = {getattr(row, field.attname) for row in without} - {None}
-    found: dict[Any, Model] = {each.pk: each for each in rows_of(field.related_model, keys)}
+    joined = _joined(field.related_model, further)
+    found: dict[Any, Model] = {each.pk: each for each in rows_of(field.related_model, keys, related=joined)}
+    for name in joined:
+        _make_one(found.values(), name)
     for row in without:
         field.set_cached_value(row, found.get(getattr(row, field.attname)))
     related = list({id(each): each for row in rows if (each := field.get_cached_value(row)) is not None}.values())
     if further and related:
         fetch_related(related, further)
+
+
+def _joined(model: type[Model], path: str) -> tuple[str, ...]:
+    """The foreign key that a path begins with, if it does: its rows are read with those that refer to them."""
+    name = path.partition("__")[0]
+    return (name,) if name and isinstance(model._meta.get_field(name), ForeignKey) else ()
+
+
+def _make_one(rows: Iterable[Model], name: str) -> None:
+    """Let what refers to one row refer to one object."""
+    known: dict[Any, Model] = {}
+    for row in rows:
+        if (each := getattr(row, name)) is not None:
+            setattr(row, name, known.setdefault(each.pk, each))
 
 
 @lru_cache(maxsize=512)

@@ -1,12 +1,14 @@
 """Claim pending rows of a stage, work them, and let nothing be finished under an old lease."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from copy import copy
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import structlog
 from django.apps import apps
@@ -18,12 +20,14 @@ from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_
 from assay import clock
 from assay.config import config
 from assay.database.bulk import set_all, update_each
-from assay.database.prepared import Prepared, fetch_related
+from assay.database.prepared import Prepared, PreparedUpdate, fetch_related
 from assay.models import Claimable
 
 from .flow import Stage, stage
 from .log_ids import log_ids
 from .tallies import tallied_together
+
+T = TypeVar("T")
 
 log = structlog.get_logger(__name__)
 
@@ -74,25 +78,84 @@ def leased(real_now: datetime) -> Q:
     return Q(lease_until__gte=real_now, lease_until__lte=real_now + LONGEST_LEASE)
 
 
-@transaction.atomic
 def claim(
-    stage: Stage, *, now: datetime, limit: int, lease: timedelta = LEASE, may: Q | None = None, **filters: Any
+    stage: Stage,
+    *,
+    now: datetime,
+    limit: int,
+    lease: timedelta = LEASE,
+    may: Q | None = None,
+    fit: Callable[[list[Any]], list[Any]] | None = None,
+    also: Mapping[str, Any] = MappingProxyType({}),
+    **filters: Any,
 ) -> list[Any]:
     """Lease up to ``limit`` pending rows, the longest due first; a row under a live lease is nobody else's.
 
-    ``may``: what free rows must also meet, such as the bounds of what runs at once.
+    ``may``: what free rows must also meet, such as the bounds of what runs at once; ``fit``: gives those of the free
+    rows, which are locked, that are leased together; ``also``: what is written with the lease, by field.
 
     Rows are leased together if they were tried as often as the first of them. If one of them kills its worker, the
     others are lost with it; so fewer rows are leased at the second try, and only one at the third. A fresh row never
     goes before a row that waits longer.
     """
+    if not may and not fit and _gives_back_what_it_changed():
+        rows = _claimed_at_once(stage, now, limit, lease, filters, also)
+        if rows:
+            return rows
+    return _claimed(stage, now, limit, lease, may, fit, filters, also)
+
+
+@transaction.atomic
+def _claimed(
+    stage: Stage,
+    now: datetime,
+    limit: int,
+    lease: timedelta,
+    may: Q | None,
+    fit: Callable[[list[Any]], list[Any]] | None,
+    filters: dict[str, Any],
+    also: Mapping[str, Any],
+) -> list[Any]:
     real_now = clock.database_now()
     rows = _claimed_together(_free(stage, now, real_now, limit, may, filters))
+    rows = fit(rows) if fit and rows else rows
     if rows:
-        _lease([row.pk for row in rows], type(rows[0]), real_now + lease)
+        _lease([row.pk for row in rows], type(rows[0]), real_now + lease, also)
     for row in rows:  # they are locked since they were read, so that this is what is written of them
         row.lease_until, row.epoch, row.attempts = real_now + lease, row.epoch + 1, row.attempts + 1
+        for name, value in also.items():
+            setattr(row, name, value)
     return rows
+
+
+def _gives_back_what_it_changed() -> bool:
+    """Whether one statement can lease rows and read them; MariaDB's UPDATE gives nothing back."""
+    return connection.vendor == "sqlite" and connection.features.can_return_columns_from_insert
+
+
+def _claimed_at_once(
+    stage: Stage, now: datetime, limit: int, lease: timedelta, filters: dict[str, Any], also: Mapping[str, Any]
+) -> list[Any]:
+    """What a claim leases in one statement: nothing where one of the free rows was tried before."""
+    real_now = clock.database_now()
+    statement = _lease_statement(connection.vendor, stage, limit, tuple(filters.items()), tuple(also))
+    rows = statement.changed((now, real_now, real_now + LONGEST_LEASE), (real_now + lease, *also.values()))
+    return sorted(rows, key=attrgetter(*stage.order))
+
+
+@lru_cache(maxsize=512)
+def _lease_statement(
+    vendor: str, stage: Stage, limit: int, filters: tuple[tuple[str, Any], ...], also: tuple[str, ...]
+) -> PreparedUpdate[Any]:
+    return PreparedUpdate(
+        _free_rows(stage, SOME_TIME, SOME_REAL_TIME, dict(filters))[:limit],
+        SOME_TIME,
+        SOME_REAL_TIME,
+        SOME_REAL_TIME + LONGEST_LEASE,
+        assigned=_leased(table(stage), also),
+        among="(SELECT MAX(attempts) FROM found) = 0",
+        columns=("attempts",),
+    )
 
 
 def _free(
@@ -117,12 +180,24 @@ def _free_rows(stage: Stage, now: datetime, real_now: datetime, filters: dict[st
     return free.select_for_update(skip_locked=skip).order_by(*stage.order)
 
 
-def _lease(keys: Sequence[int], model: type[Model], until: datetime) -> None:
+def _lease(keys: Sequence[int], model: type[Model], until: datetime, also: Mapping[str, Any]) -> None:
     table, key = map(connection.ops.quote_name, (model._meta.db_table, str(model._meta.pk.column)))
-    sql = f"UPDATE {table} SET lease_until = %s, epoch = epoch + 1, attempts = attempts + 1 WHERE {key} IN "
+    marks = ", ".join(["%s"] * len(keys))
+    fields = {field.name: field for field in model._meta.concrete_fields}
+    values = [fields[name].get_db_prep_save(value, connection) for name, value in also.items()]
     with connection.cursor() as cursor:
-        marks = ", ".join(["%s"] * len(keys))
-        cursor.execute(f"{sql}({marks})", [connection.ops.adapt_datetimefield_value(until), *keys])
+        cursor.execute(
+            f"UPDATE {table} SET {_leased(model, also)} WHERE {key} IN ({marks})",
+            [connection.ops.adapt_datetimefield_value(until), *values, *keys],
+        )
+
+
+def _leased(model: type[Model], also: Iterable[str]) -> str:
+    """What a lease sets: until when, and what is written with it, are given as values."""
+    fields = {field.name: field for field in model._meta.concrete_fields}
+    columns = [connection.ops.quote_name(str(fields[name].column)) for name in also]
+    sets = ("lease_until = %s", "epoch = epoch + 1", "attempts = attempts + 1", *(f"{each} = %s" for each in columns))
+    return ", ".join(sets)
 
 
 def _claimed_together(found: Sequence[Any]) -> list[Any]:
@@ -156,6 +231,11 @@ def rounds() -> Iterator[None]:
         yield
     finally:
         _in_rounds.reset(token)
+
+
+def is_in_rounds() -> bool:
+    """Whether the caller of the tasks works all of them, one after another, in this process."""
+    return _in_rounds.get()
 
 
 def finish(row: Claimable, **changes: Any) -> None:
@@ -284,7 +364,10 @@ def _is_retriable(error: BaseException) -> bool:
     wait=wait_random_exponential(multiplier=0.05, max=2),
     reraise=True,
 )
-def in_transaction(body: Callable[[], None]) -> None:
-    """Run ``body`` in one transaction, the whole of it again on a deadlock or a lock timeout."""
-    with transaction.atomic():
-        body()
+def in_transaction(body: Callable[[], T], *, is_one_statement: bool = False) -> T:
+    """What ``body`` gives, run in one transaction, the whole of it again on a deadlock or a lock timeout.
+
+    A statement alone is a transaction of its own, so that none need be begun for it.
+    """
+    with nullcontext() if is_one_statement else transaction.atomic():
+        return body()

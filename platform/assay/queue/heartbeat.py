@@ -1,6 +1,6 @@
 """Keep the lease of a long piece of work while it goes on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
 
@@ -17,10 +17,10 @@ INTERVAL = LEASE / 4
 
 
 @contextmanager
-def heartbeat(row: Claimable) -> Iterator[None]:
-    """Lengthen the row's lease again and again from a thread of its own, as the work itself may block."""
+def heartbeat(*rows: Claimable) -> Iterator[None]:
+    """Lengthen the rows' leases again and again from a thread of its own, as the work itself may block."""
     ended = Event()
-    beating = Thread(target=_beat, args=(row, ended), name=f"heartbeat of {row}", daemon=True)
+    beating = Thread(target=_beat, args=(rows, ended), name=f"heartbeat of {rows[0]}", daemon=True)
     beating.start()
     try:
         yield
@@ -29,10 +29,11 @@ def heartbeat(row: Claimable) -> Iterator[None]:
         beating.join()
 
 
-def _beat(row: Claimable, ended: Event) -> None:
+def _beat(rows: Sequence[Claimable], ended: Event) -> None:
     try:
         while not ended.wait(INTERVAL.total_seconds()):
-            _extend(row)
+            for row in rows:
+                _extend(row)
     finally:
         connections.close_all()
 

@@ -1,6 +1,6 @@
 """Count what has ended in the transaction that ends it, so that nobody need count the rows themselves."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import get_native_id
@@ -24,10 +24,7 @@ def tally(kind: Tallied, label: str, amount: float = 1.0) -> None:
     if waiting is not None:
         waiting[kind, label] = waiting.get((kind, label), 0.0) + amount
         return
-    slot = get_native_id() % SLOTS
-    if not _raise(kind, label, slot, amount):
-        Tally.objects.bulk_create([Tally(kind=kind, label=label, slot=slot)], ignore_conflicts=True)
-        _raise(kind, label, slot, amount)
+    _add({(kind, label): amount})
 
 
 @contextmanager
@@ -39,8 +36,11 @@ def tallied_together() -> Iterator[None]:
         yield
     finally:
         _together.reset(token)
-    for (kind, label), amount in sorted(waiting.items()):
-        tally(kind, label, amount)
+    if _together.get() is not None:
+        for (kind, label), amount in waiting.items():
+            tally(kind, label, amount)
+    elif waiting:
+        _add(dict(sorted(waiting.items())))
 
 
 def totals() -> dict[Tallied, dict[str, float]]:
@@ -52,10 +52,36 @@ def totals() -> dict[Tallied, dict[str, float]]:
     return found
 
 
-def _raise(kind: Tallied, label: str, slot: int, amount: float) -> bool:
-    """Whether there was such a row. For every run that ends, so without a model in between."""
-    table = connection.ops.quote_name(Tally._meta.db_table)
-    sql = f"UPDATE {table} SET amount = amount + %s WHERE kind = %s AND label = %s AND slot = %s"
+def _add(amounts: Mapping[tuple[Tallied, str], float]) -> None:
+    """For every run and scan that ends, so without a model in between."""
+    slot = get_native_id() % SLOTS
+    rows = [(amount, kind.value, str(label), slot) for (kind, label), amount in amounts.items()]
+    if connection.vendor == "sqlite":
+        _upsert(rows)
+        return
+    for row in rows:  # the same in one statement would lock the gaps between rows, and end in deadlocks
+        if not _raise(*row):
+            _, kind, label, _ = row
+            Tally.objects.bulk_create([Tally(kind=kind, label=label, slot=slot)], ignore_conflicts=True)
+            _raise(*row)
+
+
+def _upsert(rows: Sequence[tuple[float, str, str, int]]) -> None:
+    sql = (
+        f"INSERT INTO {_table()} (amount, kind, label, slot) VALUES {', '.join(['(%s, %s, %s, %s)'] * len(rows))}"
+        " ON CONFLICT (kind, label, slot) DO UPDATE SET amount = amount + excluded.amount"
+    )
     with connection.cursor() as cursor:
-        cursor.execute(sql, [amount, kind.value, str(label), slot])
+        cursor.execute(sql, [value for row in rows for value in row])
+
+
+def _raise(amount: float, kind: str, label: str, slot: int) -> bool:
+    """Whether there was such a row."""
+    sql = f"UPDATE {_table()} SET amount = amount + %s WHERE kind = %s AND label = %s AND slot = %s"
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [amount, kind, label, slot])
         return bool(cursor.rowcount)
+
+
+def _table() -> str:
+    return connection.ops.quote_name(Tally._meta.db_table)

@@ -150,14 +150,37 @@ def test_rows_are_claimed_part_after_part_up_to_the_limit(limit: int, part: int 
     assert [len(rows) for rows in claims(RECONCILE, now=NOW, limit=limit, part=part)] == sizes
 
 
-def test_rows_are_read_once_with_their_lease() -> None:
-    due(3)
+def words(asked: CaptureQueriesContext) -> list[str]:
+    """The first word of each statement but those that ask a server for its time."""
+    return [sql["sql"].split()[0] for sql in asked if "UTC_TIMESTAMP" not in sql["sql"]]
+
+
+LONG_WAY = ["SAVEPOINT", "SELECT", "UPDATE", "RELEASE"]
+
+
+@pytest.mark.parametrize(
+    ("attempts", "way"), [(0, ["WITH"] if connection.vendor == "sqlite" else LONG_WAY), (1, LONG_WAY)]
+)
+def test_rows_are_read_once_with_their_lease_in_one_statement_where_that_can_be(attempts: int, way: list[str]) -> None:
+    made = due(3)
+    Dataset.objects.filter(pk=made[1].pk).update(attempts=attempts, reconcile_at=NOW - 9 * HOUR)
     with CaptureQueriesContext(connection) as asked:
-        rows = claim(RECONCILE, now=NOW, limit=99)
-    assert [sql["sql"].split()[0] for sql in asked] == ["SAVEPOINT", "SELECT", "UPDATE", "RELEASE"]
+        rows = claim(RECONCILE, now=NOW, limit=99, also={"owner": "eve"})
+    assert words(asked)[-len(way) :] == way
+    assert [row.pk for row in rows] == [made[1].pk] if attempts else [made[1].pk, made[0].pk, made[2].pk]
     for row in rows:
-        kept = type(row)._default_manager.get(pk=row.pk)
+        kept = Dataset.objects.get(pk=row.pk)
         assert (row.lease_until, row.epoch, row.attempts) == (kept.lease_until, kept.epoch, kept.attempts)
+        assert (row.owner, kept.owner, row.epoch, row.attempts) == ("eve", "eve", 1, attempts + 1)
+        assert (row.columns, row.reconcile_at) == (kept.columns, kept.reconcile_at)
+
+
+def test_of_rows_that_fit_no_other_is_leased() -> None:
+    made = due(3)
+    assert [row.pk for row in claim(RECONCILE, now=NOW, limit=99, fit=lambda free: free[:2])] == [
+        each.pk for each in made[:2]
+    ]
+    assert set(Dataset.objects.filter(lease_until=None).values_list("pk", "epoch")) == {(made[2].pk, 0)}
 
 
 def test_a_row_that_gives_itself_back_is_worked_again_by_the_same_task() -> None:

@@ -267,7 +267,7 @@ def test_a_window_took_until_the_last_of_its_files_came(
 ) -> None:
     feed(loop, trips, ("events", 10))
     events = Dataset.objects.get(name="events")
-    monkeypatch.setattr("execution_engine.scans.run_scan.note_fingerprint", lambda *_: None)
+    monkeypatch.setattr("execution_engine.scans.close_scans.note_fingerprints", lambda *_: None)
     watched(trips, own)
     watched(events, upstream)
     watched(DatasetFactory.create(), 5)

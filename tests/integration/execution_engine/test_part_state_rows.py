@@ -6,7 +6,7 @@ from assay.models import Dataset, Scope
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import PartState
 from execution_engine.parts.part_states import MOST_UNIONS, PartStates
-from execution_engine.parts.selectors import keeps_states
+from execution_engine.parts.selectors import keeping_states
 from tests.factories import NOW, DatasetFactory, DataTestFactory
 
 pytestmark = pytest.mark.django_db
@@ -59,11 +59,11 @@ def test_only_the_newest_unions_stay_and_those_of_others_with_the_partitions(tri
 
 
 def test_states_are_kept_for_tables_with_a_live_test_of_the_whole_of_them(trips: Dataset) -> None:
-    DataTestFactory.create(scope=Scope.TABLE)  # of another table
+    other = DataTestFactory.create(scope=Scope.TABLE).dataset
     DataTestFactory.create(dataset=trips)  # of partitions
     retired = DataTestFactory.create(dataset=trips, scope=Scope.TABLE, retired_at=NOW)
-    assert not keeps_states(trips)
+    assert keeping_states({trips.pk, other.pk}) == {other.pk}
     retired.retired_at = None
     retired.save()
-    assert keeps_states(trips)
+    assert keeping_states({trips.pk, other.pk}) == {trips.pk, other.pk}
     assert not PartState.objects.exists()

@@ -17,6 +17,7 @@ from execution_engine.metrics.states.states import UnableToReadState
 from execution_engine.models import PartState
 from execution_engine.outcome import Failure, Reason
 from execution_engine.parts.part_states import PartStates
+from execution_engine.parts.selectors import keeping_states
 from execution_engine.parts.services import scan_by_parts
 from execution_engine.parts.state_store import INLINE_BYTES
 from execution_engine.scans.unpartitioned import count_unpartitioned
@@ -172,11 +173,16 @@ def with_whole_test(dataset: Dataset) -> Dataset:
     return dataset
 
 
+def repository(dataset: Dataset) -> dict[str, Any]:
+    """Where its states are kept, if they are."""
+    return {"dataset": dataset, "datacenter": "phx", "keeps": bool(keeping_states({dataset.pk}))}
+
+
 def by_parts(
     engine: Counting, root: Path, wanted: Sequence[Wanted] = WANTED, dataset: Dataset | None = None
 ) -> ScanReport:
     kept = dataset or with_whole_test(DatasetFactory.create())
-    return scan_by_parts(engine, table(root, "parquet"), Part(keys=(MONDAY,)), wanted, dataset=kept, datacenter="phx")
+    return scan_by_parts(engine, table(root, "parquet"), Part(keys=(MONDAY,)), wanted, **repository(kept))
 
 
 @pytest.mark.django_db
@@ -259,7 +265,7 @@ def test_what_cannot_be_merged_is_read_over_all_partitions_together(tmp_path: Pa
         folder(tmp_path, key)
     dataset = with_whole_test(DatasetFactory.create())
     engine, part = Counting(rows=dict.fromkeys(keys, 9)), Part(keys=keys)
-    report = scan_by_parts(engine, table(tmp_path, "parquet"), part, WANTED[1:], dataset=dataset, datacenter="phx")
+    report = scan_by_parts(engine, table(tmp_path, "parquet"), part, WANTED[1:], **repository(dataset))
     assert engine.asked[-1] == (part, ("mean(fare)", "query('select 1')"))
     assert {key: each.value for key, each in report.measured.items()} == {"2": 18.0, "3": 18.0}
     assert report.spark_jobs == 2 * len(engine.asked)

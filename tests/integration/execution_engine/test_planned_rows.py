@@ -4,9 +4,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from assay import clock
 from assay.models import Dataset, DataTest, Scope, Tally
+from assay.queue.claims import rounds
 from execution_engine import services, tasks
 from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.metrics.spec import MetricSpec
@@ -91,6 +94,21 @@ def test_no_other_run_spares_a_scheduled_one_its_measurement(
     assert plan(data_test).accept_from == LATER
 
 
+def test_planning_many_runs_that_held_early_takes_as_many_statements_as_one(loop: Loop) -> None:
+    taken = []
+    loop.at(LATER)
+    for number in (1, 9):
+        for _ in range(number):
+            data_test = DataTestFactory.create(dataset=DatasetFactory.create())
+            early(data_test)
+            loop.request(data_test, MONDAY, RunReason.SCHEDULE)
+        with CaptureQueriesContext(connection) as asked, rounds():
+            assert tasks.plan() == number
+        taken.append(len(asked))
+    assert taken[0] == taken[1]
+    assert set(Run.objects.filter(reason="schedule").values_list("accept_from", flat=True)) == {NOW}
+
+
 def test_a_broken_run_takes_back_what_an_earlier_one_held(loop: Loop, trips: Dataset) -> None:
     data_test = DataTestFactory.create(dataset=trips)
     early(data_test)
@@ -168,11 +186,9 @@ def test_a_measurement_and_its_scan_are_those_of_the_run(loop: Loop) -> None:
     assert (run.planned_at, run.ready_at) == (LATER, None)
 
 
-def test_the_scan_of_a_replica_that_is_gone_since_is_of_no_engine(loop: Loop, trips: Dataset) -> None:
-    sources = Sources(NOW)
-    sources.load([trips.full_name])
+def test_the_scan_of_a_replica_that_is_gone_is_of_no_engine(loop: Loop, trips: Dataset) -> None:
     trips.replicas.all().delete()
-    ask([want()], sources=sources, now=NOW)
+    ask([want()], sources=Sources(NOW), now=NOW)
     assert Scan.objects.get().engine == ""
 
 

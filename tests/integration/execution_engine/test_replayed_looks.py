@@ -12,9 +12,8 @@ from execution_engine.models import Watch
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, day
 from tests.integration.execution_engine.conftest import Loop
 
-# Setting the clock; which stages have work, twice; the rows claimed in four; the tables and where they lie; what was
-# seen in three; the next instant.
-LOOK = 13 if connection.vendor == "sqlite" else 14  # a server is asked what time it is
+# Setting the clock; the rows claimed; the tables and where they lie; what was seen; which stages have work, and when.
+LOOK = 5 if connection.vendor == "sqlite" else 9  # a server is asked what time it is, and reads what it leases
 
 
 @pytest.fixture

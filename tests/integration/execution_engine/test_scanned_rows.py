@@ -5,6 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.db.models import F
+from django.test.utils import CaptureQueriesContext
 
 from assay.config import config
 from assay.models import Dataset, Tallied, Tally
@@ -20,6 +23,7 @@ from execution_engine.parts.selectors import state_of
 from execution_engine.parts.state_store import INLINE_BYTES
 from execution_engine.planning.planner import hash_of
 from execution_engine.quarantine.suspects import REMEMBERED, ends_before, note_ends
+from execution_engine.scans.found import BegunScan
 from execution_engine.scans.reading import read
 from execution_engine.scans.wake import wake
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day
@@ -386,7 +390,7 @@ def test_ends_are_remembered_of_the_same_metric_there_for_some_weeks(trips: Data
     ):
         Suspect.objects.create(**suspect(trips, **more))
     Suspect.objects.create(**suspect(DatasetFactory.create()))
-    assert ends_before(scan_of(trips), [row, other]) == {row.pk: 1111}
+    assert ends_before([row, other], NOW) == {row.pk: 1111}
 
 
 def test_a_first_abnormal_end_is_written_down(trips: Dataset) -> None:
@@ -512,6 +516,21 @@ def test_what_waited_for_its_last_input_is_scanned_and_nothing_else(trips: Datas
     assert found[scanned.pk] == scanned.scan_id
 
 
+def test_what_waited_is_ordered_with_as_many_statements_for_many_windows_as_for_one(trips: Dataset) -> None:
+    taken = []
+    for first, number in ((1, 1), (2, 5)):
+        days = [n * DAY for n in range(first, first + number)]
+        windows = [type(MONDAY)(start=MONDAY.start - back, end=MONDAY.end - back) for back in days]
+        done = [earlier(trips, "", measured_at=NOW, window=window) for window in windows]
+        ready = [linked(trips, row, window=window) for row, window in zip(done, windows, strict=True)]
+        with CaptureQueriesContext(connection) as asked:
+            assert wake([row.pk for row in done], NOW + HOUR)
+        taken.append(len(asked))
+        found = Measurement.objects.filter(pk__in=[row.pk for row in ready])
+        assert found.filter(scan__window_start=F("window_start")).count() == number
+    assert taken[0] == taken[1]
+
+
 def test_a_run_is_ready_once_all_it_asks_for_is_in(trips: Dataset) -> None:
     done, missing = earlier(trips, "", measured_at=NOW), earlier(trips, "", measured_at=None)
     before = NOW - DAY
@@ -527,6 +546,6 @@ def test_a_run_is_ready_once_all_it_asks_for_is_in(trips: Dataset) -> None:
 
 def test_what_builds_on_a_failure_fails_as_that_did(loop: Loop, trips: Dataset) -> None:
     row = linked(trips, earlier(trips, "", failure_reason="timeout", failure_detail="late"))
-    reading = read(scan_of(trips), [row])
+    ((_, reading),) = read([BegunScan(scan=scan_of(trips), measurements=[row])])
     failure = reading.results[row.pk].failure
     assert (failure and str(failure), loop.lake.scans) == ("timeout: late", [])

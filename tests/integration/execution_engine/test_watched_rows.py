@@ -14,7 +14,7 @@ from assay.time.windows import Window
 from execution_engine import services, tasks
 from execution_engine.models import Watch
 from execution_engine.watch import services as watch
-from execution_engine.watch.services import is_news, note_fingerprint, watch_window
+from execution_engine.watch.services import Seen, news, note_fingerprints, watch_window
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, day
 from tests.fakes import FakeEngine, rows
 from tests.integration.execution_engine.conftest import Loop
@@ -22,7 +22,7 @@ from tests.integration.execution_engine.conftest import Loop
 MONDAY, SUNDAY = day("2026-03-09"), day("2026-03-08")
 # Statements: the time, two claims of four and three, the tables and where they lie, what was seen in three. A server is
 # asked for its own time by each claim too.
-LOOK = 13 if connection.vendor == "sqlite" else 15
+LOOK = 8 if connection.vendor == "sqlite" else 12
 HALF_PAST = NOW + timedelta(minutes=30)
 
 
@@ -62,6 +62,10 @@ def test_one_window_is_watched_more_closely_or_no_more_and_no_other(others: list
     assert (terms([own]), terms(others)) == ([(False, None)], before)
 
 
+def seen(dataset: Dataset, print_: str, **more: Any) -> Seen:
+    return Seen(**{"dataset": dataset, "datacenter": "sea", "window": MONDAY, "fingerprint": print_, **more})
+
+
 def test_a_window_that_was_never_scanned_is_watched_only_in_trouble(others: list[Watch]) -> None:
     trips = others[0].dataset
     watch_window(dataset=trips, datacenter="sea", window=MONDAY, closely=False, now=NOW)
@@ -73,7 +77,7 @@ def test_a_window_that_was_never_scanned_is_watched_only_in_trouble(others: list
 def test_of_a_table_without_partitions_the_newest_window_of_a_datacenter_is_looked_at(db: None) -> None:
     rates = DatasetFactory.create(partition_column="", datacenters=("sea", "phx"))
     old, there, other = watched(rates, window=SUNDAY), watched(rates, "phx"), watched(DatasetFactory.create())
-    note_fingerprint(rates, "sea", MONDAY, "g", NOW)
+    note_fingerprints([seen(rates, "g")], NOW)
     looked_at = {row.pk: row.next_look_at is not None for row in Watch.objects.all()}
     own = Watch.objects.get(dataset=rates, datacenter="sea", window_start=MONDAY.start)
     assert looked_at == {old.pk: False, there.pk: True, other.pk: True, own.pk: True}
@@ -254,7 +258,7 @@ def test_a_look_at_many_tables_takes_as_many_statements_as_at_one(loop: Loop) ->
 
 
 def noted(dataset: Dataset, print_: str, **more: Any) -> Watch:
-    note_fingerprint(dataset, "sea", MONDAY, print_, **{"now": NOW + HOUR, **more})
+    note_fingerprints([seen(dataset, print_, **more)], NOW + HOUR)
     return Watch.objects.get(dataset=dataset, datacenter="sea", window_start=MONDAY.start, window_end=MONDAY.end)
 
 
@@ -296,17 +300,48 @@ def test_windows_of_whole_tables_are_not_watched_as_their_partitions_are(db: Non
     for days, is_watched in ((32, True), (33, False)):
         window = Window(start=MONDAY.start, end=MONDAY.start + days * DAY)
         for each in (dataset, bare):
-            assert is_news(each, "sea", window, "f") is (is_watched or each is bare)
-            note_fingerprint(each, "sea", window, "f", NOW)
+            assert bool(news([seen(each, "f", window=window)])) is (is_watched or each is bare)
+            note_fingerprints([seen(each, "f", window=window)], NOW)
         assert Watch.objects.filter(dataset=dataset, window_end=window.end).exists() is is_watched
         assert Watch.objects.filter(dataset=bare, window_end=window.end).exists()
 
 
 def test_news_is_what_was_never_seen_of_this_window_there(others: list[Watch]) -> None:
     trips = others[0].dataset
-    assert is_news(trips, "sea", MONDAY, "f")  # those who know it are of something else
+    assert news([seen(trips, "f")]) == [0]  # those who know it are of something else
     watched(trips)
-    assert [is_news(trips, "sea", MONDAY, print_) for print_ in ("f", "g", "")] == [False, True, False]
+    assert news([seen(trips, print_) for print_ in ("f", "g", "")]) == [1]
+
+
+def test_what_many_scans_saw_is_noted_with_as_many_statements_as_what_one_saw(db: None) -> None:
+    taken = []
+    for number in (1, 9):
+        tables = DatasetFactory.create_batch(number)
+        for print_ in ("f", "f"):
+            with CaptureQueriesContext(connection) as asked:
+                told = [seen(each, print_) for each in tables]
+                found = news(told)
+                note_fingerprints(told, NOW)
+            taken.append((len(asked), len(found)))
+    (first, _), (again, known), *of_many = taken
+    assert (first, again, known) == (3 if connection.vendor == "sqlite" else 4, 3, 0)
+    assert of_many == [(first, 9), (again, 0)]
+
+
+def test_what_another_worker_was_first_to_see_is_compared_with(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    trips = DatasetFactory.create()
+    row = watched(trips)
+    known, asked = watch._watches, []
+
+    def too_early(seen: Any) -> dict[Any, Watch]:
+        asked.append(seen)
+        return {} if len(asked) == 1 else known(seen)
+
+    monkeypatch.setattr(watch, "_watches", too_early)
+    note_fingerprints([seen(trips, "g")], NOW + HOUR)
+    if connection.vendor != "sqlite":  # which lets nobody else write meanwhile
+        assert fresh(row).fingerprint == "g"
+        assert [change.dataset for change in DataChange.objects.all()] == [trips]
 
 
 def test_a_watch_is_made_closer_once_and_looser_once(db: None) -> None:

@@ -1,0 +1,87 @@
+"""Write what scans gave: their measurements, what was seen of the data, and what goes on from there."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from assay.config import config
+from assay.database.bulk import update_each
+from assay.models import Tallied
+from assay.queue.claims import finish_all
+from assay.queue.tallies import tallied_together, tally
+from execution_engine.engines.protocol import Measured
+from execution_engine.exact import digits_of
+from execution_engine.models import Measurement
+from execution_engine.parts.state_store import INLINE_BYTES, store_state
+from execution_engine.quarantine.suspects import note_ends
+from execution_engine.watch.services import note_fingerprints
+
+from .found import BegunScan, ScanReading
+from .wake import wake
+
+Ended = tuple[BegunScan, ScanReading]
+WRITTEN = (
+    "measured_at",
+    "value",
+    "exact",
+    "state",
+    "state_path",
+    "state_length",
+    "state_checksum",
+    "detail",
+    "failure_reason",
+    "failure_detail",
+    "fingerprint",
+)
+ENDED = ("ended_at", "spark_jobs", "taken", "reused", "seconds", "error")
+
+
+def close_scans(ended: Sequence[Ended]) -> bool:
+    """Within one transaction, all that began together, or UnableToFinish where the lease of one was lost.
+
+    What they measured is as of their beginning. Whether other scans were ordered after them.
+    """
+    now = ended[0][0].scan.started_at
+    assert now
+    for begun, reading in ended:
+        _fill_all(begun, reading, now)
+        scan = begun.scan
+        scan.ended_at, scan.error = now, reading.error
+        scan.spark_jobs, scan.seconds = reading.spark_jobs, reading.seconds
+        scan.taken, scan.reused = len(reading.results), len(reading.adopted)
+    finish_all([begun.scan for begun, _ in ended], *ENDED)
+    measurements = [row for begun, _ in ended for row in begun.measurements]
+    update_each(measurements, WRITTEN)
+    note_fingerprints([reading.seen(begun.scan) for begun, reading in ended], now)
+    ordered = wake([row.pk for row in measurements], now)
+    with tallied_together():
+        for begun, reading in ended:
+            tally(Tallied.SCANS_FAILED if reading.error else Tallied.SCANS, begun.scan.datacenter)
+            tally(Tallied.SCAN_SECONDS, begun.scan.datacenter, reading.seconds)
+    return ordered
+
+
+def _fill_all(begun: BegunScan, reading: ScanReading, now: datetime) -> None:
+    scan, measurements = begun.scan, begun.measurements
+    results = note_ends(scan, measurements, reading.results, alone=reading.alone, known=reading.ends, now=now)
+    for row in measurements:
+        twin = reading.adopted.get(row.pk)
+        if twin is not None:
+            for name in WRITTEN:
+                setattr(row, name, getattr(twin, name))
+        else:
+            _fill(row, results[row.pk], reading.fingerprints.get(row.pk, ""), now)
+
+
+def _fill(row: Measurement, result: Measured, fingerprint: str, now: datetime) -> None:
+    row.measured_at = now
+    row.value = None if result.value is None else float(result.value)
+    row.exact = digits_of(result.value)
+    row.detail = dict(result.detail)
+    row.fingerprint = fingerprint if result.failure is None else ""
+    if result.failure is not None:
+        row.failure_reason, row.failure_detail = result.failure.reason.value, result.failure.detail
+    if result.state is not None and len(result.state) > INLINE_BYTES:
+        stored = store_state(config().states, result.state)
+        row.state_path, row.state_length, row.state_checksum = stored.path, stored.length, stored.checksum
+    else:
+        row.state = result.state
