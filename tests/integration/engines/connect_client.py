@@ -12,13 +12,14 @@ from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.start.session import SparkOptions
 from tests.integration.engines.trips import measure, metric, write_trips
 
+JAVA_STARTS = "SPARK_SUBMIT_OPTS"
 SERVER = Path(__file__).with_name("connect_server.py")
 
 
 def start(port: str) -> subprocess.Popen[str]:
     command = [sys.executable, str(SERVER), port]
-    # a Connect client sets variables for its children that a server must not see
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
+    # a Connect client sets variables for its children that a server must not see; how its Java starts is none of them
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_") or name == JAVA_STARTS}
     server = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=clean, start_new_session=True
     )

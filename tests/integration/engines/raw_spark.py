@@ -33,7 +33,9 @@ class RawSpark:
     @cached_property
     def session(self) -> SparkSession:
         use_java()
-        return start_session(self._options)
+        session = start_session(self._options)
+        session.sql("select 42").collect()  # the first query takes seconds, which are no part of a test's deadline
+        return session
 
     def close(self) -> None:
         self.session.stop()

@@ -23,7 +23,7 @@ from execution_engine.outcome import Reason
 from tests.integration.engines.raw_spark import HOSTED, NOWHERE, raw
 from tests.integration.engines.trips import measure, measure_one, metric, write_trips
 
-DEADLINE = 20.0  # a call that comes after the death of Spark waits for a new one, beside another test on two cores
+DEADLINE = 10.0  # of a call to a Spark that is warm; beside another test on two cores it fills its memory in four
 LATEST = DEADLINE + 10
 PLANNING_HANGS = f"select count(*) from range(1) where '{'a' * 80}b' like '{'%a' * 24}%c'"
 A_TASK_HANGS = f"select count(*) from range(4) where concat(repeat('a', 80), id) like '{'%a' * 24}%c'"
