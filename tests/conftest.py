@@ -1,5 +1,6 @@
 """Fixtures for every test: real servers, started only when asked for."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from assay.database.append_only import forbid, permit
 from assay.models import AuditEntry
 from tests import java, servers
 
+gc.set_threshold(100_000, 20, 20)  # what is imported and collected stays: to look through it took two fifths of that
 os.environ.setdefault("SPARK_SUBMIT_OPTS", java.options())
 
 LONGEST_FIRST = ("e2e", "faults", "zoo", "mutants", "crawler", "browser", "fuzz", "integration", "unit")
@@ -30,6 +32,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes long, so that no worker is left alone with it at the end."""
     here = Path(__file__).parent
     items.sort(key=lambda item: LONGEST_FIRST.index(item.path.relative_to(here).parts[0]))
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests and all modules live to the end: nobody looks for garbage in them."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -13,12 +13,18 @@ from incident_manager.models import Report, SpoiltWindow
 
 WORST_FIRST = ("bad", "unknown", "reported", "untested", "good")
 NOT_YET = ("not there yet", "not judged yet")  # a strict gate blocks what nobody has judged, also before it is due
-HEADLINE = re.compile(r"<h1>[^<]*<span class=\"pill [^>]*>(?:<svg.*?</svg>)?([^<]+)</span>", re.DOTALL)
+PILL = r"<span class=\"pill [^>]*>(?:<svg.*?</svg>)?([^<]+)</span>"
+HEADLINE = re.compile(rf"<h1>[^<]*{PILL}", re.DOTALL)
+ROW = re.compile(rf"<th scope=\"row\">(?:(?!</th>).)*</th>\s*<td>{PILL}", re.DOTALL)  # of a dataset, up to its status
 
 
 def disagreements(client: Client, pages: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
-    """Where two of them differ about a dataset; ``pages`` were asked for just now, by address."""
-    matrix = {status: _matrix(client, status) for status in WORST_FIRST}
+    """Where two of them differ about a dataset; ``pages`` were asked for just now, by address.
+
+    Where they hold the whole catalogue, its rows say where a dataset is listed; else each of its filters does.
+    """
+    asked = _rows(pages["/"]) if "/" in pages else {status: _matrix(client, status) for status in WORST_FIRST}
+    matrix = dict.fromkeys(WORST_FIRST, "") | asked
     for dataset in Dataset.objects.order_by("pk"):
         if window := _span(dataset):
             yield from _of(client, dataset, matrix, pages, *window)
@@ -71,6 +77,14 @@ def _of(
 
 def _matrix(client: Client, status: str) -> str:
     return client.get("/", {"status": status}, headers={"HX-Request": "true"}).content.decode()
+
+
+def _rows(catalogue: str) -> dict[str, str]:
+    """The rows of the whole catalogue by the status that they show."""
+    rows: dict[str, str] = {}
+    for row in ROW.finditer(catalogue):
+        rows[row[1].lower()] = rows.get(row[1].lower(), "") + row[0]
+    return rows
 
 
 def _headline(page: str) -> str:

@@ -17,7 +17,7 @@ T = TypeVar("T")
 FULL = os.environ.get("ASSAY_FUZZ") == "full"
 START = int(os.environ.get("ASSAY_FUZZ_START", "0"))  # other numbers make other texts
 TEXTS, ASSERTIONS = 1_000_000, 100_000
-SLICE_SECONDS = 20.0
+SLICE_SECONDS = 10.0
 CHUNK = 500
 MAX_SECONDS = 0.050  # of CPU for one text
 

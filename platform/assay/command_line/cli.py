@@ -1,5 +1,6 @@
 """The ``assay`` command: a front of the management commands that live in the packages they belong to."""
 
+import gc
 import os
 import sys
 from importlib.metadata import version
@@ -36,6 +37,7 @@ NOT_READ = "assay: the reader of this output stopped before its end: this exit c
 
 def main() -> None:
     """Run one command and exit with its code; ``UNABLE`` where nobody reads what it prints."""
+    gc.set_threshold(100_000, 20, 20)  # imports leave little garbage, and to look for it was a tenth of a short command
     code: int = ExitCode.UNABLE
     try:
         code = answered(sys.argv[1:])

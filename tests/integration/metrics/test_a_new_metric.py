@@ -21,7 +21,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project, with one file and one line more for each toy, and with the page that is written from them."""
     project = tmp_path_factory.mktemp("project")
     for name in PACKAGES:
-        copytree(ROOT / name, project / name, ignore=ignore_patterns("__pycache__", "*.png"))
+        copytree(ROOT / name, project / name, ignore=ignore_patterns("*.png", "*.pyc.*"))
     (project / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
     registry = project / METRICS / "registry.py"
     for toy in sorted((HERE / "toys").glob("*.py")):
