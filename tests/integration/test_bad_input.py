@@ -17,7 +17,7 @@ from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import Run
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.usefixtures("db")
 
 MONDAY = "datestr=2026-03-09"
 TABLE = """

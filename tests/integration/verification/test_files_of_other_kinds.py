@@ -79,7 +79,7 @@ def test_a_file_or_a_folder_is_read_as_what_its_names_say(
     assert verify(capsys, f"rides/part-0.{kind}" if table == "file" else "rides")[0] == ExitCode.HELD
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("transactional_db")
 @pytest.mark.parametrize(("kind", "options"), [("csv", "{delimiter: ';'}"), ("json", "{}"), ("orc", "{}")])
 def test_a_run_reads_one_partition_by_its_declared_columns(
     capsys: pytest.CaptureFixture[str], kind: str, options: str
@@ -137,7 +137,7 @@ def test_an_option_says_how_a_file_is_written(capsys: pytest.CaptureFixture[str]
     assert "csv takes no option 'delimitr': did you mean delimiter?" in capsys.readouterr().err
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("transactional_db")
 @pytest.mark.parametrize("options", ["{path: /etc}", "{mode: DROPMALFORMED}", "{delimitr: ';'}"])
 def test_a_catalog_may_give_only_options_that_say_how_a_file_is_written(
     capsys: pytest.CaptureFixture[str], options: str

@@ -68,7 +68,7 @@ def test_a_folder_called_metadata_makes_no_table_of_another_format(capsys: pytes
     assert verify(capsys, "orders")[0] == ExitCode.HELD
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("transactional_db")
 @pytest.mark.parametrize("command", ["plan", "sync"])
 def test_a_catalog_that_gives_one_as_a_folder_of_files_is_refused(
     capsys: pytest.CaptureFixture[str], command: str

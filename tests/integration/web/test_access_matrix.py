@@ -21,7 +21,7 @@ from tests.integration.web.estate import Estate, body, build, form
 from tests.integration.web.matrix import API, OPEN, PAGES, Line, lines
 from web.pages.actions import ACTIONS
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("_quick_passwords")]
+pytestmark = pytest.mark.usefixtures("db", "_quick_passwords")
 NOT_AUDITED = ("api/v1/gate", "api/v1/quality/query")  # questions; each is kept as a look-up or a decision of the gate
 ROLES = [role.value for role in Role]
 NOBODY_KNOWS = (401, 302)

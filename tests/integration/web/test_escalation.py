@@ -13,7 +13,7 @@ from assay.models import AccessToken, AuditEntry, DataTest, Member
 from incident_manager.models import Incident
 from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, ReportFactory, SpoiltWindowFactory
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.usefixtures("db")
 HIDDEN = ({"is_staff": True}, {"owner": "mallory"}, {"role": "admin"}, {"author": "ada"}, {"reporter": "ada"})
 
 

@@ -13,7 +13,7 @@ from tests.factories import DatasetFactory, IncidentFactory
 from web.access.typed import MOST, unseal
 from web.pages.urls import urlpatterns
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.usefixtures("db")
 NAME = {"username": "grace", "password": "hopper"}
 REPORT = {
     "start": "2026-03-09T00:00",
