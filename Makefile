@@ -3,10 +3,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 ON_BOTH := tests/e2e/cases/test_ending_cases.py tests/e2e/cases/test_data_change_cases.py  # of the stories
-PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest --dist loadfile --no-loadscope-reorder  # each worker compiles nothing anew
-WORKERS := $(shell $(PYTHON) -c "import os; print(min(os.cpu_count(), 4))")  # more of them leave tests with deadlines too little room
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest# else each process compiles anew
+WORKERS := $(shell $(PYTHON) -c "import os; print(min(os.cpu_count(), 4))")# more leave tests with deadlines too little room
+BESIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+UNIT := $(PYTEST) --quiet -p no:cacheprovider --hypothesis-profile quick -m "not thorough"
+HALF := $(addprefix tests/unit/execution_engine/,engines language metrics verification)# as long as all other unit tests
 
-.PHONY: help demo up test mariadb unit lint format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days fuzz mutants zoo faults guards house screenshot run-ready dev-ready test-ready clean
+.PHONY: help demo up test tests mariadb unit unit-half unit-other-half lint style types layers format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days fuzz mutants zoo faults guards house screenshot run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,16 +24,25 @@ service: test-ready ## Run the whole service, each process for itself, without D
 	@PYTHONPATH=platform:. $(BIN)/python -m deploy.local $(if $(ONCE),--once) $(if $(CATALOG),--catalog $(CATALOG))
 
 test: test-ready ## Run what CI runs: linters, all tests, the database tests again on MariaDB
-	@$(MAKE) --no-print-directory lint
-	@PYTHONPATH=platform:. $(BIN)/python -m tests.java
-	$(PYTEST) -n $(WORKERS) --durations 20
-	$(BIN)/python tests/servers.py $(PYTEST) -n $(WORKERS) --durations 20 -m django_db tests/integration tests/fuzz $(ON_BOTH)
+	@$(MAKE) --no-print-directory style
+	@$(MAKE) --no-print-directory --jobs 2 types layers tests
 
-mariadb: test-ready ## Run all that uses the database on MariaDB, every story included
-	$(BIN)/python tests/servers.py $(PYTEST) -n $(WORKERS) -m django_db --ignore tests/zoo
+tests: test-ready
+	@PYTHONPATH=platform:. $(BIN)/python -m tests.java
+	$(PYTEST) $(BESIDE) --durations 20
+	ASSAY_FUZZ_STORIES=6 $(BIN)/python tests/servers.py $(PYTEST) $(BESIDE) --durations 20 -m django_db tests/integration tests/fuzz $(ON_BOTH)
+
+mariadb: test-ready ## Run all that the database decides on MariaDB, and every story
+	$(BIN)/python tests/servers.py $(PYTEST) $(BESIDE) -m django_db --ignore tests/zoo
 
 unit: dev-ready ## Run the unit tests alone, in seconds
-	@$(PYTEST) -n logical --maxprocesses 4 --hypothesis-profile quick -m "not thorough" tests/unit
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync --keep-going unit-half unit-other-half
+
+unit-half:
+	@$(UNIT) $(HALF)
+
+unit-other-half:
+	@$(UNIT) tests/unit $(HALF:%=--ignore %)
 
 bench-engine: dev-ready ## Measure the engine against its peers and a hand-written query, into docs/benchmarks.md
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.engine --full
@@ -71,10 +83,17 @@ faults: test-ready ## Stage every fault on real processes and write what held in
 guards: test-ready ## Take out what each fault experiment guards: does it fail? Into docs/reliability.md (an hour)
 	@PYTHONPATH=platform:. $(BIN)/python -m tests.faults.guards --docs
 
-lint: dev-ready ## Check style, types and layers
+lint: style ## Check style, types and layers
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync types layers
+
+style: dev-ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: dev-ready
 	$(BIN)/mypy
+
+layers: dev-ready
 	$(BIN)/lint-imports
 
 format: dev-ready ## Rewrite the code in the house style
