@@ -14,7 +14,7 @@ from tests.e2e.set_ups import environment
 from tests.servers import MariaDB, mariadb
 
 FULL = os.environ.get("ASSAY_FUZZ") == "full"
-ROUNDS = 1000 if FULL else 20
+ROUNDS = 1000 if FULL else 10
 ROOT = Path(__file__).parents[3]
 
 
