@@ -9,7 +9,7 @@ from execution_engine.runs.exclude import exclude_window, include_windows
 from execution_engine.runs.leaps import bring_cursors_back, bring_runs_back
 from execution_engine.runs.lift_quarantine import lift_quarantine
 from execution_engine.runs.plan_runs import plan_runs
-from execution_engine.runs.request import is_undeclared, request_run, request_runs
+from execution_engine.runs.request import is_live, is_undeclared, request_run, request_runs
 from execution_engine.runs.schedule import first_cursor, schedule_tests, whole_window
 from execution_engine.scans.run_scan import run_scan, scan_pending
 from execution_engine.watch.services import look, unwatch_window, watch_window
@@ -23,6 +23,7 @@ __all__ = [
     "first_cursor",
     "include_windows",
     "is_expired",
+    "is_live",
     "is_undeclared",
     "lift_quarantine",
     "look",

@@ -9,10 +9,9 @@ from assay.celery import worker_name
 from assay.queue.claims import work_together
 from execution_engine.planning.catalog_sources import Sources
 from execution_engine.runs.evaluate_runs import ASKED
+from execution_engine.runs.with_tests import fetch_tests
 
 from . import services
-
-RUN = ("revision", "data_test__dataset")
 
 
 @shared_task(name="execution_engine.tasks.schedule", ignore_result=True)
@@ -24,7 +23,7 @@ def schedule(**_: object) -> int:
 @shared_task(name="execution_engine.tasks.plan", ignore_result=True)
 def plan(**_: object) -> int:
     """Ask for the measurements of requested runs."""
-    return work_together("plan", partial(services.plan_runs, sources=Sources(clock.now())), prefetch=RUN)
+    return work_together("plan", partial(services.plan_runs, sources=Sources(clock.now())), prefetch=(fetch_tests,))
 
 
 @shared_task(name="execution_engine.tasks.scan", ignore_result=True)
@@ -37,7 +36,7 @@ def scan(datacenter: str | None = None, **_: object) -> int:
 def evaluate(**_: object) -> int:
     """Evaluate the runs whose measurements are in."""
     sources = Sources(clock.now())
-    return work_together("evaluate", partial(services.evaluate_runs, sources=sources), prefetch=(*RUN, ASKED))
+    return work_together("evaluate", partial(services.evaluate_runs, sources=sources), prefetch=(fetch_tests, ASKED))
 
 
 @shared_task(name="execution_engine.tasks.watch", ignore_result=True)

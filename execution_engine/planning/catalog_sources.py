@@ -24,6 +24,7 @@ class Sources:
     def __init__(self, now: datetime) -> None:
         self._now = now
         self._found: dict[str, tuple[Dataset, PlannedSource] | None] = {}  # by the key of the name
+        self._feeding: dict[str, Dataset] = {}  # read with those that they feed, but not what lies around them
         self.quarantine = Quarantine(lambda name: self.dataset(name).pk)
 
     def __call__(self, name: str) -> PlannedSource | None:
@@ -51,7 +52,13 @@ class Sources:
         missing = {name_key(name) for name in names} - self._found.keys()
         if not missing:
             return
-        self.know(Dataset.objects.filter(name_key__in=missing))
+        unread = missing - self._feeding.keys()
+        self.know(
+            [
+                *(self._feeding[key] for key in sorted(missing - unread)),
+                *(Dataset.objects.filter(name_key__in=unread) if unread else ()),
+            ]
+        )
         self._found |= dict.fromkeys(missing - self._found.keys())
 
     def know(self, datasets: Iterable[Dataset]) -> None:
@@ -59,6 +66,7 @@ class Sources:
         new = list({each.name_key: each for each in datasets if each.name_key not in self._found}.values())
         prefetch_related_objects(new, "replicas", FEEDING)
         self._found |= {each.name_key: (each, source_of(each, self._now)) for each in new}
+        self._feeding |= {edge.upstream.name_key: edge.upstream for each in new for edge in each.upstream_edges.all()}
 
     def _find(self, name: str) -> tuple[Dataset, PlannedSource] | None:
         self.load({name})

@@ -37,9 +37,7 @@ def request_run(
 
     None where nothing may run: the test is retired, or judges no such window.
     """
-    if data_test.retired_at is not None or data_test.revision is None:
-        return None
-    if not is_judged(data_test, window, now):
+    if not is_live(data_test) or not is_judged(data_test, window, now):
         return None
     run = _new_run(data_test, window, reason, occasion, now, due_at or now)
     found, _ = Run.objects.get_or_create(slot=run.slot, defaults={name: getattr(run, name) for name in _GIVEN})
@@ -102,6 +100,11 @@ def _new_run(
         late_at=late_at(due_at=due_at, requested_at=now) if reason == RunReason.SCHEDULE else None,
         accept_from=_accept_from(data_test, reason, due_at, now),
     )
+
+
+def is_live(data_test: DataTest) -> bool:
+    """Whether a test runs at all: it is not retired, and has been written."""
+    return data_test.retired_at is None and data_test.revision is not None
 
 
 def is_judged(data_test: DataTest, window: Window, now: datetime) -> bool:

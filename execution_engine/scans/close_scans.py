@@ -52,7 +52,8 @@ def close_scans(ended: Sequence[Ended]) -> bool:
     measurements = [row for begun, _ in ended for row in begun.measurements]
     update_each(measurements, WRITTEN)
     note_fingerprints([reading.seen(begun.scan) for begun, reading in ended], now)
-    ordered = wake([row.pk for row in measurements], now)
+    datasets = {begun.scan.dataset_id: begun.scan.dataset for begun, _ in ended}
+    ordered = wake([row.pk for row in measurements], now, datasets)
     with tallied_together():
         for begun, reading in ended:
             tally(Tallied.SCANS_FAILED if reading.error else Tallied.SCANS, begun.scan.datacenter)

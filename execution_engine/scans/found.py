@@ -24,6 +24,7 @@ class ScanReading:
 
     fingerprint: str = ""
     written_at: datetime | None = None  # when the newest file was, where it was not seen before
+    watch_id: int | None = None  # of the watch that has seen it before
     adopted: dict[int, Measurement] = field(default_factory=dict)  # by the id of the measurement that reuses it
     results: dict[int, Measured] = field(default_factory=dict)
     fingerprints: dict[int, str] = field(default_factory=dict)
@@ -46,4 +47,5 @@ class ScanReading:
             window=scan.window,
             fingerprint=self.fingerprint,
             written_at=self.written_at,
+            watch_id=self.watch_id,
         )

@@ -51,7 +51,7 @@ def scans_for(
     """
     scans = dict(known)
     while missing := [place for place in dict.fromkeys(places) if place not in scans]:
-        datasets = datasets or with_replicas({dataset_id for dataset_id, _, _ in missing})
+        datasets = _with_missing(datasets or {}, {dataset_id for dataset_id, _, _ in missing})
         new = {place: _new_scan(place, datasets[place[0]], now, are_made_up_for) for place in missing}
         if connection.features.has_select_for_update:
             Scan.objects.bulk_create(new.values(), ignore_conflicts=True)
@@ -60,6 +60,11 @@ def scans_for(
             Scan.objects.bulk_create(new.values())
             scans |= new
     return scans
+
+
+def _with_missing(known: Mapping[int, Dataset], ids: Collection[int]) -> Mapping[int, Dataset]:
+    missing = set(ids) - known.keys()
+    return {**known, **with_replicas(missing)} if missing else known
 
 
 def _new_scan(place: Place, dataset: Dataset, now: datetime, is_made_up_for: bool) -> Scan:

@@ -20,13 +20,14 @@ from execution_engine.metrics.definition import SERVICE, Kind
 from execution_engine.metrics.registry import METRICS
 from execution_engine.models import Measurement, Scan
 from execution_engine.outcome import ABNORMAL, Reason
+from execution_engine.parts.incremental import can_merge
 from execution_engine.parts.selectors import keeping_states, state_of
 from execution_engine.parts.services import scan_by_parts
 from execution_engine.parts.state_store import UnableToLoadState
 from execution_engine.quarantine.rules import MOST_ENDS_OF_A_SCAN, NOT_TRIED, Group, groups
 from execution_engine.quarantine.suspects import ends_before
 from execution_engine.storage import engine_of, extent_of, table_of
-from execution_engine.watch.services import news
+from execution_engine.watch.services import seen_before
 
 from .found import BegunScan, ScanReading
 from .query_tables import reads_others, tables_read
@@ -156,8 +157,11 @@ def _adopt(looked: Sequence[LookedAt]) -> None:
 def _note_news(looked: Sequence[LookedAt]) -> None:
     """When the newest file came, of data that was never seen as it is now."""
     found = [each for each in looked if each.portions]
-    for number in news([each.reading.seen(each.begun.scan) for each in found]):
+    for number, watch_id in seen_before([each.reading.seen(each.begun.scan) for each in found]).items():
         each = found[number]
+        each.reading.watch_id = watch_id
+        if watch_id is not None:
+            continue
         target = each.portions[0].target
         try:
             each.reading.written_at = target.engine.written_at(target.table, target.part)
@@ -167,10 +171,11 @@ def _note_news(looked: Sequence[LookedAt]) -> None:
 
 def _known_before(looked: Sequence[LookedAt]) -> KnownBefore:
     rows = [row for each in looked for portion in each.portions for row in portion.rows]
+    merging = {row.dataset_id for row in rows if can_merge(row.metric)}
     scan = looked[0].begun.scan
     assert scan.started_at
     return KnownBefore(
-        ends=ends_before(rows, scan.started_at), keeping=keeping_states({row.dataset_id for row in rows})
+        ends=ends_before(rows, scan.started_at), keeping=keeping_states(merging) if merging else frozenset()
     )
 
 
@@ -203,6 +208,7 @@ def _look_again(looked: LookedAt, portion: Portion) -> None:
     if portion is looked.portions[0]:
         _note_news([fresh])
         reading.fingerprint, reading.written_at = portion.fingerprint, fresh.reading.written_at
+        reading.watch_id = fresh.reading.watch_id
 
 
 def _take(looked: LookedAt, rows: Sequence[Measurement], target: Target, known: KnownBefore) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import structlog
-from django.db.models import Q
+from django.db.models import Q, prefetch_related_objects
 from structlog.contextvars import bound_contextvars
 
 from assay import clock
@@ -19,6 +19,7 @@ from assay.queue.tallies import tally
 from execution_engine.engines.protocol import failed
 from execution_engine.models import MAX_ATTEMPTS, Measurement, Scan
 from execution_engine.outcome import Reason
+from execution_engine.planning.planner import hash_of
 from execution_engine.planning.turns import KINDS, Bounds, full
 
 from .close_scans import Ended, close_scans
@@ -99,13 +100,22 @@ def _begun(scans: Sequence[Scan]) -> list[BegunScan]:
     """The scans with their datasets, and with all that they are to measure."""
     datasets = with_replicas({scan.dataset_id for scan in scans})
     found: dict[int | None, list[Measurement]] = {scan.pk: [] for scan in scans}
-    rows = Measurement.objects.filter(scan__in=list(found), measured_at__isnull=True)
-    for row in rows.prefetch_related("inputs").order_by("pk"):
+    rows = list(Measurement.objects.filter(scan__in=list(found), measured_at__isnull=True).order_by("pk"))
+    _fetch_inputs(rows)
+    for row in rows:
         row.dataset = datasets[row.dataset_id]
         found[row.scan_id].append(row)
     for scan in scans:
         scan.dataset = datasets[scan.dataset_id]
     return [BegunScan(scan=scan, measurements=found[scan.pk]) for scan in scans]
+
+
+def _fetch_inputs(rows: Sequence[Measurement]) -> None:
+    """Of measurements that have some: those whose hash is not that of what is measured alone."""
+    without = [row for row in rows if row.spec_hash == hash_of(row.metric, whole_table=row.is_of_whole_table)]
+    for row in without:
+        row._prefetched_objects_cache = {"inputs": Measurement.objects.none()}  # type: ignore[attr-defined]
+    prefetch_related_objects([row for row in rows if row not in without], "inputs")
 
 
 def _take_alone(begun: BegunScan) -> bool:

@@ -1,50 +1,63 @@
 """After measurements have come in: compute, scan and evaluate what waited for them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
+from typing import Any
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, Prefetch, prefetch_related_objects
+from django.db.models import Exists, OuterRef, QuerySet
 
 from assay.database.bulk import update_each
+from assay.models import Dataset
 from execution_engine.freshness.derive import is_derived, settle_derived
 from execution_engine.models import Ask, Measurement, Run
 
 from .open_scans import open_scans, scans_for
 
 
-def wake(measured: Collection[int], now: datetime) -> bool:
-    """Go on with everything that waited only for these measurements (ids); whether any of it must be scanned."""
+def wake(measured: Collection[int], now: datetime, datasets: Mapping[int, Dataset] = MappingProxyType({})) -> bool:
+    """Go on with everything that waited only for these measurements (ids); whether any of it must be scanned.
+
+    ``datasets``: those that the caller has read with their replicas, by id.
+    """
     done, ordered = set(measured), False
     frontier = done
     while frontier:
         ready = _with_all_inputs(frontier)
-        derived = [row for row in ready if is_derived(row.metric.name)]
-        settle_derived({row: list(row.inputs.all()) for row in derived}, now)
-        ordered |= _order_scans([row for row in ready if not is_derived(row.metric.name)], now)
+        derived = {row: inputs for row, inputs in ready.items() if is_derived(row.metric.name)}
+        settle_derived(derived, now)
+        ordered |= _order_scans([row for row in ready if row not in derived], now, datasets)
         frontier = {row.pk for row in derived}
         done |= frontier
     _ready_runs(done, now)
     return ordered
 
 
-def _with_all_inputs(measured: Collection[int]) -> list[Measurement]:
-    """Measurements that waited for these, and now wait for nothing else.
+def _with_all_inputs(measured: Collection[int]) -> dict[Measurement, list[Measurement]]:
+    """Measurements that waited for these, and now wait for nothing else, each with its inputs.
 
     They are locked before their inputs are looked at: of two scans that end together the second sees both.
     """
-    waiting = Measurement.inputs.through.objects.filter(to_measurement__in=measured).values("from_measurement_id")
-    rows = Measurement.objects.select_for_update().filter(pk__in=waiting, measured_at__isnull=True, scan__isnull=True)
-    users = list(rows.select_related("dataset").order_by("pk"))
-    prefetch_related_objects(users, Prefetch("inputs", queryset=Measurement.objects.defer("state")))
-    return [row for row in users if all(part.measured_at for part in row.inputs.all())]
+    links = Measurement.inputs.through.objects
+    waiting: Collection[int] | QuerySet[Any] = links.filter(to_measurement__in=measured).values("from_measurement_id")
+    if connection.features.has_select_for_update:
+        rows = Measurement.objects.select_for_update().filter(measured_at__isnull=True, scan__isnull=True)
+        waiting = list(rows.filter(pk__in=waiting).order_by("pk").values_list("pk", flat=True))
+    found = links.filter(
+        from_measurement__in=waiting, from_measurement__measured_at__isnull=True, from_measurement__scan__isnull=True
+    ).select_related("from_measurement__dataset", "to_measurement")
+    users: dict[Measurement, list[Measurement]] = {}
+    for link in found.defer("from_measurement__state", "to_measurement__state").order_by("from_measurement", "pk"):
+        users.setdefault(link.from_measurement, []).append(link.to_measurement)
+    return {user: inputs for user, inputs in users.items() if all(part.measured_at for part in inputs)}
 
 
-def _order_scans(rows: Sequence[Measurement], now: datetime) -> bool:
+def _order_scans(rows: Sequence[Measurement], now: datetime, datasets: Mapping[int, Dataset]) -> bool:
     places = [(row.dataset_id, row.datacenter, row.window) for row in rows]
     if not places:
         return False
-    scans = scans_for(places, open_scans(set(places)), now)
+    scans = scans_for(places, open_scans(set(places)), now, datasets=datasets)
     for row, place in zip(rows, places, strict=True):
         row.scan = scans[place]
     update_each(rows, ("scan",))

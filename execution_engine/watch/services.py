@@ -100,7 +100,7 @@ class Seen:
     """What a scan found that the data of one window looks like in one place.
 
     ``written_at`` is when the newest file came, where it was asked; in a replay, whose now is in the past, it came just
-    now.
+    now. ``watch_id`` is of the watch that has seen this very fingerprint, if one has.
     """
 
     dataset: Dataset
@@ -108,6 +108,7 @@ class Seen:
     window: Window
     fingerprint: str
     written_at: datetime | None = None
+    watch_id: int | None = None
 
     @property
     def place(self) -> Place:
@@ -115,16 +116,16 @@ class Seen:
         return self.dataset.pk, self.datacenter, self.window
 
 
-def news(seen: Sequence[Seen]) -> list[int]:
-    """The numbers of those in watched windows which were never seen with this fingerprint yet."""
+def seen_before(seen: Sequence[Seen]) -> dict[int, int | None]:
+    """By the numbers of those in watched windows the id of the watch that has seen this before; None: it is news."""
     told = {number: each for number, each in enumerate(seen) if each.fingerprint and _is_watched(each)}
-    known = {(place, row.fingerprint) for place, row in _watches(told.values()).items()}
-    return [number for number, each in told.items() if (each.place, each.fingerprint) not in known]
+    known = {(place, row.fingerprint): row.pk for place, row in _watches(told.values()).items()}
+    return {number: known.get((each.place, each.fingerprint)) for number, each in told.items()}
 
 
 def note_fingerprints(seen: Sequence[Seen], now: datetime) -> None:
     """Remember what scans found, from now on watching their windows; a difference to the last look is a change."""
-    told = {each.place: each for each in seen if _is_watched(each)}
+    told = {each.place: each for each in seen if _is_watched(each) and each.watch_id is None}
     known = _watches(told.values())
     if new := [each for place, each in told.items() if place not in known]:
         known |= _watch_from_now_on(new, now)
@@ -134,7 +135,8 @@ def note_fingerprints(seen: Sequence[Seen], now: datetime) -> None:
         was_changed = {"fingerprint": told[place].fingerprint, "changed_at": _came_at(told[place], now)}
         Watch.objects.filter(pk=known[place].pk).update(seen_at=now, **was_changed)
     # where nothing can be seen, what was seen last stays: it tells when it is back
-    if as_before := [row.pk for place, row in known.items() if place not in changed]:
+    as_before = [row.pk for place, row in known.items() if place not in changed]
+    if as_before := [*as_before, *(each.watch_id for each in seen if each.watch_id is not None)]:
         set_all(Watch, as_before, seen_at=now)
 
 

@@ -11,7 +11,7 @@ from assay.models import Scope
 from assay.queue.claims import finish
 from execution_engine.models import RunReason
 from execution_engine.outcome import Reason
-from execution_engine.services import request_run
+from execution_engine.services import is_live, request_run, request_runs
 
 RELATED = ("data_test__dataset", "data_test__revision", "waiver", "last_run")
 MOST_COUNTED_ANEW = 20  # windows with one check of their whole table, those first that were counted longest ago
@@ -23,14 +23,11 @@ def check_standing(standing: Standing, now: datetime) -> None:
     if not _is_wanted(row, now):
         finish(standing, next_check_at=None, attempt=0)
         return
-    run = request_run(
-        data_test=row.data_test,
-        window=row.window,
-        reason=RunReason.CHECK,
-        occasion=f"{row.attempt}:{row.next_check_at:%Y%m%dT%H%M%S.%f}",
-        now=now,
-    )
-    if run is None:  # beyond retention, or retired: nobody will ever know
+    occasion = f"{row.attempt}:{row.next_check_at:%Y%m%dT%H%M%S.%f}"
+    wanted = [(row.data_test, row.window, now)] if is_live(row.data_test) else []
+    if not request_runs(
+        wanted, reason=RunReason.CHECK, occasion=occasion, now=now
+    ):  # beyond retention, or retired: nobody will ever know
         withdraw(row, row.data_test, now)
         finish(standing, next_check_at=None, next_age_at=None, attempt=0)
         return

@@ -33,6 +33,8 @@ def now() -> datetime:
 
 def simulated_now() -> datetime | None:
     """The simulated now; None where domain time is the database's."""
+    if is_held():
+        return _held.get()
     return SimulatedClock.objects.values_list("now", flat=True).first()
 
 

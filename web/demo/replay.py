@@ -40,12 +40,13 @@ def replay(
     catalog = home / CATALOG.name
     copyfile(CATALOG, catalog)
     clock.simulate(BEGINS_AT)
-    sync(load_catalog(catalog), source=SOURCE, now=BEGINS_AT)
-    enrol()
-    for event in [event for event in happenings(catalog) if event.at <= until]:
-        advance(event.at, seen=seen, settle=settle)
-        happen(event, lake)
-    advance(until, seen=seen, settle=settle)
+    with clock.held(BEGINS_AT):
+        sync(load_catalog(catalog), source=SOURCE, now=BEGINS_AT)
+        enrol()
+        for event in [event for event in happenings(catalog) if event.at <= until]:
+            advance(event.at, seen=seen, settle=settle)
+            happen(event, lake)
+        advance(until, seen=seen, settle=settle)
 
 
 def happenings(catalog: Path) -> list[Writing | Deed]:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Union
 
 import structlog
 from django.apps import apps
@@ -28,6 +28,7 @@ from .log_ids import log_ids
 from .tallies import tallied_together
 
 T = TypeVar("T")
+Fetched = Union[str, "Prefetch[Any]", Callable[[Sequence[Any]], None]]  # what is read for rows, or how
 
 log = structlog.get_logger(__name__)
 
@@ -92,20 +93,20 @@ def claim(
     """Lease up to ``limit`` pending rows, the longest due first; a row under a live lease is nobody else's.
 
     ``may``: what free rows must also meet, such as the bounds of what runs at once; ``fit``: gives those of the free
-    rows, which are locked, that are leased together; ``also``: what is written with the lease, by field.
+    rows that are leased together; ``also``: what is written with the lease, by field.
 
     Rows are leased together if they were tried as often as the first of them. If one of them kills its worker, the
     others are lost with it; so fewer rows are leased at the second try, and only one at the third. A fresh row never
     goes before a row that waits longer.
     """
-    if not may and not fit and _gives_back_what_it_changed():
-        rows = _claimed_at_once(stage, now, limit, lease, filters, also)
-        if rows:
-            return rows
+    if not _gives_back_what_it_changed():
+        with transaction.atomic():
+            return _claimed(stage, now, limit, lease, may, fit, filters, also)
+    if not may and not fit and (rows := _claimed_at_once(stage, now, limit, lease, filters, also)):
+        return rows
     return _claimed(stage, now, limit, lease, may, fit, filters, also)
 
 
-@transaction.atomic
 def _claimed(
     stage: Stage,
     now: datetime,
@@ -116,16 +117,16 @@ def _claimed(
     filters: dict[str, Any],
     also: Mapping[str, Any],
 ) -> list[Any]:
+    """In a transaction rows are locked since they were read; else only those are leased that nobody has taken since."""
     real_now = clock.database_now()
-    rows = _claimed_together(_free(stage, now, real_now, limit, may, filters))
-    rows = fit(rows) if fit and rows else rows
-    if rows:
-        _lease([row.pk for row in rows], type(rows[0]), real_now + lease, also)
-    for row in rows:  # they are locked since they were read, so that this is what is written of them
+    found = _claimed_together(_free(stage, now, real_now, limit, may, filters))
+    rows = fit(found) if fit and found else found
+    held = _lease(rows, real_now + lease, also) if rows else set()
+    for row in rows:  # this is what was written of them
         row.lease_until, row.epoch, row.attempts = real_now + lease, row.epoch + 1, row.attempts + 1
         for name, value in also.items():
             setattr(row, name, value)
-    return rows
+    return [row for row in rows if row.pk in held]
 
 
 def _gives_back_what_it_changed() -> bool:
@@ -180,16 +181,22 @@ def _free_rows(stage: Stage, now: datetime, real_now: datetime, filters: dict[st
     return free.select_for_update(skip_locked=skip).order_by(*stage.order)
 
 
-def _lease(keys: Sequence[int], model: type[Model], until: datetime, also: Mapping[str, Any]) -> None:
+def _lease(rows: Sequence[Any], until: datetime, also: Mapping[str, Any]) -> set[int]:
+    """Lease rows that are as they were read; the ids of those that are leased now."""
+    model, keys = type(rows[0]), [row.pk for row in rows]
     table, key = map(connection.ops.quote_name, (model._meta.db_table, str(model._meta.pk.column)))
-    marks = ", ".join(["%s"] * len(keys))
     fields = {field.name: field for field in model._meta.concrete_fields}
     values = [fields[name].get_db_prep_save(value, connection) for name, value in also.items()]
+    sql = f"UPDATE {table} SET {_leased(model, also)} WHERE "
+    given = [connection.ops.adapt_datetimefield_value(until), *values]
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"UPDATE {table} SET {_leased(model, also)} WHERE {key} IN ({marks})",
-            [connection.ops.adapt_datetimefield_value(until), *values, *keys],
-        )
+        if not _gives_back_what_it_changed():  # they are locked
+            cursor.execute(f"{sql}{key} IN ({', '.join(['%s'] * len(keys))})", [*given, *keys])
+            return set(keys)
+        marks = ", ".join(["(%s, %s)"] * len(keys))
+        epochs = [value for row in rows for value in (row.pk, row.epoch)]
+        cursor.execute(f"{sql}({key}, epoch) IN (VALUES {marks}) RETURNING {key}", [*given, *epochs])
+        return {found for (found,) in cursor.fetchall()}
 
 
 def _leased(model: type[Model], also: Iterable[str]) -> str:
@@ -267,7 +274,7 @@ def work(
     handle: Callable[[Any, datetime], None],
     *,
     limit: int = MAX_LIMIT,
-    prefetch: Sequence["str | Prefetch[Any]"] = (),
+    prefetch: Sequence[Fetched] = (),
     **filters: Any,
 ) -> int:
     """Claim rows of the stage ``name`` and handle each in its own transaction; the number that were claimed.
@@ -289,7 +296,7 @@ def work_together(
     handle: Callable[[list[Any], datetime], None],
     *,
     limit: int = MAX_LIMIT,
-    prefetch: Sequence["str | Prefetch[Any]"] = (),
+    prefetch: Sequence[Fetched] = (),
     **filters: Any,
 ) -> int:
     """As ``work``, but ``handle`` gets several rows, for one transaction; where that fails, one by one, read anew."""
@@ -305,7 +312,7 @@ def _work_part(
     part: list[Any],
     now: datetime,
     handle: Callable[[list[Any], datetime], None],
-    prefetch: Sequence["str | Prefetch[Any]"],
+    prefetch: Sequence[Fetched],
 ) -> None:
     _fetch(part, prefetch)
     if len(part) > 1 and _attempt_together(name, part, now, handle):
@@ -317,9 +324,12 @@ def _work_part(
         attempt(name, row, now, lambda row, now: handle([copy(row)], now))
 
 
-def _fetch(rows: Sequence[Model], prefetch: Sequence["str | Prefetch[Any]"]) -> None:
+def _fetch(rows: Sequence[Any], prefetch: Sequence[Fetched]) -> None:
     for path in prefetch:
-        fetch_related(rows, path)
+        if callable(path):
+            path(rows)
+        else:
+            fetch_related(rows, path)
 
 
 def _still_held(name: str, part: Sequence[Any]) -> list[Any]:

@@ -9,7 +9,7 @@ from assay import clock
 
 from .busy_stages import Ahead, ahead, next_due, stages_with_work
 from .claims import rounds
-from .flow import Stage
+from .flow import STAGES, Stage
 from .leaps import look_for_leaps
 
 
@@ -65,7 +65,13 @@ def _drain_and_look_ahead(now: datetime, busy: Sequence[Stage] = ()) -> Ahead:
 
 
 def _work(stages: Sequence[Stage]) -> int:
-    return sum(import_string(stage.task)() or 0 for stage in stages)
+    """Work these, and those that they lead to if they come later; how many rows were worked."""
+    wanted, total = {stage.name for stage in stages}, 0
+    for stage in STAGES:
+        if stage.name in wanted and (worked := import_string(stage.task)() or 0):
+            total += worked
+            wanted.update(stage.leads_to)
+    return total
 
 
 def _advance_beside(until: datetime, seen: Callable[[datetime], None], settle: Callable[[], object]) -> None:

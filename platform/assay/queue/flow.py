@@ -25,6 +25,7 @@ class Stage:
     came: str | None = None  # when a row came, where neither ``due`` nor ``after`` says it
     furthest: timedelta | None = None  # ahead that ``due`` lies; what lies further is of a clock that was set back
     bring_back: str | None = None  # the function that does so for rows of which no one length says it
+    leads_to: tuple[str, ...] = ()  # the later stages to which what it has worked goes on, unless it ends there
     by_datacenter: bool = False  # one queue per datacenter, worked beside its data
 
     @property
@@ -62,6 +63,7 @@ STAGES = (
         due="next_due_at",
         then="dataset_id",  # so that a dataset's tests share their scan
         task="execution_engine.tasks.schedule",
+        leads_to=("plan",),
         bring_back="execution_engine.services.bring_cursors_back",
     ),
     # what the data says: runs → measurements → scans → outcomes
@@ -72,6 +74,7 @@ STAGES = (
         due="due_at",
         first="turn",
         task="execution_engine.tasks.plan",
+        leads_to=("scan",),
         bring_back="execution_engine.services.bring_runs_back",
     ),
     Stage(
@@ -81,6 +84,7 @@ STAGES = (
         came="created_at",
         first="turn",
         task="execution_engine.tasks.scan",
+        leads_to=("evaluate",),
         by_datacenter=True,
     ),
     Stage(
@@ -89,6 +93,7 @@ STAGES = (
         after="ready_at",
         marker="evaluated_at",
         task="execution_engine.tasks.evaluate",
+        leads_to=("judge",),
     ),
     Stage(
         name="watch",

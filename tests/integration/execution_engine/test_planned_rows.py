@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from assay import clock
-from assay.models import Dataset, DataTest, Scope, Tally
+from assay.models import Dataset, DataTest, LineageEdge, Scope, Tally
 from assay.queue.claims import rounds
 from execution_engine import services, tasks
 from execution_engine.metrics.definitions.row_count import ALL_ROWS
@@ -18,6 +18,7 @@ from execution_engine.outcome import Failure, Reason
 from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import Want, hash_of
 from execution_engine.runs.plan_runs import end_as_error
+from execution_engine.runs.with_tests import fetch_tests
 from execution_engine.scans.ask import ask, flatten
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day
 from tests.fakes import rows
@@ -184,6 +185,30 @@ def test_a_measurement_and_its_scan_are_those_of_the_run(loop: Loop) -> None:
     assert scan.open_key == f"{dataset.pk}:phx:{MONDAY.text}"
     assert list(Ask.objects.values_list("run", "measurement", "operand")) == [(run.pk, row.pk, "row_count()")]
     assert (run.planned_at, run.ready_at) == (LATER, None)
+
+
+def test_runs_come_with_their_tests_in_one_statement_and_once(loop: Loop, trips: Dataset) -> None:
+    for each in DataTestFactory.create_batch(3, dataset=trips):
+        loop.request(each, MONDAY)
+    found = list(Run.objects.all())
+    for statements in (1, 0):
+        with CaptureQueriesContext(connection) as asked:
+            fetch_tests(found)
+            told = {(run.revision.data_test, run.data_test, id(run.data_test.dataset)) for run in found}
+        assert (len(asked), len(told), len({dataset for _, _, dataset in told})) == (statements, 3, 1)
+    assert all(run.revision.data_test is run.data_test for run in found)
+
+
+def test_what_feeds_a_dataset_is_read_with_it(loop: Loop, trips: Dataset) -> None:
+    feeding = DatasetFactory.create(name="orders")
+    LineageEdge.objects.create(upstream=feeding, downstream=trips, one_to_one=True)
+    sources = Sources(NOW)
+    sources.know([trips])
+    with CaptureQueriesContext(connection) as asked:
+        found = sources(feeding.full_name.upper())
+    assert found is not None
+    assert (found.name, found.datacenters, len(asked)) == (feeding.full_name, ("sea",), 2)  # its replicas and edges
+    assert sources("raw.nothing") is None
 
 
 def test_the_scan_of_a_replica_that_is_gone_is_of_no_engine(loop: Loop, trips: Dataset) -> None:

@@ -7,10 +7,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from assay import clock
-from assay.queue.drain import advance
-from execution_engine.models import Watch
+from assay.queue.drain import advance, drain
+from execution_engine.models import Run, Watch
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, day
 from tests.integration.execution_engine.conftest import Loop
+from tests.integration.execution_engine.test_schedule import scheduled
 
 # Setting the clock; the rows claimed; the tables and where they lie; what was seen; which stages have work, and when.
 LOOK = 5 if connection.vendor == "sqlite" else 9  # a server is asked what time it is, and reads what it leases
@@ -42,6 +43,19 @@ def test_an_hour_with_a_look_takes_the_same_few_statements_each_time() -> None:
     few, many = asked_until(NOW + 3 * HOUR), asked_until(NOW + 23 * HOUR)
     assert len(many) - len(few) == 18 * LOOK
     assert Watch.objects.get().seen_at == NOW + 23 * HOUR
+
+
+def test_a_due_run_comes_to_its_verdict_before_it_is_asked_again_what_has_work(loop: Loop) -> None:
+    data_test = scheduled(DatasetFactory.create())
+    due = data_test.next_due_at
+    assert due is not None
+    loop.at(due - HOUR)
+    drain()
+    loop.at(due)
+    with CaptureQueriesContext(connection) as asked:
+        drain()
+    assert Run.objects.get().judged_at == due
+    assert len([each for each in asked if each["sql"].startswith("SELECT EXISTS")]) == 2  # at last there is nothing
 
 
 @pytest.mark.usefixtures("_watched")

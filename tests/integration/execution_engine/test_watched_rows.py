@@ -1,5 +1,6 @@
 """Which windows are looked at, and what counts as told: rows of other windows, places and tables stay as they are."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,7 +15,7 @@ from assay.time.windows import Window
 from execution_engine import services, tasks
 from execution_engine.models import Watch
 from execution_engine.watch import services as watch
-from execution_engine.watch.services import Seen, news, note_fingerprints, watch_window
+from execution_engine.watch.services import Seen, note_fingerprints, seen_before, watch_window
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, day
 from tests.fakes import FakeEngine, rows
 from tests.integration.execution_engine.conftest import Loop
@@ -22,7 +23,7 @@ from tests.integration.execution_engine.conftest import Loop
 MONDAY, SUNDAY = day("2026-03-09"), day("2026-03-08")
 # Statements: the time, two claims of four and three, the tables and where they lie, what was seen in three. A server is
 # asked for its own time by each claim too.
-LOOK = 8 if connection.vendor == "sqlite" else 12
+LOOK = 6 if connection.vendor == "sqlite" else 12
 HALF_PAST = NOW + timedelta(minutes=30)
 
 
@@ -300,7 +301,7 @@ def test_windows_of_whole_tables_are_not_watched_as_their_partitions_are(db: Non
     for days, is_watched in ((32, True), (33, False)):
         window = Window(start=MONDAY.start, end=MONDAY.start + days * DAY)
         for each in (dataset, bare):
-            assert bool(news([seen(each, "f", window=window)])) is (is_watched or each is bare)
+            assert bool(seen_before([seen(each, "f", window=window)])) is (is_watched or each is bare)
             note_fingerprints([seen(each, "f", window=window)], NOW)
         assert Watch.objects.filter(dataset=dataset, window_end=window.end).exists() is is_watched
         assert Watch.objects.filter(dataset=bare, window_end=window.end).exists()
@@ -308,9 +309,9 @@ def test_windows_of_whole_tables_are_not_watched_as_their_partitions_are(db: Non
 
 def test_news_is_what_was_never_seen_of_this_window_there(others: list[Watch]) -> None:
     trips = others[0].dataset
-    assert news([seen(trips, "f")]) == [0]  # those who know it are of something else
-    watched(trips)
-    assert news([seen(trips, print_) for print_ in ("f", "g", "")]) == [1]
+    assert seen_before([seen(trips, "f")]) == {0: None}  # those who know it are of something else
+    watch_id = watched(trips).pk
+    assert seen_before([seen(trips, print_) for print_ in ("f", "g", "")]) == {0: watch_id, 1: None}
 
 
 def test_what_many_scans_saw_is_noted_with_as_many_statements_as_what_one_saw(db: None) -> None:
@@ -320,12 +321,12 @@ def test_what_many_scans_saw_is_noted_with_as_many_statements_as_what_one_saw(db
         for print_ in ("f", "f"):
             with CaptureQueriesContext(connection) as asked:
                 told = [seen(each, print_) for each in tables]
-                found = news(told)
-                note_fingerprints(told, NOW)
-            taken.append((len(asked), len(found)))
-    (first, _), (again, known), *of_many = taken
-    assert (first, again, known) == (3 if connection.vendor == "sqlite" else 4, 3, 0)
-    assert of_many == [(first, 9), (again, 0)]
+                found = seen_before(told)
+                note_fingerprints([replace(each, watch_id=found[number]) for number, each in enumerate(told)], NOW)
+            taken.append((len(asked), list(found.values()).count(None)))
+    (first, _), again, *of_many = taken
+    assert (first, again) == (3 if connection.vendor == "sqlite" else 4, (2, 0))
+    assert of_many == [(first, 9), again]
 
 
 def test_what_another_worker_was_first_to_see_is_compared_with(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
