@@ -65,12 +65,15 @@ def _drain_and_look_ahead(now: datetime, busy: Sequence[Stage] = ()) -> Ahead:
 
 
 def _work(stages: Sequence[Stage]) -> int:
-    """Work these, and those that they lead to if they come later; how many rows were worked."""
-    wanted, total = {stage.name for stage in stages}, 0
+    """Work these; how many rows were worked.
+
+    If only one has work, those follow that it leads to: another, which might ask for the same, has none.
+    """
+    wanted, is_alone, total = {stage.name for stage in stages}, len(stages) == 1, 0
     for stage in STAGES:
         if stage.name in wanted and (worked := import_string(stage.task)() or 0):
             total += worked
-            wanted.update(stage.leads_to)
+            wanted.update(stage.leads_to if is_alone else ())
     return total
 
 
