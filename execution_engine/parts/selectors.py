@@ -2,6 +2,8 @@
 
 from collections.abc import Collection
 
+from django.db.models import Exists, OuterRef, QuerySet
+
 from assay.config import config
 from assay.models import DataTest, Scope
 from execution_engine.models import Measurement
@@ -19,7 +21,15 @@ def state_of(measurement: Measurement) -> bytes:
     return load_state(config().states, stored)
 
 
+def keeps_states(dataset_id: str) -> Exists:
+    """The same of one dataset as a condition, for a query of rows with a column of that name."""
+    return Exists(_reading_all().filter(dataset=OuterRef(dataset_id)))
+
+
 def keeping_states(ids: Collection[int]) -> set[int]:
     """Those of the datasets (ids) of which some live test reads more than one partition at once."""
-    tests = DataTest.objects.filter(dataset__in=ids, scope=Scope.TABLE, retired_at__isnull=True)
-    return set(tests.values_list("dataset_id", flat=True))
+    return set(_reading_all().filter(dataset__in=ids).values_list("dataset_id", flat=True))
+
+
+def _reading_all() -> QuerySet[DataTest]:
+    return DataTest.objects.filter(scope=Scope.TABLE, retired_at__isnull=True)

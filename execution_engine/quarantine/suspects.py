@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 import structlog
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import OuterRef, Q, QuerySet, Subquery, Sum
 
 from assay.time.windows import Window
 from execution_engine.engines.protocol import Measured
@@ -21,9 +21,8 @@ REMEMBERED = timedelta(days=35)  # then a window that nobody tries again stops s
 
 def ends_before(measurements: Sequence[Measurement], now: datetime) -> dict[int, int]:
     """How often each measurement's metric ended abnormally there of late, over whichever window, by id."""
-    of_late = Q(last_at__gt=now - REMEMBERED) | Q(quarantined_at__isnull=False)
     rows = Suspect.objects.filter(
-        of_late,
+        _of_late(now),
         dataset__in={row.dataset_id for row in measurements},
         datacenter__in={row.datacenter for row in measurements},
         spec_hash__in={row.spec_hash for row in measurements},
@@ -33,6 +32,17 @@ def ends_before(measurements: Sequence[Measurement], now: datetime) -> dict[int,
         ends[dataset_id, datacenter, spec_hash] += times
     places = {row.pk: (row.dataset_id, row.datacenter, row.spec_hash) for row in measurements}
     return {pk: ends[place] for pk, place in places.items() if place in ends}
+
+
+def times_ended(now: datetime) -> Subquery:
+    """For a query of measurements the same number, as a column; null for none."""
+    same = {name: OuterRef(name) for name in ("dataset_id", "datacenter", "spec_hash")}
+    suspects = Suspect.objects.filter(_of_late(now), **same).order_by().values("spec_hash")
+    return Subquery(suspects.annotate(times=Sum("ends")).values("times"))
+
+
+def _of_late(now: datetime) -> Q:
+    return Q(last_at__gt=now - REMEMBERED) | Q(quarantined_at__isnull=False)
 
 
 def note_ends(

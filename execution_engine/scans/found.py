@@ -1,6 +1,6 @@
 """What the reading of one scan gives to its writing, which imports nothing that reads data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -12,10 +12,12 @@ from execution_engine.watch.services import Seen
 
 @dataclass(frozen=True, kw_only=True)
 class BegunScan:
-    """A scan that has begun, with its dataset, and all that it is to measure."""
+    """A scan that has begun, with its dataset, all that it is to measure, and what was known of that before."""
 
     scan: Scan
     measurements: Sequence[Measurement]
+    ends: Mapping[int, int] = field(default_factory=dict)  # how often metrics had ended abnormally, by measurement
+    keeps_states: bool = False  # of the partitions of its dataset
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """Take the measurements of scans: what is still true is reused, the rest of each is read from its data in one call."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2s
@@ -18,10 +18,9 @@ from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport
 from execution_engine.freshness.derive import input_failure
 from execution_engine.metrics.definition import SERVICE, Kind
 from execution_engine.metrics.registry import METRICS
-from execution_engine.models import Measurement, Scan
+from execution_engine.models import Measurement
 from execution_engine.outcome import ABNORMAL, Reason
-from execution_engine.parts.incremental import can_merge
-from execution_engine.parts.selectors import keeping_states, state_of
+from execution_engine.parts.selectors import state_of
 from execution_engine.parts.services import scan_by_parts
 from execution_engine.parts.state_store import UnableToLoadState
 from execution_engine.quarantine.rules import MOST_ENDS_OF_A_SCAN, NOT_TRIED, Group, groups
@@ -74,14 +73,6 @@ class LookedAt:
         return [row for row in portion.rows if row.pk not in self.reading.adopted]
 
 
-@dataclass(frozen=True, kw_only=True)
-class KnownBefore:
-    """What is asked before data is read, once for all the scans that are left."""
-
-    ends: Mapping[int, int]  # how often each measurement's metric had ended abnormally, by its id
-    keeping: Collection[int]  # the datasets of whose partitions states are kept: ids
-
-
 def read(begun: Sequence[BegunScan]) -> Iterator[tuple[BegunScan, ScanReading]]:
     """Everything that scans which began together are to measure, one scan after another.
 
@@ -91,15 +82,15 @@ def read(begun: Sequence[BegunScan]) -> Iterator[tuple[BegunScan, ScanReading]]:
     looked = [_look(each) for each in begun]
     _adopt(looked)
     _note_news(looked)
-    known, has_read = None, False
-    for number, each in enumerate(looked):
+    has_read, is_known = False, True
+    for each in looked:
         if any(each.missing(portion) for portion in each.portions):
-            known = known or _known_before(looked[number:])
-            _read(each, known, is_first=not has_read)
+            scan, rows = each.begun.scan, each.begun.measurements
+            assert scan.started_at
+            _read(each, each.begun.ends if is_known else ends_before(rows, scan.started_at), is_first=not has_read)
             has_read = True
         yield each.begun, each.reading
-        if each.reading.is_abnormal:
-            known = None
+        is_known = is_known and not each.reading.is_abnormal
 
 
 def _look(begun: BegunScan) -> LookedAt:
@@ -169,24 +160,14 @@ def _note_news(looked: Sequence[LookedAt]) -> None:
             each.reading, each.portions = _unforeseen(each.begun, error), ()
 
 
-def _known_before(looked: Sequence[LookedAt]) -> KnownBefore:
-    rows = [row for each in looked for portion in each.portions for row in portion.rows]
-    merging = {row.dataset_id for row in rows if can_merge(row.metric)}
-    scan = looked[0].begun.scan
-    assert scan.started_at
-    return KnownBefore(
-        ends=ends_before(rows, scan.started_at), keeping=keeping_states(merging) if merging else frozenset()
-    )
-
-
-def _read(looked: LookedAt, known: KnownBefore, *, is_first: bool) -> None:
+def _read(looked: LookedAt, ends: Mapping[int, int], *, is_first: bool) -> None:
     """Read what is not adopted; what was looked at before other data was read is looked at again."""
     try:
         for portion in looked.portions:
             if not is_first and portion.target.fingerprint != portion.fingerprint:
                 _look_again(looked, portion)
             if missing := looked.missing(portion):
-                _take(looked, missing, portion.target, known)
+                _take(looked, missing, portion.target, ends)
                 is_first = False
     except Exception as error:
         looked.reading = _unforeseen(looked.begun, error)
@@ -211,8 +192,11 @@ def _look_again(looked: LookedAt, portion: Portion) -> None:
         reading.watch_id = fresh.reading.watch_id
 
 
-def _take(looked: LookedAt, rows: Sequence[Measurement], target: Target, known: KnownBefore) -> None:
-    """Read what could not be reused; what once ended a scan abnormally, apart from the rest."""
+def _take(looked: LookedAt, rows: Sequence[Measurement], target: Target, ends: Mapping[int, int]) -> None:
+    """Read what could not be reused; what once ended a scan abnormally, apart from the rest.
+
+    ``ends``: how often the metric of each measurement had done so, by its id.
+    """
     wanted: list[Wanted] = []
     reading = looked.reading
     for row in rows:
@@ -223,26 +207,25 @@ def _take(looked: LookedAt, rows: Sequence[Measurement], target: Target, known: 
             reading.results[row.pk] = item
     if not wanted:
         return
-    reading.ends |= {row.pk: known.ends[row.pk] for row in rows if row.pk in known.ends}
+    reading.ends |= {row.pk: ends[row.pk] for row in rows if row.pk in ends}
     abnormal = 0
-    keeps = looked.begun.scan.dataset_id in known.keeping
-    for group in groups(wanted, {str(pk): ends for pk, ends in reading.ends.items()}):
+    for group in groups(wanted, {str(pk): times for pk, times in reading.ends.items()}):
         if abnormal >= MOST_ENDS_OF_A_SCAN:
             reading.results |= {int(item.key): Measured(failure=NOT_TRIED) for item in group}
-        elif _take_group(looked.begun.scan, group, target, reading, keeps_states=keeps):
+        elif _take_group(looked.begun, group, target, reading):
             abnormal += 1
 
 
-def _take_group(scan: Scan, group: Group, target: Target, reading: ScanReading, *, keeps_states: bool) -> bool:
+def _take_group(begun: BegunScan, group: Group, target: Target, reading: ScanReading) -> bool:
     """Read a group in as few passes as it allows; whether any of it ended abnormally."""
     report = scan_by_parts(
         target.engine,
         target.table,
         target.part,
         group,
-        dataset=scan.dataset,
-        datacenter=scan.datacenter,
-        keeps=keeps_states,
+        dataset=begun.scan.dataset,
+        datacenter=begun.scan.datacenter,
+        keeps=begun.keeps_states,
     )
     reading.spark_jobs += report.spark_jobs
     reading.seconds += report.seconds

@@ -19,8 +19,10 @@ from assay.queue.tallies import tally
 from execution_engine.engines.protocol import failed
 from execution_engine.models import MAX_ATTEMPTS, Measurement, Scan
 from execution_engine.outcome import Reason
+from execution_engine.parts.selectors import keeps_states
 from execution_engine.planning.planner import hash_of
 from execution_engine.planning.turns import KINDS, Bounds, full
+from execution_engine.quarantine.suspects import times_ended
 
 from .close_scans import Ended, close_scans
 from .found import BegunScan, ScanReading
@@ -99,15 +101,26 @@ def _attempt(scans: Sequence[Scan]) -> bool:
 def _begun(scans: Sequence[Scan]) -> list[BegunScan]:
     """The scans with their datasets, and with all that they are to measure."""
     datasets = with_replicas({scan.dataset_id for scan in scans})
-    found: dict[int | None, list[Measurement]] = {scan.pk: [] for scan in scans}
-    rows = list(Measurement.objects.filter(scan__in=list(found), measured_at__isnull=True).order_by("pk"))
+    found: dict[int | None, list[Any]] = {scan.pk: [] for scan in scans}
+    assert scans[0].started_at
+    wanted = Measurement.objects.filter(scan__in=list(found), measured_at__isnull=True)
+    known = {"ends": times_ended(scans[0].started_at), "keeps_states": keeps_states("dataset_id")}
+    rows: list[Any] = list(wanted.annotate(**known).order_by("pk"))
     _fetch_inputs(rows)
     for row in rows:
         row.dataset = datasets[row.dataset_id]
         found[row.scan_id].append(row)
     for scan in scans:
         scan.dataset = datasets[scan.dataset_id]
-    return [BegunScan(scan=scan, measurements=found[scan.pk]) for scan in scans]
+    return [
+        BegunScan(
+            scan=scan,
+            measurements=found[scan.pk],
+            ends={row.pk: row.ends for row in found[scan.pk] if row.ends is not None},
+            keeps_states=any(row.keeps_states for row in found[scan.pk]),
+        )
+        for scan in scans
+    ]
 
 
 def _fetch_inputs(rows: Sequence[Measurement]) -> None:

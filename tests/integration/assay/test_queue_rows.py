@@ -183,7 +183,6 @@ def test_of_rows_that_fit_no_other_is_leased() -> None:
     assert set(Dataset.objects.filter(lease_until=None).values_list("pk", "epoch")) == {(made[2].pk, 0)}
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="elsewhere the rows are locked meanwhile")
 def test_what_another_has_claimed_since_it_was_read_is_not_leased() -> None:
     made = due(3)
 

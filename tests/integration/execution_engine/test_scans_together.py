@@ -21,7 +21,7 @@ from tests.fakes import FakeEngine, rows
 from tests.integration.execution_engine.conftest import Loop
 
 MONDAY, SUNDAY = day("2026-03-09"), day("2026-03-08")
-TOGETHER = 23 if connection.vendor == "sqlite" else 30  # statements of scans that read something, however many they are
+TOGETHER = 17 if connection.vendor == "sqlite" else 30  # statements of scans that read something, however many they are
 HUNG = Failure(reason=Reason.TIMEOUT, detail="it passed its deadline")
 
 
@@ -82,7 +82,7 @@ def test_many_scans_of_what_is_still_true_take_as_many_statements_as_few(loop: L
         with CaptureQueriesContext(connection) as asked:
             assert tasks.scan() == number
         taken.append(len(asked))
-    assert taken[0] == taken[1] < TOGETHER
+    assert taken[0] == taken[1] <= TOGETHER
     assert set(Scan.objects.order_by("-pk")[:9].values_list("taken", "reused")) == {(0, 1)}
 
 
