@@ -1,6 +1,7 @@
 """Work the scans of a datacenter: begin, read outside any transaction, write everything in one."""
 
 from collections.abc import Sequence
+from time import monotonic
 from typing import Any
 
 import structlog
@@ -30,6 +31,7 @@ from .together import apart
 
 log = structlog.get_logger(__name__)
 
+MOST_UNWRITTEN_SECONDS = 2.0  # of reading; then what was found is written before more is read
 MOST_AT_A_TIME = 20  # then the task ends, so that a worker asked to stop does not go on until nothing is pending
 
 
@@ -154,15 +156,16 @@ def _take_together(begun: Sequence[BegunScan]) -> bool:
     from .reading import read
 
     ended: list[Ended] = []
-    ordered = False
+    ordered, since = False, monotonic()
     with heartbeat(*(each.scan for each in begun)):
         for each in read(begun):
             ended.append(each)
             _, reading = each
-            if reading.is_abnormal:  # what is read next must know of it
+            # what is read next must know of an abnormal end, and what was found waits for no long reading
+            if reading.is_abnormal or monotonic() - since >= MOST_UNWRITTEN_SECONDS:
                 ordered |= _close(ended)
-                ended = []
-        return _close(ended) or ordered
+                ended, since = [], monotonic()
+        return (bool(ended) and _close(ended)) or ordered
 
 
 def _close(ended: Sequence[Ended]) -> bool:

@@ -14,7 +14,7 @@ from execution_engine import tasks
 from execution_engine.engines.protocol import Part, Table
 from execution_engine.models import Measurement, Run, Scan
 from execution_engine.outcome import Failure, Reason
-from execution_engine.scans import close_scans
+from execution_engine.scans import close_scans, run_scan
 from execution_engine.watch.services import note_fingerprints
 from tests.factories import DatasetFactory, DataTestFactory, day
 from tests.fakes import FakeEngine, rows
@@ -173,6 +173,17 @@ def test_after_a_worker_has_died_each_scan_is_taken_alone(loop: Loop) -> None:
         pass
     assert state(tests) == [(120, "")] * 3
     assert held == [1, 1, 1]
+
+
+def test_what_was_found_does_not_wait_for_a_long_reading(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_scan, "MOST_UNWRITTEN_SECONDS", 0.0)
+    tests = some(loop, 3)
+    order(loop, *tests)
+    written: list[int] = []
+    for _ in tests:
+        loop.lake.while_reading.append(lambda: written.append(Scan.objects.filter(ended_at__isnull=False).count()))
+    assert tasks.scan() == 3
+    assert written == [0, 1, 2]
 
 
 def test_data_that_is_written_while_other_data_is_read_is_looked_at_again(loop: Loop) -> None:
