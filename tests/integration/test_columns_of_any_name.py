@@ -18,7 +18,7 @@ from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.verification import Check, VerificationSuite
 
-pytestmark = [pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.usefixtures("transactional_db")
 
 DAY = "2026-03-02"
 TYPES = {
@@ -172,6 +172,7 @@ def test_a_column_whose_name_is_a_word_of_sql_stands_between_backticks_in_condit
     assert "if union is a column's name, put it between backticks: `union`" in bare["sentence"]
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_table_outside_the_lake_is_tested_and_sampled_by_such_columns(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
