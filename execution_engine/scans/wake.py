@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
 from assay.database.bulk import update_each
+from assay.database.prepared import Prepared
 from assay.models import Dataset
 from execution_engine.freshness.derive import is_derived, settle_derived
 from execution_engine.models import Ask, Measurement, Run
@@ -39,18 +41,37 @@ def _with_all_inputs(measured: Collection[int]) -> dict[Measurement, list[Measur
 
     They are locked before their inputs are looked at: of two scans that end together the second sees both.
     """
-    links = Measurement.inputs.through.objects
-    waiting: Collection[int] | QuerySet[Any] = links.filter(to_measurement__in=measured).values("from_measurement_id")
     if connection.features.has_select_for_update:
         rows = Measurement.objects.select_for_update().filter(measured_at__isnull=True, scan__isnull=True)
-        waiting = list(rows.filter(pk__in=waiting).order_by("pk").values_list("pk", flat=True))
-    found = links.filter(
-        from_measurement__in=waiting, from_measurement__measured_at__isnull=True, from_measurement__scan__isnull=True
-    ).select_related("from_measurement__dataset", "to_measurement")
+        waiting = rows.filter(pk__in=_links().filter(to_measurement__in=measured).values("from_measurement_id"))
+        keys = list(waiting.order_by("pk").values_list("pk", flat=True))
+    else:  # nobody else writes before this transaction ends
+        keys = list(measured)
+    if not keys:
+        return {}
     users: dict[Measurement, list[Measurement]] = {}
-    for link in found.defer("from_measurement__state", "to_measurement__state").order_by("from_measurement", "pk"):
+    for link in _links_to_all_inputs(connection.vendor, len(keys)).rows(*keys):
         users.setdefault(link.from_measurement, []).append(link.to_measurement)
     return {user: inputs for user, inputs in users.items() if all(part.measured_at for part in inputs)}
+
+
+@lru_cache(maxsize=512)
+def _links_to_all_inputs(vendor: str, number: int) -> Prepared[Any]:
+    """Of so many measurements that wait and are locked; elsewhere of what waits for so many that have come in."""
+    places = list(range(-number, 0))  # no row has such a key
+    is_locked = connection.features.has_select_for_update
+    users = places if is_locked else _links().filter(to_measurement__in=places).values("from_measurement_id")
+    found = _links().filter(
+        from_measurement__in=users, from_measurement__measured_at__isnull=True, from_measurement__scan__isnull=True
+    )
+    found = found.select_related("from_measurement__dataset", "to_measurement")
+    return Prepared(
+        found.defer("from_measurement__state", "to_measurement__state").order_by("from_measurement", "pk"), *places
+    )
+
+
+def _links() -> QuerySet[Any]:
+    return Measurement.inputs.through.objects.all()
 
 
 def _order_scans(rows: Sequence[Measurement], now: datetime, datasets: Mapping[int, Dataset]) -> bool:
