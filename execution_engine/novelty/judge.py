@@ -1,0 +1,142 @@
+"""The judge: is a batch like those that were accepted before it?"""
+
+from enum import StrEnum
+from math import inf
+
+import numpy as np
+import numpy.typing as npt
+
+from execution_engine.profiles.column import ColumnKind
+from execution_engine.profiles.profile import Profile
+
+from .companions import put_beside
+from .distances import matched
+from .features import FEATURES, features_of
+from .measure import Measured
+from .neighbours import judged
+from .past import PARTS, WHOLE_BATCH, Past, combined, largest
+from .scores import LARGEST_Z, of_one, rare_of_one, threshold
+from .statistics import PLACE, STATISTICS, Shown
+from .verdict import Cause, Status, Verdict
+
+Floats = npt.NDArray[np.float64]
+
+LEARNING = 8  # accepted batches before the first verdict
+MOST_CAUSES = 20
+MOST_NEW = 10  # values never seen before that a cause names
+
+
+class Method(StrEnum):
+    """How batches are judged."""
+
+    PREDICTIVE = "predictive"  # each statistic beside what its history predicts: the largest z
+    NEIGHBOURS = "neighbours"  # all statistics together: the distance to the five nearest (Redyuk et al.)
+
+
+def judge(profile: Profile, past: Past, method: Method = Method.PREDICTIVE) -> Verdict:
+    """What a batch is beside its accepted past."""
+    if len(past.batches) < LEARNING:
+        note = f"{len(past.batches)} of the {LEARNING} accepted batches that a verdict needs"
+        return Verdict(status=Status.LEARNING, notes=(note,))
+    return _by_neighbours(profile, past) if method is Method.NEIGHBOURS else _by_prediction(profile, past)
+
+
+def _by_prediction(profile: Profile, past: Past) -> Verdict:
+    causes, notes = _of_schema(profile, past)
+    found = past.measured(profile)
+    unknown = Measured()
+    rows = [found.get(name, unknown) for name in past.names]
+    new = {part: np.array([getattr(each, part) for each in rows]) for part in PARTS}
+    put_beside(new, past.companions)
+    z = combined(
+        of_one(past.history, new["scaled"], new["floors"], new["least"]),
+        rare_of_one(past.history, new["rare"], new["of"]),
+    )
+    bound = threshold(past.scores, int((~np.isnan(z)).sum()))
+    score = LARGEST_Z if causes else float(largest(z))
+    if score <= bound:
+        return Verdict(status=Status.LIKE, score=score, threshold=bound, notes=notes)
+    sizes = np.nan_to_num(np.abs(z))
+    order = np.argsort(-sizes, axis=None, kind="stable")[:MOST_CAUSES]
+    moved = [divmod(int(place), len(STATISTICS)) for place in order if sizes.flat[place] > bound]
+    causes += [
+        _cause(profile, past, at, place, float(new["shown"][at, place]), float(z[at, place])) for at, place in moved
+    ]
+    return Verdict(status=Status.NOVEL, score=score, threshold=bound, causes=tuple(causes), notes=notes)
+
+
+def _of_schema(profile: Profile, past: Past) -> tuple[list[Cause], tuple[str, ...]]:
+    """Columns that are gone or of another kind, and notes of those that are new or not yet known well enough."""
+    causes, notes = [], []
+    last = past.batches[-len(past.history.scaled) :]
+    for name in sorted({*past.names, *profile.columns} - {WHOLE_BATCH}):
+        kinds = [batch.kinds[name] for batch in last if name in batch.kinds]
+        column = profile.columns.get(name)
+        if column is None:
+            if len(kinds) == len(last):
+                causes.append(_of_words(name, "column", "missing", "there"))
+            continue
+        known = {kind for kind in kinds if kind is not ColumnKind.NOTHING}
+        if known and column.kind not in (*known, ColumnKind.NOTHING):
+            causes.append(_of_words(name, "kind of the values", column.kind, " or ".join(sorted(known))))
+        if not kinds:
+            notes.append(f"{name} is new: it is judged once {LEARNING} batches with it are accepted")
+        elif len(kinds) < LEARNING:
+            notes.append(f"{name} is known from {len(kinds)} batches alone: little of it can be judged")
+    return causes, tuple(notes)
+
+
+def _of_words(column: str, statistic: str, value: str, expected: str) -> Cause:
+    return Cause(column=column, statistic=statistic, shown=Shown.NUMBER, value=value, expected=expected, z=inf)
+
+
+def _cause(profile: Profile, past: Past, at: int, place: int, value: float, z: float) -> Cause:
+    name, statistic = past.names[at], list(STATISTICS.values())[place]
+    before = past.history.shown[:, at, place]
+    before = before[~np.isnan(before)]
+    low, high = np.quantile(before, [0.05, 0.95]).tolist()
+    words = statistic.words
+    if place == PLACE["beside"]:
+        words += f" of {past.names[past.companions[at]]},"
+    return Cause(
+        column=name or None,
+        statistic=words,
+        shown=statistic.shown,
+        value=value,
+        expected=float(np.median(before)),
+        low=low,
+        high=high,
+        z=z,
+        new_values=_new_values(profile, past, name),
+    )
+
+
+def _new_values(profile: Profile, past: Past, name: str) -> tuple[object, ...]:
+    """The most frequent values of a column that no accepted batch had, where all that these had are known."""
+    column, pool = profile.columns.get(name), past.pools.get(name)
+    if column is None or pool is None or pool.values.cut or pool.kind is not column.kind:
+        return ()
+    new = matched(column.values, pool.values) == 0
+    values = column.values
+    order = np.lexsort((values.keys[new], -values.counts[new]))[:MOST_NEW]
+    return tuple(label for label in values.labels[new][order].tolist() if label is not None)
+
+
+def _by_neighbours(profile: Profile, past: Past) -> Verdict:
+    history, features = [batch.features for batch in past.batches], features_of(profile)
+    names = sorted({name for batch in history for name in batch})
+    found = judged(history, features, names)
+    if found.distance <= found.threshold:
+        return Verdict(status=Status.LIKE, score=found.distance, threshold=found.threshold)
+    causes = []
+    for place in np.argsort(-np.abs(found.apart), axis=None, kind="stable")[:MOST_CAUSES].tolist():
+        at, feature = divmod(place, len(FEATURES))
+        if found.apart.flat[place]:
+            value = features.get(names[at], np.full(len(FEATURES), np.nan))[feature]
+            causes.append(_far(names[at], feature, float(value), found.nearest[at, feature], found.apart.flat[place]))
+    return Verdict(status=Status.NOVEL, score=found.distance, threshold=found.threshold, causes=tuple(causes))
+
+
+def _far(name: str, feature: int, value: float, nearest: float, apart: float) -> Cause:
+    statistic, shown = FEATURES[feature], Shown.SHARE if "share" in FEATURES[feature] else Shown.NUMBER
+    return Cause(column=name, statistic=statistic, shown=shown, value=value, expected=float(nearest), z=float(apart))

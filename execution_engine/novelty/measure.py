@@ -1,0 +1,166 @@
+"""The statistics of one column of a batch beside its pooled past, on scales where their spread is even.
+
+A share p is arcsin √p, whose sampling noise is ½ / √n: its floor. Lengths and counts are log(1 + x).
+"""
+
+from dataclasses import dataclass, field
+from math import asinh, log, log1p, nan, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from execution_engine.profiles.column import ColumnProfile
+from execution_engine.profiles.letters import CLASSES, END, GROUPS
+from execution_engine.profiles.numbers import Numbers
+from execution_engine.profiles.texts import Texts
+
+from .distances import matched, of_shares, of_values, stability, surprise
+from .pool import SHARES, Pool
+from .statistics import PLACE, RARE, STATISTICS
+
+Floats = npt.NDArray[np.float64]
+
+_RARE_PLACE = {name: place for place, name in enumerate(RARE)}
+_OF_ENDS = 3.7  # standard errors of the mean are one of the 1 % quantile, of normal numbers
+_LENGTHS = np.array([0.05, 0.5, 0.95])
+
+
+def _unknown(size: int) -> Floats:
+    return np.full(size, nan)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measured:
+    """Each statistic of one column (NaN: it has none): on its scale, its floor, and as people read it.
+
+    ``rare`` and ``of``: how many rows have what each of ``RARE`` counts, and out of how many.
+    """
+
+    scaled: Floats = field(default_factory=lambda: _unknown(len(STATISTICS)))
+    floors: Floats = field(default_factory=lambda: _unknown(len(STATISTICS)))
+    least: Floats = field(default_factory=lambda: np.zeros(len(STATISTICS)))
+    shown: Floats = field(default_factory=lambda: _unknown(len(STATISTICS)))
+    rare: Floats = field(default_factory=lambda: _unknown(len(RARE)))
+    of: Floats = field(default_factory=lambda: _unknown(len(RARE)))
+
+    def put(self, name: str, scaled: float, floor: float, shown: float, least: float = 0.0) -> None:
+        """One statistic; a value beyond all numbers is none."""
+        place = PLACE[name]
+        if np.isfinite(scaled):
+            self.scaled[place], self.floors[place], self.shown[place] = scaled, floor, shown
+            self.least[place] = least if STATISTICS[name].by_rows else 0.0
+
+    def put_share(self, name: str, count: float, of: float) -> None:
+        """A share of rows."""
+        share = min(1.0, max(0.0, count / of))
+        self.put(name, float(np.arcsin(sqrt(share))), 0.5 / sqrt(of), share, of_one_row(share, of))
+        if name in _RARE_PLACE:
+            rare = count if STATISTICS[name].rare_sign > 0 else of - count
+            self.rare[_RARE_PLACE[name]], self.of[_RARE_PLACE[name]] = rare, of
+
+
+def measured_rows(rows: int) -> Measured:
+    """What is known of a whole batch."""
+    found = Measured()
+    found.put("rows", log1p(rows), 1 / sqrt(max(rows, 1)), rows)
+    return found
+
+
+def measured(column: ColumnProfile, pool: Pool | None) -> Measured:
+    """The statistics of a column; without a past of its kind, those that need none."""
+    found = Measured()
+    if not column.rows:
+        return found
+    found.put_share("complete", column.present, column.rows)
+    if not column.present:
+        return found
+    known = pool if pool is not None and pool.kind is column.kind and pool.values.rows else None
+    if column.values.rows:
+        _put_values(found, column, known)
+    if column.numbers is not None:
+        _put_numbers(found, column.numbers, known)
+    if column.texts is not None:
+        _put_texts(found, column.texts, column.present, known)
+    return found
+
+
+def of_one_row(share: float, of: float) -> float:
+    """A third of what one row more or less changes of a share on its scale: one row alone is no news."""
+    inner = share * (1 - share)
+    return min(1 / sqrt(of), 0.5 / (of * sqrt(inner)) if inner > 0 else 1.0) / 3
+
+
+def _put_values(found: Measured, column: ColumnProfile, pool: Pool | None) -> None:
+    values, rows = column.values, column.present
+    found.put_share("most_frequent", values.most, rows)
+    found.put_share("distinct", column.distinct, rows)
+    found.put_share("unique", column.single, rows)
+    if pool is not None:
+        before = matched(values, pool.values)
+        distance = of_values(values, pool.values, before)
+        found.put("values_distance", distance, 0.5 / sqrt(rows), distance)
+        found.put_share("values_new", float(values.counts[before == 0].sum()), rows)
+
+
+def _put_numbers(found: Measured, numbers: Numbers, pool: Pool | None) -> None:
+    found.put_share("nan", numbers.nans, numbers.rows)
+    found.put_share("infinite", numbers.infinities, numbers.rows)
+    if not numbers.finite:
+        return
+    found.put_share("zero", numbers.zeros, numbers.finite)
+    found.put_share("negative", numbers.negatives, numbers.finite)
+    found.put_share("broken", numbers.finite - numbers.wholes, numbers.finite)
+    if pool is None or not len(pool.numbers.moments):
+        return
+    past, floor = pool.numbers, 1 / sqrt(numbers.finite)
+    unit = past.deviation
+    found.put("mean", asinh((numbers.mean - past.mean) / unit), floor, numbers.mean)
+    found.put("deviation", log(max(numbers.deviation / unit, 1e-9)), floor, numbers.deviation)
+    quantiles, pooled = numbers.points.quantiles(SHARES), past.quantiles.mean(axis=0)
+    for name, place in (("low", 1), ("high", -2)):
+        found.put(name, asinh((quantiles[place] - pooled[place]) / unit), _OF_ENDS * floor, quantiles[place])
+    found.put_share("below", _below(numbers, past.lowest), numbers.finite)
+    found.put_share("above", _above(numbers, past.highest), numbers.finite)
+    index = stability(numbers, past)
+    found.put("stability", index, floor, index**2)
+    apart = float(np.abs(quantiles - pooled).mean()) / unit
+    found.put("quantiles", asinh(apart), 0.5 * floor, apart * unit)
+
+
+def _below(numbers: Numbers, bound: float) -> float:
+    share = numbers.points.share_up_to(np.array([bound]), included=False)[0]
+    return round(float(share) * numbers.finite)
+
+
+def _above(numbers: Numbers, bound: float) -> float:
+    return numbers.finite - round(float(numbers.points.share_up_to(np.array([bound]))[0]) * numbers.finite)
+
+
+def _put_texts(found: Measured, texts: Texts, rows: int, pool: Pool | None) -> None:
+    lengths, floor = texts.lengths, 0.5 / sqrt(rows)
+    low, median, high = lengths.points.quantiles(_LENGTHS).tolist()
+    of_lengths = (lengths.mean, lengths.deviation, low, median, high)
+    names = ("length_mean", "length_deviation", "length_low", "length_median", "length_high")
+    for name, length in zip(names, of_lengths, strict=True):
+        found.put(name, log1p(length), floor, length)
+    found.put("shapes", log1p(len(texts.shapes.keys)), floor, len(texts.shapes.keys))
+    letters = texts.pairs.reshape(CLASSES, CLASSES).sum(axis=1)
+    letters[END] = 0
+    if total := float(letters.sum()):
+        for name, classes in GROUPS.items():
+            share = float(letters[classes.start : classes.stop].sum()) / total
+            share = min(1.0, share)
+            found.put(name, float(np.arcsin(sqrt(share))), floor, share)
+    if pool is None:
+        return
+    before = matched(texts.shapes, pool.shapes)
+    distance = of_values(texts.shapes, pool.shapes, before)
+    found.put("shapes_distance", distance, floor, distance)
+    found.put_share("shapes_new", float(texts.shapes.counts[before == 0].sum()), rows)
+    pairs, past = texts.pairs, pool.pairs
+    distance = of_shares(pairs / pairs.sum(), past / past.sum())
+    found.put("pairs_distance", distance, floor, distance)
+    share = float(pairs[past == 0].sum() / pairs.sum())
+    found.put("pairs_new", float(np.arcsin(sqrt(share))), floor, share)
+    nats = surprise(pairs, past)
+    found.put("pairs_surprise", nats, floor, nats)

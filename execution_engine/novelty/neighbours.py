@@ -1,0 +1,55 @@
+"""The paper's judge: the mean distance of a batch to its five nearest neighbours among the accepted ones."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .features import FEATURES, Features
+
+Floats = npt.NDArray[np.float64]
+
+NEIGHBOURS = 5
+CONTAMINATION = 0.01  # the share of history that counts as far
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Judged:
+    """The mean distance, the one that history exceeds in 1 of 100 cases, and how far each feature is off."""
+
+    distance: float
+    threshold: float
+    apart: Floats  # (columns, features): from the mean of the nearest, in shares of history's range
+    nearest: Floats  # (columns, features): that mean
+
+
+def judged(history: list[Features], features: Features, names: list[str]) -> Judged:
+    """A batch given the features of at least two accepted ones, all scaled to [0, 1] on these.
+
+    A feature that a batch lacks has the mean of history, so that it adds nothing.
+    """
+    past, batch = (_matrix(each, names) for each in (history, [features]))
+    with np.errstate(invalid="ignore"):
+        means = np.nan_to_num(np.nansum(past, axis=0) / np.maximum((~np.isnan(past)).sum(axis=0), 1))
+    past, batch = (np.where(np.isnan(each), means, each) for each in (past, batch))
+    low, span = past.min(axis=0), np.ptp(past, axis=0)
+    span = np.where(span > 0, span, 1.0)
+    scaled, point = (past - low) / span, ((batch - low) / span)[0]
+    own = np.sqrt(np.maximum(((scaled[:, None, :] - scaled[None, :, :]) ** 2).sum(axis=2), 0.0))
+    np.fill_diagonal(own, np.inf)
+    count = min(NEIGHBOURS, len(scaled) - 1)
+    distances = np.sort(own, axis=1)[:, :count].mean(axis=1)
+    away = np.sqrt(((scaled - point) ** 2).sum(axis=1))
+    order = np.argsort(away, kind="stable")[: min(NEIGHBOURS, len(scaled))]
+    shape = (len(names), len(FEATURES))
+    return Judged(
+        distance=float(away[order].mean()),
+        threshold=float(np.quantile(distances, 1 - CONTAMINATION)),
+        apart=(point - scaled[order].mean(axis=0)).reshape(shape),
+        nearest=past[order].mean(axis=0).reshape(shape),
+    )
+
+
+def _matrix(batches: list[Features], names: list[str]) -> Floats:
+    unknown = np.full(len(FEATURES), np.nan)
+    return np.array([np.concatenate([batch.get(name, unknown) for name in names]) for batch in batches])

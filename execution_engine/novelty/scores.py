@@ -1,0 +1,145 @@
+"""From statistics and their history to z's, and from the largest of them to a score with its threshold."""
+
+from dataclasses import dataclass
+from math import exp, log, sqrt
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betainc, ndtri, stdtrit
+
+from .statistics import STATISTICS
+
+Floats = npt.NDArray[np.float64]
+
+LARGEST_Z = 1000.0  # beyond, one is as far as another
+FEWEST = 4  # batches of history that a statistic needs
+FALSE_ALARMS = 0.01
+_OPEN = np.array([statistic.is_open for statistic in STATISTICS.values()])
+# the prior of a history's log scores
+PRIOR_WEIGHT, PRIOR_SPREAD, PRIOR_FACTOR = 10.0, 0.22, 0.9
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class History:
+    """Of T batches what ``Measured`` says of each column: arrays (T, columns, …)."""
+
+    scaled: Floats
+    floors: Floats
+    least: Floats
+    shown: Floats
+    rare: Floats
+    of: Floats
+
+
+def of_one(history: History, scaled: Floats, floors: Floats, least: Floats) -> Floats:
+    """The z of each statistic of a batch, given its history; NaN where there is none, or too little history."""
+    return _z(_sums(history), scaled, floors, least)
+
+
+def leave_one_out(history: History) -> Floats:
+    """The z of each statistic of each batch of history, given the others: (T, …)."""
+    return _z(_sums(history).without(history), history.scaled, history.floors, history.least)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Sums:
+    """How many batches have a statistic, their mean, their squared deviations, and these in units of the floors."""
+
+    count: Floats
+    mean: Floats
+    squares: Floats
+    excess: Floats
+
+    def without(self, history: History) -> "_Sums":
+        """Those that are left without each batch in turn: (T, …)."""
+        known = ~np.isnan(history.scaled)
+        count = self.count - known
+        with np.errstate(all="ignore"):
+            apart = np.where(known, history.scaled - self.mean, 0.0)
+            rest = np.maximum(count, 1)
+            squares = np.maximum(self.squares - apart**2 * self.count / rest, 0.0)
+            excess = np.maximum(self.excess - np.where(known, (apart / history.floors) ** 2, 0.0), 0.0)
+        return _Sums(count=count, mean=self.mean - apart / rest, squares=squares, excess=excess)
+
+
+def _sums(history: History) -> _Sums:
+    known = ~np.isnan(history.scaled)
+    count = known.sum(axis=0).astype(np.float64)
+    filled = np.where(known, history.scaled, 0.0)
+    mean = filled.sum(axis=0) / np.maximum(count, 1)
+    apart = np.where(known, history.scaled - mean, 0.0)
+    excess = ((apart / np.where(known, history.floors, 1.0)) ** 2).sum(axis=0)
+    return _Sums(count=count, mean=mean, squares=(apart**2).sum(axis=0), excess=excess)
+
+
+def _z(sums: _Sums, scaled: Floats, floors: Floats, least: Floats) -> Floats:
+    """(x − m) / √(v (1 + 1/T) + floor²) through Student's t, of more degrees of freedom where the floor prevails."""
+    with np.errstate(all="ignore"):
+        spread = sums.squares / (sums.count - 1) * (1 + 1 / sums.count)
+        small = np.minimum(1.0, np.sqrt((3 + sums.excess) / (3 + sums.count)))  # less spread than sampling would give
+        small = np.where(_OPEN, 1.0, small)
+        whole = spread + np.maximum(floors * small, least) ** 2
+        freedom = (sums.count - 1) * (whole / np.maximum(spread, whole * 1e-6)) ** 2
+        t = (scaled - sums.mean) / np.sqrt(whole)
+        return np.where(sums.count >= FEWEST, normal_of_t(t, freedom), np.nan)
+
+
+def normal_of_t(t: Floats, freedom: Floats) -> Floats:
+    """The normal z with the tail of Student's t (Wallace, Bounds on Normal Approximations, 1959); never overflows."""
+    size = np.sqrt(freedom * np.log1p(t * t / freedom)) * (8 * freedom + 1) / (8 * freedom + 3)
+    return np.sign(t) * np.minimum(size, LARGEST_Z)
+
+
+def rare_of_one(history: History, rare: Floats, of: Floats) -> Floats:
+    """The z of each count of a batch, given the counts of its history; NaN where there are none."""
+    total, rows, spread = _rare_sums(history)
+    return _rare_z(total, rows, spread, rare, of)
+
+
+def rare_leave_one_out(history: History) -> Floats:
+    """The z of each count of each batch of history, given the others: (T, …)."""
+    total, rows, spread = _rare_sums(history)
+    total, rows = total - np.nan_to_num(history.rare), rows - np.nan_to_num(history.of)
+    return _rare_z(total, rows, np.broadcast_to(spread, total.shape), history.rare, history.of)
+
+
+def _rare_sums(history: History) -> tuple[Floats, Floats, Floats]:
+    """All that was counted, out of how many, and how many times more the counts spread than chance has them spread."""
+    known = ~np.isnan(history.rare)
+    count = known.sum(axis=0)
+    rare, of = np.nan_to_num(history.rare), np.nan_to_num(history.of)
+    total, rows = rare.sum(axis=0), of.sum(axis=0)
+    with np.errstate(all="ignore"):
+        expected = of * (total / rows)
+        chi2 = np.where(expected > 0, (rare - expected) ** 2 / expected, 0.0).sum(axis=0)
+        spread = np.maximum(1.0, chi2 / (count - 1))
+    return total, np.where(count >= FEWEST, rows, np.nan), spread
+
+
+def _rare_z(total: Floats, rows: Floats, spread: Floats, rare: Floats, of: Floats) -> Floats:
+    """The upper tail of the Gamma-Poisson distribution, with half of the count's own probability, as a normal z."""
+    with np.errstate(all="ignore"):
+        share = of / (rows + of)
+        at_least = np.where(rare > 0, betainc(np.maximum(rare, 1e-9), total + 0.5, share), 1.0)
+        more = betainc(rare + 1, total + 0.5, share)
+        tail = 0.5 * (at_least + more)
+        z = np.where(tail > 1e-290, -ndtri(tail), np.sqrt(np.maximum(-2 * np.log(share) * rare, 0.0)))
+        return np.clip(z / np.sqrt(spread), -LARGEST_Z, LARGEST_Z)
+
+
+def threshold(scores: Floats, statistics: int) -> float:
+    """The score that a batch exceeds by chance once in a hundred times, given those of its history.
+
+    Log scores are normal with unknown mean and spread (normal-inverse-gamma); before any history the mean is that of
+    the largest of so many independent z's.
+    """
+    typical = -float(ndtri(0.25 / max(statistics, 1)))  # 0.5 / F, two-sided
+    logs = np.log(np.maximum(scores[np.isfinite(scores)], 1e-6))
+    count, prior = len(logs), log(PRIOR_FACTOR * typical)
+    own = float(logs.mean()) if count else prior
+    weight, shape = PRIOR_WEIGHT + count, 0.5 * (PRIOR_WEIGHT + count)
+    mean = (PRIOR_WEIGHT * prior + count * own) / weight
+    squares = PRIOR_WEIGHT * PRIOR_SPREAD**2 + float(((logs - own) ** 2).sum())
+    squares += PRIOR_WEIGHT * count / weight * (own - prior) ** 2
+    scale = sqrt(0.5 * squares * (weight + 1) / (shape * weight))
+    return exp(mean + float(stdtrit(2 * shape, 1 - FALSE_ALARMS)) * scale)

@@ -1,0 +1,80 @@
+"""What is said of a batch: whether it is novel, and what moved, in words."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from .statistics import Shown
+
+MOST_SHOWN = 3  # new values in one sentence
+
+
+class Status(StrEnum):
+    """What a batch is."""
+
+    LEARNING = "LEARNING"  # too few batches were accepted
+    LIKE = "LIKE"  # those before it
+    NOVEL = "NOVEL"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cause:
+    """One statistic that moved. ``column`` is None where it is of the whole batch.
+
+    ``low`` to ``high`` is where nine of ten accepted batches were. ``z`` is how many standard deviations the value is
+    off, where the method knows; infinite for what never happened before.
+    """
+
+    column: str | None
+    statistic: str
+    shown: Shown
+    value: float | str
+    expected: float | str | None
+    low: float | None = None
+    high: float | None = None
+    z: float
+    new_values: tuple[Any, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Such as "share of complete values of fare: 0.62, usually 0.998 to 1"."""
+        what = self.statistic if self.column is None else f"{self.statistic} of {self.column}"
+        said = f"{what}: {_written(self.value, self.shown)}"
+        if self.low is not None and self.high is not None:
+            low, high = _written(self.low, self.shown), _written(self.high, self.shown)
+            said += f", usually {low}" if low == high else f", usually {low} to {high}"
+        elif self.expected is not None:
+            said += f", usually {_written(self.expected, self.shown)}"
+        if self.new_values:
+            said += f"; never seen before: {', '.join(map(str, self.new_values[:MOST_SHOWN]))}"
+            said += ", …" if len(self.new_values) > MOST_SHOWN else ""
+        return said
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """A batch is novel where its score exceeds the threshold; then ``causes`` say why, the largest first.
+
+    ``notes`` are sentences about what could not be judged, or is no reason for an alarm.
+    """
+
+    status: Status
+    score: float | None = None
+    threshold: float | None = None
+    causes: tuple[Cause, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_novel(self) -> bool:
+        """Whether somebody should look at it."""
+        return self.status is Status.NOVEL
+
+
+def _written(value: float | str, shown: Shown) -> str:
+    if isinstance(value, str):
+        return value
+    if shown is Shown.COUNT:
+        return f"{value:,.0f}"
+    if shown is Shown.SHARE:
+        return f"{value:.3g}" if value < 0.9 else f"{value:.6f}"[:7].rstrip("0").rstrip(".")
+    return f"{value:,.4g}"

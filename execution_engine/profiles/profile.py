@@ -1,0 +1,63 @@
+"""The profile of a batch of rows: how many there are, and what is known of each column."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from .column import WORKING, Caps, ColumnKind, ColumnProfile, merged_columns
+
+
+class UnableToMerge(ValueError):
+    """The parts are no parts of one batch."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Profile:
+    """Of some rows. ``start``: seconds since 1970, from which dates and timestamps are counted; None: from 1970."""
+
+    rows: int
+    columns: Mapping[str, ColumnProfile] = field(default_factory=dict)
+    start: float | None = None
+
+    def reduced(self, caps: Caps) -> "Profile":
+        """The same with less of each column, such as what is kept of a batch for months."""
+        return replace(self, columns={name: _reduced(column, caps) for name, column in self.columns.items()})
+
+
+def merged_profiles(parts: Sequence[Profile], caps: Caps = WORKING) -> Profile:
+    """The profile of the union of disjoint parts; UnableToMerge where their times are counted from different instants.
+
+    In rows of a part without a column, that column is null.
+    """
+    if not parts:
+        return Profile(rows=0)
+    if len({part.start for part in parts}) > 1:
+        raise UnableToMerge("the parts count times from different instants: gather them with one start")
+    names = dict.fromkeys(name for part in parts for name in part.columns)
+    columns = {
+        name: merged_columns([part.columns.get(name) or _absent(part.rows) for part in parts], caps) for name in names
+    }
+    return Profile(rows=sum(part.rows for part in parts), columns=columns, start=parts[0].start)
+
+
+def _absent(rows: int) -> ColumnProfile:
+    return ColumnProfile(type="null", kind=ColumnKind.NOTHING, rows=rows, nulls=rows)
+
+
+def _reduced(column: ColumnProfile, caps: Caps) -> ColumnProfile:
+    texts = column.texts
+    if texts is not None:
+        pairs = texts.pairs
+        if np.count_nonzero(pairs) > caps.pairs:
+            pairs = pairs.copy()
+            pairs[np.lexsort((np.arange(len(pairs)), -pairs))[caps.pairs :]] = 0
+        shapes = texts.shapes.capped(caps.shapes, caps.labels)
+        texts = replace(texts, lengths=texts.lengths.capped(caps.lengths), shapes=shapes, pairs=pairs)
+    return replace(
+        column,
+        values=column.values.capped(caps.values, caps.labels),
+        sample=column.sample.capped(caps.sample),
+        numbers=column.numbers and column.numbers.capped(caps.points),
+        texts=texts,
+    )
