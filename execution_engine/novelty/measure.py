@@ -15,14 +15,14 @@ from execution_engine.profiles.numbers import Numbers
 from execution_engine.profiles.texts import Texts
 
 from .distances import matched, of_shares, of_values, stability, surprise
-from .pool import SHARES, Pool
+from .pool import ENDS, SHARES, Pool
 from .statistics import PLACE, RARE, STATISTICS
 
 Floats = npt.NDArray[np.float64]
 
 _RARE_PLACE = {name: place for place, name in enumerate(RARE)}
 _OF_ENDS = 3.7  # standard errors of the mean are one of the 1 % quantile, of normal numbers
-_LENGTHS = np.array([0.05, 0.5, 0.95])
+_OF_LENGTHS = {"length_low": (0.0, 0.1), "length_median": (0.4, 0.6), "length_high": (0.9, 1.0)}
 
 
 def _unknown(size: int) -> Floats:
@@ -117,8 +117,9 @@ def _put_numbers(found: Measured, numbers: Numbers, pool: Pool | None) -> None:
     found.put("mean", asinh((numbers.mean - past.mean) / unit), floor, numbers.mean)
     found.put("deviation", log(max(numbers.deviation / unit, 1e-9)), floor, numbers.deviation)
     quantiles, pooled = numbers.points.quantiles(SHARES), past.quantiles.mean(axis=0)
-    for name, place in (("low", 1), ("high", -2)):
-        found.put(name, asinh((quantiles[place] - pooled[place]) / unit), _OF_ENDS * floor, quantiles[place])
+    for name, end in (("low", past.moments[:, 2]), ("high", past.moments[:, 3])):
+        number = numbers.points.mean_between(*ENDS[name])
+        found.put(name, asinh((number - end.mean()) / unit), _OF_ENDS * floor, number)
     found.put_share("below", _below(numbers, past.lowest), numbers.finite)
     found.put_share("above", _above(numbers, past.highest), numbers.finite)
     index = stability(numbers, past)
@@ -138,10 +139,9 @@ def _above(numbers: Numbers, bound: float) -> float:
 
 def _put_texts(found: Measured, texts: Texts, rows: int, pool: Pool | None) -> None:
     lengths, floor = texts.lengths, 0.5 / sqrt(rows)
-    low, median, high = lengths.points.quantiles(_LENGTHS).tolist()
-    of_lengths = (lengths.mean, lengths.deviation, low, median, high)
-    names = ("length_mean", "length_deviation", "length_low", "length_median", "length_high")
-    for name, length in zip(names, of_lengths, strict=True):
+    of_lengths = {"length_mean": lengths.mean, "length_deviation": lengths.deviation}
+    of_lengths |= {name: lengths.points.mean_between(*ranks) for name, ranks in _OF_LENGTHS.items()}
+    for name, length in of_lengths.items():
         found.put(name, log1p(length), floor, length)
     found.put("shapes", log1p(len(texts.shapes.keys)), floor, len(texts.shapes.keys))
     letters = texts.pairs.reshape(CLASSES, CLASSES).sum(axis=1)

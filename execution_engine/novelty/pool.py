@@ -15,14 +15,15 @@ Floats = npt.NDArray[np.float64]
 LAST_NUMBERS = 60  # batches whose quantiles are averaged
 MOST_VALUES, MOST_SHAPES = 8192, 1024
 SHARES: Floats = np.unique(np.concatenate([np.linspace(0, 1, 33), [0.01, 0.99]]))  # of the quantiles
+ENDS = {"low": (0.005, 0.02), "high": (0.98, 0.995)}  # the ranks about the 1 % quantile at either end
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PooledNumbers:
-    """Of the last batches: a row of quantiles each, and mean and deviation; the extremes are of all batches."""
+    """Of the last batches a row of quantiles each, and of mean, deviation and ends; the extremes are of all."""
 
     quantiles: Floats = field(default_factory=lambda: np.empty((0, len(SHARES))))
-    moments: Floats = field(default_factory=lambda: np.empty((0, 2)))
+    moments: Floats = field(default_factory=lambda: np.empty((0, 4)))
     lowest: float = np.inf
     highest: float = -np.inf
 
@@ -30,7 +31,8 @@ class PooledNumbers:
         """With the numbers of one more batch."""
         if not numbers.finite:
             return self
-        moments = [[numbers.mean, numbers.deviation]]
+        ends = [numbers.points.mean_between(*ranks) for ranks in ENDS.values()]
+        moments = [[numbers.mean, numbers.deviation, *ends]]
         return PooledNumbers(
             quantiles=np.vstack([self.quantiles, numbers.points.quantiles(SHARES)])[-LAST_NUMBERS:],
             moments=np.vstack([self.moments, moments])[-LAST_NUMBERS:],
@@ -46,8 +48,8 @@ class PooledNumbers:
     @property
     def deviation(self) -> float:
         """Of a number from that mean: within batches and between them; never 0, as it is a unit."""
-        unit = float(np.abs(self.moments).max()) or 1.0
-        means, deviations = (self.moments / unit).T
+        unit = float(np.abs(self.moments[:, :2]).max()) or 1.0
+        means, deviations = (self.moments[:, :2] / unit).T
         return max(float(np.sqrt(np.mean(deviations**2) + means.var())), 1e-6) * unit
 
 

@@ -74,9 +74,9 @@ STATISTICS: Mapping[str, Statistic] = {
     # of texts
     "length_mean": _number("mean length"),
     "length_deviation": _number("standard deviation of the length"),
-    "length_low": _number("5 % quantile of the length"),
-    "length_median": _number("median length"),
-    "length_high": _number("95 % quantile of the length"),
+    "length_low": _number("mean length of the shortest tenth"),
+    "length_median": _number("mean length of the middle fifth"),
+    "length_high": _number("mean length of the longest tenth"),
     "shapes": Statistic(words="number of shapes", shown=Shown.COUNT),
     "shapes_distance": _distance("distance of the shapes from the past"),
     "shapes_new": _new("share of shapes never seen before", rare=True),

@@ -27,6 +27,17 @@ class Points:
         at = np.searchsorted(ends, shares * float(ends[-1]) * (1 - 1e-12), side="left")
         return self.numbers[np.minimum(at, len(ends) - 1)]
 
+    def mean_between(self, low: float, high: float) -> float:
+        """The mean of the numbers whose ranks are between two shares of the rows: a quantile that moves evenly.
+
+        Where numbers are few, a quantile itself stays, and then jumps. NaN of no rows.
+        """
+        if not len(self.numbers):
+            return float("nan")
+        ends = np.concatenate([[0], np.cumsum(self.weights)])
+        inside = np.diff(np.clip(ends / ends[-1], low, high))
+        return float(inside @ self.numbers / inside.sum())
+
     def share_up_to(self, numbers: Floats, *, included: bool = True) -> Floats:
         """The share of rows that do not exceed each number, or are below it; NaN of no rows."""
         if not len(self.numbers):

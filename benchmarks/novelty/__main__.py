@@ -1,0 +1,47 @@
+"""``python -m benchmarks.novelty [--tables flights weather …] [--docs]``: exits with 1 where ours misses its aim."""
+
+import argparse
+import json
+
+from rich.console import Console
+
+from benchmarks.cache import home
+from benchmarks.engine.machine import machine
+from benchmarks.engine.report import DOCS, between_markers
+from test_generator.challenge.injector import ErrorKind
+
+from .race import Found, as_json, race
+from .report import markdown, missed
+from .tables import TABLES
+from .trials import SIX, sizes
+
+SPOILT = 30  # batches of a table with errors, about; of the first two, every sixth and third with errors of all kinds
+EVERY = {"flights": 6, "weather": 3}
+
+
+def main() -> None:
+    """Print and write what was found."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--docs", action="store_true", help="write the tables into docs/benchmarks.md")
+    given = parser.parse_args()
+    on, console, found = machine(), Console(width=160), list[Found]()
+    for name in given.tables:
+        batches = TABLES[name]()
+        every = EVERY.get(name) or max(1, len(batches.tables) // SPOILT)
+        kinds = tuple(ErrorKind) if name in EVERY else SIX
+        console.print(f"{name}: {sizes(len(batches.tables), every)} with errors")
+        found += race(batches, every, kinds, 1000 * given.seed)
+        (home() / "novelty.json").write_text(json.dumps([as_json(each) for each in found], indent=1))
+    text = markdown(found, on, given.seed)
+    console.print(text, soft_wrap=True, markup=False)
+    if given.docs:
+        DOCS.write_text(between_markers(DOCS.read_text(), "novelty", text))
+    failures = missed(found)
+    console.print(*failures, sep="\n")
+    raise SystemExit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""All contenders judge the same batches of a table, each given what came before."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import mean, median
+from time import process_time
+
+from execution_engine.novelty.past import Past
+from execution_engine.profiles.gather import gathered_profile
+from execution_engine.profiles.profile import Profile, merged_profiles
+from test_generator.challenge.injector import ErrorKind
+
+from .contenders import CONTENDERS, Accepted, Contender
+from .tables import Batches
+from .trials import FIRST, Trial, judged_at, trials_of
+
+Cell = tuple[ErrorKind, float]  # an error in a share of the rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What one contender said of one table: of sound batches, and by error and share of rows."""
+
+    table: str
+    contender: str
+    sound: list[bool] = field(default_factory=list)  # of every batch from the ninth on
+    spoilt: dict[Cell, list[bool]] = field(default_factory=lambda: defaultdict(list))
+    milliseconds: list[float] = field(default_factory=list)  # of CPU, of each verdict
+
+    @property
+    def false_alarms(self) -> float:
+        """The share of sound batches that it calls novel."""
+        return mean(self.sound)
+
+    def auc(self, cell: Cell) -> float:
+        """(share of spoilt batches that are flagged + share of sound ones that are accepted) / 2."""
+        return (mean(self.spoilt[cell]) + 1 - self.false_alarms) / 2
+
+    def mean_auc(self, kinds: Sequence[ErrorKind]) -> float:
+        """Over errors and shares of rows, each with the same weight."""
+        return mean(self.auc(cell) for cell in self.spoilt if cell[0] in kinds)
+
+    @property
+    def cost(self) -> float:
+        """The median CPU of a verdict, in milliseconds."""
+        return median(self.milliseconds)
+
+
+def race(batches: Batches, every: int, kinds: tuple[ErrorKind, ...], seed: int) -> list[Found]:
+    """Each sound batch from the ninth on, and every so many of them with each error in each share of its rows."""
+    profiles = [gathered_profile([table]) for table in batches.tables]
+    found = {name: Found(table=batches.name, contender=name) for name in CONTENDERS}
+    spoilt_at = set(judged_at(len(profiles), every))
+    accepted = Accepted(past=Past(), pooled=Profile(rows=0))
+    for at, profile in enumerate(profiles):
+        trials = list(trials_of(batches.tables[at], profile, kinds, seed + at)) if at in spoilt_at else []
+        if at >= FIRST:
+            _ = accepted.past.scores  # kept between verdicts, as it is of the past alone
+            for trial in trials or [Trial(profile=profile)]:
+                for name, contender in CONTENDERS.items():
+                    _judge(found[name], contender, trial, accepted)
+        accepted = _joined(accepted, profile)
+    return list(found.values())
+
+
+def _judge(found: Found, contender: Contender, trial: Trial, accepted: Accepted) -> None:
+    began = process_time()
+    is_novel = contender(trial.profile, accepted)
+    found.milliseconds.append(1e3 * (process_time() - began))
+    if trial.kind is None or trial.share is None:
+        found.sound.append(is_novel)
+    else:
+        found.spoilt[trial.kind, trial.share].append(is_novel)
+
+
+def _joined(accepted: Accepted, profile: Profile) -> Accepted:
+    parts = [accepted.pooled, profile] if accepted.pooled.columns else [profile]
+    return replace(accepted, past=accepted.past.joined(profile), pooled=merged_profiles(parts))
+
+
+def as_json(found: Found) -> Mapping[str, object]:
+    """Counts of what it said."""
+    cells = [
+        {"kind": kind, "share": share, "flagged": sum(said), "of": len(said)}
+        for (kind, share), said in found.spoilt.items()
+    ]
+    return {
+        "table": found.table,
+        "contender": found.contender,
+        "sound_flagged": sum(found.sound),
+        "sound": len(found.sound),
+        "verdict_ms": round(found.cost, 2),
+        "errors": cells,
+    }

