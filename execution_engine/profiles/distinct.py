@@ -10,9 +10,9 @@ from math import sqrt
 
 import numpy as np
 
-from .hashing import Ints, Keys, added_up
+from .hashing import BITS, Ints, Keys, added_up
 
-_ALL_KEYS = 2.0**64
+_ALL_KEYS = 2.0**BITS
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -15,6 +15,8 @@ SHAPE_LENGTH = 32  # bytes of each text that make its shape
 END, DIGIT, SPACE, BEYOND_ASCII = 0, 53, 54, 61
 _MARKS = ("-_", ".,;:!?", "/\\|", "@#&%$+*=", "()[]{}<>\"'`~^")  # classes 55 to 59; all else in ASCII is 60
 
+_FEW = 30_000  # trigrams
+
 Bytes = npt.NDArray[np.uint8]
 
 
@@ -79,10 +81,11 @@ def _peculiarity(stream: Ints, codes: Ints, weights: Ints, pairs: Floats) -> flo
     first, second = codes[:-1][inside], codes[1:][inside]
     if not len(first):
         return 0.0
-    kinds, places = np.unique(first * CLASSES + second % CLASSES, return_inverse=True)
-    often = np.bincount(places, weights[:-1][inside], len(kinds))
-    two, three = pairs[kinds // CLASSES] * pairs[kinds % (CLASSES * CLASSES)], often
-    squares = ((0.5 * np.log(two) - np.log(three)) ** 2)[places]
+    places = first * CLASSES + second % CLASSES
+    if len(places) < _FEW:  # numbered, rather than counted in a quarter of a million cells
+        places = np.unique(places, return_inverse=True)[1]
+    often = np.bincount(places, weights[:-1][inside])[places]
+    squares = (0.5 * np.log(pairs[first] * pairs[second]) - np.log(often)) ** 2
     words = np.cumsum(is_end)[1:-1][inside]
     of_word = np.bincount(words)
     means = np.bincount(words, squares)[of_word > 0] / of_word[of_word > 0]

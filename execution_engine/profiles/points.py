@@ -64,7 +64,7 @@ class Points:
 
 def gathered_points(numbers: Floats, weights: Ints) -> Points:
     """The points of numbers that may be repeated, or have no weight."""
-    order = np.argsort(numbers, kind="stable")
+    order = np.argsort(numbers)
     numbers, weights = numbers[order], weights[order]
     if len(numbers) > 1 and (numbers[1:] == numbers[:-1]).any():
         firsts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
