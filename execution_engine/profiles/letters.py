@@ -70,7 +70,7 @@ def letters_of(texts: pa.LargeBinaryArray, counts: Ints) -> Letters:
     stream[np.arange(len(content)) + np.repeat(np.arange(1, len(lengths) + 1), lengths)] = _CLASS_OF[content]
     codes = stream[:-1] * CLASSES + stream[1:]
     weights = np.repeat(counts, lengths + 1)
-    pairs = np.bincount(codes, weights, CLASSES * CLASSES)
+    pairs: Floats = np.bincount(codes, weights, CLASSES * CLASSES).astype(np.float64)
     return Letters(pairs=pairs.astype(np.int64), peculiarity=_peculiarity(stream, codes, weights, pairs))
 
 

@@ -41,7 +41,7 @@ def to_bytes(profile: Profile) -> bytes:
     blobs: list[bytes] = []
     header = json.dumps(_told(profile, blobs), separators=(",", ":")).encode()
     content = b"".join([header, *blobs])
-    packed = pa.Codec("zstd", compression_level=9).compress(content, asbytes=True)
+    packed: bytes = pa.Codec("zstd", compression_level=9).compress(content, asbytes=True)
     return pack(_PREFIX, MAGIC, VERSION, len(header), len(content), xxh3_128(packed).digest()) + packed
 
 
@@ -71,7 +71,7 @@ def from_bytes(stored: bytes) -> Profile:
 def _told(value: Any, blobs: list[bytes]) -> Any:
     """As JSON: a dataclass as its place and its fields, an array as its form and length, its bytes being in a blob."""
     if is_dataclass(value):
-        place = _CLASSES.index(type(value))  # type: ignore[arg-type]
+        place = _CLASSES.index(type(value))
         return {"c": [place, *(_told(getattr(value, field.name), blobs) for field in fields(value))]}
     if isinstance(value, np.ndarray):
         return {"o": value.tolist()} if value.dtype == np.object_ else {"a": _written(value, blobs)}

@@ -1,6 +1,7 @@
 """Errors in single cells: of one column, or of two that are swapped."""
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ def _swapped(table: pa.Table, rows: Rows, names: list[str]) -> Spoilt | None:
 def _as(values: list[Any], type_: pa.DataType) -> list[Any]:
     if not is_number(type_):
         return values
-    return [None if value is None or not np.isfinite(value) else fitted(value, type_) for value in values]
+    return [None if value is None or not isfinite(value) else fitted(float(value), type_) for value in values]
 
 
 def typos(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:

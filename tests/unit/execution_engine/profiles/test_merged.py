@@ -1,6 +1,7 @@
 """Parts of a batch in any order and grouping make the profile of the whole, and bytes make the same profile again."""
 
 from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def assert_same_numbers(one: Any, other: Any) -> None:
 @given(TABLES, st.lists(st.integers(0, 40), max_size=3))
 def test_parts_make_the_whole(rows: list[dict[str, Any]], cuts: list[int]) -> None:
     bounds = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
-    parts = [gathered_profile([table_of(rows[a:b])]) for a, b in zip(bounds, bounds[1:], strict=False)]
+    parts = [gathered_profile([table_of(rows[a:b])]) for a, b in pairwise(bounds)]
     whole = gathered_profile([table_of(rows)])
     assert_same(merged_profiles(parts), whole)
     assert_same(merged_profiles(parts[::-1]), whole)

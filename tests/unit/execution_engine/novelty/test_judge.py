@@ -1,0 +1,224 @@
+"""What the judge says of batches beside forty like days: which are novel, and why, in words."""
+
+from collections.abc import Callable
+from functools import cache
+from math import inf
+from time import process_time
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from execution_engine.novelty.judge import Method, judge
+from execution_engine.novelty.past import Past, past_of
+from execution_engine.novelty.verdict import Status, Verdict
+from execution_engine.profiles.profile import Profile
+from tests.unit.execution_engine.novelty.batches import past, profile, trips, with_column
+
+TODAY = 40
+
+
+@cache
+def known() -> Past:
+    return past(TODAY)
+
+
+def verdict(table: pa.Table, method: Method = Method.PREDICTIVE) -> Verdict:
+    return judge(profile(table, TODAY), known(), method)
+
+
+@pytest.mark.parametrize("method", Method)
+def test_days_like_those_before_are_no_news(method: Method) -> None:
+    history, novel = known(), []
+    for day in range(TODAY, TODAY + 100):
+        today = profile(trips(day), day)
+        novel += [day] if judge(today, history, method).is_novel else []
+        history = history.joined(today)
+    assert len(novel) <= 8
+
+
+def test_eight_accepted_batches_are_needed() -> None:
+    today = profile(trips(TODAY), TODAY)
+    learning = judge(today, past(7))
+    assert (learning.status, learning.is_novel) == (Status.LEARNING, False)
+    assert learning.notes == ("7 of the 8 accepted batches that a verdict needs",)
+    assert judge(today, past(8)).status is Status.LIKE
+
+
+def doubled(table: pa.Table, name: str) -> pa.Table:
+    return with_column(table, name, [None if x is None else 2 * x for x in table[name].to_pylist()])
+
+
+def some(table: pa.Table, name: str, value: object, count: int) -> pa.Table:
+    values = table[name].to_pylist()
+    return with_column(table, name, pa.array([value] * count + values[count:], table[name].type))
+
+
+SPOILT: dict[str, tuple[Callable[[pa.Table], pa.Table], str, str]] = {
+    "gaps where others have none": (lambda table: some(table, "tip", None, 40), "tip", "share of complete values"),
+    "gaps in a full column": (lambda table: some(table, "city", None, 5), "city", "share of complete values of city"),
+    "kilometres for miles": (lambda table: doubled(table, "fare"), "fare", "of fare"),
+    "99999": (lambda table: some(table, "fare", 99999.0, 5), "fare", "of fare"),
+    "NONE": (lambda table: some(table, "city", "NONE", 5), "city", "never seen before: NONE"),
+    "rows twice": (lambda table: pa.concat_tables([table, table.slice(0, 50)]), "id", "of id"),
+    "half a load": (lambda table: table.slice(0, 250), "", "rows: 250, usually 500"),
+    "another case": (
+        lambda table: with_column(table, "city", ["seoul"] * 30 + table["city"].to_pylist()[30:]),
+        "city",
+        "seoul",
+    ),
+    "negative fares": (lambda table: some(table, "fare", -3.0, 5), "fare", "share of negative numbers of fare"),
+    "other plates": (lambda table: some(table, "plate", "99-9999", 10), "plate", "of plate"),
+    "other hours": (
+        lambda table: with_column(table, "begun", table["begun"].take(pa.array([0] * 500))),
+        "begun",
+        "of begun",
+    ),
+    "NaN": (lambda table: some(table, "fare", float("nan"), 5), "fare", "share of NaN of fare: 0.01"),
+    "infinity": (lambda table: some(table, "fare", inf, 5), "fare", "share of infinite numbers of fare"),
+}
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_what_goes_wrong_is_told_with_its_column(name: str) -> None:
+    spoil, column, words = SPOILT[name]
+    found = verdict(spoil(trips(TODAY)))
+    assert found.is_novel
+    assert found.score is not None
+    assert found.threshold is not None
+    assert found.score > found.threshold
+    assert column in {cause.column or "" for cause in found.causes[:3]}
+    assert any(words in cause.text for cause in found.causes), [cause.text for cause in found.causes]
+
+
+def test_a_cause_says_how_far_and_what_is_usual() -> None:
+    (first, *_) = verdict(some(trips(TODAY), "city", None, 190)).causes
+    assert first.text == "share of complete values of city: 0.62, usually 1"
+    assert first.value == pytest.approx(0.62)
+    assert (first.low, first.high) == (1.0, 1.0)
+    assert first.z < -10
+
+
+def test_causes_come_with_the_largest_first() -> None:
+    sizes = [abs(cause.z) for cause in verdict(doubled(trips(TODAY), "fare")).causes]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_gaps_that_come_together_are_no_news_and_one_without_the_other_is() -> None:
+    def stormy(table: pa.Table, day: int) -> pa.Table:
+        gaps = np.random.default_rng(day).random(500) < [0.02, 0.3, 0.05][day % 3]
+        for name in ("fare", "tip"):
+            table = with_column(table, name, pa.array(np.arange(500.0) % 37, mask=gaps))
+        return table
+
+    history = past(TODAY, change=stormy)
+    assert not judge(profile(stormy(trips(43), 43), 43), history).is_novel
+    alone = some(stormy(trips(42), 42), "tip", None, 60)
+    causes = judge(profile(alone, 42), history).causes
+    assert any("less that of fare, of tip" in cause.text for cause in causes), [cause.text for cause in causes]
+
+
+def test_a_column_that_is_gone_is_news_and_a_new_one_is_noted() -> None:
+    gone = verdict(trips(TODAY).drop_columns(["city"]))
+    assert gone.is_novel
+    assert [cause.text for cause in gone.causes[:1]] == ["column of city: missing, usually there"]
+    new = verdict(with_column(trips(TODAY), "colour", ["red"] * 500))
+    assert not new.is_novel
+    assert new.notes == ("colour is new: it is judged once 8 batches with it are accepted",)
+
+
+def test_a_column_that_comes_and_goes_is_no_news() -> None:
+    def sometimes(table: pa.Table, day: int) -> pa.Table:
+        return table if day % 2 else table.drop_columns(["tip"])
+
+    history = past(TODAY, change=sometimes)
+    assert not judge(profile(trips(41), 41), history).is_novel
+    assert not judge(profile(sometimes(trips(42), 42), 42), history).is_novel
+
+
+def test_a_column_of_another_kind_is_news_until_it_is_accepted() -> None:
+    def as_text(table: pa.Table) -> pa.Table:
+        return with_column(table, "fare", table["fare"].cast(pa.string()))
+
+    found = verdict(as_text(trips(TODAY)))
+    assert found.is_novel
+    assert found.causes[0].text == "kind of the values of fare: text, usually number"
+    history = known()
+    for day in range(TODAY, TODAY + 8):
+        history = history.joined(profile(as_text(trips(day)), day))
+    assert not judge(profile(as_text(trips(48)), 48), history).is_novel
+
+
+def test_ten_times_the_rows_are_told_as_rows() -> None:
+    found = verdict(trips(TODAY, rows=5000))
+    assert found.is_novel
+    assert "rows: 5,000, usually 500" in [cause.text for cause in found.causes]
+
+
+def test_no_rows_one_row_and_nothing_but_nulls_have_a_verdict() -> None:
+    table = trips(TODAY)
+    assert verdict(table.slice(0, 0)).is_novel
+    assert verdict(table.slice(0, 1)).is_novel
+    nothing = pa.table({name: pa.nulls(500, table.schema.field(name).type) for name in table.column_names})
+    assert verdict(nothing).is_novel
+    assert verdict(pa.table({})).is_novel
+    assert judge(profile(table, TODAY), past_of([Profile(rows=0)] * 9)).status is not Status.LEARNING
+
+
+def test_constants_and_columns_of_nulls_are_no_news_while_they_stay_so() -> None:
+    def dull(table: pa.Table, day: int) -> pa.Table:
+        return with_column(with_column(table, "fare", [7.0] * 500), "city", pa.nulls(500, pa.string()))
+
+    history = past(TODAY, change=dull)
+    assert not judge(profile(dull(trips(TODAY), TODAY), TODAY), history).is_novel
+    other = with_column(dull(trips(TODAY), TODAY), "fare", [8.0] * 500)
+    assert judge(profile(other, TODAY), history).is_novel
+
+
+def test_two_thousand_columns_have_a_verdict_without_a_false_alarm() -> None:
+    def wide(day: int) -> Profile:
+        drawn = np.random.default_rng(day).normal(size=(2000, 20))
+        return profile(pa.table({f"c{number}": numbers for number, numbers in enumerate(drawn)}), day)
+
+    history = past_of(wide(day) for day in range(9))
+    assert judge(wide(9), history).status is Status.LIKE
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.permutations(list(trips(0, 1).column_names)), st.sampled_from(list(Method)), st.booleans())
+def test_the_order_of_columns_does_not_matter(order: list[str], method: Method, spoilt: bool) -> None:
+    table = doubled(trips(TODAY), "fare") if spoilt else trips(TODAY)
+    one, other = verdict(table, method), verdict(table.select(order), method)
+    assert one.status is other.status
+    assert one.score == pytest.approx(other.score)
+    assert [cause.text for cause in one.causes] == [cause.text for cause in other.causes]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "count"), [("fare", 99999.0, 5), ("city", "NONE", 400), ("fare", None, 90)]
+)
+def test_the_paper_s_method_names_what_is_furthest(column: str, value: object, count: int) -> None:
+    found = verdict(some(trips(TODAY), column, value, count), Method.NEIGHBOURS)
+    assert found.is_novel
+    assert found.causes[0].column == column
+
+
+def test_an_accepted_alarm_does_not_come_back() -> None:
+    history, table = known(), trips(TODAY)
+    longer = with_column(table, "fare", [fare and 2 * fare for fare in table["fare"].to_pylist()])
+    assert judge(profile(longer, TODAY), history).is_novel
+    for day in range(TODAY, TODAY + 8):
+        history = history.joined(profile(doubled(trips(day), "fare"), day))
+    assert not judge(profile(doubled(trips(48), "fare"), 48), history).is_novel
+
+
+def test_a_verdict_takes_milliseconds() -> None:
+    history = past(90)
+    today = profile(trips(90), 90)
+    judge(today, history)  # what is of the past alone is kept
+    began = process_time()
+    for _ in range(5):
+        judge(today, history)
+    assert (process_time() - began) / 5 < 0.1  # 20 ms on a quiet machine: `make bench-novelty` tells

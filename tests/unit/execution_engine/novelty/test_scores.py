@@ -1,0 +1,144 @@
+"""The arithmetic of scores beside scipy, scikit-learn and numpy."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.spatial.distance import jensenshannon
+from scipy.stats import nbinom, norm, t
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import MinMaxScaler
+
+from execution_engine.novelty.distances import matched, of_shares, of_values
+from execution_engine.novelty.features import FEATURES
+from execution_engine.novelty.neighbours import judged
+from execution_engine.novelty.scores import (
+    History,
+    leave_one_out,
+    normal_of_t,
+    of_one,
+    rare_leave_one_out,
+    rare_of_one,
+    threshold,
+)
+from execution_engine.novelty.statistics import PLACE, RARE, STATISTICS
+from execution_engine.profiles.values import ValueCounts
+
+DRAWN = np.random.default_rng(5)
+
+
+def history_of(numbers: npt.NDArray[np.float64], floor: float, counts: npt.NDArray[np.int64] | None = None) -> History:
+    """Of one column: all statistics are the same numbers, and all rare counts are so many out of a thousand rows."""
+    shape = (len(numbers), 1, len(STATISTICS))
+    scaled = np.broadcast_to(np.asarray(numbers, float)[:, None, None], shape).copy()
+    rare = np.zeros(len(numbers)) if counts is None else counts
+    rare_shape = (len(numbers), 1, len(RARE))
+    return History(
+        scaled=scaled,
+        floors=np.full(shape, floor),
+        least=np.zeros(shape),
+        shown=scaled,
+        rare=np.broadcast_to(rare[:, None, None], rare_shape).astype(float),
+        of=np.full(rare_shape, 1000.0),
+    )
+
+
+def z_of(history: History, value: float, floor: float, name: str = "mean") -> float:
+    shape = (1, len(STATISTICS))
+    return float(of_one(history, np.full(shape, value), np.full(shape, floor), np.zeros(shape))[0, PLACE[name]])
+
+
+@pytest.mark.parametrize("freedom", [7, 20, 89, 1e6])
+@pytest.mark.parametrize("value", [-6.0, -1.0, 0.5, 3.0, 8.0])
+def test_student_s_t_becomes_the_normal_z_of_the_same_tail(freedom: float, value: float) -> None:
+    exact = float(np.sign(value) * norm.isf(t.sf(abs(value), freedom)))
+    assert float(normal_of_t(np.array(value), np.array(freedom))) == pytest.approx(exact, rel=0.02)
+
+
+def test_without_a_floor_a_z_is_that_of_the_predictive_t() -> None:
+    numbers = DRAWN.normal(10, 2, 30)
+    exact = (14 - numbers.mean()) / np.sqrt(numbers.var(ddof=1) * (1 + 1 / 30))
+    found = z_of(history_of(numbers, 1e-6), 14, 1e-6)
+    assert found == pytest.approx(norm.isf(t.sf(exact, 29)), rel=0.02)
+
+
+def test_a_constant_s_floor_shrinks_with_its_history() -> None:
+    short, long = (z_of(history_of(np.ones(length), 0.1), 1.1, 0.1) for length in (8, 90))
+    assert short == pytest.approx(np.sqrt(11 / 3), rel=0.01)
+    assert long == pytest.approx(np.sqrt(93 / 3), rel=0.01)
+    assert z_of(history_of(np.ones(90), 0.1), 1.1, 0.1, "above") == pytest.approx(1, rel=0.01)  # new extremes come
+
+
+def test_too_short_a_history_says_nothing() -> None:
+    assert np.isnan(z_of(history_of(np.ones(3), 0.1), 5, 0.1))
+
+
+def test_each_batch_of_history_is_judged_by_the_others() -> None:
+    numbers, floor = DRAWN.normal(10, 2, 20), 0.3
+    counts = DRAWN.poisson(3, 20)
+    history = history_of(numbers, floor, counts)
+    found = leave_one_out(history)[:, 0, PLACE["mean"]]
+    others = [z_of(history_of(np.delete(numbers, at), floor), numbers[at], floor) for at in range(20)]
+    assert found.tolist() == pytest.approx(others, rel=1e-9)
+    rare = rare_leave_one_out(history)[:, 0, 0]
+    spread = max(1.0, float(((counts - counts.mean()) ** 2).sum() / counts.mean() / 19))
+    rest = [np.delete(counts, at).sum() for at in range(20)]
+    assert rare.tolist() == pytest.approx(
+        [nb(c, r, 19_000) / np.sqrt(spread) for c, r in zip(counts, rest, strict=True)]
+    )
+
+
+def nb(count: int, total: int, rows: int) -> float:
+    """The normal z of the negative binomial's upper tail, mid-p, for a count out of 1,000 rows."""
+    tail = nbinom(total + 0.5, rows / (rows + 1000))
+    return float(norm.isf(tail.sf(count) + 0.5 * tail.pmf(count)))
+
+
+@pytest.mark.parametrize(("count", "total"), [(0, 0), (1, 0), (5, 0), (9, 30), (80, 300)])
+def test_rare_counts_have_the_tail_of_the_negative_binomial(count: int, total: int) -> None:
+    counts = np.full(30, total / 30)
+    shape = (1, len(RARE))
+    found = rare_of_one(history_of(np.ones(30), 0.1, counts), np.full(shape, count), np.full(shape, 1000.0))
+    assert found[0, 0] == pytest.approx(nb(count, total, 30_000), rel=1e-6)
+
+
+def test_counts_beyond_all_probability_still_have_a_size() -> None:
+    shape = (1, len(RARE))
+    sizes = [
+        rare_of_one(history_of(np.ones(30), 0.1), np.full(shape, count), np.full(shape, 1000.0))[0, 0]
+        for count in (100.0, 200.0, 400.0, 1000.0)
+    ]
+    assert np.isfinite(sizes).all()
+    assert sizes == sorted(sizes)
+
+
+@pytest.mark.parametrize("statistics", [20, 500])
+@pytest.mark.parametrize("history", [0, 8, 90])
+def test_one_sound_batch_in_a_hundred_is_above_the_threshold(statistics: int, history: int) -> None:
+    alarms = []
+    for _ in range(300):
+        scores = np.abs(DRAWN.normal(size=(history + 20, statistics))).max(axis=1)
+        alarms.append((scores[history:] > threshold(scores[:history], statistics)).mean())
+    assert np.mean(alarms) < 0.03
+
+
+def test_distances_of_counts_are_those_of_scipy() -> None:
+    p, q = DRAWN.dirichlet(np.ones(30)), DRAWN.dirichlet(np.ones(30))
+    assert of_shares(p, q) == pytest.approx(jensenshannon(p, q, base=2))
+    keys = np.arange(40, dtype=np.uint64)
+    batch = ValueCounts(keys=keys[:30], counts=DRAWN.integers(1, 9, 30), labels=np.full(30, None, object))
+    past = ValueCounts(keys=keys[10:], counts=DRAWN.integers(1, 99, 30), labels=np.full(30, None, object))
+    first, second = np.zeros(40), np.zeros(40)
+    first[:30], second[10:] = batch.counts, past.counts
+    found = of_values(batch, past, matched(batch, past))
+    assert found == pytest.approx(jensenshannon(first, second, base=2))
+
+
+def test_the_paper_s_distances_are_those_of_scikit_learn() -> None:
+    past, new = DRAWN.normal(size=(50, 2, len(FEATURES))), DRAWN.normal(size=(2, len(FEATURES)))
+    names = ["a", "b"]
+    found = judged([dict(zip(names, row, strict=True)) for row in past], dict(zip(names, new, strict=True)), names)
+    scaler = MinMaxScaler().fit(past.reshape(50, -1))
+    tree = NearestNeighbors(n_neighbors=5).fit(scaler.transform(past.reshape(50, -1)))
+    assert found.distance == pytest.approx(tree.kneighbors(scaler.transform(new.reshape(1, -1)))[0].mean())
+    own = tree.kneighbors()[0].mean(axis=1)  # without the point itself
+    assert found.threshold == pytest.approx(np.percentile(own, 99))

@@ -1,0 +1,127 @@
+"""Errors are put where they are said to be, in so many rows, and alike for the same seed."""
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from test_generator.challenge.columns import is_number, is_text
+from test_generator.challenge.injector import ErrorKind, Injected, inject
+
+ROWS = 400
+DRAWN = np.random.default_rng(2)
+TABLE = pa.table(
+    {
+        "id": np.arange(ROWS) + 1000,
+        "fare": np.round(DRAWN.gamma(3, 4, ROWS), 2),
+        "cents": pa.array([Decimal(f"{number}.25") for number in range(ROWS)], pa.decimal128(12, 2)),
+        "from": DRAWN.choice(["Seoul", "Busan", "Incheon"], ROWS),
+        "to": DRAWN.choice(["Zürich", "Genève", "Lausanne"], ROWS),
+        "at": pa.array([datetime(2026, 3, 1) + timedelta(minutes=number) for number in range(ROWS)]),
+        "note": pa.array([None, "late"] * (ROWS // 2)),
+    }
+)
+OF_CELLS = [kind for kind in ErrorKind if kind not in (ErrorKind.DUPLICATED, ErrorKind.PARTIAL)]
+
+
+def changed_rows(found: Injected) -> set[int]:
+    before, after = TABLE.to_pylist(), found.table.to_pylist()
+    return {at for at, (old, new) in enumerate(zip(before, after, strict=True)) if old != new}
+
+
+@pytest.mark.parametrize("kind", OF_CELLS)
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
+def test_as_many_rows_are_changed_as_are_told_and_no_other_column(kind: ErrorKind, share: float) -> None:
+    found = inject(TABLE, kind, share, seed=3)
+    assert found.changed
+    assert len(changed_rows(found)) == found.rows <= round(share * ROWS)
+    assert found.table.schema == TABLE.schema
+    others = [name for name in TABLE.column_names if name not in found.columns]
+    assert found.table.select(others) == TABLE.select(others)
+    assert 1 <= len(found.columns) <= 2
+
+
+@pytest.mark.parametrize("kind", ErrorKind)
+def test_one_seed_makes_one_error(kind: ErrorKind) -> None:
+    one, again = (inject(TABLE, kind, 0.2, seed=5) for _ in range(2))
+    assert (one.table, one.columns, one.rows, one.how) == (again.table, again.columns, again.rows, again.how)
+    others = [inject(TABLE, kind, 0.2, seed) for seed in range(6, 12)]
+    assert kind is ErrorKind.PARTIAL or any(other.table != one.table for other in others)
+
+
+def spoilt_values(kind: ErrorKind, seed: int = 1) -> tuple[str, list[object], list[object]]:
+    found = inject(TABLE, kind, 0.5, seed)
+    name, rows = found.columns[0], sorted(changed_rows(found))
+    before, after = (table[name].take(pa.array(rows)).to_pylist() for table in (TABLE, found.table))
+    return name, before, after
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_each_kind_does_what_it_says(seed: int) -> None:
+    _, _, after = spoilt_values(ErrorKind.EXPLICIT_MISSING, seed)
+    assert set(after) == {None}
+    name, _, after = spoilt_values(ErrorKind.IMPLICIT_MISSING, seed)
+    assert set(after) == ({"NONE"} if is_text(TABLE.schema.field(name).type) else {99999})
+    name, _, after = spoilt_values(ErrorKind.NUMERIC_ANOMALY, seed)
+    numbers = np.array([float(str(value)) for value in after])
+    sound = np.array([float(value) for value in TABLE[name].to_pylist()])
+    assert 1.5 < numbers.std() / sound.std() < 6
+    _, before, after = spoilt_values(ErrorKind.CASE, seed)
+    assert [str(text).swapcase() for text in before] == after
+    _, before, after = spoilt_values(ErrorKind.TIME_ZONE, seed)
+    assert len({new - old for old, new in zip(before, after, strict=True)}) == 1  # type: ignore[operator]
+    _, before, after = spoilt_values(ErrorKind.TYPOS, seed)
+    assert [len(str(text)) for text in before] == [len(str(text)) for text in after]
+    _, before, after = spoilt_values(ErrorKind.TRUNCATED, seed)
+    assert all(str(old).startswith(str(new)) and old != new for old, new in zip(before, after, strict=True))
+    _, _, after = spoilt_values(ErrorKind.CONSTANT, seed)
+    assert len(set(after)) == 1
+
+
+def test_two_columns_are_swapped() -> None:
+    found = inject(TABLE, ErrorKind.SWAPPED_TEXTS, 0.5, seed=1)
+    first, second = found.columns
+    assert all(is_text(TABLE.schema.field(name).type) for name in found.columns)
+    rows = pa.array(sorted(changed_rows(found)))
+    assert found.table[first].take(rows) == TABLE[second].take(rows)
+    assert found.table[second].take(rows) == TABLE[first].take(rows)
+    numbers = inject(TABLE, ErrorKind.SWAPPED_NUMBERS, 0.5, seed=1)
+    assert all(is_number(TABLE.schema.field(name).type) for name in numbers.columns)
+
+
+def test_umlauts_are_read_in_another_encoding() -> None:
+    texts = pa.table({"to": TABLE["to"]})
+    found = inject(texts, ErrorKind.MOJIBAKE, 1.0, seed=1)
+    assert "ZÃ¼rich" in found.table["to"].to_pylist()
+
+
+def test_blocks_are_doubled_and_loads_cut_off() -> None:
+    twice = inject(TABLE, ErrorKind.DUPLICATED, 0.1, seed=1)
+    assert (twice.table.num_rows, twice.rows, twice.columns) == (ROWS + 40, 40, ())
+    assert twice.table.group_by(TABLE.column_names).aggregate([]).num_rows == ROWS
+    partial = inject(TABLE, ErrorKind.PARTIAL, 0.1, seed=1)
+    assert partial.table == TABLE.slice(0, ROWS - 40)
+
+
+@pytest.mark.parametrize("kind", ErrorKind)
+def test_where_there_is_nothing_to_spoil_that_is_said(kind: ErrorKind) -> None:
+    for table in (TABLE.slice(0, 0), pa.table({"a": pa.nulls(5)}), pa.table({"a": [[1], [2]]})):
+        found = inject(table, kind, 0.5, seed=1)
+        if not found.changed:
+            assert (found.table, found.columns, found.rows) == (table, (), 0)
+        else:
+            assert kind in (ErrorKind.DUPLICATED, ErrorKind.PARTIAL, ErrorKind.EXPLICIT_MISSING)
+
+
+def test_what_chance_leaves_as_it_was_is_no_error() -> None:
+    constant = pa.table({"a": [5.0] * 10})
+    assert not inject(constant, ErrorKind.CONSTANT, 0.5, seed=1).changed
+    assert not inject(constant, ErrorKind.NUMERIC_ANOMALY, 0.5, seed=1).changed
+
+
+@pytest.mark.parametrize("share", [0, -0.1, 1.1])
+def test_a_share_is_above_0_and_at_most_1(share: float) -> None:
+    with pytest.raises(ValueError, match="a share of rows"):
+        inject(TABLE, ErrorKind.TYPOS, share, seed=1)
