@@ -45,7 +45,7 @@ def nearest(batch: Profile, accepted: Accepted) -> bool:
     return judge(batch, accepted.past, Method.NEIGHBOURS).is_novel
 
 
-def tests(batch: Profile, accepted: Accepted) -> bool:
+def two_samples(batch: Profile, accepted: Accepted) -> bool:
     """Kolmogorov-Smirnov of numbers, chi-square of all else, one test a column, corrected by Bonferroni."""
     columns = [(column, accepted.pooled.columns[name]) for name, column in batch.columns.items()]
     p_values = [_p_value(column, past) for column, past in columns if column.present and past.present]
@@ -118,7 +118,7 @@ def _breaks_rules(column: ColumnProfile, past: ColumnProfile) -> bool:
 CONTENDERS: Mapping[str, Contender] = {
     "ours": ours,
     "nearest neighbours": nearest,
-    "statistical tests": tests,
+    "statistical tests": two_samples,
     "schema": schema,
     "suggestions": suggestions,
 }

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import mean, median
 from time import process_time
+from typing import Any
 
 from execution_engine.novelty.past import Past
 from execution_engine.profiles.gather import gathered_profile
@@ -79,7 +80,20 @@ def _joined(accepted: Accepted, profile: Profile) -> Accepted:
     return replace(accepted, past=accepted.past.joined(profile), pooled=merged_profiles(parts))
 
 
-def as_json(found: Found) -> Mapping[str, object]:
+def from_json(said: Mapping[str, Any]) -> Found:
+    """What ``as_json`` wrote."""
+    found = Found(table=said["table"], contender=said["contender"], milliseconds=[said["verdict_ms"]])
+    found.sound.extend(_said(said["sound_flagged"], said["sound"]))
+    for cell in said["errors"]:
+        found.spoilt[ErrorKind(cell["kind"]), cell["share"]] = _said(cell["flagged"], cell["of"])
+    return found
+
+
+def _said(flagged: int, of: int) -> list[bool]:
+    return [True] * flagged + [False] * (of - flagged)
+
+
+def as_json(found: Found) -> Mapping[str, Any]:
     """Counts of what it said."""
     cells = [
         {"kind": kind, "share": share, "flagged": sum(said), "of": len(said)}
