@@ -13,6 +13,7 @@ from benchmarks.engine.machine import machine
 from benchmarks.engine.report import DOCS, between_markers
 from test_generator.challenge.injector import ErrorKind
 
+from .cost import flights_columns, hardest_columns, profile_cost
 from .race import as_json, from_json, race
 from .report import markdown, missed
 from .tables import TABLES
@@ -41,7 +42,8 @@ def main() -> None:
         console.print(f"{name}: {sizes(len(batches.tables), every)} with errors")
         found += race(batches, every, kinds, 1000 * given.seed)
         path.write_text(json.dumps([as_json(each) for each in found], indent=1))
-    text = markdown(sorted(found, key=lambda each: list(TABLES).index(each.table)), on, given.seed)
+    costs = [profile_cost("flights", flights_columns()), profile_cost("as many values as rows", hardest_columns())]
+    text = markdown(sorted(found, key=lambda each: list(TABLES).index(each.table)), on, given.seed, costs)
     console.print(text, soft_wrap=True, markup=False)
     if given.docs:
         DOCS.write_text(between_markers(DOCS.read_text(), "novelty", text))

