@@ -31,11 +31,11 @@ def verdict(table: pa.Table, method: Method = Method.PREDICTIVE) -> Verdict:
 @pytest.mark.parametrize("method", Method)
 def test_days_like_those_before_are_no_news(method: Method) -> None:
     history, novel = known(), []
-    for day in range(TODAY, TODAY + 100):
+    for day in range(TODAY, TODAY + 60):
         today = profile(trips(day), day)
         novel += [day] if judge(today, history, method).is_novel else []
         history = history.joined(today)
-    assert len(novel) <= 8
+    assert len(novel) <= 5
 
 
 def test_eight_accepted_batches_are_needed() -> None:
@@ -176,13 +176,14 @@ def test_constants_and_columns_of_nulls_are_no_news_while_they_stay_so() -> None
     assert judge(profile(other, TODAY), history).is_novel
 
 
+@pytest.mark.thorough
 def test_two_thousand_columns_have_a_verdict_without_a_false_alarm() -> None:
     def wide(day: int) -> Profile:
         drawn = np.random.default_rng(day).normal(size=(2000, 20))
         return profile(pa.table({f"c{number}": numbers for number, numbers in enumerate(drawn)}), day)
 
-    history = past_of(wide(day) for day in range(9))
-    assert judge(wide(9), history).status is Status.LIKE
+    history = past_of(wide(day) for day in range(8))
+    assert judge(wide(8), history).status is Status.LIKE
 
 
 @settings(max_examples=10, deadline=None)
