@@ -16,7 +16,7 @@ from pyarrow import types as of
 from .column import WORKING, ColumnKind, ColumnProfile
 from .distinct import DistinctSample
 from .hashing import Floats, Ints, Keys, added_up, keys_of_numbers, keys_of_texts
-from .letters import letters_of, shapes_of
+from .letters import Letters, letters_of, shapes_of
 from .numbers import gathered_numbers
 from .profile import Profile, merged_profiles
 from .texts import Texts
@@ -24,6 +24,7 @@ from .values import Labels, ValueCounts, counted
 
 TOGETHER = 1 << 19  # rows, or
 MOST_BYTES = 1 << 28  # bytes, that are profiled at once
+MOST_TEXTS = 1 << 15  # different texts whose letters are counted
 LABEL_LENGTH = 64  # characters of a value that are kept
 
 _SECONDS: Mapping[str, float] = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
@@ -159,7 +160,7 @@ def _of_texts(there: pa.Array) -> dict[str, Any]:
     keys = keys_of_texts(raw.to_pylist(), len(raw))
     values, sample = _values_and_sample(keys, counts, lambda at: _labels(raw.take(pa.array(at))))
     shapes, rows = shapes_of(raw, counts)
-    letters = letters_of(raw, counts)
+    letters = _letters(raw, counts, keys)
     texts = Texts(
         lengths=gathered_numbers(lengths.to_numpy().astype(np.float64), counts, WORKING.lengths),
         shapes=counted(keys_of_texts(shapes, len(shapes)), rows, _objects(map(_text, shapes)), WORKING.shapes),
@@ -167,6 +168,14 @@ def _of_texts(there: pa.Array) -> dict[str, Any]:
         peculiarity=letters.peculiarity,
     )
     return {"values": values, "sample": sample, "texts": texts}
+
+
+def _letters(raw: pa.Array, counts: Ints, keys: Keys) -> Letters:
+    """Of all different texts, or of those with the smallest keys where they are many."""
+    if len(keys) <= MOST_TEXTS:
+        return letters_of(raw, counts)
+    at = np.argpartition(keys, MOST_TEXTS)[:MOST_TEXTS]
+    return letters_of(raw.take(pa.array(at)), counts[at])
 
 
 def _values_and_sample(
