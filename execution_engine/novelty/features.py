@@ -1,13 +1,11 @@
 """The statistics of the paper's method (Redyuk et al., Automating Data Quality Validation, 2021), by column."""
 
-from collections.abc import Mapping
 from math import nan
 
 import numpy as np
 import numpy.typing as npt
 
 from execution_engine.profiles.column import ColumnProfile
-from execution_engine.profiles.profile import Profile
 
 FEATURES = (
     "share of complete values",
@@ -20,15 +18,11 @@ FEATURES = (
     "index of peculiarity",
 )
 
-Features = Mapping[str, npt.NDArray[np.float64]]  # by column, in the order of FEATURES; NaN: it has none
 
-
-def features_of(profile: Profile) -> Features:
-    """Of each column of a batch."""
-    return {name: _features(column) for name, column in profile.columns.items()}
-
-
-def _features(column: ColumnProfile) -> npt.NDArray[np.float64]:
+def features_of(column: ColumnProfile | None) -> npt.NDArray[np.float64]:
+    """Of one column, in the order of FEATURES; NaN: it has none."""
+    if column is None:
+        return np.full(len(FEATURES), nan)
     numbers, texts = column.numbers, column.texts
     of_numbers = (nan,) * 4
     if numbers is not None and numbers.finite:

@@ -9,12 +9,13 @@ import numpy.typing as npt
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.profile import Profile
 
+from .batch import FEATURES as PAPER
+from .batch import MEASURED, WHOLE_BATCH, batch_of
 from .companions import put_beside
 from .distances import matched
-from .features import FEATURES, features_of
-from .measure import Measured
+from .features import FEATURES
 from .neighbours import judged
-from .past import PARTS, WHOLE_BATCH, Past, combined, largest
+from .past import Past, combined, largest
 from .scores import LARGEST_Z, of_one, rare_of_one, threshold
 from .statistics import PLACE, STATISTICS, Shown
 from .verdict import Cause, Status, Verdict
@@ -43,10 +44,8 @@ def judge(profile: Profile, past: Past, method: Method = Method.PREDICTIVE) -> V
 
 def _by_prediction(profile: Profile, past: Past) -> Verdict:
     causes, notes = _of_schema(profile, past)
-    found = past.measured(profile)
-    unknown = Measured()
-    rows = [found.get(name, unknown) for name in past.names]
-    new = {part: np.array([getattr(each, part) for each in rows]) for part in PARTS}
+    batch = batch_of(profile, past.pools)
+    new = {part: batch.aligned(part, past.names) for part in MEASURED}
     put_beside(new, past.companions)
     z = combined(
         of_one(past.history, new["scaled"], new["floors"], new["least"]),
@@ -123,20 +122,20 @@ def _new_values(profile: Profile, past: Past, name: str) -> tuple[object, ...]:
 
 
 def _by_neighbours(profile: Profile, past: Past) -> Verdict:
-    history, features = [batch.features for batch in past.batches], features_of(profile)
-    names = sorted({name for batch in history for name in batch})
-    found = judged(history, features, names)
+    names = sorted({name for batch in past.batches for name in batch.kinds})
+    features = batch_of(profile, past.pools).aligned(PAPER, names)
+    found = judged(np.array([batch.aligned(PAPER, names) for batch in past.batches]), features)
     if found.distance <= found.threshold:
         return Verdict(status=Status.LIKE, score=found.distance, threshold=found.threshold)
     causes = []
     for place in np.argsort(-np.abs(found.apart), axis=None, kind="stable")[:MOST_CAUSES].tolist():
         at, feature = divmod(place, len(FEATURES))
         if found.apart.flat[place]:
-            value = features.get(names[at], np.full(len(FEATURES), np.nan))[feature]
-            causes.append(_far(names[at], feature, float(value), found.nearest[at, feature], found.apart.flat[place]))
+            value, nearest = float(features[at, feature]), float(found.nearest[at, feature])
+            causes.append(_far(names[at], feature, value, nearest, float(found.apart.flat[place])))
     return Verdict(status=Status.NOVEL, score=found.distance, threshold=found.threshold, causes=tuple(causes))
 
 
 def _far(name: str, feature: int, value: float, nearest: float, apart: float) -> Cause:
     statistic, shown = FEATURES[feature], Shown.SHARE if "share" in FEATURES[feature] else Shown.NUMBER
-    return Cause(column=name, statistic=statistic, shown=shown, value=value, expected=float(nearest), z=float(apart))
+    return Cause(column=name, statistic=statistic, shown=shown, value=value, expected=nearest, z=apart)

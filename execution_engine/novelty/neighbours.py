@@ -5,8 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .features import FEATURES, Features
-
 Floats = npt.NDArray[np.float64]
 
 NEIGHBOURS = 5
@@ -23,12 +21,12 @@ class Judged:
     nearest: Floats  # (columns, features): that mean
 
 
-def judged(history: list[Features], features: Features, names: list[str]) -> Judged:
-    """A batch given the features of at least two accepted ones, all scaled to [0, 1] on these.
+def judged(history: Floats, features: Floats) -> Judged:
+    """A batch (columns, features) given at least two accepted ones (…, columns, features), scaled to [0, 1] on these.
 
     A feature that a batch lacks has the mean of history, so that it adds nothing.
     """
-    past, batch = (_matrix(each, names) for each in (history, [features]))
+    past, batch = history.reshape(len(history), -1), features.reshape(1, -1)
     with np.errstate(invalid="ignore"):
         means = np.nan_to_num(np.nansum(past, axis=0) / np.maximum((~np.isnan(past)).sum(axis=0), 1))
     past, batch = (np.where(np.isnan(each), means, each) for each in (past, batch))
@@ -41,15 +39,9 @@ def judged(history: list[Features], features: Features, names: list[str]) -> Jud
     distances = np.sort(own, axis=1)[:, :count].mean(axis=1)
     away = np.sqrt(((scaled - point) ** 2).sum(axis=1))
     order = np.argsort(away, kind="stable")[: min(NEIGHBOURS, len(scaled))]
-    shape = (len(names), len(FEATURES))
     return Judged(
         distance=float(away[order].mean()),
         threshold=float(np.quantile(distances, 1 - CONTAMINATION)),
-        apart=(point - scaled[order].mean(axis=0)).reshape(shape),
-        nearest=past[order].mean(axis=0).reshape(shape),
+        apart=(point - scaled[order].mean(axis=0)).reshape(features.shape),
+        nearest=past[order].mean(axis=0).reshape(features.shape),
     )
-
-
-def _matrix(batches: list[Features], names: list[str]) -> Floats:
-    unknown = np.full(len(FEATURES), np.nan)
-    return np.array([np.concatenate([batch.get(name, unknown) for name in names]) for batch in batches])

@@ -10,32 +10,20 @@ import numpy.typing as npt
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.profile import Profile
 
+from .batch import MEASURED, Batch, batch_of
 from .companions import Ints, companions, put_beside
-from .features import Features, features_of
-from .measure import Measured, measured, measured_rows
 from .pool import Pool
 from .scores import History, leave_one_out, rare_leave_one_out
 from .statistics import PLACE, RARE, STATISTICS
 
 Floats = npt.NDArray[np.float64]
 
-WHOLE_BATCH = ""  # in place of a column's name
 LAST_BATCHES = 90  # that statistics are compared with
 MOST_BATCHES = 366  # that are kept
 
-PARTS = ("scaled", "floors", "least", "shown", "rare", "of")
 ONE_SIDED = np.array([statistic.is_distance for statistic in STATISTICS.values()])
 _RARE_PLACES = np.array([PLACE[name] for name in RARE])
 _RARE_SIGNS = np.array([STATISTICS[name].rare_sign for name in RARE])
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Batch:
-    """What is kept of an accepted batch: the kind and the statistics of each column, by its name."""
-
-    kinds: Mapping[str, ColumnKind]
-    measured: Mapping[str, Measured]
-    features: Features
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,34 +35,26 @@ class Past:
 
     def joined(self, profile: Profile) -> "Past":
         """With one more accepted batch."""
-        batch = Batch(
-            kinds={name: column.kind for name, column in profile.columns.items()},
-            measured=self.measured(profile),
-            features=features_of(profile),
-        )
+        batch = batch_of(profile, self.pools)
         pools = dict(self.pools)
         for name, column in profile.columns.items():
             if column.present and column.kind is not ColumnKind.NOTHING:
                 pools[name] = pools.get(name, Pool(kind=column.kind)).joined(column)
         return Past(batches=(*self.batches, batch)[-MOST_BATCHES:], pools=pools)
 
-    def measured(self, profile: Profile) -> dict[str, Measured]:
-        """The statistics of a batch beside this past, by column."""
-        with np.errstate(all="ignore"):
-            found = {name: measured(column, self.pools.get(name)) for name, column in profile.columns.items()}
-        return {WHOLE_BATCH: measured_rows(profile.rows), **found}
-
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The columns of the last batches, in order."""
-        return tuple(sorted({name for batch in self._last for name in batch.measured}))
+        return tuple(sorted({name for batch in self._last for name in batch.names}))
 
     @cached_property
     def history(self) -> History:
         """Arrays (batches, columns, statistics) of the last batches, in which a column was of its present kind."""
-        unknown = Measured()
-        rows = [[self._of(batch, name) or unknown for name in self.names] for batch in self._last]
-        arrays = {part: np.array([[getattr(each, part) for each in row] for row in rows]) for part in PARTS}
+        changed = np.array([[self._is_changed(batch, name) for name in self.names] for batch in self._last])[..., None]
+        arrays = {
+            part: np.where(changed, np.nan, [batch.aligned(part, self.names) for batch in self._last])
+            for part in MEASURED
+        }
         put_beside(arrays, companions(arrays["scaled"]))
         return History(**arrays)
 
@@ -93,11 +73,9 @@ class Past:
     def _last(self) -> tuple[Batch, ...]:
         return self.batches[-LAST_BATCHES:]
 
-    def _of(self, batch: Batch, name: str) -> Measured | None:
-        pool = self.pools.get(name)
-        kind = batch.kinds.get(name)
-        changed = pool is not None and kind not in (None, pool.kind, ColumnKind.NOTHING)
-        return None if changed else batch.measured.get(name)
+    def _is_changed(self, batch: Batch, name: str) -> bool:
+        pool, kind = self.pools.get(name), batch.kinds.get(name)
+        return pool is not None and kind not in (None, pool.kind, ColumnKind.NOTHING)
 
 
 def past_of(profiles: Iterable[Profile]) -> Past:

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from execution_engine.novelty.judge import Method, judge
 from execution_engine.novelty.past import Past, past_of
+from execution_engine.novelty.stored import from_bytes, to_bytes
 from execution_engine.novelty.verdict import Status, Verdict
+from execution_engine.profiles import stored as profiles
+from execution_engine.profiles.envelope import UnableToRead
 from execution_engine.profiles.profile import Profile
 from tests.unit.execution_engine.novelty.batches import past, profile, trips, with_column
 
@@ -203,6 +206,17 @@ def test_the_paper_s_method_names_what_is_furthest(column: str, value: object, c
     found = verdict(some(trips(TODAY), column, value, count), Method.NEIGHBOURS)
     assert found.is_novel
     assert found.causes[0].column == column
+
+
+def test_a_past_is_the_same_after_it_was_stored() -> None:
+    again = from_bytes(to_bytes(known()))
+    for table in (trips(TODAY), some(trips(TODAY), "fare", None, 200), doubled(trips(TODAY), "fare")):
+        for method in Method:
+            assert judge(profile(table, TODAY), again, method) == verdict(table, method)
+    with pytest.raises(UnableToRead, match="no past of version 1"):
+        from_bytes(profiles.to_bytes(profile(trips(0, 1), 0)))
+    with pytest.raises(UnableToRead, match="checksum"):
+        from_bytes(to_bytes(past(2))[:-1])
 
 
 def test_an_accepted_alarm_does_not_come_back() -> None:

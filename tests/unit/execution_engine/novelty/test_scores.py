@@ -135,8 +135,7 @@ def test_distances_of_counts_are_those_of_scipy() -> None:
 
 def test_the_paper_s_distances_are_those_of_scikit_learn() -> None:
     past, new = DRAWN.normal(size=(50, 2, len(FEATURES))), DRAWN.normal(size=(2, len(FEATURES)))
-    names = ["a", "b"]
-    found = judged([dict(zip(names, row, strict=True)) for row in past], dict(zip(names, new, strict=True)), names)
+    found = judged(past, new)
     scaler = MinMaxScaler().fit(past.reshape(50, -1))
     tree = NearestNeighbors(n_neighbors=5).fit(scaler.transform(past.reshape(50, -1)))
     assert found.distance == pytest.approx(tree.kneighbors(scaler.transform(new.reshape(1, -1)))[0].mean())

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from execution_engine.profiles.column import KEPT, ColumnKind
+from execution_engine.profiles.envelope import UnableToRead
 from execution_engine.profiles.gather import column_profile, gathered_profile
 from execution_engine.profiles.profile import Profile, UnableToMerge, merged_profiles
-from execution_engine.profiles.stored import UnableToReadProfile, from_bytes, to_bytes
+from execution_engine.profiles.stored import from_bytes, to_bytes
 
 CELLS = {
     "number": (pa.float64(), st.floats() | st.integers(-5, 5).map(float)),
@@ -137,11 +138,11 @@ def test_parts_with_times_from_different_instants_are_refused() -> None:
 def test_damaged_bytes_are_refused(at: int) -> None:
     stored = bytearray(to_bytes(gathered_profile([pa.table({"a": [1, 2, 3]})])))
     stored[at] ^= 1
-    with pytest.raises(UnableToReadProfile):
+    with pytest.raises(UnableToRead):
         from_bytes(bytes(stored))
 
 
 @pytest.mark.parametrize("length", [0, 10, 38, 60])
 def test_bytes_that_are_cut_off_are_refused(length: int) -> None:
-    with pytest.raises(UnableToReadProfile):
+    with pytest.raises(UnableToRead):
         from_bytes(to_bytes(gathered_profile([pa.table({"a": [1, 2, 3]})]))[:length])

@@ -1,0 +1,28 @@
+"""The accepted past of a table as bytes; one that cannot be read is made anew from the profiles of its batches."""
+
+from execution_engine.profiles.column import ColumnKind
+from execution_engine.profiles.envelope import Envelope
+from execution_engine.profiles.values import ValueCounts
+
+from .batch import Batch
+from .past import Past
+from .pool import Pool, PooledNumbers
+
+ENVELOPE = Envelope(
+    magic=b"ASSAYPST",
+    version=1,
+    what="past",
+    classes=(Past, Batch, Pool, PooledNumbers, ValueCounts),
+    enums=(ColumnKind,),
+)
+
+
+def to_bytes(past: Past) -> bytes:
+    """The bytes that ``from_bytes`` reads back to a past that judges alike."""
+    return ENVELOPE.to_bytes(past)
+
+
+def from_bytes(stored: bytes) -> Past:
+    """The past that ``to_bytes`` wrote; UnableToRead for anything else."""
+    found: Past = ENVELOPE.from_bytes(stored)
+    return found
