@@ -17,12 +17,12 @@ Floats = npt.NDArray[np.float64]
 
 WHOLE_BATCH = ""  # in place of a column's name
 MEASURED = ("scaled", "floors", "least", "shown", "rare", "of")  # the arrays of ``Measured``
-FEATURES = "features"  # those of the paper
+OF_PAPER = "features"  # those of the paper
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Batch:
-    """Names with the whole batch first, the kind of each column, and arrays (names, …) of ``MEASURED`` and FEATURES."""
+    """Names with the whole batch first, the kind of each column, and arrays (names, …) of ``MEASURED`` and OF_PAPER."""
 
     names: tuple[str, ...]
     kinds: Mapping[str, ColumnKind]
@@ -45,5 +45,5 @@ def batch_of(profile: Profile, pools: Mapping[str, Pool]) -> Batch:
     return Batch(
         names=(WHOLE_BATCH, *profile.columns),
         kinds={name: column.kind for name, column in profile.columns.items()},
-        arrays={**arrays, FEATURES: np.array(features)},
+        arrays={**arrays, OF_PAPER: np.array(features)},
     )

@@ -9,8 +9,7 @@ import numpy.typing as npt
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.profile import Profile
 
-from .batch import FEATURES as PAPER
-from .batch import MEASURED, WHOLE_BATCH, batch_of
+from .batch import MEASURED, OF_PAPER, WHOLE_BATCH, batch_of
 from .companions import put_beside
 from .distances import matched
 from .features import FEATURES
@@ -123,8 +122,8 @@ def _new_values(profile: Profile, past: Past, name: str) -> tuple[object, ...]:
 
 def _by_neighbours(profile: Profile, past: Past) -> Verdict:
     names = sorted({name for batch in past.batches for name in batch.kinds})
-    features = batch_of(profile, past.pools).aligned(PAPER, names)
-    found = judged(np.array([batch.aligned(PAPER, names) for batch in past.batches]), features)
+    features = batch_of(profile, past.pools).aligned(OF_PAPER, names)
+    found = judged(np.array([batch.aligned(OF_PAPER, names) for batch in past.batches]), features)
     if found.distance <= found.threshold:
         return Verdict(status=Status.LIKE, score=found.distance, threshold=found.threshold)
     causes = []
