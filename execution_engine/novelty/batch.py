@@ -22,11 +22,15 @@ OF_PAPER = "features"  # those of the paper
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Batch:
-    """Names with the whole batch first, the kind of each column, and arrays (names, …) of ``MEASURED`` and OF_PAPER."""
+    """Names with the whole batch first, the kind of each column, and arrays (names, …) of ``MEASURED`` and OF_PAPER.
+
+    ``released``: it was novel, and a person said that it is right.
+    """
 
     names: tuple[str, ...]
     kinds: Mapping[str, ColumnKind]
     arrays: Mapping[str, Floats]
+    released: bool = False
 
     def aligned(self, part: str, names: Sequence[str]) -> Floats:
         """An array in the order of other names; NaN where this batch has none of a name."""

@@ -15,7 +15,7 @@ from .distances import matched
 from .features import FEATURES
 from .neighbours import judged
 from .past import Past, combined, largest
-from .scores import LARGEST_Z, of_one, rare_of_one, threshold
+from .scores import LARGEST_Z, beside_one, of_one, rare_beside_one, rare_of_one, threshold
 from .statistics import PLACE, STATISTICS, Shown
 from .verdict import Cause, Status, Verdict
 
@@ -46,10 +46,7 @@ def _by_prediction(profile: Profile, past: Past) -> Verdict:
     batch = batch_of(profile, past.pools)
     new = {part: batch.aligned(part, past.names) for part in MEASURED}
     put_beside(new, past.companions)
-    z = combined(
-        of_one(past.history, new["scaled"], new["floors"], new["least"]),
-        rare_of_one(past.history, new["rare"], new["of"]),
-    )
+    z = _z(past, new)
     bound = threshold(past.scores, int((~np.isnan(z)).sum()))
     score = LARGEST_Z if causes else float(largest(z))
     if score <= bound:
@@ -61,6 +58,16 @@ def _by_prediction(profile: Profile, past: Past) -> Verdict:
         _cause(profile, past, at, place, float(new["shown"][at, place]), float(z[at, place])) for at, place in moved
     ]
     return Verdict(status=Status.NOVEL, score=score, threshold=bound, causes=tuple(causes), notes=notes)
+
+
+def _z(past: Past, new: dict[str, Floats]) -> Floats:
+    """The z of each statistic beside the past, or beside a batch that a person released, where this is nearer."""
+    statistics, counts = (new["scaled"], new["floors"], new["least"]), (new["rare"], new["of"])
+    z = combined(of_one(past.history, *statistics), rare_of_one(past.history, *counts))
+    for place in past.released:
+        near = combined(beside_one(past.history, place, *statistics), rare_beside_one(past.history, place, *counts))
+        z = np.where(np.abs(near) < np.abs(z), near, z)
+    return z
 
 
 def _of_schema(profile: Profile, past: Past) -> tuple[list[Cause], tuple[str, ...]]:

@@ -1,7 +1,7 @@
 """The accepted past of a table: statistics of each batch, taken when it joined, and the pools of its columns."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -33,9 +33,9 @@ class Past:
     batches: tuple[Batch, ...] = ()
     pools: Mapping[str, Pool] = field(default_factory=dict)
 
-    def joined(self, profile: Profile) -> "Past":
-        """With one more accepted batch."""
-        batch = batch_of(profile, self.pools)
+    def joined(self, profile: Profile, *, released: bool = False) -> "Past":
+        """With one more accepted batch; ``released``: though it was novel, so others like it are no news either."""
+        batch = replace(batch_of(profile, self.pools), released=released)
         pools = dict(self.pools)
         for name, column in profile.columns.items():
             if column.present and column.kind is not ColumnKind.NOTHING:
@@ -65,9 +65,14 @@ class Past:
 
     @cached_property
     def scores(self) -> Floats:
-        """The score of each of the last batches, given the others."""
+        """The score of each of the last batches that were not released, given the others."""
         z = combined(leave_one_out(self.history), rare_leave_one_out(self.history))
-        return largest(z)
+        return np.delete(largest(z), self.released)
+
+    @cached_property
+    def released(self) -> list[int]:
+        """Which of the last batches were."""
+        return [place for place, batch in enumerate(self._last) if batch.released]
 
     @property
     def _last(self) -> tuple[Batch, ...]:

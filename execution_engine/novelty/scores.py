@@ -36,6 +36,18 @@ def of_one(history: History, scaled: Floats, floors: Floats, least: Floats) -> F
     return _z(_sums(history), scaled, floors, least)
 
 
+def beside_one(history: History, place: int, scaled: Floats, floors: Floats, least: Floats) -> Floats:
+    """The same beside a single batch of history, in place of the mean: as two draws differ, by the others' spread."""
+    others = _sums(history).without(history)
+    sums = _Sums(
+        count=others.count[place],
+        mean=history.scaled[place],
+        squares=others.squares[place],
+        excess=others.excess[place],
+    )
+    return _z(sums, scaled, floors, least, draws=1.0)
+
+
 def leave_one_out(history: History) -> Floats:
     """The z of each statistic of each batch of history, given the others: (T, …)."""
     return _z(_sums(history).without(history), history.scaled, history.floors, history.least)
@@ -72,10 +84,13 @@ def _sums(history: History) -> _Sums:
     return _Sums(count=count, mean=mean, squares=(apart**2).sum(axis=0), excess=excess)
 
 
-def _z(sums: _Sums, scaled: Floats, floors: Floats, least: Floats) -> Floats:
-    """(x − m) / √(v (1 + 1/T) + floor²) through Student's t, of more degrees of freedom where the floor prevails."""
+def _z(sums: _Sums, scaled: Floats, floors: Floats, least: Floats, draws: Floats | float | None = None) -> Floats:
+    """(x − m) / √(v (1 + 1/T) + floor²) through Student's t, of more degrees of freedom where the floor prevails.
+
+    ``draws``: of how many batches m is the mean, where it is not of all T.
+    """
     with np.errstate(all="ignore"):
-        spread = sums.squares / (sums.count - 1) * (1 + 1 / sums.count)
+        spread = sums.squares / (sums.count - 1) * (1 + 1 / (sums.count if draws is None else draws))
         small = np.minimum(1.0, np.sqrt((3 + sums.excess) / (3 + sums.count)))  # less spread than sampling would give
         small = np.where(_OPEN, 1.0, small)
         whole = spread + np.maximum(floors * small, least) ** 2
@@ -94,6 +109,11 @@ def rare_of_one(history: History, rare: Floats, of: Floats) -> Floats:
     """The z of each count of a batch, given the counts of its history; NaN where there are none."""
     total, rows, spread = _rare_sums(history)
     return _rare_z(total, rows, spread, rare, of)
+
+
+def rare_beside_one(history: History, place: int, rare: Floats, of: Floats) -> Floats:
+    """The same given the counts of a single batch of history."""
+    return _rare_z(history.rare[place], history.of[place], _rare_sums(history)[2], rare, of)
 
 
 def rare_leave_one_out(history: History) -> Floats:

@@ -208,6 +208,22 @@ def test_the_paper_s_method_names_what_is_furthest(column: str, value: object, c
     assert found.causes[0].column == column
 
 
+@cache
+def long_known() -> Past:
+    return past(90)
+
+
+@pytest.mark.parametrize("name", [name for name in SPOILT if name != "other hours"])
+def test_what_a_person_released_once_does_not_come_back(name: str) -> None:
+    spoil, *_ = SPOILT[name]
+    first, second = (profile(spoil(trips(day)), day) for day in (90, 91))
+    assert judge(first, long_known()).is_novel
+    history = long_known().joined(first, released=True)
+    assert not judge(second, history).is_novel
+    other = some(trips(91), "plate", None, 60)
+    assert judge(profile(other, 91), history).is_novel
+
+
 def test_a_past_is_the_same_after_it_was_stored() -> None:
     again = from_bytes(to_bytes(known()))
     for table in (trips(TODAY), some(trips(TODAY), "fare", None, 200), doubled(trips(TODAY), "fare")):
