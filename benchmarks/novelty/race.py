@@ -48,10 +48,12 @@ class Found:
         return median(self.milliseconds)
 
 
-def race(batches: Batches, every: int, kinds: tuple[ErrorKind, ...], seed: int) -> list[Found]:
+def race(
+    batches: Batches, every: int, kinds: tuple[ErrorKind, ...], seed: int, names: Sequence[str] = tuple(CONTENDERS)
+) -> list[Found]:
     """Each sound batch from the ninth on, and every so many of them with each error in each share of its rows."""
     profiles = [gathered_profile([table]) for table in batches.tables]
-    found = {name: Found(table=batches.name, contender=name) for name in CONTENDERS}
+    found = {name: Found(table=batches.name, contender=name) for name in names}
     spoilt_at = set(judged_at(len(profiles), every))
     accepted = Accepted(past=Past(), pooled=Profile(rows=0))
     for at, profile in enumerate(profiles):
@@ -59,8 +61,8 @@ def race(batches: Batches, every: int, kinds: tuple[ErrorKind, ...], seed: int) 
         if at >= FIRST:
             _ = accepted.past.scores  # kept between verdicts, as it is of the past alone
             for trial in trials or [Trial(profile=profile)]:
-                for name, contender in CONTENDERS.items():
-                    _judge(found[name], contender, trial, accepted)
+                for name in names:
+                    _judge(found[name], CONTENDERS[name], trial, accepted)
         accepted = _joined(accepted, profile)
     return list(found.values())
 

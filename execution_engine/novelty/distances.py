@@ -46,7 +46,8 @@ def stability(numbers: Numbers, past: PooledNumbers) -> float:
     """√ of the population stability index over the deciles of the past, each share smoothed by half a row."""
     pooled = past.quantiles.mean(axis=0)
     edges = np.unique(np.interp(_DECILES, SHARES, pooled))
-    upto = SHARES[np.searchsorted(pooled, edges, side="right") - 1]
+    last = np.append(pooled[1:] > pooled[:-1], True)  # of quantiles that are equal
+    upto = np.interp(edges, pooled[last], SHARES[last])
     expected, found = (np.diff(each, prepend=0.0, append=1.0) for each in (upto, numbers.points.share_up_to(edges)))
     smooth = 0.5 / numbers.finite
     p, q = ((each + smooth) / (1 + smooth * len(each)) for each in (found, expected))

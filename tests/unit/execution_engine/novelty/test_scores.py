@@ -2,15 +2,19 @@
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pytest
 from scipy.spatial.distance import jensenshannon
-from scipy.stats import nbinom, norm, t
+from scipy.stats import chi2_contingency, ks_2samp, nbinom, norm, t
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import MinMaxScaler
 
-from execution_engine.novelty.distances import matched, of_shares, of_values
+from benchmarks.novelty.contenders import chi_square, kolmogorov_smirnov
+from execution_engine.novelty.companions import companions
+from execution_engine.novelty.distances import matched, of_shares, of_values, stability, surprise
 from execution_engine.novelty.features import FEATURES
 from execution_engine.novelty.neighbours import judged
+from execution_engine.novelty.pool import PooledNumbers
 from execution_engine.novelty.scores import (
     History,
     leave_one_out,
@@ -21,6 +25,7 @@ from execution_engine.novelty.scores import (
     threshold,
 )
 from execution_engine.novelty.statistics import PLACE, RARE, STATISTICS
+from execution_engine.profiles.gather import column_profile
 from execution_engine.profiles.values import ValueCounts
 
 DRAWN = np.random.default_rng(5)
@@ -141,3 +146,48 @@ def test_the_paper_s_distances_are_those_of_scikit_learn() -> None:
     assert found.distance == pytest.approx(tree.kneighbors(scaler.transform(new.reshape(1, -1)))[0].mean())
     own = tree.kneighbors()[0].mean(axis=1)  # without the point itself
     assert found.threshold == pytest.approx(np.percentile(own, 99))
+
+
+def test_the_stability_index_is_that_of_its_formula() -> None:
+    past, new = DRAWN.normal(size=(40, 5000)), DRAWN.normal(0.3, 1.2, 4000)
+    pool = PooledNumbers()
+    for batch in past:
+        numbers = column_profile(pa.array(batch)).numbers
+        assert numbers is not None
+        pool = pool.joined(numbers)
+    numbers = column_profile(pa.array(new)).numbers
+    assert numbers is not None
+    edges = [-np.inf, *np.quantile(past, np.arange(1, 10) / 10), np.inf]
+    expected, found = (np.histogram(each, edges)[0] / each.size for each in (past.ravel(), new))
+    index = ((found - expected) * np.log(found / expected)).sum()
+    assert stability(numbers, pool) ** 2 == pytest.approx(index, rel=0.05)
+    assert pool.mean == pytest.approx(past.mean(), abs=1e-9)
+    assert pool.deviation == pytest.approx(past.std(), rel=1e-6)
+    assert (pool.lowest, pool.highest) == (past.min(), past.max())
+
+
+def test_surprise_is_the_cross_entropy_of_smoothed_counts() -> None:
+    batch, past = DRAWN.integers(0, 9, 64), DRAWN.integers(0, 99, 64)
+    smoothed = (past + 0.5) / (past + 0.5).sum()
+    assert surprise(batch, past) == pytest.approx(-(batch / batch.sum() * np.log(smoothed)).sum())
+
+
+def test_gaps_that_go_together_have_companions() -> None:
+    storms = DRAWN.beta(1, 20, 60)
+    complete = np.full((60, 4, len(STATISTICS)), np.nan)
+    for at, gaps in enumerate((storms, storms + DRAWN.uniform(0, 0.001, 60), DRAWN.beta(1, 20, 60), np.zeros(60))):
+        complete[:, at, PLACE["complete"]] = np.arcsin(np.sqrt(1 - gaps))
+    assert companions(complete).tolist() == [1, 0, -1, -1]
+
+
+def test_the_peers_tests_are_those_of_scipy() -> None:
+    numbers = DRAWN.normal(size=900), DRAWN.normal(0.05, 1, 1800)
+    texts = DRAWN.choice(list("abcd"), 500), DRAWN.choice(list("abcde"), 3000)
+    first, second = (column_profile(pa.array(each)) for each in numbers)
+    assert first.numbers is not None
+    assert second.numbers is not None
+    exact = ks_2samp(*numbers, method="asymp").pvalue
+    assert kolmogorov_smirnov(first.numbers, second.numbers) == pytest.approx(exact, rel=0.2)
+    first, second = (column_profile(pa.array(each)) for each in texts)
+    table = [[(each == letter).sum() for letter in "abcde"] for each in texts]
+    assert chi_square(first, second) == pytest.approx(chi2_contingency(table).pvalue)
