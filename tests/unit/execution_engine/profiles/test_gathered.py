@@ -13,6 +13,7 @@ from scipy.stats import iqr
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.gather import column_profile, gathered_profile
 from execution_engine.profiles.letters import CLASSES
+from execution_engine.profiles.stored import to_bytes
 
 DRAWN = np.random.default_rng(7)
 NUMBERS = {
@@ -172,3 +173,17 @@ def test_a_table_without_rows_and_one_of_2000_columns_have_profiles() -> None:
 def test_columns_of_one_name_are_told_apart() -> None:
     table = pa.Table.from_arrays([pa.array([1]), pa.array(["x"])], names=["a", "a"])
     assert list(gathered_profile([table]).columns) == ["a", "a (2)"]
+
+
+def test_record_batches_tables_and_threads_make_one_profile() -> None:
+    table = pa.table({"a": DRAWN.integers(0, 50, 1000), "b": DRAWN.choice(["x", "yy", "Z9"], 1000)})
+    whole = to_bytes(gathered_profile([table]))
+    assert to_bytes(gathered_profile(table.to_batches(max_chunksize=70))) == whole
+    assert to_bytes(gathered_profile([table.slice(300), table.slice(0, 300)], threads=2)) == whole
+
+
+def test_batches_of_different_columns_are_profiled_together() -> None:
+    batches = [pa.record_batch({"a": [1, 2]}), pa.record_batch({"a": [1.5], "b": ["x"]})]
+    profile = gathered_profile(batches)
+    assert (profile.rows, profile.columns["a"].distinct, profile.columns["b"].nulls) == (3, 3, 2)
+    assert profile.columns["a"].type == "double or int64"
