@@ -13,7 +13,7 @@ from scipy.stats import iqr
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.gather import column_profile, gathered_profile
 from execution_engine.profiles.letters import CLASSES
-from execution_engine.profiles.stored import to_bytes
+from execution_engine.profiles.stored import from_bytes, to_bytes
 
 DRAWN = np.random.default_rng(7)
 NUMBERS = {
@@ -187,3 +187,32 @@ def test_batches_of_different_columns_are_profiled_together() -> None:
     profile = gathered_profile(batches)
     assert (profile.rows, profile.columns["a"].distinct, profile.columns["b"].nulls) == (3, 3, 2)
     assert profile.columns["a"].type == "double or int64"
+
+
+ODD = [
+    pa.array(np.array([1, 2, np.nan], np.float16)),
+    pa.array([1, 2, None], pa.time64("ns")),
+    pa.array([1, 2, 2**62], pa.timestamp("ns")),
+    pa.array([1, 2**40, None], pa.timestamp("s", "Asia/Seoul")),
+    pa.array([86_400_000, None, 0], pa.date64()),
+    pa.array([date.min, date.max, None]),
+    pa.array([Decimal("1" * 60), None, Decimal(2)], pa.decimal256(70, 2)),
+    pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int64())),
+    pa.array([b"ab", None, b"cd"], pa.binary(2)),
+    pa.array(["a", None, "b"], pa.string_view()),
+    pa.array([b"0" * 16, None, b"1" * 16], pa.uuid()),
+    pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array(["x", None])),
+    pa.array([pa.MonthDayNano([1, 2, 3]), None, None]),
+    pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), pa.array([1.5, 2.5])),
+    pa.array(["\x00a", "b\n", "\N{PARTY POPPER}" * 5]),
+]
+
+
+@pytest.mark.parametrize("values", ODD, ids=lambda values: str(values.type))
+def test_seldom_types_have_a_profile_that_can_be_stored(values: pa.Array) -> None:
+    profile = gathered_profile([pa.table({"a": values})], 12.0)
+    column = profile.columns["a"]
+    assert column.kind is not ColumnKind.NOTHING
+    assert column.rows == 3
+    assert column.kind is ColumnKind.NESTED or column.distinct >= 1
+    assert to_bytes(from_bytes(to_bytes(profile))) == to_bytes(profile)
