@@ -57,7 +57,7 @@ def race(
     spoilt_at = set(judged_at(len(profiles), every))
     accepted = Accepted(past=Past(), pooled=Profile(rows=0))
     for at, profile in enumerate(profiles):
-        trials = list(trials_of(batches.tables[at], profile, kinds, seed + at)) if at in spoilt_at else []
+        trials = list(trials_of(batches.tables[at], kinds, seed + at)) if at in spoilt_at else []
         if at >= FIRST:
             _ = accepted.past.scores  # kept between verdicts, as it is of the past alone
             for trial in trials or [Trial(profile=profile)]:

@@ -1,12 +1,12 @@
 """The batches to be judged: each as it is, and once with each error in each share of its rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil
 
 import pyarrow as pa
 
-from execution_engine.profiles.gather import column_profile, gathered_profile
+from execution_engine.profiles.gather import ReadColumn, gathered_profile, profile_of, read_column
 from execution_engine.profiles.profile import Profile
 from test_generator.challenge.injector import ErrorKind, inject
 
@@ -29,9 +29,10 @@ def judged_at(batches: int, every: int) -> list[int]:
     return list(range(FIRST, batches, every))
 
 
-def trials_of(table: pa.Table, sound: Profile, kinds: tuple[ErrorKind, ...], seed: int) -> Iterator[Trial]:
+def trials_of(table: pa.Table, kinds: tuple[ErrorKind, ...], seed: int) -> Iterator[Trial]:
     """The sound batch first; errors that change nothing are left out."""
-    yield Trial(profile=sound)
+    sound = {name: read_column(table[name]) for name in table.column_names}
+    yield Trial(profile=profile_of(sound, table.num_rows, None))
     for kind in kinds:
         for number, share in enumerate(SHARES):
             injected = inject(table, kind, share, seed * len(SHARES) + number)
@@ -39,12 +40,12 @@ def trials_of(table: pa.Table, sound: Profile, kinds: tuple[ErrorKind, ...], see
                 yield Trial(profile=_profiled(injected.table, injected.columns, sound), kind=kind, share=share)
 
 
-def _profiled(table: pa.Table, changed: tuple[str, ...], sound: Profile) -> Profile:
+def _profiled(table: pa.Table, changed: tuple[str, ...], sound: Mapping[str, ReadColumn]) -> Profile:
     """Anew where values have changed: in the columns that are named, or everywhere."""
     if not changed:
-        return gathered_profile([table], sound.start)
-    columns = {**sound.columns, **{name: column_profile(table[name], sound.start) for name in changed}}
-    return Profile(rows=table.num_rows, columns=columns, start=sound.start)
+        return gathered_profile([table])
+    columns = {**sound, **{name: read_column(table[name]) for name in changed}}
+    return profile_of(columns, table.num_rows, None)
 
 
 def sizes(batches: int, every: int) -> str:

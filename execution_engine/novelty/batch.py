@@ -44,7 +44,7 @@ def batch_of(profile: Profile, pools: Mapping[str, Pool]) -> Batch:
     with np.errstate(all="ignore"):
         found = [measured(column, pools.get(name)) for name, column in profile.columns.items()]
         features = [features_of(None), *map(features_of, profile.columns.values())]
-    rows = [measured_rows(profile.rows), *found]
+    rows = [measured_rows(profile), *found]
     arrays = {part: np.array([getattr(each, part) for each in rows]) for part in MEASURED}
     return Batch(
         names=(WHOLE_BATCH, *profile.columns),

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from execution_engine.profiles.column import ColumnProfile
 from execution_engine.profiles.letters import CLASSES, END, GROUPS
 from execution_engine.profiles.numbers import Numbers
+from execution_engine.profiles.profile import Profile
 from execution_engine.profiles.texts import Texts
 
 from .distances import matched, of_shares, of_values, stability, surprise
@@ -59,10 +60,12 @@ class Measured:
             self.rare[_RARE_PLACE[name]], self.of[_RARE_PLACE[name]] = rare, of
 
 
-def measured_rows(rows: int) -> Measured:
+def measured_rows(profile: Profile) -> Measured:
     """What is known of a whole batch."""
-    found = Measured()
+    found, rows = Measured(), profile.rows
     found.put("rows", log1p(rows), 1 / sqrt(max(rows, 1)), rows)
+    if rows:
+        found.put_share("repeated", rows - profile.distinct, rows)
     return found
 
 

@@ -49,6 +49,7 @@ def _distance(words: str) -> Statistic:
 
 STATISTICS: Mapping[str, Statistic] = {
     "rows": Statistic(words="rows", shown=Shown.COUNT),
+    "repeated": _share("share of rows that repeat another one", by_rows=True),
     # of every column
     "complete": Statistic(words="share of complete values", shown=Shown.SHARE, rare=True, rare_sign=-1),
     "beside": Statistic(words="share of complete values less that", shown=Shown.SHARE, by_rows=True),

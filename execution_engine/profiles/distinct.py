@@ -13,6 +13,7 @@ import numpy as np
 from .hashing import BITS, Ints, Keys, added_up
 
 _ALL_KEYS = 2.0**BITS
+_MASK = np.uint64(2**BITS - 1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,6 +48,13 @@ class DistinctSample:
         """The share of the different values that occur once; 0 where there are none."""
         inside = self.counts[:-1] if self.is_cut else self.counts
         return float((inside == 1).mean()) if len(inside) else 0.0
+
+
+def sampled(keys: Keys, size: int) -> DistinctSample:
+    """The sample of the keys of all rows."""
+    keys = keys & _MASK
+    distinct, counts, _ = added_up(keys, np.ones(len(keys), np.int64))
+    return DistinctSample(keys=distinct, counts=counts).capped(size)
 
 
 def merged_samples(parts: Sequence[DistinctSample], size: int) -> DistinctSample:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from pyarrow import types as of
 
 from .column import WORKING, ColumnKind, ColumnProfile
-from .distinct import DistinctSample
-from .hashing import Floats, Ints, Keys, added_up, keys_of_numbers, keys_of_texts
+from .distinct import DistinctSample, sampled
+from .hashing import Floats, Ints, Keys, added_up, joined_keys, keys_of_numbers, keys_of_texts
 from .letters import Letters, letters_of, shapes_of
 from .numbers import gathered_numbers
 from .profile import Profile, merged_profiles
@@ -55,15 +55,40 @@ def gathered_profile(
 
 def column_profile(values: pa.Array | pa.ChunkedArray, start: float | None = None) -> ColumnProfile:
     """The profile of one column."""
+    return read_column(values, start).profile
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReadColumn:
+    """The profile of one column, and the key of the value in each row; 0 where it is null, or nested."""
+
+    profile: ColumnProfile
+    keys: Keys
+
+
+def profile_of(columns: Mapping[str, ReadColumn], rows: int, start: float | None) -> Profile:
+    """The profile of rows whose columns were read one by one."""
+    joined = np.zeros(rows, np.uint64)
+    for name, column in columns.items():
+        joined += joined_keys(column.keys, name)
+    profiles = {name: column.profile for name, column in columns.items()}
+    return Profile(rows=rows, columns=profiles, sample=sampled(joined, WORKING.sample), start=start)
+
+
+def read_column(values: pa.Array | pa.ChunkedArray, start: float | None = None) -> ReadColumn:
+    """One column, with what makes it part of whole rows."""
     said = str(values.type)
     values = _plain(values)
     kind = kind_of(values.type)
+    keys = np.zeros(len(values), np.uint64)
     plain = ColumnProfile(type=said, kind=kind, rows=len(values), nulls=values.null_count)
     if kind in (ColumnKind.NESTED, ColumnKind.NOTHING):
-        return plain
+        return ReadColumn(profile=plain, keys=keys)
     there = values.drop_null()
-    found = _of_texts(there) if kind in (ColumnKind.TEXT, ColumnKind.BYTES) else _of_numbers(there, kind, start)
-    return ColumnProfile(type=said, kind=kind, rows=len(values), nulls=values.null_count, **found)
+    is_text = kind in (ColumnKind.TEXT, ColumnKind.BYTES)
+    found, own = _of_texts(there) if is_text else _of_numbers(there, kind, start)
+    keys[values.is_valid().to_numpy(zero_copy_only=False) if plain.nulls else slice(None)] = own
+    return ReadColumn(profile=replace(plain, **found), keys=keys)
 
 
 def kind_of(type_: pa.DataType) -> ColumnKind:
@@ -88,13 +113,10 @@ def _profiled(tables: list[pa.Table], start: float | None, threads: int) -> Prof
     if len({table.schema for table in map(_named, tables)}) > 1:
         return merged_profiles([_profiled([table], start, threads) for table in tables])
     table = pa.concat_tables(map(_named, tables))
-    read = partial(column_profile, start=start)
-    if threads > 1:
-        with ThreadPoolExecutor(threads) as pool:
-            columns = list(pool.map(read, table.columns))
-    else:
-        columns = list(map(read, table.columns))
-    return Profile(rows=table.num_rows, columns=dict(zip(table.column_names, columns, strict=True)), start=start)
+    read = partial(read_column, start=start)
+    with ThreadPoolExecutor(threads) as pool:
+        found = pool.map(read, table.columns) if threads > 1 else map(read, table.columns)
+        return profile_of(dict(zip(table.column_names, found, strict=True)), table.num_rows, start)
 
 
 def _named(table: pa.Table) -> pa.Table:
@@ -140,18 +162,20 @@ def _exact(values: pa.Array, kind: ColumnKind, start: float | None) -> npt.NDArr
     return seconds if start is None or not (of.is_date(type_) or of.is_timestamp(type_)) else seconds - start
 
 
-def _of_numbers(there: pa.Array, kind: ColumnKind, start: float | None) -> dict[str, Any]:
-    exact, often = np.unique(_exact(there, kind, start), return_counts=True)
+def _of_numbers(there: pa.Array, kind: ColumnKind, start: float | None) -> tuple[dict[str, Any], Keys]:
+    every = _exact(there, kind, start)
+    exact, often = np.unique(every, return_counts=True)
     counts = often.astype(np.int64)
     shown = exact.astype(np.bool_) if kind is ColumnKind.TRUTH else exact
     values, sample = _values_and_sample(keys_of_numbers(exact), counts, lambda at: shown[at].tolist())
     numbers = gathered_numbers(exact.astype(np.float64), counts, WORKING.points)
-    return {"values": values, "sample": sample, "numbers": numbers}
+    return {"values": values, "sample": sample, "numbers": numbers}, keys_of_numbers(every)
 
 
-def _of_texts(there: pa.Array) -> dict[str, Any]:
-    pairs = there.value_counts()
-    different, counts = pairs.field(0), pairs.field(1).to_numpy().astype(np.int64)
+def _of_texts(there: pa.Array) -> tuple[dict[str, Any], Keys]:
+    encoded = there.dictionary_encode()
+    different, places = encoded.dictionary, encoded.indices.to_numpy()
+    counts = np.bincount(places, minlength=len(different))
     raw = different.cast(pa.large_binary())
     lengths = pc.binary_length(raw)
     if of.is_large_string(different.type):
@@ -167,7 +191,7 @@ def _of_texts(there: pa.Array) -> dict[str, Any]:
         pairs=letters.pairs,
         peculiarity=letters.peculiarity,
     )
-    return {"values": values, "sample": sample, "texts": texts}
+    return {"values": values, "sample": sample, "texts": texts}, keys[places]
 
 
 def _letters(raw: pa.Array, counts: Ints, keys: Keys) -> Letters:

@@ -38,6 +38,12 @@ def keys_of_numbers(numbers: npt.NDArray[Any]) -> Keys:
     return _mixed(words)
 
 
+def joined_keys(keys: Keys, name: str) -> Keys:
+    """What a column's keys add to those of its rows: alike in any order of columns, and nothing of a null."""
+    of_name = np.uint64(xxh3_64_intdigest(name.encode()))
+    return np.where(keys > 0, _mixed(keys ^ of_name), np.uint64(0))
+
+
 def _mixed(words: Keys) -> Keys:
     """SplitMix64's finalizer, which spreads neighbours over all bits."""
     words = words + np.uint64(0x9E3779B97F4A7C15)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .column import WORKING, Caps, ColumnKind, ColumnProfile, merged_columns
+from .distinct import DistinctSample, merged_samples
 
 
 class UnableToMerge(ValueError):
@@ -14,15 +15,25 @@ class UnableToMerge(ValueError):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Profile:
-    """Of some rows. ``start``: seconds since 1970, from which dates and timestamps are counted; None: from 1970."""
+    """Of some rows. ``start``: seconds since 1970, from which dates and timestamps are counted; None: from 1970.
+
+    ``sample`` is of whole rows, but for nested columns.
+    """
 
     rows: int
     columns: Mapping[str, ColumnProfile] = field(default_factory=dict)
+    sample: DistinctSample = field(default_factory=DistinctSample)
     start: float | None = None
+
+    @property
+    def distinct(self) -> float:
+        """How many different rows there are, about; exact up to 1,023, and where no row is repeated."""
+        return self.sample.distinct(self.rows)
 
     def reduced(self, caps: Caps) -> "Profile":
         """The same with less of each column, such as what is kept of a batch for months."""
-        return replace(self, columns={name: _reduced(column, caps) for name, column in self.columns.items()})
+        columns = {name: _reduced(column, caps) for name, column in self.columns.items()}
+        return replace(self, columns=columns, sample=self.sample.capped(caps.sample))
 
 
 def merged_profiles(parts: Sequence[Profile], caps: Caps = WORKING) -> Profile:
@@ -38,7 +49,8 @@ def merged_profiles(parts: Sequence[Profile], caps: Caps = WORKING) -> Profile:
     columns = {
         name: merged_columns([part.columns.get(name) or _absent(part.rows) for part in parts], caps) for name in names
     }
-    return Profile(rows=sum(part.rows for part in parts), columns=columns, start=parts[0].start)
+    sample = merged_samples([part.sample for part in parts], caps.sample)
+    return Profile(rows=sum(part.rows for part in parts), columns=columns, sample=sample, start=parts[0].start)
 
 
 def _absent(rows: int) -> ColumnProfile:

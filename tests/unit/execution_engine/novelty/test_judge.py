@@ -65,6 +65,7 @@ SPOILT: dict[str, tuple[Callable[[pa.Table], pa.Table], str, str]] = {
     "99999": (lambda table: some(table, "fare", 99999.0, 5), "fare", "of fare"),
     "NONE": (lambda table: some(table, "city", "NONE", 5), "city", "never seen before: NONE"),
     "rows twice": (lambda table: pa.concat_tables([table, table.slice(0, 50)]), "id", "of id"),
+    "whole rows twice": (lambda table: pa.concat_tables([table, table.slice(0, 20)]), "", "that repeat another"),
     "half a load": (lambda table: table.slice(0, 250), "", "rows: 250, usually 500"),
     "another case": (
         lambda table: with_column(table, "city", ["seoul"] * 30 + table["city"].to_pylist()[30:]),

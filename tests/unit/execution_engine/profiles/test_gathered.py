@@ -13,6 +13,7 @@ from scipy.stats import iqr
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.gather import column_profile, gathered_profile
 from execution_engine.profiles.letters import CLASSES
+from execution_engine.profiles.profile import merged_profiles
 from execution_engine.profiles.stored import from_bytes, to_bytes
 
 DRAWN = np.random.default_rng(7)
@@ -216,3 +217,15 @@ def test_seldom_types_have_a_profile_that_can_be_stored(values: pa.Array) -> Non
     assert column.rows == 3
     assert column.kind is ColumnKind.NESTED or column.distinct >= 1
     assert to_bytes(from_bytes(to_bytes(profile))) == to_bytes(profile)
+
+
+@pytest.mark.parametrize("repeated", [0, 1, 300])
+def test_whole_rows_that_are_repeated_are_counted(repeated: int) -> None:
+    table = pa.table({"a": np.arange(20_000) // 3, "b": np.arange(20_000) % 3, "c": pa.nulls(20_000, pa.string())})
+    twice = pa.concat_tables([table, table.slice(0, repeated)])
+    profile = gathered_profile([twice])
+    assert profile.distinct == pytest.approx(20_000, abs=4 * repeated**0.5 * 4.4)
+    assert gathered_profile([twice.select(["c", "b", "a"])]).distinct == profile.distinct
+    assert merged_profiles([gathered_profile([table]), gathered_profile([table.slice(0, repeated)])]).distinct == (
+        pytest.approx(profile.distinct)
+    )

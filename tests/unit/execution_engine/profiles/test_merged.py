@@ -33,6 +33,8 @@ def table_of(rows: list[dict[str, Any]]) -> pa.Table:
 def assert_same(one: Profile, other: Profile) -> None:
     """Equal but for the last digits of moments, and for the peculiarity, which is counted part by part."""
     assert (one.rows, list(one.columns)) == (other.rows, list(other.columns))
+    np.testing.assert_array_equal(one.sample.keys, other.sample.keys)
+    np.testing.assert_array_equal(one.sample.counts, other.sample.counts)
     for name, column in one.columns.items():
         beside = other.columns[name]
         assert (column.kind, column.rows, column.nulls) == (beside.kind, beside.rows, beside.nulls)
