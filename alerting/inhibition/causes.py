@@ -28,15 +28,18 @@ class Rule:
 
 FRESHNESS = "freshness"
 MISSING = frozenset({"completeness", "consistency"})  # rows that are not there, whether they may still come or not
+UNUSUAL = frozenset({"anomaly", "column", "metric", "novelty"})  # what values give away, whatever is behind it
 RULES = (
-    Rule(causes=frozenset({FRESHNESS}), effects=MISSING, reach=CauseReach.SAME_DATASET, lost=False),
+    Rule(causes=frozenset({FRESHNESS}), effects=MISSING | UNUSUAL, reach=CauseReach.SAME_DATASET, lost=False),
     Rule(causes=MISSING, effects=frozenset({FRESHNESS}), reach=CauseReach.SAME_DATASET, lost=True),
     Rule(causes=frozenset({FRESHNESS}), effects=frozenset({FRESHNESS}), reach=CauseReach.DIRECT_UPSTREAM),
     Rule(
         causes=frozenset({"completeness", "duplicates"}),
-        effects=frozenset({"duplicates", "custom"}),
+        effects=frozenset({"duplicates", "custom"}) | UNUSUAL,
         reach=CauseReach.DIRECT_UPSTREAM,
     ),
+    Rule(causes=MISSING | {"duplicates", "schema"}, effects=UNUSUAL, reach=CauseReach.SAME_DATASET),
+    Rule(causes=UNUSUAL, effects=UNUSUAL, reach=CauseReach.DIRECT_UPSTREAM),
 )
 
 

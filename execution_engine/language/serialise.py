@@ -81,8 +81,9 @@ def _parameters(node: Node) -> Json:
             return _metric_json(node)
         case History():
             every = {} if node.every is None else {"every": node.every}
-            metric = _metric_json(node.metric)
-            return {"function": node.function.value, "last": node.last, "min": node.min, **every, "metric": metric}
+            options = {"options": dict(node.options)} if node.options else {}
+            counts = {"last": node.last, "min": node.min}
+            return {"function": node.function.value, **counts, **every, **options, "metric": _metric_json(node.metric)}
         case By(columns=columns, percent=percent):
             return {"columns": list(columns), "percent": percent}
     return {}
@@ -101,7 +102,8 @@ def _metric(data: Json) -> Metric:
 def _history(data: Json) -> History:
     function = HistoryFunction(data["function"])
     metric, every = _metric(data["metric"]), data.get("every")
-    return History(function=function, metric=metric, last=data["last"], min=data["min"], every=every)
+    options = tuple(sorted(data.get("options", {}).items()))
+    return History(function=function, metric=metric, last=data["last"], min=data["min"], every=every, options=options)
 
 
 def _by(data: Json, condition: Any) -> By:

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 
-from execution_engine.metrics.spec import MetricSpec, quoted
+from execution_engine.anomalies.expectation import Detector
+from execution_engine.metrics.spec import Literal as OptionValue
+from execution_engine.metrics.spec import MetricSpec, quoted, written_literal
 
 from .problem import NOWHERE, Span
 
@@ -49,6 +51,7 @@ class HistoryFunction(StrEnum):
     MAX = "max"
     LAST = "last"  # the newest that is known
     LAG = "lag"  # the one so many windows before, and no other
+    ANOMALY = "anomaly"  # how far the value now lies from what is expected after those before
 
 
 ONE_VALUE = frozenset({HistoryFunction.LAST, HistoryFunction.LAG})  # those that choose one value, and need no more
@@ -123,6 +126,7 @@ class History(Placed):
     """A function of a metric over the ``last`` partitions before this one, of which ``min`` must be known.
 
     With ``every`` the partitions are not those right before, but this one moved back by one step, by two, ….
+    ``options`` are those of an anomaly's strategy.
     """
 
     function: HistoryFunction
@@ -130,6 +134,7 @@ class History(Placed):
     last: int
     min: int | None = None
     every: str | None = None
+    options: tuple[tuple[str, OptionValue], ...] = ()
     parts: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -143,14 +148,25 @@ class History(Placed):
         last = self.last if self.function is HistoryFunction.LAG else f"last={self.last}"
         every = "" if self.every is None else f", every={self.every}"
         least = "" if self.min is None else f", min={self.min}"
-        return f"{self.function}({self.metric.call}, {last}{every}{least})"
+        options = "".join(f", {name}={written_literal(value)}" for name, value in self.options)
+        return f"{self.function}({self.metric.call}, {last}{every}{least}{options})"
 
     @property
     def needed(self) -> int:
-        """How many values it needs; half of ``last``, rounded up, unless ``min`` says otherwise; one for one value."""
+        """How many values it needs; half of ``last``, rounded up, unless ``min`` says otherwise; one for one value.
+
+        An anomaly needs as many as its strategy does, or ``min`` where that is more.
+        """
         if self.function in ONE_VALUE:
             return 1
+        if self.function is HistoryFunction.ANOMALY:
+            return max(self.detector.strategy.needed, self.min or 1)
         return -(-self.last // 2) if self.min is None else self.min
+
+    @property
+    def detector(self) -> Detector:
+        """What tells anomalies; ValueError where its options are wrong."""
+        return Detector.of_options(dict(self.options))
 
     def at(self, part: str) -> Span:
         """The place of ``last``, ``every`` or ``min``; of the call if it is not known."""

@@ -13,7 +13,8 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _written(value: Literal) -> str:
+def written_literal(value: Literal) -> str:
+    """A value as the assertion language writes it."""
     return quoted(value) if isinstance(value, str) else repr(value)
 
 
@@ -45,8 +46,8 @@ class MetricSpec:
     @property
     def call(self) -> str:
         """The canonical call without its groups."""
-        parts = [*self.columns, *(_written(value) for value in self.arguments)]
-        parts += [f"{name}={_written(value)}" for name, value in sorted(self.options)]
+        parts = [*self.columns, *(written_literal(value) for value in self.arguments)]
+        parts += [f"{name}={written_literal(value)}" for name, value in sorted(self.options)]
         parts += [] if self.where is None else [f"where={quoted(self.where)}"]
         return f"{self.name}({', '.join(parts)})"
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from sys import float_info
+from typing import Any
 
 from django.db.models import Prefetch
 
@@ -12,17 +13,18 @@ from assay.queue.claims import finish_all
 from assay.queue.tallies import tally
 from execution_engine.exact import digits_of, to_json
 from execution_engine.freshness.derive import failure_of
+from execution_engine.language.evaluating.anomaly import WithPast
 from execution_engine.language.evaluating.evaluate import Value, evaluate
 from execution_engine.language.evaluating.sentence import with_notes
 from execution_engine.language.evaluating.verdict import ZeroDivision, excess
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
-from execution_engine.language.tree import History, Metric
+from execution_engine.language.tree import History, HistoryFunction, Metric
 from execution_engine.metrics.registry import METRICS
 from execution_engine.models import MAX_ATTEMPTS, Ask, Measurement, Run
 from execution_engine.outcome import Failure, Reason
 from execution_engine.planning.catalog_sources import Sources
-from execution_engine.planning.planner import UnableToPlan
+from execution_engine.planning.planner import UnableToPlan, Want
 from execution_engine.selectors import latest_values
 
 from .plan_runs import end_as_error, planner_of
@@ -66,7 +68,7 @@ def _evaluate(run: Run, now: datetime, sources: Sources) -> None:
     verdict = evaluate(
         tree,
         {
-            operand.text: _past_values(run, operand, sources)
+            operand.text: _with_past(run, operand, asked[operand.text], sources)
             if isinstance(operand, History)
             else _value(run, operand, asked[operand.text])
             for operand in operands(tree)
@@ -115,12 +117,27 @@ def _lateness(run: Run, measurement: Measurement) -> float | Failure | None:
     return measurement.value
 
 
-def _past_values(run: Run, history: History, sources: Sources) -> Value:
-    """The latest value of each past window, or those of its groups, the oldest first."""
+def _with_past(run: Run, history: History, measurement: Measurement, sources: Sources) -> Value:
+    """What a history is over: the past values, and for an anomaly the value now as well."""
     try:
         wants = planner_of(run, None, sources).past(history)
     except UnableToPlan as refused:
         return refused.failure
+    past = _past_values(history, wants, sources)
+    if history.function is not HistoryFunction.ANOMALY or isinstance(past, Failure):
+        return past
+    now: Any = _value(run, history.metric, measurement)
+    if isinstance(now, Failure):
+        return now
+    zone = planner_of(run, None, sources).home.zone
+    at, *when = (
+        window.start.astimezone(zone).replace(tzinfo=None) for window in (run.window, *(want.window for want in wants))
+    )
+    return WithPast(now=now, past=past, when=when, at=at)
+
+
+def _past_values(history: History, wants: Sequence[Want], sources: Sources) -> Any:
+    """The latest value of each past window, or those of its groups, the oldest first."""
     if not wants:
         return []
     hashes = {want.window: want.spec_hash for want in wants}

@@ -3,6 +3,15 @@
 It needs no server and no database; the service's tests are in ``test_generator`` and ``runs``.
 """
 
+from execution_engine.anomalies.predictive import Predictive
+from execution_engine.anomalies.seasons import HoltWinters, SeasonalTrend
+from execution_engine.anomalies.strategies import (
+    AbsoluteChange,
+    BatchNormal,
+    OnlineNormal,
+    RelativeRateOfChange,
+    SimpleThreshold,
+)
 from execution_engine.verification.checks.check import Check
 from execution_engine.verification.checks.constrained import metric
 from execution_engine.verification.checks.over_time import SIZE
@@ -10,13 +19,6 @@ from execution_engine.verification.constraints.assertion import UnableToAssert
 from execution_engine.verification.constraints.bounds import above, at_least, at_most, below, between, equal_to
 from execution_engine.verification.constraints.histogram import Histogram
 from execution_engine.verification.constraints.levels import ConstraintStatus, Level, Status
-from execution_engine.verification.constraints.strategies import (
-    AbsoluteChange,
-    BatchNormal,
-    OnlineNormal,
-    RelativeRateOfChange,
-    SimpleThreshold,
-)
 from execution_engine.verification.repository.growing import FolderOfStates
 from execution_engine.verification.repository.metrics import (
     InMemoryRepository,
@@ -40,12 +42,15 @@ __all__ = [
     "FileRepository",
     "FolderOfStates",
     "Histogram",
+    "HoltWinters",
     "InMemoryRepository",
     "Level",
     "MetricsRepository",
     "OnlineNormal",
+    "Predictive",
     "RelativeRateOfChange",
     "ResultKey",
+    "SeasonalTrend",
     "SimpleThreshold",
     "Status",
     "StoredMetrics",

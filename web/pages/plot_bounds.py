@@ -1,6 +1,6 @@
 """Between which figures the value of an assertion must lie, where it says so with literals."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from execution_engine.language.tree import (
     Assertion,
@@ -10,6 +10,8 @@ from execution_engine.language.tree import (
     Comparison,
     Duration,
     Expression,
+    History,
+    HistoryFunction,
     Number,
     Percentage,
 )
@@ -22,6 +24,7 @@ class PlotBounds:
     low: float | None = None
     high: float | None = None
     is_duration: bool = False  # in seconds
+    widths: float | None = None  # of an anomaly: how many halves of the interval that is expected its value may be off
 
 
 UPPER = (Comparator.LESS, Comparator.AT_MOST)
@@ -42,11 +45,13 @@ def bounds(tree: Assertion) -> PlotBounds:
 
 def _of_comparison(tree: Comparison) -> PlotBounds:
     is_mirrored = _figure(tree.left) is not None
-    literal = tree.left if is_mirrored else tree.right
+    literal, measured = (tree.left, tree.right) if is_mirrored else (tree.right, tree.left)
     if tree.comparator is Comparator.EQUAL:
         return _bounds(literal, literal)
     if tree.comparator in UPPER:
-        return _bounds(literal, None) if is_mirrored else _bounds(None, literal)
+        found = _bounds(literal, None) if is_mirrored else _bounds(None, literal)
+        is_anomaly = isinstance(measured, History) and measured.function is HistoryFunction.ANOMALY
+        return replace(found, widths=found.high) if is_anomaly else found
     if tree.comparator in LOWER:
         return _bounds(None, literal) if is_mirrored else _bounds(literal, None)
     return PlotBounds()

@@ -116,6 +116,17 @@ class _Check:
         elif history.min is not None and not 1 <= history.min <= history.last:
             message = f"min= is from 1 to last={history.last}, not {history.min}"
             self.problems.append(Problem(message=message, place=history.at("min")))
+        elif history.function is HistoryFunction.ANOMALY and (fault := _fault_of_anomaly(history)):
+            self.problems.append(Problem(message=fault, place=history.place))
+
+
+def _fault_of_anomaly(history: History) -> str | None:
+    """What is wrong with the strategy of an anomaly and its options."""
+    try:
+        needed = history.detector.strategy.needed
+    except (ValueError, TypeError) as error:
+        return str(error)
+    return None if needed <= history.last else f"the strategy needs {needed} past windows: write last={needed} or more"
 
 
 MAX_COLUMNS = 8

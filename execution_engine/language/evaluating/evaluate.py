@@ -7,6 +7,7 @@
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from math import isfinite
 from typing import cast
@@ -17,6 +18,7 @@ from execution_engine.language.tree import Arithmetic, Assertion, By, Condition,
 from execution_engine.language.walk import postorder, unfolded
 from execution_engine.outcome import Failure, Reason
 
+from .anomaly import EXPECTED, Anomaly, WithPast, anomaly
 from .groups import Groups, judge_groups
 from .history import aggregate
 from .judge import ConditionJudgement, UnableToEvaluate, judge
@@ -26,8 +28,17 @@ from .verdict import AssertionVerdict, ZeroDivision, error, gravest, only_predic
 
 __all__ = ["UnableToEvaluate", "Value", "evaluate"]
 
-# A sequence, newest last, for a history operand; of each group its own value under ``by``.
-Value = Number | Failure | Sequence[Number | None] | Groups | Sequence[Groups | None] | None
+# A sequence, newest last, for a history operand, with the value now for an anomaly; of each group its own under ``by``.
+Value = (
+    Number
+    | Failure
+    | Sequence[Number | None]
+    | WithPast[Number | None]
+    | Groups
+    | Sequence[Groups | None]
+    | WithPast[Groups]
+    | None
+)
 
 
 def evaluate(
@@ -36,22 +47,30 @@ def evaluate(
     """The verdict on ``tree`` with ``values`` by the text of its operands; raises UnableToEvaluate without one."""
     if isinstance(tree, By):
         return judge_groups(tree, values, zero)
-    measured = {operand.text: _measured(operand, values) for operand in operands(tree)}
+    found = {operand.text: _measured(operand, values) for operand in operands(tree)}
+    anomalies = [value for value in found.values() if isinstance(value, Anomaly)]
+    measured = {text: value.score if isinstance(value, Anomaly) else value for text, value in found.items()}
     known = {text: None if isinstance(value, Failure) else value for text, value in measured.items()}
     failures = [value for value in measured.values() if isinstance(value, Failure)]
     if failures:
         return error(gravest(failures), known)
     quantities = {text: None if value is None else quantity(value) for text, value in known.items()}
-    return _verdict(tree, judge(unfolded(tree), quantities, zero), known)
+    verdict = _verdict(tree, judge(unfolded(tree), quantities, zero), known)
+    if not anomalies or verdict.failure is not None:
+        return verdict
+    said = "; ".join([verdict.sentence, *(one.sentence for one in anomalies)])
+    return replace(verdict, sentence=said, findings={EXPECTED: [one.finding for one in anomalies]})
 
 
-def _measured(operand: Operand, values: Mapping[str, Value]) -> Number | Failure | None:
+def _measured(operand: Operand, values: Mapping[str, Value]) -> Number | Anomaly | Failure | None:
     if operand.text not in values:
         raise UnableToEvaluate(f"{operand.text} has no value: give one, None for NULL, or a Failure")
     value = values[operand.text]
     match operand, value:
         case _, None | Failure():
             return value
+        case History(), WithPast():
+            return anomaly(operand, cast("WithPast[Number | None]", value))
         case History(), Sequence():
             number = aggregate(operand, cast(Sequence[Number | None], value))
         case Metric(), int() | float() | Decimal():

@@ -20,6 +20,7 @@ from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey, too_many_groups
 from execution_engine.outcome import Failure, Outcome, Reason
 
+from .anomaly import WithPast, anomaly, of_group
 from .group_sentence import findings, label, said
 from .history import aggregate
 from .judge import ConditionJudgement, UnableToEvaluate, judge
@@ -27,6 +28,7 @@ from .number import quantity
 from .verdict import AssertionVerdict, ZeroDivision, error, gravest, only_predicate
 
 Groups = Mapping[GroupKey, Number | None]
+Given = Groups | Sequence[Groups | None] | WithPast[Groups] | Failure
 ValueOf = Callable[[GroupKey], Number | Failure | None]
 
 
@@ -62,21 +64,24 @@ def judge_groups(tree: By, values: Mapping[str, Any], zero: ZeroDivision) -> Ass
     return _verdict(tree, _tally(tree, keys, sources, zero), known)
 
 
-def _given(operand: Operand, values: Mapping[str, Any]) -> Groups | Sequence[Groups | None] | Failure:
+def _given(operand: Operand, values: Mapping[str, Any]) -> Given:
     value = values.get(operand.text)
     match operand, value:
         case (_, Failure()) | (Metric(), Mapping()):
             return cast(Groups | Failure, value)
+        case History(), WithPast():
+            return value
         case History(), Sequence() if all(part is None or isinstance(part, Mapping) for part in value):
             return cast(Sequence[Groups | None], value)
     raise UnableToEvaluate(f"{operand.text} needs a value for each group, not {value!r:.100}")
 
 
-def _keys(given: Sequence[Groups | Sequence[Groups | None]]) -> list[GroupKey]:
+def _keys(given: Sequence[Groups | Sequence[Groups | None] | WithPast[Groups]]) -> list[GroupKey]:
     """Every group of any operand or past window, once."""
     keys: dict[GroupKey, None] = {}
     for value in given:
-        for window in [value] if isinstance(value, Mapping) else value:
+        windows = [*value.past, value.now] if isinstance(value, WithPast) else value
+        for window in [windows] if isinstance(windows, Mapping) else windows:
             keys |= dict.fromkeys(window or ())
     return list(keys)
 
@@ -85,15 +90,22 @@ def _plain(operand: Operand) -> Metric:
     return operand.metric if isinstance(operand, History) else operand
 
 
-def _value_of(operand: Operand, given: Groups | Sequence[Groups | None] | Failure) -> ValueOf:
+def _value_of(operand: Operand, given: Given) -> ValueOf:
     """The function from a group to the operand's value there."""
     spec = _plain(operand).spec
     absent = METRICS[spec.name].over_no_rows(spec)
+    if isinstance(operand, History) and isinstance(given, WithPast):
+        return lambda key: _score(operand, of_group(given, key, absent))
     if isinstance(operand, History):
         windows = cast(Sequence[Groups | None], given)
         return lambda key: _finite(aggregate(operand, _series(key, windows, absent)), operand)
     groups = cast(Groups, given)
     return lambda key: _finite(groups.get(key, absent), operand)
+
+
+def _score(history: History, given: WithPast[Number | None]) -> Number | Failure | None:
+    found = anomaly(history, given)
+    return found if found is None or isinstance(found, Failure) else found.score
 
 
 def _series(key: GroupKey, windows: Sequence[Groups | None], absent: Number | None) -> list[Number | None]:

@@ -127,6 +127,11 @@ def _history(name: str, positional: Sequence[Argument], keywords: dict[str, Keyw
         last=_count(last),
         min=_count(keywords["min"]) if "min" in keywords else None,
         every=_step(keywords.get("every")),
+        options=tuple(
+            (key, argument_value(word.value, word.place))
+            for key, word in sorted(keywords.items())
+            if key not in FOR_HISTORY
+        ),
         parts={word.name: word.place for word in (*keywords.values(), last)},
         place=place,
     )
@@ -134,12 +139,17 @@ def _history(name: str, positional: Sequence[Argument], keywords: dict[str, Keyw
 
 def _check_history(function: HistoryFunction, keywords: dict[str, Keyword]) -> None:
     for word in keywords.values():
-        if word.name not in FOR_HISTORY:
+        if word.name not in FOR_HISTORY and not _is_of_strategy(function, word):
             raise ParseRefusal(f"{word.name}= is no option over past windows: give it to the metric inside", word.place)
         if word.name == "min" and function in ONE_VALUE:
             raise ParseRefusal(f"{function} needs one window only: leave min= out", word.place)
         if word.name == "last" and function is HistoryFunction.LAG:
             raise ParseRefusal("lag says how many windows before without a name: write lag(row_count(), 7)", word.place)
+
+
+def _is_of_strategy(function: HistoryFunction, word: Keyword) -> bool:
+    """Whether it may be an option of a strategy of anomalies; which ones there are is for the type check to say."""
+    return function is HistoryFunction.ANOMALY and word.name not in _RESERVED
 
 
 def _past(

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Self
 
+from execution_engine.anomalies.strategies import Strategy
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.verification.constraints.anomaly import AnomalyConstraint
 from execution_engine.verification.constraints.sql_text import both
-from execution_engine.verification.constraints.strategies import Strategy
 
 from .constrained import Constrained, metric
 
@@ -31,7 +31,8 @@ class OverTime(Constrained):
         Parameters:
             of: the metric: ``SIZE``, or ``metric("mean", "fare")``.
             strategy: ``SimpleThreshold``, ``AbsoluteChange``, ``RelativeRateOfChange``, ``BatchNormal``,
-                ``OnlineNormal``, or an object with the same two members.
+                ``OnlineNormal``, ``Predictive``, ``HoltWinters``, ``SeasonalTrend``, or an object with the
+                members of ``Strategy``.
 
         Errors:
             AttributeError: ``of`` is a text. Write ``metric(…)``.

@@ -1,15 +1,18 @@
 """``has_no_anomalies``: a metric's value against its own past in a repository."""
 
 from dataclasses import dataclass
+from datetime import UTC
 from math import inf
 
+from execution_engine.anomalies.expectation import expected
+from execution_engine.anomalies.series import Series
+from execution_engine.anomalies.strategies import Interval, Strategy, strategy_text
 from execution_engine.exact import Number
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
 from .constraints import AskedMetric, Found, Judgement, shown, unable
 from .levels import ConstraintStatus
-from .strategies import Interval, Strategy, strategy_text
 
 _NO_REPOSITORY = "there are no earlier values: say use_repository(…) before run()"
 
@@ -39,30 +42,35 @@ class AnomalyConstraint:
         if failure is not None or measured.value is None:
             unknown = Failure(reason=Reason.UNDEFINED, detail=f"{self.spec.text} is NULL, as it has no values")
             return unable(failure or unknown, metric=self.spec.text)
-        earlier = self._earlier(found)
-        low, high = self.strategy.expected(earlier)
+        series = _series(found, self.asks[0])
+        low, high = expected(self.strategy, series)
         bound = _text((low, high))
         said = f"{self.spec.text} = {shown(measured.value)}, wanted {bound}"
         return Judgement(
             status=ConstraintStatus.SUCCESS if low <= measured.value <= high else ConstraintStatus.FAILURE,
-            message=f"{said} by {strategy_text(self.strategy)} after {len(earlier)} earlier values",
+            message=f"{said} by {strategy_text(self.strategy)} after {len(series.values)} earlier values",
             metric=self.spec.text,
             bound=bound,
             value=measured.value,
-            detail={"earlier": earlier[-100:]},
+            detail={"earlier": list(series.values[-100:])},
         )
-
-    def _earlier(self, found: Found) -> list[float]:
-        return [float(value) for _, value in found.past(self.asks[0]).series] if found.past else []
 
     def _problem(self, found: Found, value: Number | None) -> Failure | None:
         if found.past is None and self.strategy.needed:
             return Failure(reason=Reason.INVALID, detail=f"{self.text}: {_NO_REPOSITORY}")
-        known = len(self._earlier(found))
+        known = len(_series(found, self.asks[0]).values)
         if known < self.strategy.needed:
             detail = f"{self.spec.text} has {known} of the {self.strategy.needed} earlier values needed"
             return Failure(reason=Reason.WARMING_UP, detail=detail)
         return None
+
+
+def _series(found: Found, ask: AskedMetric) -> Series:
+    if found.past is None:
+        return Series(values=())
+    past = found.past(ask)
+    *when, at = (each.astimezone(UTC).replace(tzinfo=None) for each in (*(day for day, _ in past.series), past.at))
+    return Series(values=tuple(float(value) for _, value in past.series), when=tuple(when), at=at)
 
 
 def _text(interval: Interval) -> str:

@@ -11,6 +11,7 @@ from execution_engine.engines.protocol import Measured
 from execution_engine.exact import Number, to_json
 from execution_engine.language.checking.schema import DatasetSchema
 from execution_engine.language.checking.type_check import UnableToCheck, check
+from execution_engine.language.evaluating.anomaly import WithPast
 from execution_engine.language.evaluating.evaluate import Value, evaluate
 from execution_engine.language.evaluating.sentence import with_notes
 from execution_engine.language.operands import operands
@@ -99,7 +100,9 @@ class AssertionConstraint:
             return _value(operand, measured)
         if found.past is None:
             return Failure(reason=Reason.INVALID, detail=_NO_PAST.format(operand.text))
-        return past_values(operand, found.past(ask))
+        if operand.function is HistoryFunction.ANOMALY:
+            return _with_past(operand, measured.value, found.past(ask))
+        return [value for _, value in past_values(operand, found.past(ask))]
 
     def _ask(self, operand: Operand) -> AskedMetric:
         metric = operand.metric if isinstance(operand, History) else operand
@@ -155,16 +158,23 @@ def _value(operand: Metric, measured: Measured) -> Value:
     return GroupValues.from_bytes(measured.state).groups
 
 
-def past_values(history: History, past: Past) -> list[Number]:
+def _with_past(history: History, now: Number | None, past: Past) -> WithPast[Number | None]:
+    series = past_values(history, past)
+    when = [instant.astimezone(_UTC).replace(tzinfo=None) for instant, _ in series]
+    at = past.at.astimezone(_UTC).replace(tzinfo=None)
+    return WithPast(now=now, past=[value for _, value in series], when=when, at=at)
+
+
+def past_values(history: History, past: Past) -> list[tuple[datetime, Number]]:
     """The values a history is over, the oldest first; with ``every`` those of the very instants, stepped in UTC."""
     is_lag = history.function is HistoryFunction.LAG
     if history.every is None:
-        values = [value for _, value in past.series][-history.last :]
+        values = list(past.series[-history.last :])
         return values if not is_lag else values[:1] if len(values) == history.last else []
     counts = [history.last] if is_lag else range(history.last, 0, -1)
     known, step = dict(past.series), -Step.parse(history.every)
     instants = _existing(past.at, [replace(step, amount=step.amount * count) for count in counts])
-    return [known[instant] for instant in instants if instant in known]
+    return [(instant, known[instant]) for instant in instants if instant in known]
 
 
 def _existing(at: datetime, steps: list[Step]) -> Iterator[datetime]:

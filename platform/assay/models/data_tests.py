@@ -7,13 +7,17 @@ from .claimable import Claimable
 
 
 class Category(models.TextChoices):
-    """What a test is about: seed 004's, and the schema."""
+    """What a test is about: seed 004's, the schema, and what is watched without a rule."""
 
     FRESHNESS = "freshness"
     COMPLETENESS = "completeness"
     DUPLICATES = "duplicates"
     CONSISTENCY = "consistency"
     SCHEMA = "schema"
+    COLUMN = "column"
+    ANOMALY = "anomaly"
+    NOVELTY = "novelty"
+    METRIC = "metric"
     CUSTOM = "custom"
 
 

@@ -130,6 +130,19 @@ def test_an_assertion_compares_with_earlier_days_of_the_repository(capsys: pytes
     assert found == [(ExitCode.HELD, "learning"), (ExitCode.HELD, "success"), (ExitCode.FAILED, "failure")]
 
 
+def test_an_anomaly_is_found_by_the_earlier_days_of_the_repository(capsys: pytest.CaptureFixture[str]) -> None:
+    found = []
+    for day, rows in ((1, 5), (2, 4), (3, 5), (4, 1)):
+        write(Path("rides"), RIDES[:rows])
+        options = ("--repository", "metrics.jsonl", "--date", f"2026-03-0{day}")
+        check = "anomaly(row_count(), last=5, strategy='batch_normal') <= 1"
+        code, told = verify(capsys, f"checks:\n  - {check}\n", *options)
+        found.append((code, told["constraints"][0]["status"]))
+    learning = (ExitCode.HELD, "learning")
+    assert found == [learning, learning, learning, (ExitCode.FAILED, "failure")]
+    assert "row_count() = 1, expected 2.93462 to 6.39872 after 3 windows" in told["constraints"][0]["message"]
+
+
 def test_a_past_without_a_repository_could_not_be_checked(capsys: pytest.CaptureFixture[str]) -> None:
     code, told = verify(capsys, "checks:\n  - row_count() >= lag(row_count(), 7, every=1d)\n  - row_count() = 5\n")
     assert (code, [each["status"] for each in told["constraints"]]) == (ExitCode.UNABLE, ["error", "success"])

@@ -6,6 +6,9 @@ from typing import Any
 
 from alerting.selectors import times_to_complete
 from assay.models import Category, DataTest, Revision
+from execution_engine.exact import decimal_of
+from execution_engine.exact import from_json as from_stored
+from execution_engine.language.evaluating.anomaly import EXPECTED
 from execution_engine.language.serialise import from_json
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome
@@ -34,7 +37,7 @@ def history(data_test: DataTest, veil: Veil) -> dict[str, Any]:
         revision.pk: bounds(from_json(revision.tree))
         for revision in Revision.objects.filter(pk__in={run.revision_id for run in runs})
     }
-    of_run = [limits.get(run.revision_id, PlotBounds()) for run in runs]
+    of_run = [_expected(run, limits.get(run.revision_id, PlotBounds())) for run in runs]
     return {
         "test": data_test.name,
         "duration": any(bound.is_duration for bound in of_run),
@@ -55,5 +58,27 @@ def _took(data_test: DataTest) -> dict[datetime, float]:
     return {one.window.start: one.seconds for one in found}
 
 
+def _expected(run: Run, limits: PlotBounds) -> PlotBounds:
+    """Of an anomaly the interval that was expected of its metric then, as wide as the test lets it be."""
+    found = _finding(run)
+    if limits.widths is None or found is None:
+        return limits
+    low, high = found["low"], found["high"]
+    if low is None or high is None:
+        return PlotBounds(low=low, high=high)
+    middle, reach = low / 2 + high / 2, (high / 2 - low / 2) * limits.widths
+    return PlotBounds(low=middle - reach, high=middle + reach)
+
+
 def _shown(run: Run | None) -> float | None:
-    return run.value if run and run.value is not None and isfinite(run.value) else None
+    """The run's value; of an anomaly that of its metric, which its bounds are of."""
+    if run is None or run.value is None or not isfinite(run.value):
+        return None
+    found = _finding(run)
+    return run.value if found is None else float(decimal_of(from_stored(found["value"])))
+
+
+def _finding(run: Run) -> dict[str, Any] | None:
+    """What the one anomaly that a run asked for found."""
+    found = run.findings.get(EXPECTED, [])
+    return found[0] if len(found) == 1 else None

@@ -8,6 +8,7 @@ from django.db.models import Prefetch
 from alerting.models import Alert, Notice, Standing
 from alerting.verdicts.shown_standing import sentence_of
 from assay.models import Dataset
+from execution_engine.language.evaluating.anomaly import EXPECTED
 from execution_engine.runs.shown_results import Veil
 from incident_manager.models import Ending, Incident, SpoiltWindow
 
@@ -73,9 +74,11 @@ def _spoilt(row: SpoiltWindow, dataset: Dataset, standing: Standing | None, veil
         key=_partition_key(dataset, row),
         standing=standing,
         sentence=sentence_of(standing, veil) if standing else "",
-        findings=tuple((name.replace("_", " "), _text(found)) for name, found in veil.findings(run).items())
-        if run
-        else (),
+        findings=tuple(
+            (name.replace("_", " "), _text(found))
+            for name, found in (veil.findings(run) if run else {}).items()
+            if name != EXPECTED  # which the sentence says
+        ),
     )
 
 

@@ -27,7 +27,10 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Checks": ("Check",),
     "Bounds": ("equal_to", "at_least", "at_most", "above", "below", "between", "Bound"),
     "Metrics": ("metric", "SIZE", "Histogram"),
-    "Strategies": ("SimpleThreshold", "AbsoluteChange", "RelativeRateOfChange", "BatchNormal", "OnlineNormal"),
+    "Strategies": (
+        *("SimpleThreshold", "AbsoluteChange", "RelativeRateOfChange", "BatchNormal", "OnlineNormal"),
+        *("Predictive", "HoltWinters", "SeasonalTrend"),
+    ),
     "Results": ("VerificationResult", "CheckResult", "ConstraintResult", "Status", "ConstraintStatus", "Level"),
     "Repositories": (
         *("ResultKey", "StoredMetrics", "MetricsRepository", "InMemoryRepository", "FileRepository", "FolderOfStates"),

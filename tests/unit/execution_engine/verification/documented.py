@@ -9,13 +9,13 @@ from enum import Enum
 from types import FunctionType
 from typing import Any, Self, get_args
 
+from execution_engine.anomalies.strategies import Interval, Strategy
 from execution_engine.exact import Number
 from execution_engine.verification import MetricsRepository
 from execution_engine.verification.checks.constrained import Constrained, Said
 from execution_engine.verification.constraints.bounds import Bound, Expected
 from execution_engine.verification.constraints.histogram import HoldsOfHistogram
 from execution_engine.verification.constraints.sql_text import Scalar
-from execution_engine.verification.constraints.strategies import Interval, Strategy
 
 Parameter = inspect.Parameter
 PROTOCOLS: Sequence[type] = (Strategy, MetricsRepository)  # a method of theirs is told once, for all that have it

@@ -98,7 +98,7 @@ class AbsoluteChange:
         _check_bounds(self, "max_decrease", "max_increase")
         for name in ("max_decrease", "max_increase"):
             if getattr(self, name) < 0:
-                raise _refused(self, name, "a length: write 0 or more, such as 5 for a change of 5 at most")
+                raise refused(self, name, "a length: write 0 or more, such as 5 for a change of 5 at most")
         _check_count(self, "order", 1, "SimpleThreshold bounds the value itself")
 
     @property
@@ -236,7 +236,7 @@ class OnlineNormal:
     def __post_init__(self) -> None:
         _check_deviations(self)
         if not (_is_number(self.ignore_start) and 0 <= self.ignore_start <= 1):
-            raise _refused(self, "ignore_start", "a share of the series: write a number from 0 to 1")
+            raise refused(self, "ignore_start", "a share of the series: write a number from 0 to 1")
 
     @property
     def needed(self) -> int:
@@ -286,13 +286,13 @@ def _check_interval(strategy: Strategy, low: str, high: str) -> None:
     _check_bounds(strategy, low, high)
     least, most = getattr(strategy, low), getattr(strategy, high)
     if least > most or least == inf or most == -inf:
-        raise _refused(strategy, low, f"above {high}={most:g}, so that nothing lies between: write the lower one first")
+        raise refused(strategy, low, f"above {high}={most:g}, so that nothing lies between: write the lower one first")
 
 
 def _check_bounds(strategy: Strategy, low: str, high: str) -> None:
     for name in (low, high):
         if not _is_number(getattr(strategy, name)):
-            raise _refused(strategy, name, "no number: write one, or leave it out")
+            raise refused(strategy, name, "no number: write one, or leave it out")
     if all(abs(getattr(strategy, name)) == inf for name in (low, high)):
         name = type(strategy).__name__
         raise ValueError(f"{name} without bounds expects any value: give {low}=, {high}= or both")
@@ -300,19 +300,19 @@ def _check_bounds(strategy: Strategy, low: str, high: str) -> None:
 
 def _check_deviations(strategy: "BatchNormal | OnlineNormal") -> None:
     if not (_is_number(strategy.std_devs) and isfinite(strategy.std_devs) and strategy.std_devs > 0):
-        raise _refused(strategy, "std_devs", "no reach around the mean: write a number above 0, such as 3")
+        raise refused(strategy, "std_devs", "no reach around the mean: write a number above 0, such as 3")
     _check_count(strategy, "min_values", 2, "a deviation needs two values")
 
 
 def _check_count(strategy: Strategy, name: str, least: int, why: str) -> None:
     said = getattr(strategy, name)
     if isinstance(said, bool) or not isinstance(said, int) or said < least:
-        raise _refused(strategy, name, f"no whole number from {least} on; {why}")
+        raise refused(strategy, name, f"no whole number from {least} on; {why}")
 
 
 def _is_number(said: Any) -> bool:
     return isinstance(said, Real) and not isinstance(said, bool) and not isnan(said)
 
 
-def _refused(strategy: Strategy, name: str, why: str) -> ValueError:
+def refused(strategy: Strategy, name: str, why: str) -> ValueError:
     return ValueError(f"{type(strategy).__name__}: {name}={getattr(strategy, name)!r} is {why}")

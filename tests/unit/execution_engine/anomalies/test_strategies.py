@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from execution_engine.anomalies.strategies import Strategy, anomalies, strategy_text
 from execution_engine.verification import (
     AbsoluteChange,
     BatchNormal,
@@ -16,7 +17,6 @@ from execution_engine.verification import (
     RelativeRateOfChange,
     SimpleThreshold,
 )
-from execution_engine.verification.constraints.strategies import Strategy, anomalies, strategy_text
 
 SERIES = pd.Series(np.random.default_rng(7).normal(1000, 20, 60))
 SERIES[[20, 41]] = [1200.0, 700.0]
