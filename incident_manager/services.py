@@ -3,6 +3,7 @@
 Other packages call only what is named here; what is decided stands in pure modules beside this folder.
 """
 
+from incident_manager.backtests.services import UnableToBacktest, as_revised, backtest
 from incident_manager.gate.services import ToRead, gate, gate_of
 from incident_manager.incidents.endings import accept, end_piece, force_resolve
 from incident_manager.incidents.handle import handle_flip
@@ -26,11 +27,14 @@ from incident_manager.reruns.rejudge import rejudge_revision
 __all__ = [
     "LookUpAnswer",
     "ToRead",
+    "UnableToBacktest",
     "UnableToDecide",
     "UnableToResolve",
     "accept",
     "acknowledge",
     "annotate",
+    "as_revised",
+    "backtest",
     "check_standing",
     "confirm_report",
     "end_piece",

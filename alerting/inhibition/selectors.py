@@ -43,7 +43,7 @@ class Around:
 def around(dataset_id: int, now: datetime) -> Around:
     """Everything un-waived that is WARN or FAIL in a dataset or upstream of it."""
     lineage = upstream_map()
-    reached = _closure(dataset_id, lineage)
+    reached = closure(dataset_id, lineage)
     standings = _broken(reached)
     alerts = {
         (alert.dataset_id, alert.category): alert
@@ -63,7 +63,8 @@ def around(dataset_id: int, now: datetime) -> Around:
     return Around(troubles=troubles, standings=standings, alerts=alerts, upstreams=upstreams)
 
 
-def _closure(dataset_id: int, lineage: dict[int, tuple[int, ...]]) -> set[int]:
+def closure(dataset_id: int, lineage: dict[int, tuple[int, ...]]) -> set[int]:
+    """A dataset and all that feeds it, directly or not, by id."""
     found, edge = {dataset_id}, [dataset_id]
     while edge:
         edge = [up for id_ in edge for up in lineage.get(id_, ()) if up not in found]

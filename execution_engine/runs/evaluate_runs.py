@@ -1,14 +1,14 @@
 """Evaluate a run whose measurements are all in."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from sys import float_info
-from typing import Any
+from typing import Any, cast
 
 from django.db.models import Prefetch
 
 from assay.catalog.selectors import slas
-from assay.models import Origin, Tallied
+from assay.models import DataTest, Origin, Tallied
 from assay.queue.claims import finish_all
 from assay.queue.tallies import tally
 from execution_engine.exact import digits_of, to_json
@@ -56,15 +56,15 @@ def evaluate_runs(runs: Sequence[Run], now: datetime, *, sources: Sources | None
     sources = sources or Sources(now)
     evaluated = [run for run in runs if run not in given_up]
     for run in evaluated:
-        _evaluate(run, now, sources)
+        judge(run, {ask.operand: ask.measurement for ask in run.asks.all()}, now, sources)
     finish_all(evaluated, *WRITTEN)
     for run in evaluated:
         tally(Tallied.RUNS, run.outcome)
 
 
-def _evaluate(run: Run, now: datetime, sources: Sources) -> None:
+def judge(run: Run, asked: Mapping[str, Measurement], now: datetime, sources: Sources) -> None:
+    """Set the outcome of a run by the measurements of its operands, and all that is told of it; nothing is written."""
     tree = from_json(run.revision.tree)
-    asked = {ask.operand: ask.measurement for ask in run.asks.all()}
     verdict = evaluate(
         tree,
         {
@@ -73,7 +73,7 @@ def _evaluate(run: Run, now: datetime, sources: Sources) -> None:
             else _value(run, operand, asked[operand.text])
             for operand in operands(tree)
         },
-        zero=_zero(run),
+        zero=zero_of(run.data_test),
     )
     failure = verdict.failure
     run.evaluated_at = now
@@ -123,7 +123,7 @@ def _with_past(run: Run, history: History, measurement: Measurement, sources: So
         wants = planner_of(run, None, sources).past(history)
     except UnableToPlan as refused:
         return refused.failure
-    past = _past_values(history, wants, sources)
+    past: Value = _past_values(history, wants, sources)
     if history.function is not HistoryFunction.ANOMALY or isinstance(past, Failure):
         return past
     now: Any = _value(run, history.metric, measurement)
@@ -133,7 +133,7 @@ def _with_past(run: Run, history: History, measurement: Measurement, sources: So
     at, *when = (
         window.start.astimezone(zone).replace(tzinfo=None) for window in (run.window, *(want.window for want in wants))
     )
-    return WithPast(now=now, past=past, when=when, at=at)
+    return WithPast(now=now, past=cast(Sequence[Any], past), when=when, at=at)
 
 
 def _past_values(history: History, wants: Sequence[Want], sources: Sources) -> Any:
@@ -147,11 +147,11 @@ def _past_values(history: History, wants: Sequence[Want], sources: Sources) -> A
     return list(latest_values(dataset.pk, wants[0].datacenter, hashes).values())
 
 
-def _zero(run: Run) -> ZeroDivision:
+def zero_of(test: DataTest) -> ZeroDivision:
     """What a division by zero means: in standard tests what section 3 of their definition says, else NULL."""
-    if run.data_test.origin != Origin.GENERATED:
+    if test.origin != Origin.GENERATED:
         return ZeroDivision.NULL
-    return ZeroDivision.STANDARD_ALLOW_EMPTY if run.data_test.dataset.allow_empty else ZeroDivision.STANDARD
+    return ZeroDivision.STANDARD_ALLOW_EMPTY if test.dataset.allow_empty else ZeroDivision.STANDARD
 
 
 def _bounded(number: float | None) -> float | None:

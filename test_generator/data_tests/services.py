@@ -190,6 +190,24 @@ def write_data_test(
     )
 
 
+def draft(
+    dataset: Dataset, assertion: str, *, category: str = Category.CUSTOM, severity: str | None = None
+) -> DataTest:
+    """A test of the dataset's partitions that is written nowhere yet; raises UnableToWrite as for one that is."""
+    definition = Definition.by(slas(dataset), assertion=assertion, schedule="partition", severity=severity)
+    test = DataTest(
+        dataset=dataset,
+        name="",
+        category=category,
+        origin=Origin.USER,
+        scope=Scope.PARTITION,
+        datacenter=home(dataset).datacenter,
+    )
+    tree = checked_tree(profile_of(dataset), assertion, catalogued)
+    test.revision = Revision(data_test=test, number=1, tree=tree, **definition.columns)
+    return test
+
+
 def schema(profile: DatasetProfile) -> DatasetSchema:
     """The schema of a dataset; its columns are unknown where its metadata names none."""
     declared = with_fields({column.name: column.type.strip() for column in profile.columns})

@@ -20,6 +20,8 @@ NEEDS: Mapping[tuple[str, str], Action] = MappingProxyType(
         ("DataTests", "create"): Action.TEST,
         ("DataTests", "partial_update"): Action.TEST,
         ("DataTests", "destroy"): Action.TEST,
+        ("Backtests", "get"): Action.READ,
+        ("Backtests", "post"): Action.RUN,
         ("Runs", "list"): Action.READ,
         ("Runs", "retrieve"): Action.READ,
         ("Runs", "create"): Action.RUN,

@@ -7,6 +7,7 @@ from web.api.accounts.audit import Audit
 from web.api.accounts.auth import Login, Logout
 from web.api.accounts.members import Members
 from web.api.accounts.tokens import Tokens
+from web.api.catalog.backtests import Backtests
 from web.api.catalog.coverage import Coverage
 from web.api.catalog.data_tests import DataTests
 from web.api.catalog.datasets import Datasets
@@ -45,5 +46,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("pipelines/<str:name>/quality", PipelineQuality.as_view()),
     path("scores", Scores.as_view()),
     path("coverage", Coverage.as_view()),
+    path("backtest", Backtests.as_view()),
     *router.urls,
 ]

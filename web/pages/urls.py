@@ -3,11 +3,13 @@
 from django.urls import URLPattern, path, re_path
 
 from . import actions, silences, views
+from .backtests import backtest_page
 from .scores import scores_page
 
 urlpatterns: list[URLPattern] = [
     path("", views.catalogue_page, name="catalogue"),
     path("datasets/<path:name>/report", actions.report, name="report"),
+    path("datasets/<path:name>/backtest", backtest_page, name="backtest"),
     path("datasets/<path:name>", views.dataset_page, name="dataset"),
     path("incidents", views.incidents_page, name="incidents"),
     path("incidents/<int:pk>", views.incident_page, name="incident"),

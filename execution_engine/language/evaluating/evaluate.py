@@ -54,12 +54,17 @@ def evaluate(
     failures = [value for value in measured.values() if isinstance(value, Failure)]
     if failures:
         return error(gravest(failures), known)
-    quantities = {text: None if value is None else quantity(value) for text, value in known.items()}
-    verdict = _verdict(tree, judge(unfolded(tree), quantities, zero), known)
+    verdict = of_known(tree, known, zero=zero)
     if not anomalies or verdict.failure is not None:
         return verdict
     said = "; ".join([verdict.sentence, *(one.sentence for one in anomalies)])
     return replace(verdict, sentence=said, findings={EXPECTED: [one.finding for one in anomalies]})
+
+
+def of_known(tree: Condition, known: Mapping[str, Number | None], *, zero: ZeroDivision) -> AssertionVerdict:
+    """The verdict on a condition whose operands have these values, histories and anomalies already reckoned."""
+    quantities = {text: None if value is None else quantity(value) for text, value in known.items()}
+    return _verdict(tree, judge(unfolded(tree), quantities, zero), known)
 
 
 def _measured(operand: Operand, values: Mapping[str, Value]) -> Number | Anomaly | Failure | None:

@@ -38,7 +38,8 @@ def test_days_teach_until_there_are_enough_and_then_an_unusual_one_breaks(loop: 
 
 def test_a_usual_one_holds(loop: Loop, trips: Dataset) -> None:
     _, runs = lived_through(loop, trips, USUAL, {**COUNTS, MONDAY: 101})
-    assert (runs[-1].outcome, runs[-1].value) == ("held", pytest.approx(0.08, abs=0.08))
+    assert runs[-1].outcome == "held"
+    assert runs[-1].value == pytest.approx(0.08, abs=0.08)
 
 
 def test_a_spoilt_window_teaches_nothing(loop: Loop, trips: Dataset) -> None:

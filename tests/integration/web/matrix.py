@@ -10,6 +10,8 @@ LETTERS = {"v": "viewer", "o": "owner", "p": "producer", "x": "operator", "a": "
 API = """
 GET     api/v1/audit                              xa    xa    read
 POST    api/v1/auth/logout                        *     *     read,gate,ingest,act,manage
+GET     api/v1/backtest                           *     *     read
+POST    api/v1/backtest                           oxa   xa    act
 GET     api/v1/coverage                           *     *     read
 GET     api/v1/data-tests                         *     *     read
 POST    api/v1/data-tests                         oxa   a     act
@@ -62,6 +64,7 @@ PAGES = """
 GET     {root}                                    *     *     -
 GET     coverage                                  *     *     -
 GET     datasets/{dataset}                        *     *     -
+GET     datasets/{dataset}/backtest               *     *     -
 POST    datasets/{dataset}/report                 *     *     -
 GET     incidents                                 *     *     -
 GET     incidents/{incident}                      *     *     -

@@ -6,7 +6,6 @@ from typing import Any
 
 from alerting.selectors import times_to_complete
 from assay.models import Category, DataTest, Revision
-from execution_engine.exact import decimal_of
 from execution_engine.exact import from_json as from_stored
 from execution_engine.language.evaluating.anomaly import EXPECTED
 from execution_engine.language.serialise import from_json
@@ -75,7 +74,8 @@ def _shown(run: Run | None) -> float | None:
     if run is None or run.value is None or not isfinite(run.value):
         return None
     found = _finding(run)
-    return run.value if found is None else float(decimal_of(from_stored(found["value"])))
+    value = None if found is None else from_stored(found["value"])
+    return run.value if value is None else float(value)
 
 
 def _finding(run: Run) -> dict[str, Any] | None:

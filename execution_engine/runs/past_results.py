@@ -1,0 +1,148 @@
+"""What a test would have found of past windows, from the measurements that are stored; asks for those that are not."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from assay.database.bulk import in_parts
+from assay.models import DataTest, Scope
+from assay.time.windows import Window
+from execution_engine.language.operands import operands
+from execution_engine.language.serialise import from_json
+from execution_engine.metrics.registry import METRICS
+from execution_engine.models import Measurement, Run, RunReason, Scan
+from execution_engine.planning.catalog_sources import Sources
+from execution_engine.planning.planner import Planner, UnableToPlan, Want
+from execution_engine.scans.ask import ask, flatten
+
+from .evaluate_runs import judge
+from .shown_results import objection_to
+
+Key = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PastResults:
+    """What is known of past windows by stored measurements, without any run being written.
+
+    ``runs`` are results in the order of their instants, of each window as often as any of its operands was measured.
+    ``missing`` are the wants of windows that have none yet; ``unknowable`` says why others never will have one.
+    """
+
+    runs: dict[Window, list[Run]] = field(default_factory=dict)
+    missing: dict[Window, tuple[Want, ...]] = field(default_factory=dict)
+    unknowable: dict[Window, str] = field(default_factory=dict)
+
+
+def past_results(test: DataTest, windows: Collection[Window], now: datetime, sources: Sources) -> PastResults:
+    """The results of a test, which may be one that is not written yet, over past windows."""
+    assert test.revision is not None
+    asked = operands(from_json(test.revision.tree))
+    told = objection_to(asked, test.dataset.full_name, sources)
+    found = PastResults(runs={}, missing={}, unknowable=dict.fromkeys(windows, told) if told else {})
+    if told:
+        return found
+    wanted: dict[Window, dict[str, Want]] = {}
+    for window in windows:
+        try:
+            planner = _planner(test, window, sources)
+            wanted[window] = {operand.text: planner.want(operand) for operand in asked}
+        except UnableToPlan as refused:
+            found.unknowable[window] = refused.failure.detail
+    stored = _stored([want for wants in wanted.values() for want in wants.values()], sources)
+    for window, wants in wanted.items():
+        rows = {text: stored.get(want.key, []) for text, want in wants.items()}
+        if all(rows.values()):
+            found.runs[window] = _judged(test, window, rows, now, sources)
+        elif late := [want.spec.text for want in wants.values() if _is_of_its_time(want)]:
+            why = f"{', '.join(late)} was not measured when it could be, and stored times alone tell it"
+            found.unknowable[window] = why
+        else:
+            found.missing[window] = tuple(wants.values())
+    return found
+
+
+def ask_for_missing(found: PastResults, now: datetime, sources: Sources) -> int:
+    """Ask for the measurements that are missing, as any run would; how many scans are then open for them."""
+    wants = [want for wants in found.missing.values() for want in wants]
+    asked = ask(wants, sources=sources, now=now, are_made_up_for=True) if wants else {}
+    return len({row.scan_id for row in asked.values() if row.scan_id is not None and row.measured_at is None})
+
+
+def scans_for_missing(found: PastResults) -> int:
+    """How many scans would be needed: one for each place and window."""
+    places = {
+        (want.dataset, want.datacenter, want.window.text) for wants in found.missing.values() for want in flatten(wants)
+    }
+    return len(places)
+
+
+def usual_seconds(dataset_id: int, most: int = 50) -> float | None:
+    """The median seconds of the last scans of a dataset; None where there was none."""
+    ended = Scan.objects.filter(dataset=dataset_id, ended_at__isnull=False, taken__gt=0).order_by("-ended_at")
+    seconds = sorted(ended.values_list("seconds", flat=True)[:most])
+    return seconds[len(seconds) // 2] if seconds else None
+
+
+def _planner(test: DataTest, window: Window, sources: Sources) -> Planner:
+    home = sources(test.dataset.full_name)
+    assert home is not None
+    return Planner(
+        home=home,
+        datacenter=test.datacenter,
+        window=window,
+        accept_from=None,
+        source_of=sources,
+        whole_table=test.scope == Scope.TABLE,
+    )
+
+
+def _is_of_its_time(want: Want) -> bool:
+    """Whether it says when rows were there: what is measured later says nothing of that."""
+    return METRICS[want.spec.name].waits_for_sla
+
+
+def _stored(wants: Sequence[Want], sources: Sources) -> dict[Key, list[Measurement]]:
+    """All measurements of these wants, the oldest first."""
+    names = {sources.dataset(name).pk: name for name in {want.dataset for want in wants}}
+    rows = Measurement.objects.filter(
+        dataset__in=names,
+        datacenter__in={want.datacenter for want in wants},
+        spec_hash__in={want.spec_hash for want in wants},
+        measured_at__isnull=False,
+    ).select_related("dataset")
+    found: dict[Key, list[Measurement]] = defaultdict(list)
+    for starts in in_parts({want.window.start for want in wants}):
+        for row in rows.filter(window_start__in=starts).defer("state").order_by("measured_at", "pk"):
+            found[names[row.dataset_id], row.datacenter, row.window.text, row.spec_hash].append(row)
+    return found
+
+
+def _judged(
+    test: DataTest, window: Window, rows: Mapping[str, Sequence[Measurement]], now: datetime, sources: Sources
+) -> list[Run]:
+    """A result for each instant at which an operand was measured, from when all of them had been."""
+    instants = sorted({row.measured_at for each in rows.values() for row in each if row.measured_at is not None})
+    begun = max(each[0].measured_at for each in rows.values() if each[0].measured_at is not None)
+    runs = []
+    for number, instant in enumerate(at for at in instants if at >= begun):
+        run = Run(
+            id=-1 - number,  # unsaved; results of one instant keep their order
+            data_test=test,
+            revision=test.revision,
+            reason=RunReason.BACKTEST,
+            window_start=window.start,
+            window_end=window.end,
+            due_at=window.end,
+            requested_at=instant,
+        )
+        judge(run, {text: _as_of(each, instant) for text, each in rows.items()}, now, sources)
+        run.measured_at = instant
+        runs.append(run)
+    return runs
+
+
+def _as_of(rows: Iterable[Measurement], instant: datetime) -> Measurement:
+    """The latest that had been measured by then."""
+    return [row for row in rows if row.measured_at is not None and row.measured_at <= instant][-1]

@@ -1,0 +1,246 @@
+"""What a test would have raised over past windows: the live fold, incidents and scores, replayed (pure)."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from alerting.state import State
+from alerting.verdicts.streak import FirstRun, first_run, streak_fails, with_streak
+from alerting.verdicts.sustain import SeenRun, fold, unknown_after
+from assay.time.windows import Window
+from execution_engine.outcome import Outcome
+from incident_manager.incidents.lifecycle import Closed, How, reopens
+from incident_manager.intervals import START, Intervals, clip, subtract, total, union
+
+CHECKED_WITHIN = timedelta(minutes=15)  # a check that is so much later than t0 + sustain was the one asked for then
+WEEK = timedelta(weeks=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BacktestTerms:
+    """How results are judged: as a revision of a test says, and the dataset's grace."""
+
+    sustain: timedelta
+    period: timedelta
+    grace: timedelta
+    settles: bool = False  # the first held result is final: freshness beside a completeness test
+
+
+@dataclass(frozen=True, kw_only=True)
+class PastWindow:
+    """One window, when it was due, and what results there are of it."""
+
+    window: Window
+    due_at: datetime
+    results: tuple[SeenRun, ...]
+
+    @property
+    def first_outcome(self) -> Outcome | None:
+        """What the first result said that held or broke, from when the window was due; None: none did."""
+        judged = [result for result in self.results if result.outcome is not Outcome.ERROR]
+        return next((one.outcome for one in judged if one.measured_at >= self.due_at), None) or next(
+            (one.outcome for one in reversed(judged)), None
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failing:
+    """A window from the instant it FAILed to the one it held again; without an end it still fails."""
+
+    window: Window
+    t0: datetime
+    failed_at: datetime
+    healed_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BacktestIncident:
+    """An incident that would have been opened, with the times it was open, and the windows it was of.
+
+    ``told_at`` is when its owner would have been told, None if nobody was: it was over within the grace, or muted.
+    """
+
+    episodes: tuple[Window, ...]
+    windows: tuple[Window, ...]
+    is_open: bool = False  # at the end of the range; its last episode ends there
+    told_at: datetime | None = None
+    muted_by: str = ""  # what explained it, where nobody was told
+
+    @property
+    def opened_at(self) -> datetime:
+        """When it was first opened."""
+        return self.episodes[0].start
+
+    @property
+    def resolved_at(self) -> datetime | None:
+        """When it was resolved for good; None while it is open."""
+        return None if self.is_open else self.episodes[-1].end
+
+    @property
+    def duration(self) -> timedelta:
+        """How long it was open in all."""
+        return total(self.episodes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Raised:
+    """What a rule would have raised over a range: counts of windows, incidents, and its score against what is known.
+
+    ``precision`` and ``recall`` are by duration; None where nothing was raised, or nothing is known to have been bad.
+    """
+
+    held: int
+    broken: int
+    unjudged: int
+    incidents: tuple[BacktestIncident, ...]
+    weeks: float
+    precision: float | None
+    recall: float | None
+
+    @property
+    def notices(self) -> int:
+        """How many of the incidents somebody would have been told of."""
+        return sum(1 for one in self.incidents if one.told_at is not None)
+
+    def a_week(self, count: int) -> float | None:
+        """So many, for each week of the range."""
+        return count / self.weeks if self.weeks else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Muted:
+    """What explains an incident at one instant, and when to ask again; None: nothing will change."""
+
+    cause: str
+    again_at: datetime | None
+
+
+Explains = Callable[[BacktestIncident, datetime], Muted | None]
+
+
+def raised(
+    windows: Sequence[PastWindow],
+    terms: BacktestTerms,
+    *,
+    known_bad: Intervals,
+    span: Window,
+    explained: Explains | None = None,
+) -> Raised:
+    """What would have been raised until the end of ``span``, whose part that is known to have been bad is the truth."""
+    fails = failings(windows, terms, until=span.end)
+    found = incidents(fails, terms, until=span.end, explained=explained)
+    alerted = clip((window for one in found for window in one.episodes), span)
+    bad = clip(known_bad, span)
+    both = total(alerted) - total(subtract(alerted, bad))
+    first = [one.first_outcome for one in windows]
+    return Raised(
+        held=first.count(Outcome.HELD),
+        broken=first.count(Outcome.BROKEN),
+        unjudged=first.count(None),
+        incidents=found,
+        weeks=span.duration / WEEK,
+        precision=both / total(alerted) if alerted else None,
+        recall=both / total(bad) if bad else None,
+    )
+
+
+def failings(windows: Sequence[PastWindow], terms: BacktestTerms, *, until: datetime) -> list[Failing]:
+    """Every stretch in which a window FAILs, by the fold and the streak that judge live windows."""
+    streaks = _streaks(windows, terms)
+    return [failing for one in windows for failing in _failings(one, terms, streaks.get(one.window), until)]
+
+
+def _streaks(windows: Sequence[PastWindow], terms: BacktestTerms) -> Mapping[Window, datetime]:
+    if terms.period >= terms.sustain:
+        return {}
+    firsts: Iterable[FirstRun | None] = (first_run(one.window, due_at=one.due_at, seen=one.results) for one in windows)
+    return streak_fails([first for first in firsts if first], sustain=terms.sustain)
+
+
+def _failings(one: PastWindow, terms: BacktestTerms, streak_at: datetime | None, until: datetime) -> list[Failing]:
+    seen = checked_when_sustained(one, terms, until)
+    instants = sorted({*(run.measured_at for run in seen), *([streak_at] if streak_at else [])})
+    found: list[Failing] = []
+    since: tuple[datetime, datetime] | None = None  # t0 and failed_at
+    for instant in instants:
+        folded = fold(
+            [run for run in seen if run.measured_at <= instant],
+            due_at=one.due_at,
+            sustain=terms.sustain,
+            now=instant,
+            unknown_after=unknown_after(period=terms.period, sustain=terms.sustain),
+            settles=terms.settles and len(one.results) > 1,
+        )
+        verdict = with_streak(folded, streak_at if streak_at and streak_at <= instant else None)
+        if verdict.state is State.FAIL and since is None:
+            since = (verdict.t0 or instant, instant)
+        elif verdict.state is not State.FAIL and since is not None:
+            found.append(Failing(window=one.window, t0=since[0], failed_at=since[1], healed_at=instant))
+            since = None
+    if since is not None:
+        found.append(Failing(window=one.window, t0=since[0], failed_at=since[1]))
+    return found
+
+
+def checked_when_sustained(one: PastWindow, terms: BacktestTerms, until: datetime) -> list[SeenRun]:
+    """The results, with the check at t0 + sustain that a live test would have had, which finds what was last found.
+
+    Where such a check is stored, within a quarter of an hour, nothing is added.
+    """
+    seen = sorted(
+        (run for run in one.results if run.measured_at <= until), key=lambda run: (run.measured_at, run.run_id)
+    )
+    added: list[SeenRun] = []
+    t0: datetime | None = None
+    for at, run in enumerate(seen):
+        if run.outcome is Outcome.ERROR:
+            continue
+        t0 = None if run.outcome is Outcome.HELD else t0 or max(run.measured_at, one.due_at)
+        if t0 is None:
+            continue
+        due = t0 + terms.sustain
+        until_then = [later for later in seen[at + 1 :] if later.measured_at <= due + CHECKED_WITHIN]
+        is_checked = any(later.outcome is not Outcome.ERROR or later.measured_at >= due for later in until_then)
+        if run.measured_at < due <= until and not is_checked:
+            added.append(replace(run, run_id=run.run_id, measured_at=due))
+    numbered = (replace(run, run_id=number) for number, run in enumerate([*seen, *added]))
+    return sorted(numbered, key=lambda run: (run.measured_at, run.run_id))
+
+
+def incidents(
+    fails: Iterable[Failing], terms: BacktestTerms, *, until: datetime, explained: Explains | None = None
+) -> tuple[BacktestIncident, ...]:
+    """One open incident at a time, joined by what fails meanwhile, re-opened by what fails soon after it."""
+    found: list[BacktestIncident] = []
+    for fail in sorted(fails, key=lambda one: (one.failed_at, one.window.start)):
+        stretch = Window(start=fail.failed_at, end=max(fail.healed_at or until, fail.failed_at + timedelta.resolution))
+        last = found[-1] if found else None
+        joins = last is not None and stretch.start <= last.episodes[-1].end
+        again = last is not None and not last.is_open and _reopens(last, stretch.start, terms)
+        if last is None or not (joins or again):
+            found.append(BacktestIncident(episodes=(stretch,), windows=(fail.window,), is_open=fail.healed_at is None))
+            continue
+        found[-1] = replace(
+            last,
+            episodes=union((*last.episodes, stretch)),
+            windows=tuple(sorted({*last.windows, fail.window}, key=START)),
+            is_open=last.is_open or fail.healed_at is None,
+        )
+    return tuple(_told(one, terms, explained) for one in found)
+
+
+def _reopens(last: BacktestIncident, failed_at: datetime, terms: BacktestTerms) -> bool:
+    closed = Closed(how=How.AUTO, resolved_at=last.episodes[-1].end)
+    return reopens(closed, failed_at=failed_at, period=terms.period)
+
+
+def _told(one: BacktestIncident, terms: BacktestTerms, explained: Explains | None) -> BacktestIncident:
+    """With when its owner would have been told: after the grace, while it is open and nothing explains it."""
+    for episode in one.episodes:
+        at: datetime | None = episode.start + terms.grace
+        while at is not None and at < episode.end:
+            muted = explained(one, at) if explained else None
+            if muted is None:
+                return replace(one, told_at=at, muted_by="")
+            one, at = replace(one, muted_by=muted.cause), muted.again_at
+    return one

@@ -1,0 +1,167 @@
+"""A backtest: what a test, written or not, would have raised over a range of the past. It writes no result."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from assay.catalog.selectors import slas
+from assay.models import Category, DataTest, Scope
+from assay.time.windows import Window
+from execution_engine.exact import from_json as number
+from execution_engine.language.evaluating.evaluate import of_known
+from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import By
+from execution_engine.models import Run
+from execution_engine.outcome import Outcome
+from execution_engine.planning.catalog_sources import Sources
+from execution_engine.runs.evaluate_runs import zero_of
+from execution_engine.runs.past_results import ask_for_missing, scans_for_missing, usual_seconds
+from execution_engine.selectors import period
+
+from .bounds import OtherBound, other_bounds
+from .rules import BacktestTerms, PastWindow, Raised, raised
+from .selectors import Causes, FoundPast, FoundWindow, LiveIncident, find_past, known_bad, live_incidents
+
+MOST_WINDOWS = 1000
+
+
+class UnableToBacktest(ValueError):
+    """A backtest that cannot be made; the message says why, and what to ask instead."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithOtherBound:
+    """What the test would have raised with another bound."""
+
+    other: OtherBound
+    raised: Raised
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backtest:
+    """What a test would have raised over a range, window by window, and with three looser and three stricter bounds.
+
+    ``scans`` are what would have to be read for the windows that were never measured, ``seconds`` how long that takes
+    one after the other, None where no scan of the dataset has ended yet.
+    """
+
+    test: DataTest
+    terms: BacktestTerms
+    span: Window
+    windows: tuple[FoundWindow, ...]
+    raised: Raised
+    others: tuple[WithOtherBound, ...]
+    missing: tuple[Window, ...]
+    unknowable: dict[Window, str]
+    scans: int
+    seconds: timedelta | None
+    live: tuple[LiveIncident, ...]  # that the test has had in the range
+
+
+def as_revised(test: DataTest, number: int | None) -> DataTest:
+    """The test as a revision of this number had it, None for the newest; raises UnableToBacktest where it has none."""
+    assert test.revision is not None
+    if number is None or number == test.revision.number:
+        return test
+    revision = test.revisions.filter(number=number).first()
+    if revision is None:
+        raise UnableToBacktest(f"{test} has no revision {number}: take one from 1 to {test.revision.number}")
+    test.revision = revision
+    return test
+
+
+def backtest(
+    test: DataTest,
+    *,
+    start: datetime,
+    end: datetime,
+    now: datetime,
+    sustain: timedelta | None = None,
+    grace: timedelta | None = None,
+    measure: bool = False,
+) -> Backtest:
+    """What the test would have raised over the windows that start in the range and were due by now.
+
+    ``measure`` asks for what was never measured, as a run would; ask for the backtest again when that is taken. Raises
+    UnableToBacktest for a test of a whole table, and for too many windows.
+    """
+    assert test.revision is not None
+    sources = Sources(now)
+    windows = _windows(test, start, min(end, now), now)
+    terms = BacktestTerms(
+        sustain=test.revision.sustain if sustain is None else sustain,
+        period=period(test),
+        grace=slas(test.dataset).grace if grace is None else grace,
+        settles=test.category == Category.FRESHNESS,
+    )
+    found = find_past(test, windows, terms, now, sources)
+    if measure and found.rest.missing:
+        ask_for_missing(found.rest, now, sources)
+    return _report(test, found, terms, Window(start=start, end=min(end, now)))
+
+
+def _windows(test: DataTest, start: datetime, end: datetime, now: datetime) -> list[Window]:
+    """The partitions that start in the range and are due."""
+    partitioning = test.dataset.partitioning
+    name = test.dataset.full_name
+    if partitioning is None or test.scope == Scope.TABLE:
+        raise UnableToBacktest(
+            f"a test of the whole of {name} reads the table as it is now, and nobody knows what it was: "
+            "backtest a test of its partitions"
+        )
+    if start >= end:
+        raise UnableToBacktest(f"the range from {start.isoformat()} to {end.isoformat()} has no past: begin earlier")
+    windows = partitioning.between(start, end, MOST_WINDOWS + 1)
+    if len(windows) > MOST_WINDOWS:
+        raise UnableToBacktest(f"{name} has more than {MOST_WINDOWS} partitions in this range: take a shorter one")
+    freshness = slas(test.dataset).freshness
+    due = [window for window in windows if window.end + freshness <= now]
+    if not due:
+        raise UnableToBacktest(f"no partition of {name} that starts in this range was due yet: begin earlier")
+    return due
+
+
+def _report(test: DataTest, found: FoundPast, terms: BacktestTerms, span: Window) -> Backtest:
+    scans = scans_for_missing(found.rest)
+    seconds = usual_seconds(test.dataset_id)
+    bad = known_bad(test.dataset, span)
+    causes = Causes(test.dataset, test.category, terms)
+    past = [one.past for one in found.windows]
+
+    def of(windows: Sequence[PastWindow]) -> Raised:
+        return raised(windows, terms, known_bad=bad, span=span, explained=causes)
+
+    assert test.revision is not None
+    tree = from_json(test.revision.tree)
+    values = [run.value for one in found.windows for run in one.runs[:1] if run.value is not None]
+    others = [
+        WithOtherBound(other=other, raised=of([_by_bound(one, test, other) for one in found.windows]))
+        for other in ([] if isinstance(tree, By) else other_bounds(tree, values))
+    ]
+    return Backtest(
+        test=test,
+        terms=terms,
+        span=span,
+        windows=found.windows,
+        raised=of(past),
+        others=tuple(others),
+        missing=tuple(found.rest.missing),
+        unknowable=found.rest.unknowable,
+        scans=scans,
+        seconds=None if seconds is None else timedelta(seconds=seconds * scans),
+        live=live_incidents(test, span) if test.pk else (),
+    )
+
+
+def _by_bound(one: FoundWindow, test: DataTest, other: OtherBound) -> PastWindow:
+    """The window as the same values would have been judged by another bound."""
+    results = [
+        replace(result, outcome=_outcome(run, test, other)) if result.outcome is not Outcome.ERROR else result
+        for run, result in zip(one.runs, one.past.results, strict=True)
+    ]
+    return replace(one.past, results=tuple(results))
+
+
+def _outcome(run: Run, test: DataTest, other: OtherBound) -> Outcome:
+    known = {text: number(value) for text, value in run.operands.items()}
+    return of_known(other.tree, known, zero=zero_of(test)).outcome

@@ -1,0 +1,189 @@
+"""``assay backtest``: what a test would have raised over the past."""
+
+from argparse import ArgumentTypeError
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.core.management.base import CommandParser
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
+from rich.table import Table
+
+from assay import clock
+from assay.catalog.selectors import by_name
+from assay.command_line.command import Command as Base
+from assay.command_line.command import UnableToRun
+from assay.command_line.exit_codes import ExitCode
+from assay.config import config
+from assay.models import Category, Dataset, DataTest, Severity
+from assay.queue.drain import drain
+from assay.time.durations import UnableToReadDuration, parse_duration
+from assay.time.instants import taken
+from execution_engine.runs.shown_results import Veil
+from incident_manager.backtests.as_json import as_json
+from incident_manager.services import UnableToBacktest, as_revised, backtest
+from test_generator.services import UnableToWrite, draft
+
+USUAL_RANGE = timedelta(days=28)
+MOST_WINDOWS = 40  # that are printed; --json has all
+MARKS = {"measured_late": "measured long after it was due", "changed_since": "written again before it was measured"}
+
+
+class Command(Base):
+    """What a test would have raised, before it can wake anybody."""
+
+    help = "Say what a test, written or not, would have raised over the past. It opens nothing and tells nobody."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """A test or an assertion, the range, and how it is judged."""
+        parser.add_argument("dataset", help="full name, such as raw.trips")
+        parser.add_argument("test", nargs="?", help="the name of a test of the dataset")
+        parser.add_argument("--revision", type=int, help="of the test, by its number (default: the newest)")
+        parser.add_argument("--assertion", help="an assertion that no test has yet, such as 'row_count() > 0'")
+        parser.add_argument("--category", choices=Category.values, default=Category.CUSTOM.value)
+        parser.add_argument("--severity", choices=Severity.values)
+        parser.add_argument("--from", dest="start", type=_instant, help="ISO 8601 (default: 28 days before --to)")
+        parser.add_argument("--to", dest="end", type=_instant, help="ISO 8601 (default: now)")
+        parser.add_argument(
+            "--sustain", type=_length, help="fails after so long, such as 4h (default: as the test says)"
+        )
+        parser.add_argument("--grace", type=_length, help="notify after so long (default: as the dataset says)")
+        parser.add_argument("--measure", action="store_true", help="read the windows that were never measured")
+
+    def answer(self, **options: Any) -> tuple[ExitCode, Any]:
+        """All that the backtest found; exit 3 where nothing could be judged."""
+        now = clock.now()
+        end = options["end"] or now
+        asked: dict[str, Any] = {
+            "start": options["start"] or end - USUAL_RANGE,
+            "end": end,
+            "sustain": options["sustain"],
+            "grace": options["grace"],
+            "now": now,
+        }
+        try:
+            test = as_revised(_test(options), options["revision"])
+            found = backtest(test, measure=options["measure"], **asked)
+            if options["measure"] and found.missing and not config().broker_url:
+                with Progress(transient=True) as progress:
+                    progress.add_task(f"reading {found.scans} windows", total=None)
+                    drain()
+                found = backtest(test, **asked)
+        except UnableToBacktest as error:
+            raise UnableToRun(str(error)) from None
+        result = as_json(found, Veil(now))
+        return (ExitCode.HELD if result["held"] + result["broken"] else ExitCode.UNABLE), result
+
+    def show(self, console: Console, result: Any) -> None:
+        """What it would have raised, its incidents, other bounds, and what is not known."""
+        name = result["test"] or result["assertion"]
+        console.print(f"[bold]{escape(result['dataset'])}[/bold] {escape(name)}", soft_wrap=True)
+        console.print(
+            f"{result['from']} to {result['to']}, fails after {result['sustain']}, notify after {result['grace']}"
+        )
+        console.print(
+            f"{result['held']} windows held, {result['broken']} broke, {result['unjudged']} could not be judged, "
+            f"{len(result['not_measured'])} were never measured, {len(result['cannot_be_known'])} cannot be known"
+        )
+        console.print(_figures(result))
+        for one in result["incidents"]:
+            console.print(f"  {_incident(one)}", soft_wrap=True)
+        if result["test"]:
+            live = len(result["live_incidents"])
+            console.print(f"live, this test had {live} incident{'' if live == 1 else 's'} in this time")
+        for each in [each for each in result["windows"] if each["outcome"] != "held"][:MOST_WINDOWS]:
+            marks = "".join(f" ({said})" for name, said in MARKS.items() if each[name])
+            console.print(escape(f"  {each['window']} {each['outcome']}: {each['sentence']}{marks}"), soft_wrap=True)
+        if result["bounds"]:
+            console.print(_bounds(result))
+        _show_missing(console, result)
+
+
+def _show_missing(console: Console, result: Mapping[str, Any]) -> None:
+    if result["not_measured"]:
+        lasts = "" if result["seconds_needed"] is None else f", about {result['seconds_needed']:.0f} s"
+        console.print(
+            f"{len(result['not_measured'])} windows were never measured: --measure reads them "
+            f"({result['scans_needed']} scans{lasts})"
+        )
+    for why in dict.fromkeys(result["cannot_be_known"].values()):
+        count = list(result["cannot_be_known"].values()).count(why)
+        console.print(escape(f"{count} windows cannot be known: {why}"), soft_wrap=True)
+
+
+def _figures(row: Mapping[str, Any]) -> str:
+    return (
+        f"{row['alerts']} incidents ({_number(row['alerts_a_week'])} a week), {row['notices']} told "
+        f"({_number(row['notices_a_week'])} a week), "
+        f"precision {_share(row['precision'])}, recall {_share(row['recall'])}"
+    )
+
+
+def _bounds(result: Mapping[str, Any]) -> Table:
+    table = Table("with another bound", "", "broke", "incidents", "told", "told a week", "precision", "recall")
+    for row in result["bounds"]:
+        kind = "looser" if row["looser"] else "stricter"
+        shares = (_share(row["precision"]), _share(row["recall"]))
+        counts = (str(row["broken"]), str(row["alerts"]), str(row["notices"]), _number(row["notices_a_week"]))
+        table.add_row(escape(row["assertion"]), kind, *counts, *shares)
+    return table
+
+
+def _incident(one: Mapping[str, Any]) -> str:
+    windows = one["windows"]
+    of = windows[0] if len(windows) == 1 else f"{len(windows)} windows from {windows[0]}"
+    told = f"told {one['told_at']}" if one["told_at"] else f"told nobody{_because(one)}"
+    return f"incident {one['opened_at']} to {one['resolved_at'] or 'now'}: {of}, {told}"
+
+
+def _because(one: Mapping[str, Any]) -> str:
+    return f", as {one['muted_by']} explained it" if one["muted_by"] else ", as it was over before"
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1%}"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2g}"
+
+
+def _test(options: Mapping[str, Any]) -> DataTest:
+    dataset = by_name(options["dataset"])
+    if dataset is None:
+        raise UnableToRun(f"the catalog has no dataset {options['dataset']!r}; `assay sync` reads it")
+    if (options["test"] is None) == (options["assertion"] is None):
+        raise UnableToRun("give either the name of a test or --assertion TEXT")
+    if options["revision"] is not None and options["test"] is None:
+        raise UnableToRun("--revision is of a written test: give its name")
+    if options["test"] is not None:
+        return _written(dataset, options["test"])
+    try:
+        return draft(dataset, options["assertion"], category=options["category"], severity=options["severity"])
+    except UnableToWrite as error:
+        raise UnableToRun(str(error)) from None
+
+
+def _written(dataset: Dataset, name: str) -> DataTest:
+    tests = DataTest.objects.filter(dataset=dataset, revision__isnull=False).select_related("dataset", "revision")
+    if (found := tests.filter(name=name).first()) is not None:
+        return found
+    known = ", ".join(sorted(tests.values_list("name", flat=True))) or "none"
+    raise UnableToRun(f"{dataset.full_name} has no test {name!r}: take one of {known}")
+
+
+def _instant(text: str) -> datetime:
+    try:
+        instant = datetime.fromisoformat(text)
+        return taken(instant if instant.tzinfo else instant.replace(tzinfo=UTC))
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def _length(text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except UnableToReadDuration as error:
+        raise ArgumentTypeError(str(error)) from None

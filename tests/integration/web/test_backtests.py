@@ -1,0 +1,259 @@
+"""A backtest says what a test would have raised: as the live test did, alike everywhere, and it writes no result."""
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+from rest_framework.test import APIClient
+
+from alerting.models import Alert, Flip, Notice, Standing
+from assay import clock
+from assay.models import Dataset, DataTest
+from execution_engine import storage, tasks
+from execution_engine.models import Measurement, Run
+from incident_manager.models import Incident, SpoiltWindow
+from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, day
+from tests.fakes import FakeEngine, rows
+from tests.integration.story import advance, due, new_test, result, scheduled, start
+
+pytestmark = pytest.mark.django_db
+
+MONDAY, TUESDAY = day("2026-03-09"), day("2026-03-10")
+MARCH = {"from": "2026-03-01T00:00:00Z", "to": "2026-03-14T00:00:00Z"}
+RESULTS = (Standing, Flip, Incident, SpoiltWindow, Alert, Notice, Run)
+
+
+@pytest.fixture
+def lake(user: User) -> Iterator[FakeEngine]:
+    """Tables in memory, for all engines."""
+    engine = FakeEngine()
+    with storage.using(engine):
+        yield engine
+
+
+@pytest.fixture
+def pages(client: Client, user: User) -> Client:
+    """The user's browser."""
+    client.force_login(user)
+    return client
+
+
+def asked(api: APIClient, **query: Any) -> dict[str, Any]:
+    """The answer to a question that can be answered."""
+    answer = api.get("/api/v1/backtest", MARCH | query)
+    assert answer.status_code == 200, answer.content
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def refused(api: APIClient, **query: Any) -> str:
+    """Why a question is refused."""
+    answer = api.get("/api/v1/backtest", MARCH | query)
+    assert answer.status_code == 400, answer.content
+    return str(answer.json()["error"])
+
+
+def lived_through() -> DataTest:
+    """A month in which Monday broke for two days, and Tuesday for an hour."""
+    test = new_test()
+    start(MONDAY.end)
+    scheduled(test, MONDAY, "broken", excess=5)
+    result(test, MONDAY, "broken", due(MONDAY) + HOUR, excess=5)
+    result(test, MONDAY, "broken", due(MONDAY) + 4 * HOUR, excess=5)
+    scheduled(test, TUESDAY, "broken", excess=1)
+    result(test, TUESDAY, "held", due(TUESDAY) + HOUR)
+    result(test, MONDAY, "held", due(MONDAY) + 30 * HOUR)
+    advance(day("2026-03-13").end)
+    return test
+
+
+def test_it_raises_what_the_live_test_raised(api: APIClient) -> None:
+    test = lived_through()
+    before = [model.objects.count() for model in RESULTS]
+    found = asked(api, data_test=test.pk)
+    (incident,), (live,) = found["incidents"], found["live_incidents"]
+    assert incident["opened_at"] == live["opened_at"] == (due(MONDAY) + 4 * HOUR).isoformat()
+    assert incident["resolved_at"] == live["resolved_at"] == (due(MONDAY) + 30 * HOUR).isoformat()
+    assert incident["told_at"] == live["told_at"] is not None
+    assert incident["windows"] == live["windows"] == [MONDAY.text]
+    assert (found["precision"], found["recall"]) == (1, 1)
+    assert [model.objects.count() for model in RESULTS] == before
+
+
+@pytest.mark.parametrize(
+    ("sustain", "opened"),
+    [
+        ("1h", [due(MONDAY) + HOUR]),  # Tuesday held at the end of the hour
+        ("2h", [due(MONDAY) + 2 * HOUR]),  # nobody checked then: what was found an hour before counts
+        ("30m", [due(MONDAY) + HOUR / 2]),  # Tuesday fails too, while Monday is open
+        ("30h", []),  # Monday held just then
+        ("31h", []),
+    ],
+)
+def test_another_sustain_opens_what_one_works_out_by_hand(api: APIClient, sustain: str, opened: list[Any]) -> None:
+    found = asked(api, data_test=lived_through().pk, sustain=sustain)
+    assert [one["opened_at"] for one in found["incidents"]] == [at.isoformat() for at in opened]
+    if sustain == "30m":
+        assert found["incidents"][0]["windows"] == [MONDAY.text, TUESDAY.text]
+
+
+def test_a_grace_that_outlasts_it_tells_nobody(api: APIClient) -> None:
+    (incident,) = asked(api, data_test=lived_through().pk, grace="1d")["incidents"]
+    assert incident["told_at"] is not None
+    (incident,) = asked(api, data_test=lived_through().pk, grace="27h")["incidents"]
+    assert (incident["told_at"], incident["muted_by"]) == (None, "")
+
+
+def filled(lake: FakeEngine, **more: Any) -> Dataset:
+    """A table with eight days, of which one has few rows."""
+    table = DatasetFactory.create(name="trips", **more)
+    for number in range(1, 9):
+        lake.write("/lake/sea/trips", f"2026-03-{number:02d}", rows(40 if number == 5 else 100 + number))
+    return table
+
+
+def work() -> None:
+    """Work the engine's stages until nothing is pending."""
+    while tasks.plan() + tasks.scan() + tasks.evaluate():
+        pass
+
+
+def test_an_assertion_that_nobody_wrote_is_measured_where_that_is_asked_for(api: APIClient, lake: FakeEngine) -> None:
+    table = filled(lake)
+    question = {"dataset": table.full_name, "assertion": "row_count() >= 90", "to": "2026-03-09T00:00:00Z"}
+    before = asked(api, **question)
+    assert (before["held"], len(before["not_measured"]), before["scans_needed"]) == (0, 8, 8)
+    assert Measurement.objects.count() == 0
+    ordered = api.post("/api/v1/backtest", MARCH | question, format="json")
+    assert (ordered.status_code, ordered.json()["scans_needed"]) == (202, 8)
+    work()
+    found = asked(api, **question)
+    assert (found["held"], found["broken"], found["not_measured"]) == (7, 1, [])
+    (incident,) = found["incidents"]
+    fifth = day("2026-03-05")
+    assert incident["opened_at"] == (fifth.end + 6 * HOUR + timedelta(hours=4)).isoformat()
+    assert all(each["measured_late"] for each in found["windows"][:6])
+    assert DataTest.objects.count() == Run.objects.count() == Standing.objects.count() == 0
+
+
+def test_what_was_measured_for_it_is_the_history_of_a_new_test(api: APIClient, lake: FakeEngine) -> None:
+    table = filled(lake)
+    question = {"dataset": table.full_name, "to": "2026-03-09T00:00:00Z"}
+    api.post("/api/v1/backtest", MARCH | question | {"assertion": "row_count() > 0"}, format="json")
+    work()
+    assertion = "anomaly(row_count(), last=8, min_values=7) <= 1"
+    found = asked(api, **question, assertion=assertion)
+    assert [each["outcome"] for each in found["windows"]] == ["error"] * 7 + ["held"]
+
+
+def test_looser_and_stricter_bounds_are_judged_by_the_same_values(api: APIClient, lake: FakeEngine) -> None:
+    table = filled(lake)
+    question = {"dataset": table.full_name, "assertion": "row_count() >= 90", "to": "2026-03-09T00:00:00Z"}
+    api.post("/api/v1/backtest", MARCH | question, format="json")
+    work()
+    scans = len(lake.scans)
+    bounds = {one["assertion"]: (one["looser"], one["broken"]) for one in asked(api, **question)["bounds"]}
+    assert bounds["row_count() >= 76.5"] == (True, 1)
+    assert bounds["row_count() >= 100.125"] == (False, 1)
+    assert len(bounds) == 6
+    assert len(lake.scans) == scans
+
+
+def test_freshness_that_was_not_measured_then_cannot_be_known(api: APIClient, lake: FakeEngine) -> None:
+    table = filled(lake)
+    found = asked(api, dataset=table.full_name, assertion="freshness() < 6h", to="2026-03-09T00:00:00Z")
+    assert (len(found["cannot_be_known"]), found["not_measured"], found["scans_needed"]) == (8, [], 0)
+    assert "stored times alone tell it" in next(iter(found["cannot_be_known"].values()))
+
+
+def test_what_was_written_again_since_is_marked(api: APIClient, lake: FakeEngine) -> None:
+    table = filled(lake)
+    clock.simulate(day("2026-03-07").end)
+    table.changes.create(
+        datacenter="sea",
+        kind="rewritten",
+        window_start=day("2026-03-05").start,
+        window_end=day("2026-03-05").end,
+        at=day("2026-03-07").end,
+    )
+    clock.simulate(NOW + 2 * DAY)
+    question = {"dataset": table.full_name, "assertion": "row_count() >= 90", "to": "2026-03-09T00:00:00Z"}
+    api.post("/api/v1/backtest", MARCH | question, format="json")
+    work()
+    changed = [each["window"] for each in asked(api, **question)["windows"] if each["changed_since"]]
+    assert changed == [day("2026-03-05").text]
+
+
+def test_api_page_and_command_answer_alike(api: APIClient, pages: Client, capsys: pytest.CaptureFixture[str]) -> None:
+    test = lived_through()
+    by_api = asked(api, data_test=test.pk)
+    page = pages.get(
+        f"/datasets/{test.dataset.full_name}/backtest",
+        {"test": test.pk, "start": "2026-03-01T00:00", "end": "2026-03-14T00:00"},
+    )
+    span = ("--from", "2026-03-01", "--to", "2026-03-14")
+    with pytest.raises(SystemExit) as ended:
+        call_command("backtest", test.dataset.full_name, test.name, *span, "--json")
+    assert ended.value.code == 0
+    assert json.loads(capsys.readouterr().out) == by_api == json.loads(json.dumps(page.context["result"]))
+    assert "2026-03-10 10:00" in page.content.decode()
+
+
+def test_the_command_says_it_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    test = lived_through()
+    with pytest.raises(SystemExit):
+        call_command("backtest", test.dataset.full_name, test.name, "--from", "2026-03-01")
+    said = capsys.readouterr().out
+    assert "1 incidents" in said
+    assert "live, this test had 1 incident in this time" in said
+    assert MONDAY.text in said
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ({}, "There is nothing to backtest."),
+        ({"assertion": "row_count() > 0"}, "There is nothing to backtest."),
+        ({"dataset": "raw.trips", "assertion": "rowcount() > 0"}, "there is no metric rowcount"),
+        ({"dataset": "raw.trips", "assertion": "row_count() > 0", "from": "2027-01-01T00:00:00Z"}, "to: the range"),
+        ({"dataset": "raw.trips", "assertion": "row_count() > 0", "sustain": "soon"}, "no length of time"),
+        ({"dataset": "raw.whole", "assertion": "row_count() > 0"}, "backtest a test of its partitions"),
+        (
+            {"dataset": "raw.trips", "assertion": "row_count() > 0", "from": "2020-01-01T00:00:00Z"},
+            "take a shorter one",
+        ),
+        ({"dataset": "raw.trips", "assertion": "row_count() > 0", "from": "2026-03-13T00:00:00Z"}, "no past"),
+    ],
+)
+def test_what_cannot_be_backtested_says_why(api: APIClient, query: dict[str, str], why: str) -> None:
+    clock.simulate(NOW)
+    DatasetFactory.create(name="trips")
+    DatasetFactory.create(name="whole", partition_column="", granularity="")
+    assert why in refused(api, **query)
+
+
+def test_a_revision_of_the_past_is_tried_by_its_number(api: APIClient) -> None:
+    test = lived_through()
+    assert asked(api, data_test=test.pk, revision=1)["revision"] == 1
+    assert "has no revision 2: take one from 1 to 1" in refused(api, data_test=test.pk, revision=2)
+    assert "nothing to backtest" in refused(
+        api, dataset=test.dataset.full_name, assertion="row_count() > 0", revision=1
+    )
+
+
+def test_the_page_of_a_dataset_leads_to_it_and_its_form_keeps_what_was_typed(pages: Client) -> None:
+    test = DataTestFactory.create(dataset__name="trips")
+    clock.simulate(NOW)
+    dataset_page = pages.get("/datasets/raw.trips").content.decode()
+    assert f'href="/datasets/raw.trips/backtest?test={test.pk}"' in dataset_page
+    empty = pages.get("/datasets/raw.trips/backtest").content.decode()
+    assert "Try it on the past" in empty
+    wrong = pages.get("/datasets/raw.trips/backtest", {"assertion": "row_count( > 0", "sustain": "4h"}).content.decode()
+    assert 'value="row_count( &gt; 0"' in wrong
+    assert 'role="alert"' in wrong
+    assert pages.get("/datasets/raw.trips/backtest", {"test": test.pk + 1}).status_code == 404

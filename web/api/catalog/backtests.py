@@ -1,0 +1,87 @@
+"""Backtests: what a test, written or not, would have raised over the past."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from assay import clock
+from assay.models import Category, DataTest, Severity
+from execution_engine.runs.shown_results import Veil
+from incident_manager.backtests.as_json import as_json
+from incident_manager.services import UnableToBacktest, as_revised, backtest
+from test_generator.services import UnableToWrite, draft
+from web.api.conventions.base import Api
+from web.api.conventions.errors import Wrong
+from web.api.conventions.fields import DatasetField, LengthField, Shape, with_range
+
+WRITTEN = DataTest.objects.filter(revision__isnull=False).select_related("dataset", "revision")
+
+
+@with_range
+class BacktestQuery(Shape):
+    """Which test, or which assertion of which dataset, and how it is judged."""
+
+    data_test = serializers.PrimaryKeyRelatedField(queryset=WRITTEN, required=False)
+    revision = serializers.IntegerField(required=False, min_value=1, max_value=10**6, help_text="of the written test")
+    dataset = DatasetField(required=False)
+    assertion = serializers.CharField(required=False, max_length=4096)
+    category = serializers.ChoiceField(Category.choices, required=False)
+    severity = serializers.ChoiceField(Severity.choices, required=False)
+    sustain = LengthField(required=False)
+    grace = LengthField(required=False)
+
+
+class Backtests(Api):
+    """What a test would have done; GET reads what is stored, POST has measured what is missing as well."""
+
+    @extend_schema(parameters=[BacktestQuery], responses=dict[str, Any])
+    def get(self, request: Request) -> Response:
+        """What it would have raised, by what is stored. Nothing is opened, told or written.
+
+        Give ``data_test``, or ``dataset`` and ``assertion``. ``scans_needed`` says what a POST of the same would read.
+        """
+        return self._answer(self.asked(BacktestQuery), measure=False)
+
+    @extend_schema(request=BacktestQuery, responses={202: dict[str, Any]})
+    def post(self, request: Request) -> Response:
+        """The same, and ask for what was never measured; GET answers with it once it is read."""
+        return self._answer(self.given(BacktestQuery), measure=True)
+
+    def _answer(self, asked: dict[str, Any], *, measure: bool) -> Response:
+        now, start, end = clock.now(), asked.pop("from"), asked.pop("to")
+        test = _test(asked)
+        self.check_object_permissions(self.request, test.dataset)
+        try:
+            found = backtest(
+                as_revised(test, asked.get("revision")),
+                start=start,
+                end=end,
+                now=now,
+                sustain=asked.get("sustain"),
+                grace=asked.get("grace"),
+                measure=measure,
+            )
+        except UnableToBacktest as error:
+            raise Wrong(str(error)) from None
+        return Response(as_json(found, Veil(now)), status=202 if measure else 200)
+
+
+def _test(asked: dict[str, Any]) -> DataTest:
+    """The written test, or one of the assertion."""
+    if "data_test" in asked:
+        if unneeded := sorted({"dataset", "assertion", "category", "severity"} & set(asked)):
+            raise Wrong("A written test has its own.", where=unneeded[0], mend="Leave it out, or leave data_test out.")
+        test: DataTest = asked["data_test"]
+        return test
+    if "revision" in asked or not {"dataset", "assertion"} <= set(asked):
+        raise Wrong(
+            "There is nothing to backtest.", where="data_test", mend="Give data_test, or dataset and assertion."
+        )
+    try:
+        category = asked.get("category", Category.CUSTOM)
+        return draft(asked["dataset"], asked["assertion"], category=category, severity=asked.get("severity"))
+    except UnableToWrite as error:
+        raise Wrong(str(error), where="assertion") from None
