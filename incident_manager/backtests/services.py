@@ -9,6 +9,7 @@ from assay.models import Category, DataTest, Scope
 from assay.time.windows import Window
 from execution_engine.exact import from_json as number
 from execution_engine.language.evaluating.evaluate import of_known
+from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import By
 from execution_engine.models import Run
@@ -164,4 +165,6 @@ def _by_bound(one: FoundWindow, test: DataTest, other: OtherBound) -> PastWindow
 
 def _outcome(run: Run, test: DataTest, other: OtherBound) -> Outcome:
     known = {text: number(value) for text, value in run.operands.items()}
+    if any(operand.text not in known for operand in operands(other.tree)):  # of a run whose operands are not kept
+        return Outcome(run.outcome)
     return of_known(other.tree, known, zero=zero_of(test)).outcome

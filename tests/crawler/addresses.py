@@ -44,6 +44,12 @@ PAGE_FILTERS = {
     ],
     "scores": [{"days": str(days)} for days in (*SPANS, 3)],
     "datasets/<path:name>": [{"test": "0"}, {"test": "x"}],
+    "datasets/<path:name>/backtest": [
+        {"assertion": "row_count() >= 1"},
+        {"assertion": "anomaly(row_count(), last=8) <= 1", "category": "anomaly", "sustain": "1h"},
+        {"assertion": "row_count( <i>", "start": "2026-03-01T00:00"},
+        {"test": "x", "sustain": "soon"},
+    ],
 }
 PAGING = ({"limit": "1"}, {"limit": "1", "offset": "1"}, {"offset": "100000"})
 

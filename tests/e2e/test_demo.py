@@ -216,3 +216,23 @@ def test_only_what_was_forced_or_is_open_still_fails(demo: Demo) -> None:
 
 def test_nothing_is_left_of_the_demo_that_was_killed(demo: Demo) -> None:
     assert not (demo.home / "lake" / "of-the-killed-one").exists()
+
+
+def test_a_backtest_raises_what_each_test_has_raised_incident_by_incident(demo: Demo) -> None:
+    counts = "SELECT (SELECT count(*) FROM alerting_standing), (SELECT count(*) FROM alerting_notice), count(*) FROM {}"
+    before = demo.ask(counts.format("incident_manager_incident"))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.e2e.backtests_of_a_home"],
+        env=os.environ | {"ASSAY_HOME": str(demo.home), "ASSAY_DATABASE_URL": "", "ASSAY_BROKER_URL": ""},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {line["test"]: line["backtest"] for line in lines} == {line["test"]: line["live"] for line in lines}
+    assert sum(len(line["live"]) for line in lines) == 17
+    assert sum(line["held"] for line in lines) > 900
+    at_home = [line for line in lines if not line["test"].endswith("@phx")]  # the other finds what home's has told
+    assert [line["told"] for line in at_home] == [line["told_live"] for line in at_home]
+    assert demo.ask(counts.format("incident_manager_incident")) == before

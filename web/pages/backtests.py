@@ -12,8 +12,10 @@ from assay.access.roles import Action
 from assay.database.name_keys import name_key
 from assay.models import Category, Dataset, DataTest, Severity
 from assay.time.durations import UnableToReadDuration, format_duration, parse_duration
+from execution_engine.models import RunReason
 from execution_engine.runs.shown_results import Veil
 from incident_manager.backtests.as_json import as_json
+from incident_manager.backtests.services import Backtest
 from incident_manager.services import UnableToBacktest, backtest
 from test_generator.services import UnableToWrite, draft
 
@@ -69,6 +71,16 @@ def backtest_page(request: HttpRequest, name: str) -> HttpResponse:
     if form.is_valid():
         context |= _answer(dataset, form.cleaned_data, now)
     return render(request, "web/backtest.html", context)
+
+
+def foretold(test: DataTest | None, now: datetime) -> Backtest | None:
+    """What a test that has no result yet would have raised in the usual range; None of one that has, or has no past."""
+    if test is None or test.runs.filter(evaluated_at__isnull=False).exclude(reason=RunReason.BACKTEST).exists():
+        return None
+    try:
+        return backtest(test, start=now - USUAL_RANGE, end=now, now=now)
+    except UnableToBacktest:
+        return None
 
 
 def _answer(dataset: Dataset, asked: dict[str, Any], now: datetime) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from web.shown.lineage import lineage
 from web.shown.status import MEANINGS, WORDS, ShownStatus
 from web.shown.timeline import shown_timeline
 
+from .backtests import foretold
 from .forms import TIERS, WantedForm
 from .page_policy import demand, page
 
@@ -101,6 +102,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "typed": typed,
         "may_report": may(request, Action.REPORT, dataset),
         "history": history(chosen, veil) if chosen else None,
+        "foretold": foretold(chosen, now),
         "graph": lineage(dataset, now=now),
     }
     return render(request, "web/dataset.html", context)

@@ -94,6 +94,8 @@ def body(method: str, template: str, estate: Estate) -> Any:
     """What is sent to an address of the API: parameters of a GET, else a body."""
     name, test = estate.dataset.full_name, estate.names["test"]
     bodies: dict[tuple[str, str], Any] = {
+        ("GET", "backtest"): {"data_test": test, **RANGE},
+        ("POST", "backtest"): {"data_test": test, **RANGE},
         ("GET", "lineage"): {"dataset": name},
         ("GET", "quality"): {"dataset": name, **RANGE},
         ("GET", "scores"): RANGE,

@@ -192,10 +192,8 @@ def test_what_was_written_again_since_is_marked(api: APIClient, lake: FakeEngine
 def test_api_page_and_command_answer_alike(api: APIClient, pages: Client, capsys: pytest.CaptureFixture[str]) -> None:
     test = lived_through()
     by_api = asked(api, data_test=test.pk)
-    page = pages.get(
-        f"/datasets/{test.dataset.full_name}/backtest",
-        {"test": test.pk, "start": "2026-03-01T00:00", "end": "2026-03-14T00:00"},
-    )
+    address = f"/datasets/{test.dataset.full_name}/backtest?test={test.pk}"
+    page = pages.get(f"{address}&start=2026-03-01T00:00&end=2026-03-14T00:00")
     span = ("--from", "2026-03-01", "--to", "2026-03-14")
     with pytest.raises(SystemExit) as ended:
         call_command("backtest", test.dataset.full_name, test.name, *span, "--json")
@@ -244,6 +242,17 @@ def test_a_revision_of_the_past_is_tried_by_its_number(api: APIClient) -> None:
     assert "nothing to backtest" in refused(
         api, dataset=test.dataset.full_name, assertion="row_count() > 0", revision=1
     )
+
+
+def test_a_new_test_says_in_its_page_what_it_would_have_raised(api: APIClient, pages: Client, lake: FakeEngine) -> None:
+    table = filled(lake)
+    question = {"dataset": table.full_name, "assertion": "row_count() >= 90", "to": "2026-03-09T00:00:00Z"}
+    api.post("/api/v1/backtest", MARCH | question, format="json")
+    work()
+    new = {"dataset": table.full_name, "name": "enough", "assertion": "row_count() >= 90"}
+    assert api.post("/api/v1/data-tests", new, format="json").status_code == 201
+    said = pages.get("/datasets/raw.trips").content.decode()
+    assert "In the last 28 days it would have opened 1 incident and told of 1, by the 8 windows that were" in said
 
 
 def test_the_page_of_a_dataset_leads_to_it_and_its_form_keeps_what_was_typed(pages: Client) -> None:

@@ -13,6 +13,7 @@ from execution_engine.runs.shown_results import Veil
 from incident_manager.backtests.as_json import as_json
 from incident_manager.services import UnableToBacktest, as_revised, backtest
 from test_generator.services import UnableToWrite, draft
+from web.access.changes import audited
 from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import DatasetField, LengthField, Shape, with_range
@@ -43,14 +44,16 @@ class Backtests(Api):
 
         Give ``data_test``, or ``dataset`` and ``assertion``. ``scans_needed`` says what a POST of the same would read.
         """
-        return self._answer(self.asked(BacktestQuery), measure=False)
+        return Response(self._found(self.asked(BacktestQuery)))
 
     @extend_schema(request=BacktestQuery, responses={202: dict[str, Any]})
     def post(self, request: Request) -> Response:
         """The same, and ask for what was never measured; GET answers with it once it is read."""
-        return self._answer(self.given(BacktestQuery), measure=True)
+        given = self.given(BacktestQuery)
+        with audited(request, "backtest.measure", kind="backtest", given={**given}):
+            return Response(self._found(given, measure=True), status=202)
 
-    def _answer(self, asked: dict[str, Any], *, measure: bool) -> Response:
+    def _found(self, asked: dict[str, Any], *, measure: bool = False) -> dict[str, Any]:
         now, start, end = clock.now(), asked.pop("from"), asked.pop("to")
         test = _test(asked)
         self.check_object_permissions(self.request, test.dataset)
@@ -66,7 +69,7 @@ class Backtests(Api):
             )
         except UnableToBacktest as error:
             raise Wrong(str(error)) from None
-        return Response(as_json(found, Veil(now)), status=202 if measure else 200)
+        return as_json(found, Veil(now))
 
 
 def _test(asked: dict[str, Any]) -> DataTest:
