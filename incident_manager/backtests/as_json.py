@@ -16,7 +16,9 @@ from .services import Backtest
 def as_json(found: Backtest, veil: Veil) -> dict[str, Any]:
     """All that a backtest found; what must not be told now has no value and no sentence."""
     revision = found.test.revision
+    partitioning = found.test.dataset.partitioning
     assert revision is not None
+    assert partitioning is not None
     hidden = veil.hides(revision, found.test.dataset)
     return {
         "dataset": found.test.dataset.full_name,
@@ -35,7 +37,7 @@ def as_json(found: Backtest, veil: Veil) -> dict[str, Any]:
             {"assertion": one.other.text, "looser": one.other.is_looser, **raised_json(one.raised)}
             for one in found.others
         ],
-        "windows": [_window(one, hidden=hidden) for one in found.windows],
+        "windows": [_window(one, key=partitioning.key(one.window), hidden=hidden) for one in found.windows],
         "not_measured": _texts(found.missing),
         "cannot_be_known": {window.text: why for window, why in found.unknowable.items()},
         "scans_needed": found.scans,
@@ -78,12 +80,13 @@ def _live(one: LiveIncident) -> dict[str, Any]:
     }
 
 
-def _window(one: FoundWindow, *, hidden: bool) -> dict[str, Any]:
+def _window(one: FoundWindow, *, key: str, hidden: bool) -> dict[str, Any]:
     judged = [run for run in one.runs if run.outcome != "error"]
     first = next((run for run in judged if run.measured_at and run.measured_at >= one.due_at), None)
     run = first or (judged or one.runs)[-1]
     return {
         "window": one.window.text,
+        "key": key,
         "due_at": one.due_at.isoformat(),
         "outcome": run.outcome,
         "value": None if hidden else run.value,

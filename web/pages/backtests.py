@@ -64,6 +64,7 @@ def backtest_page(request: HttpRequest, name: str) -> HttpResponse:
         "severities": Severity.values,
         "typed": request.GET,
         "form": form,
+        "chosen": request.GET.get("category") or Category.CUSTOM.value,
         "test": None,
         "sustain": "",
         "grace": "",
@@ -92,7 +93,11 @@ def _answer(dataset: Dataset, asked: dict[str, Any], now: datetime) -> dict[str,
         if test is None:
             return shown
         assert test.revision is not None
-        shown |= {"test": test, "sustain": format_duration(asked["sustain"] or test.revision.sustain)}
+        shown |= {
+            "test": test,
+            "chosen": test.category,
+            "sustain": format_duration(asked["sustain"] or test.revision.sustain),
+        }
         terms = {"sustain": asked["sustain"], "grace": asked["grace"]}
         found = backtest(test, start=shown["start"], end=end, now=now, **terms)
     except (UnableToWrite, UnableToBacktest) as error:

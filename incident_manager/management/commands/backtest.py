@@ -95,7 +95,7 @@ class Command(Base):
             console.print(f"live, this test had {live} incident{'' if live == 1 else 's'} in this time")
         for each in [each for each in result["windows"] if each["outcome"] != "held"][:MOST_WINDOWS]:
             marks = "".join(f" ({said})" for name, said in MARKS.items() if each[name])
-            console.print(escape(f"  {each['window']} {each['outcome']}: {each['sentence']}{marks}"), soft_wrap=True)
+            console.print(escape(f"  {each['key']} {each['outcome']}: {each['sentence']}{marks}"), soft_wrap=True)
         if result["bounds"]:
             console.print(_bounds(result))
         _show_missing(console, result)
