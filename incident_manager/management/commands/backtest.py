@@ -84,15 +84,15 @@ class Command(Base):
             f"{result['from']} to {result['to']}, fails after {result['sustain']}, notify after {result['grace']}"
         )
         console.print(
-            f"{result['held']} windows held, {result['broken']} broke, {result['unjudged']} could not be judged, "
+            f"{_counted(result['held'], 'window')} held, {result['broken']} broke, {result['unjudged']} could not be judged, "
             f"{len(result['not_measured'])} were never measured, {len(result['cannot_be_known'])} cannot be known"
         )
         console.print(_figures(result))
         for one in result["incidents"]:
             console.print(f"  {_incident(one)}", soft_wrap=True)
         if result["test"]:
-            live = len(result["live_incidents"])
-            console.print(f"live, this test had {live} incident{'' if live == 1 else 's'} in this time")
+            live = _counted(len(result["live_incidents"]), "incident")
+            console.print(f"live, this test had {live} in this time")
         for each in [each for each in result["windows"] if each["outcome"] != "held"][:MOST_WINDOWS]:
             marks = "".join(f" ({said})" for name, said in MARKS.items() if each[name])
             console.print(escape(f"  {each['key']} {each['outcome']}: {each['sentence']}{marks}"), soft_wrap=True)
@@ -105,17 +105,17 @@ def _show_missing(console: Console, result: Mapping[str, Any]) -> None:
     if result["not_measured"]:
         lasts = "" if result["seconds_needed"] is None else f", about {result['seconds_needed']:.0f} s"
         console.print(
-            f"{len(result['not_measured'])} windows were never measured: --measure reads them "
-            f"({result['scans_needed']} scans{lasts})"
+            f"{_counted(len(result['not_measured']), 'window')} never measured: --measure reads what is missing "
+            f"({_counted(result['scans_needed'], 'scan')}{lasts})"
         )
     for why in dict.fromkeys(result["cannot_be_known"].values()):
         count = list(result["cannot_be_known"].values()).count(why)
-        console.print(escape(f"{count} windows cannot be known: {why}"), soft_wrap=True)
+        console.print(escape(f"{_counted(count, 'window')} cannot be known: {why}"), soft_wrap=True)
 
 
 def _figures(row: Mapping[str, Any]) -> str:
     return (
-        f"{row['alerts']} incidents ({_number(row['alerts_a_week'])} a week), {row['notices']} told "
+        f"{_counted(row['alerts'], 'incident')} ({_number(row['alerts_a_week'])} a week), {row['notices']} told "
         f"({_number(row['notices_a_week'])} a week), "
         f"precision {_share(row['precision'])}, recall {_share(row['recall'])}"
     )
@@ -140,6 +140,10 @@ def _incident(one: Mapping[str, Any]) -> str:
 
 def _because(one: Mapping[str, Any]) -> str:
     return f", as {one['muted_by']} explained it" if one["muted_by"] else ", as it was over before"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _share(value: float | None) -> str:

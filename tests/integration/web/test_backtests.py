@@ -207,7 +207,7 @@ def test_the_command_says_it_in_words(capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(SystemExit):
         call_command("backtest", test.dataset.full_name, test.name, "--from", "2026-03-01")
     said = capsys.readouterr().out
-    assert "1 incidents" in said
+    assert "1 incident (" in said
     assert "live, this test had 1 incident in this time" in said
     assert MONDAY.text in said
 
