@@ -3,7 +3,7 @@
 Other packages call only what is named here; what is decided stands in pure modules beside this folder.
 """
 
-from incident_manager.backtests.services import UnableToBacktest, as_revised, backtest
+from incident_manager.backtests.services import UnableToBacktest, as_revised, backtest, untried
 from incident_manager.gate.services import ToRead, gate, gate_of
 from incident_manager.incidents.endings import accept, end_piece, force_resolve
 from incident_manager.incidents.handle import handle_flip
@@ -52,4 +52,5 @@ __all__ = [
     "reply",
     "report",
     "rerun",
+    "untried",
 ]

@@ -101,6 +101,26 @@ def backtest(
     return _report(test, found, terms, Window(start=start, end=min(end, now)))
 
 
+USUAL_RANGE = timedelta(days=28)
+TRIED_TIERS = (0, 1)  # in which a test that blocks pipelines must have been tried on the past
+
+
+def untried(test: DataTest, now: datetime) -> str | None:
+    """Why the test may not be hard yet: its tier wants it tried on the past, and nothing of the past can be judged.
+
+    A test of a whole table has no past to be tried on, so it may.
+    """
+    if test.dataset.tier not in TRIED_TIERS or test.scope == Scope.TABLE:
+        return None
+    try:
+        tried = backtest(test, start=now - USUAL_RANGE, end=now, now=now)
+    except UnableToBacktest as error:
+        return str(error)
+    if tried.raised.held + tried.raised.broken:
+        return None
+    return f"a hard test of tier {test.dataset.tier} is tried on the past first, and no window of it was measured"
+
+
 def _windows(test: DataTest, start: datetime, end: datetime, now: datetime) -> list[Window]:
     """The partitions that start in the range and are due."""
     partitioning = test.dataset.partitioning

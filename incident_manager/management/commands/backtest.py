@@ -84,8 +84,9 @@ class Command(Base):
             f"{result['from']} to {result['to']}, fails after {result['sustain']}, notify after {result['grace']}"
         )
         console.print(
-            f"{_counted(result['held'], 'window')} held, {result['broken']} broke, {result['unjudged']} could not be judged, "
-            f"{len(result['not_measured'])} were never measured, {len(result['cannot_be_known'])} cannot be known"
+            f"{_counted(result['held'], 'window')} held, {result['broken']} broke, "
+            f"{result['unjudged']} could not be judged, {len(result['not_measured'])} were never measured, "
+            f"{len(result['cannot_be_known'])} cannot be known"
         )
         console.print(_figures(result))
         for one in result["incidents"]:

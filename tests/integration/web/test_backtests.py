@@ -255,6 +255,33 @@ def test_a_new_test_says_in_its_page_what_it_would_have_raised(api: APIClient, p
     assert "In the last 28 days it would have opened 1 incident and told of 1, by the 8 windows that were" in said
 
 
+@pytest.mark.parametrize(("tier", "status"), [(0, 409), (1, 409), (2, 201)])
+def test_a_hard_test_of_a_critical_table_is_tried_on_the_past_first(
+    api: APIClient, lake: FakeEngine, tier: int, status: int
+) -> None:
+    table = filled(lake, tier=tier)
+    new = {"dataset": table.full_name, "name": "enough", "assertion": "row_count() >= 90", "severity": "hard"}
+    answer = api.post("/api/v1/data-tests", new, format="json")
+    assert answer.status_code == status, answer.content
+    if status == 201:
+        return
+    assert f"a hard test of tier {tier} is tried on the past first" in answer.json()["error"]
+    assert DataTest.objects.count() == 0
+    api.post("/api/v1/backtest", MARCH | {"dataset": table.full_name, "assertion": new["assertion"]}, format="json")
+    work()
+    assert api.post("/api/v1/data-tests", new, format="json").status_code == 201
+
+
+def test_a_soft_test_of_a_critical_table_turns_hard_once_it_has_a_past(api: APIClient, lake: FakeEngine) -> None:
+    table = filled(lake, tier=0)
+    new = {"dataset": table.full_name, "name": "enough", "assertion": "row_count() >= 90", "severity": "soft"}
+    test = api.post("/api/v1/data-tests", new, format="json").json()["id"]
+    assert api.patch(f"/api/v1/data-tests/{test}", {"severity": "hard"}, format="json").status_code == 409
+    api.post("/api/v1/backtest", MARCH | {"data_test": test}, format="json")
+    work()
+    assert api.patch(f"/api/v1/data-tests/{test}", {"severity": "hard"}, format="json").json()["severity"] == "hard"
+
+
 def test_the_page_of_a_dataset_leads_to_it_and_its_form_keeps_what_was_typed(pages: Client) -> None:
     test = DataTestFactory.create(dataset__name="trips")
     clock.simulate(NOW)

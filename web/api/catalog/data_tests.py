@@ -9,13 +9,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assay import clock
-from assay.models import CatchUp, Category, DataTest, Origin, Severity
+from assay.models import CatchUp, Category, Dataset, DataTest, Origin, Scope, Severity
+from incident_manager.services import untried
 from test_generator.definition import Definition
-from test_generator.services import UnableToWrite, retire, revise, write_data_test
+from test_generator.services import UnableToWrite, draft, retire, revise, write_data_test
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, LengthField, Row, Shape
 
+MEND_UNTRIED = "Send the assertion to POST /api/v1/backtest, which has the past measured, or write a soft test first."
 MEND_ASSERTION = "Correct the assertion where the caret points; docs/language.md lists what can be said."
 
 
@@ -89,6 +91,7 @@ class DataTests(Rows):
         """Write a user's test; its assertion is parsed and type-checked first."""
         given = self.given(NewDataTest)
         self.check_object_permissions(request, given["dataset"])
+        self._demand_tried(given["dataset"], given["assertion"], given.get("severity"))
         try:
             with self.changing("create", given=given) as change:
                 written = write_data_test(**given, author=self.author, now=clock.now())
@@ -102,6 +105,10 @@ class DataTests(Rows):
         """Give a user's test a new revision; what is broken is judged anew by it."""
         changes: dict[str, Any] = self.given(DataTestRevision)
         found = self._own()
+        assert found.revision is not None
+        if found.scope == Scope.PARTITION and found.revision.severity != changes.get("severity"):
+            assertion = changes.get("assertion", found.revision.assertion)
+            self._demand_tried(found.dataset, assertion, changes.get("severity"))
         try:
             with self.changing("revise", pk, changes):
                 definition = replace(Definition.of(found.revision), **changes)
@@ -117,6 +124,17 @@ class DataTests(Rows):
         with self.changing("retire", pk):
             retire(found, now=clock.now())
         return Response(status=204)
+
+    def _demand_tried(self, dataset: Dataset, assertion: str, severity: str | None) -> None:
+        """Refuse to make a test of tier 0 or 1 hard that was not tried on the past."""
+        if severity != Severity.HARD or dataset.partitioning is None:
+            return
+        try:
+            why = untried(draft(dataset, assertion, severity=severity), clock.now())
+        except UnableToWrite as unable:
+            raise _wrong(unable) from None
+        if why is not None:
+            raise conflict(f"It cannot be hard yet: {why}.", mend=MEND_UNTRIED)
 
     def _own(self) -> DataTest:
         found: DataTest = self.get_object()
