@@ -1,6 +1,6 @@
 """The profile of a batch of rows: how many there are, and what is known of each column."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -29,6 +29,15 @@ class Profile:
     def distinct(self) -> float:
         """How many different rows there are, about; exact up to 1,023, and where no row is repeated."""
         return self.sample.distinct(self.rows)
+    def without_values(self, names: Iterable[str]) -> "Profile":
+        """The same, with nothing but the counts of rows and nulls of the named columns."""
+        hidden = frozenset(names)
+        bare = {
+            name: ColumnProfile(type=column.type, kind=ColumnKind.NESTED, rows=column.rows, nulls=column.nulls)
+            for name, column in self.columns.items()
+            if name in hidden
+        }
+        return replace(self, columns={**self.columns, **bare})
 
     def reduced(self, caps: Caps) -> "Profile":
         """The same with less of each column, such as what is kept of a batch for months."""

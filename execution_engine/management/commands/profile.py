@@ -1,0 +1,196 @@
+"""``assay profile``: what a table or file looks like, column by column, without server or rules."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.template import Context, Engine
+from pyarrow.fs import FileInfo
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
+from rich.table import Table as Printed
+
+from assay.catalog.asked_window import asked_window
+from assay.catalog.locations import UnableToUseLocation
+from assay.catalog.selectors import by_name, home, sensitive_columns
+from assay.catalog.storages import FILES
+from assay.command_line.command import Command as Base
+from assay.command_line.command import UnableToRun
+from assay.command_line.exit_codes import ExitCode
+from assay.models import Dataset
+from assay.time.windows import UnableToReadWindow
+from execution_engine import storage
+from execution_engine.engines.arrow.batches import batches_of
+from execution_engine.engines.files.listing import Listing, UnableToListFiles, kind_of, list_part
+from execution_engine.engines.protocol import WHOLE, Part, Table
+from execution_engine.profiles import report
+from execution_engine.profiles.gather import gathered_profile
+from execution_engine.profiles.profile import Profile
+from execution_engine.verification.data import name_of, table_of
+
+PAGE = Path(report.__file__).with_name("page.html")
+
+
+class Command(Base):
+    """A first look at data."""
+
+    help = "Describe each column of a table or file: missing and different values, numbers, texts, and what looks odd."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """What to read, and how the answer is written."""
+        parser.add_argument("table", help="path or URL of parquet, ORC, CSV or JSON; or a dataset of the catalog")
+        parser.add_argument("--window", help="of a dataset: a partition key, or START/END in ISO 8601 (default: all)")
+        parser.add_argument("--option", "-o", action="append", default=[], metavar="KEY=VALUE", help="how CSV is read")
+        parser.add_argument("--html", type=Path, metavar="FILE", help="write one page with small plots")
+
+    def prepare(self) -> None:
+        """Nothing yet: files need no database."""
+
+    def answer(self, **options: Any) -> tuple[ExitCode, Any]:
+        """The profile; of columns that the catalog calls sensitive only counts."""
+        table, part, hidden = self._asked(options)
+        try:
+            listing = list_part(table, part)
+            if not listing.files:
+                raise UnableToRun(f"{table.place} has no files")
+            if listing.filtered:
+                raise UnableToRun(f"{table.name} keeps its partitions inside the files: leave --window out")
+            with _told(listing, quiet=options["json"]) as read:
+                profile = gathered_profile(batches_of(table, listing, read))
+        except UnableToListFiles as error:
+            raise UnableToRun(str(error.failure.detail)) from None
+        result = {"table": table.name, **report.described(_without(profile, hidden))}
+        if options["html"]:
+            options["html"].write_text(_page(result))
+            result["page"] = str(options["html"])
+        return ExitCode.HELD, result
+
+    def _asked(self, options: dict[str, Any]) -> tuple[Table, Part, frozenset[str]]:
+        """The table, its part, and the columns whose values must not be told, in lower case."""
+        name = options["table"]
+        if "/" in name or Path(name).exists() or kind_of(name) is not None:
+            return _of_files(name, options), WHOLE, frozenset()
+        super().prepare()
+        dataset = by_name(name)
+        if dataset is None:
+            raise UnableToRun(f"there is no file and no dataset {name!r}; `assay sync` reads the catalog")
+        return _of_dataset(dataset, options["window"])
+
+    def show(self, console: Console, result: Any) -> None:
+        """A line for each column, then what looks odd."""
+        printed = Printed("column", "type", "complete", "different", "usual", "range", title=result["table"])
+        for column in result["columns"]:
+            printed.add_row(
+                escape(column["name"]), column["type"], _percent(column["complete"]), _distinct(column),
+                escape(_usual(column)), escape(_range(column)),
+            )  # fmt: skip
+        console.print(printed)
+        keys = [column["name"] for column in result["columns"] if column["may_be_key"]]
+        console.print(f"{result['rows']:,} rows; may be keys: {escape(', '.join(keys)) or 'none'}", soft_wrap=True)
+        for column in result["columns"]:
+            for lint in column["lints"]:
+                said = f"  {column['name']}: {lint['name']} ({_percent(lint['share'])}): {lint['said']}"
+                console.print(escape(said), soft_wrap=True)
+        if "page" in result:
+            console.print(f"wrote {escape(result['page'])}")
+
+
+def _of_files(name: str, options: dict[str, Any]) -> Table:
+    if options["window"]:
+        raise UnableToRun("--window is of a dataset of the catalog: give the path of the partition instead")
+    pairs = [pair.partition("=") for pair in options["option"]]
+    if wrong := [key for key, equals, _ in pairs if not equals]:
+        raise UnableToRun(f"--option {wrong[0]!r} gives no value: write it as {wrong[0]}=VALUE")
+    try:
+        return table_of(name, name_of(name), {key: value for key, _, value in pairs})
+    except ValueError as error:
+        raise UnableToRun(str(error)) from None
+
+
+def _of_dataset(dataset: Dataset, window: str | None) -> tuple[Table, Part, frozenset[str]]:
+    try:
+        table = storage.table_of(dataset, home(dataset))
+        if table.storage not in FILES:
+            raise UnableToRun(f"{dataset.full_name} is kept as {table.storage}: only files are profiled so far")
+        engine = storage.engine_of_storage(table.storage)
+        part = storage.part_of(dataset, asked_window(dataset, window), engine, table) if window else WHOLE
+    except (UnableToUseLocation, UnableToReadWindow) as error:
+        raise UnableToRun(str(error)) from None
+    return table, part, sensitive_columns(dataset)
+
+
+def _without(profile: Profile, hidden: frozenset[str]) -> Profile:
+    """The profile, with nothing but counts of rows and nulls of the hidden columns."""
+    return profile.without_values(name for name in profile.columns if name.casefold() in hidden)
+
+
+@contextmanager
+def _told(listing: Listing, *, quiet: bool) -> Iterator[Any]:
+    """A bar of the bytes that are read, for people who wait."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task("reading", total=listing.size)
+
+        def read(file: FileInfo) -> None:
+            progress.advance(task, file.size)
+
+        yield read
+
+
+def _page(result: dict[str, Any]) -> str:
+    """One file of HTML that needs no other, and no script."""
+    columns = [
+        {**column, "plot": _plot(column), "mean": _short(column.get("numbers", {}).get("mean", ""))}
+        for column in result["columns"]
+    ]
+    context = Context({"profile": {**result, "columns": columns}})
+    page: str = Engine().from_string(PAGE.read_text()).render(context)
+    return page
+
+
+def _plot(column: dict[str, Any]) -> list[dict[str, Any]]:
+    """The bars of a histogram, the highest one high."""
+    bins = column.get("numbers", {}).get("histogram", [])
+    most = max((each["share"] for each in bins), default=0.0)
+    if len(bins) < 2 or not most:
+        return []
+    return [
+        {**each, "height": f"{(height := each['share'] / most):.4f}", "top": f"{1 - height:.4f}",
+         "said": _percent(each["share"])}
+        for each in bins
+    ]  # fmt: skip
+
+
+def _percent(share: float | None) -> str:
+    if share is None:
+        return "–"
+    return "100 %" if share == 1 else f"{min(share, 0.9999) * 100:.2f} %"
+
+
+def _distinct(column: dict[str, Any]) -> str:
+    return f"{'' if column['distinct_is_exact'] else '≈ '}{column['distinct']:,}"
+
+
+def _usual(column: dict[str, Any]) -> str:
+    values = [str(each["value"])[:20] for each in column["values"][:3] if (each["share"] or 0) >= 0.01]
+    return ", ".join(values)
+
+
+def _range(column: dict[str, Any]) -> str:
+    numbers, texts = column.get("numbers"), column.get("texts")
+    if numbers and "min" in numbers:
+        return f"{_short(numbers['min'])} … {_short(numbers['quantiles']['0.5'])} … {_short(numbers['max'])}"
+    if texts and texts["longest"] is not None:
+        shape = texts["shapes"][0]["shape"] if texts["shapes"] else ""
+        return f"{texts['shortest']} to {texts['longest']} characters, {shape}"
+    return ""
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,151 @@
+"""What looks odd in a column at first sight, each with how much of it: questions for its owner, not errors (pure)."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .column import ColumnKind, ColumnProfile
+
+MOST = 0.95  # of the rows, from which on a column is said to be all of a kind
+SECRETS = "leaked secrets"
+SOME = 0.001  # of the rows, from which on a stand-in is worth a word
+FEW_ROWS = 20  # below, everything looks odd
+_DATE = re.compile(r"(9999[-/.]99[-/.]99|99?[-/.]99?[-/.]9999|99999999)([ A].*)?")
+_NUMBER = re.compile(r"[-+]?9+([.,]9+)?(e[-+]?9+)?")
+_SECRETS = (
+    ("a key of AWS", re.compile(r"(AKIA|ASIA)[0-9A-Z]{16}")),
+    ("a token of GitHub", re.compile(r"(gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})")),
+    ("a token of Slack", re.compile(r"xox[abprs]-[A-Za-z0-9-]{10,}")),
+    ("a private key", re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")),
+    ("a JSON web token", re.compile(r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}")),
+    ("a key of Google", re.compile(r"AIza[0-9A-Za-z_-]{30,}")),
+    ("a password in an address", re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]+:[^/\s:@]+@")),
+)
+_STAND_INS = frozenset(
+    {"", "-", "--", "?", "n/a", "na", "#n/a", "nan", "nil", "none", "null", "(null)", "unknown", "undefined"}
+    | {"missing", "tbd"}
+)
+_ODD_NUMBERS = frozenset({-1.0, -9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0, -99999.0})
+
+Lint = dict[str, Any]
+
+
+def lints_of(column: ColumnProfile) -> list[Lint]:
+    """Each with a ``name``, a sentence ``said``, and the ``share`` of the rows with a value that it is of."""
+    if column.present < FEW_ROWS:
+        return []
+    found = [lint for rule in _RULES for lint in rule(column)]
+    return sorted(found, key=lambda lint: (-lint["share"], lint["name"]))
+
+
+def _constant(column: ColumnProfile) -> Iterator[Lint]:
+    if not column.values.cut and len(column.values.keys) == 1:
+        yield _lint("constant", "every row that has a value has the same one", 1.0)
+
+
+def _dates_as_texts(column: ColumnProfile) -> Iterator[Lint]:
+    share = _share_of_shapes(column, _DATE)
+    if share >= MOST:
+        yield _lint("dates as texts", "the texts are written like dates: a date type orders and compares them", share)
+
+
+def _numbers_as_texts(column: ColumnProfile) -> Iterator[Lint]:
+    shapes = column.texts.shapes if column.texts else None
+    if shapes is None or _share_of_shapes(column, _DATE) >= MOST:
+        return
+    share = _share_of_shapes(column, _NUMBER)
+    leads = any(str(label).startswith("0") and len(str(label)) > 1 for label, _ in column.values.frequent(1000))
+    if share >= MOST and not leads:
+        yield _lint("numbers as texts", "the texts are written like numbers", share)
+
+
+def _mixed_formats(column: ColumnProfile) -> Iterator[Lint]:
+    """Several shapes of one length class that differ in marks alone, such as 2026-03-01 and 03/01/2026."""
+    shapes = column.texts.shapes if column.texts else None
+    if shapes is None or shapes.cut:
+        return
+    dates = [(shape, count) for shape, count in shapes.frequent(1000) if _DATE.fullmatch(str(shape))]
+    if len({str(shape)[:10] for shape, _ in dates}) > 1:
+        share = sum(count for _, count in dates) / column.present
+        if share >= MOST:
+            kinds = ", ".join(str(shape) for shape, _ in dates[:3])
+            yield _lint("mixed formats", f"dates are written in several ways: {kinds}", share)
+
+
+def _near_duplicates(column: ColumnProfile) -> Iterator[Lint]:
+    """Values that differ in case and spaces alone."""
+    if column.kind is not ColumnKind.TEXT or column.values.cut:
+        return
+    alike: dict[str, list[tuple[str, int]]] = {}
+    for label, count in column.values.frequent(len(column.values.keys)):
+        alike.setdefault(" ".join(str(label).split()).casefold(), []).append((str(label), count))
+    doubled = [each for each in alike.values() if len(each) > 1]
+    if doubled:
+        rows = sum(count for each in doubled for _, count in each[1:])  # beside the most frequent way of each
+        pairs = "; ".join(f"{each[0][0]!r} and {each[1][0]!r}" for each in doubled[:3])
+        yield _lint("near duplicates", f"values differ in case or spaces alone: {pairs}", rows / column.present)
+
+
+def _stand_ins(column: ColumnProfile) -> Iterator[Lint]:
+    """Values that people write where there is none."""
+    if column.kind is ColumnKind.TEXT:
+        found = [(label, n) for label, n in column.values.frequent(1000) if str(label).strip().casefold() in _STAND_INS]
+    elif column.kind is ColumnKind.NUMBER and column.numbers is not None:
+        found = [(label, n) for label, n in column.values.frequent(50) if _stands_out(float(label), column)]
+    else:
+        return
+    share = sum(count for _, count in found) / column.present
+    if found and share >= SOME:
+        values = ", ".join(repr(label) for label, _ in found[:3])
+        yield _lint("stand-ins", f"{values} may stand for a missing value", share)
+
+
+def _stands_out(value: float, column: ColumnProfile) -> bool:
+    """Whether an odd number lies at an end of the numbers, far from all others."""
+    numbers = column.numbers
+    assert numbers is not None
+    if value not in _ODD_NUMBERS or value not in (numbers.low, numbers.high):
+        return False
+    points = numbers.points.numbers
+    others = points[points != value]
+    if not len(others):
+        return False
+    gap = float(np.abs(others - value).min())
+    return gap > 0.5 * float(others.max() - others.min())
+
+
+def _secrets(column: ColumnProfile) -> Iterator[Lint]:
+    """Values that open doors; none of them is told."""
+    if column.kind is not ColumnKind.TEXT:
+        return
+    labels = column.values.frequent(len(column.values.keys))
+    for what, pattern in _SECRETS:
+        rows = sum(count for label, count in labels if pattern.search(str(label)))
+        if rows:
+            said = f"some values look like {what}: mark the column sensitive, and have them revoked"
+            yield _lint(SECRETS, said, rows / column.present)
+
+
+def _share_of_shapes(column: ColumnProfile, pattern: re.Pattern[str]) -> float:
+    shapes = column.texts.shapes if column.texts else None
+    if shapes is None or column.kind is not ColumnKind.TEXT:
+        return 0.0
+    rows = sum(count for shape, count in shapes.frequent(len(shapes.keys)) if pattern.fullmatch(str(shape)))
+    return rows / column.present
+
+
+def _lint(name: str, said: str, share: float) -> Lint:
+    return {"name": name, "said": said, "share": min(1.0, share)}
+
+
+_RULES: tuple[Callable[[ColumnProfile], Iterator[Lint]], ...] = (
+    _constant,
+    _dates_as_texts,
+    _numbers_as_texts,
+    _mixed_formats,
+    _near_duplicates,
+    _stand_ins,
+    _secrets,
+)

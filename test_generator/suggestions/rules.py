@@ -1,0 +1,407 @@
+"""The rules of suggestions: what profiles of several windows say of a column, as an assertion (pure).
+
+The first thirteen are Deequ's (Schelter et al. 2018, section 3.3, and the rules of the same names in Deequ); the others
+say what shapes and clocks give away. A rule is fitted on windows, the oldest first, and gives at most one candidate.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil, floor, isfinite, log10, sqrt
+
+import numpy as np
+
+from execution_engine.metrics.columns import written
+from execution_engine.metrics.spec import quoted
+from execution_engine.profiles.column import ColumnKind, ColumnProfile
+from execution_engine.profiles.report import may_be_key
+
+MOST_CATEGORIES = 100  # values of a column that may be listed
+CATEGORY_SHARE = 0.1  # Deequ's: at most so many different values, by the rows
+MOST_SHARE = 0.9  # of the rows, that the listed values of a fractional range have at least (Deequ's)
+SOME_COMPLETE = 0.2  # Deequ's: below, missing values are usual
+CONFIDENCE = 1.96  # of the binomial proportion, as in Deequ
+REACH = 4.0  # standard deviations over windows, in which the next window's figure is expected
+FEW_ROWS = 20
+
+Holds = Callable[[ColumnProfile], bool]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """An assertion on one column, why it is offered, and whether a window's profile meets it."""
+
+    rule: str
+    assertion: str
+    why: str
+    holds: Holds
+
+
+Rule = Callable[[str, Sequence[ColumnProfile]], Candidate | None]
+
+
+def candidates(name: str, windows: Sequence[ColumnProfile]) -> Iterator[Candidate]:
+    """What every rule makes of a column of these windows; nothing of one that has hardly any values."""
+    known = [window for window in windows if window.present]
+    if not known or sum(window.present for window in known) < FEW_ROWS:
+        return
+    kinds = {window.kind for window in known}
+    if len(kinds) == 1:
+        for rule in RULES:
+            if (found := rule(name, windows)) is not None:
+                yield found
+
+
+def complete_if_complete(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+    if any(window.nulls for window in windows):
+        return None
+    return _candidate(
+        "CompleteIfComplete",
+        f"completeness({written(name)}) = 1",
+        "no value was missing",
+        lambda window: not window.nulls,
+    )
+
+
+def retain_completeness(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+    shares = [(window.present / window.rows, window.rows) for window in windows if window.rows]
+    if not any(share < 1 for share, _ in shares) or min(share for share, _ in shares) < SOME_COMPLETE:
+        return None
+    lows = [share - CONFIDENCE * sqrt(share * (1 - share) / rows) for share, rows in shares]
+    spread = float(np.std([share for share, _ in shares])) * REACH / 2
+    least = floor(100 * max(0.0, min(min(lows), float(np.mean([share for share, _ in shares])) - spread))) / 100
+    if not least:
+        return None
+    return _candidate(
+        "RetainCompleteness",
+        f"completeness({written(name)}) >= {least:g}",
+        f"{min(share for share, _ in shares):.1%} of the values were there at least",
+        lambda window: not window.rows or window.present >= least * window.rows,
+    )
+
+
+def retain_type(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+    """Texts that are all written as whole numbers, or as numbers with a point."""
+    for what, shape, pattern in (("whole numbers", r"[-+]?9+", r"^[-+]?\d+$"), ("numbers", r"[-+]?9+\.9+", _FRACTION)):
+        if all(_all_of_shape(window, shape) for window in windows if window.present):
+            return _candidate(
+                "RetainType",
+                f"pattern_match({written(name)}, {quoted(pattern)}) = 1",
+                f"all texts were {what}",
+                lambda window, shape=shape: _all_of_shape(window, shape),  # type: ignore[misc]
+            )
+    return None
+
+
+def categorical_range(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+    values = _categories(windows)
+    if values is None:
+        return None
+    known = frozenset(values)
+    return _candidate(
+        "CategoricalRange",
+        f"compliance({quoted(_in(name, values))}) = 1",
+        f"{_counted(len(values), 'value')} occurred",
+        lambda window: known.issuperset(_labels(window) or [object()]),
+    )
+
+
+def fractional_categorical_range(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+    """The values that have nine tenths of the rows, where others are rare."""
+    if _categories(windows) is not None:
+        return None
+    counts: dict[object, int] = {}
+    for window in windows:
+        if window.kind not in (ColumnKind.TEXT, ColumnKind.NUMBER) or (labels := _labels(window)) is None:
+            return None
+        for label, count in zip(labels, window.values.counts.tolist(), strict=True):
+            counts[label] = counts.get(label, 0) + count
+    rows = sum(counts.values())
+    ranked = sorted(counts, key=lambda label: (-counts[label], str(label)))
+    sums = np.cumsum([counts[label] for label in ranked])
+    values = ranked[: int(np.searchsorted(sums, MOST_SHARE * rows)) + 1]
+    if len(values) > MOST_CATEGORIES / 4 or len(values) > CATEGORY_SHARE * rows / 10:
+        return None
+    known = frozenset(values)
+    shares = [_share_in(window, known) for window in windows if window.present]
+    least = floor(100 * (min(shares) - REACH / 2 * float(np.std(shares)))) / 100
+    if least <= 0.5:
+        return None
+    return _candidate(
+        "FractionalCategoricalRange",
+        f"compliance({quoted(_in(name, values))}) >= {least:g}",
+        f"{_counted(len(values), 'value')} had {min(shares):.1%} of the rows at least",
+        lambda window: not window.present or _share_in(window, known) >= least,
+    )
+
+
+def non_negative_numbers(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+    if not _are_numbers(windows) or any(window.numbers and window.numbers.negatives for window in windows):
+        return None
+    return _candidate(
+        "NonNegativeNumbers",
+        f"non_negative({written(name)}) = 1",
+        "no number was below 0",
+        lambda window: window.numbers is None or not window.numbers.negatives,
+    )
+
+
+def unique_if_unique(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+    if not all(may_be_key(window) for window in windows if window.rows > 1) or sum(w.rows for w in windows) < 2:
+        return None
+    return _candidate(
+        "UniqueIfApproximatelyUnique",
+        f"uniqueness({written(name)}) = 1",
+        "every row had a value of its own",
+        lambda window: window.rows < 2 or may_be_key(window),
+    )
+
+
+def has_min(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+    return _end(name, windows, "HasMin", is_low=True)
+
+
+def has_max(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+    return _end(name, windows, "HasMax", is_low=False)
+
+
+def has_mean(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+    return _figure(name, windows, "HasMean", "mean", lambda window: window.numbers.mean if window.numbers else None)
+
+
+def has_standard_deviation(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+    return _figure(
+        name,
+        windows,
+        "HasStandardDeviation",
+        "stddev",
+        lambda window: window.numbers.deviation if window.numbers else None,
+    )
+
+
+def has_min_length(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+    return _length(name, windows, "HasMinLength", is_low=True)
+
+
+def has_max_length(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+    return _length(name, windows, "HasMaxLength", is_low=False)
+
+
+def one_shape(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+    """Texts of one shape, such as N14228: a letter, then five digits."""
+    shapes = {str(shape) for window in windows if window.texts for shape, _ in window.texts.shapes.frequent(50)}
+    cut = any(window.texts is None or window.texts.shapes.cut for window in windows if window.present)
+    if cut or not 0 < len(shapes) <= 3 or any(len(shape) > 24 or "~" in shape for shape in shapes):
+        return None
+    pattern = "^(" + "|".join(sorted(map(pattern_of, shapes))) + ")$" if len(shapes) > 1 else f"^{pattern_of(*shapes)}$"
+    if not any(mark in pattern for mark in ("[", "\\d")):
+        return None
+    return _candidate(
+        "OneShape",
+        f"pattern_match({written(name)}, {quoted(pattern)}) = 1",
+        f"all texts were written like {', '.join(sorted(shapes))}",
+        lambda window: (
+            not window.present
+            or (window.texts is not None and {str(s) for s, _ in window.texts.shapes.frequent(1000)} <= shapes)
+        ),
+    )
+
+
+def clock(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+    """Whole numbers of up to four digits that read as hours and minutes: 5, 1430, 2359."""
+    if not _are_numbers(windows) or not all(_is_clock(window) for window in windows):
+        return None
+    if max(window.numbers.high for window in windows if window.numbers) < 1000 or sum(w.distinct for w in windows) < 60:
+        return None
+    column = _sql(name)
+    condition = f"{column} is null or ({column} between 0 and 2400 and {column} % 100 < 60)"
+    return _candidate(
+        "Clock", f"compliance({quoted(condition)}) = 1", "all numbers read as a clock of four digits", _is_clock
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    complete_if_complete,
+    retain_completeness,
+    retain_type,
+    categorical_range,
+    fractional_categorical_range,
+    non_negative_numbers,
+    unique_if_unique,
+    has_min,
+    has_max,
+    has_mean,
+    has_standard_deviation,
+    has_min_length,
+    has_max_length,
+    one_shape,
+    clock,
+)
+_FRACTION = r"^[-+]?\d+\.\d+$"
+
+
+def pattern_of(shape: str) -> str:
+    """The regular expression of a shape: ``^[A-Z]\\d{5}$`` without its ends, of ``A99999``."""
+    parts = re.findall(r"A+|a+|9+|[^Aa9]", shape)
+    classes = {"A": "[A-Z]", "a": "[a-z]", "9": "\\d"}
+    return "".join(
+        (classes[part[0]] if part[0] in classes else re.escape(part)) + (f"{{{len(part)}}}" if len(part) > 1 else "")
+        for part in parts
+    )
+
+
+def _candidate(rule: str, assertion: str, why: str, holds: Holds) -> Candidate:
+    return Candidate(rule=rule, assertion=assertion, why=why, holds=holds)
+
+
+def _are_numbers(windows: Sequence[ColumnProfile]) -> bool:
+    return all(window.kind in (ColumnKind.NUMBER, ColumnKind.NOTHING) for window in windows)
+
+
+def _end(name: str, windows: Sequence[ColumnProfile], rule: str, *, is_low: bool) -> Candidate | None:
+    """The lowest or highest number: as it was where it was always the same, else as far out as windows differ."""
+    if not _are_numbers(windows):
+        return None
+    ends = [(w.numbers.low if is_low else w.numbers.high) for w in windows if w.numbers and w.numbers.finite]
+    if not ends or not all(map(isfinite, ends)):
+        return None
+    end = min(ends) if is_low else max(ends)
+    spread = float(max(ends) - min(ends))
+    bound = end if not spread else _rounded(end - spread if is_low else end + spread, spread, down=is_low)
+    if is_low and bound < 0 <= min(ends):
+        bound = 0.0
+    metric, sign = ("min", ">=") if is_low else ("max", "<=")
+    return _candidate(
+        rule,
+        f"{metric}({written(name)}) {sign} {bound:g}"
+        if float(f"{bound:g}") == bound
+        else f"{metric}({written(name)}) {sign} {bound!r}",
+        f"the {'lowest' if is_low else 'highest'} number was {end:g}",
+        lambda window: (
+            window.numbers is None
+            or not window.numbers.finite
+            or (window.numbers.low >= bound if is_low else window.numbers.high <= bound)
+        ),
+    )
+
+
+def _figure(
+    name: str, windows: Sequence[ColumnProfile], rule: str, metric: str, figure: Callable[[ColumnProfile], float | None]
+) -> Candidate | None:
+    """A figure of every window, within four standard deviations over the windows."""
+    if not _are_numbers(windows):
+        return None
+    values = [
+        value
+        for window in windows
+        if window.numbers and window.numbers.finite and (value := figure(window)) is not None
+    ]
+    if len(values) < 3:
+        return None
+    mean, spread = float(np.mean(values)), float(np.std(values, ddof=1))
+    reach = REACH * spread * sqrt(1 + 1 / len(values))
+    if not isfinite(mean) or not isfinite(reach) or not reach:
+        return None
+    low, high = _rounded(mean - reach, reach, down=True), _rounded(mean + reach, reach, down=False)
+    if metric == "stddev":
+        low = max(0.0, low)
+    return _candidate(
+        rule,
+        f"{metric}({written(name)}) between {low:g} and {high:g}",
+        f"it was {min(values):.6g} to {max(values):.6g}",
+        lambda window: (
+            (value := figure(window)) is None or not (window.numbers and window.numbers.finite) or low <= value <= high
+        ),
+    )
+
+
+def _length(name: str, windows: Sequence[ColumnProfile], rule: str, *, is_low: bool) -> Candidate | None:
+    if any(window.kind not in (ColumnKind.TEXT, ColumnKind.NOTHING) for window in windows):
+        return None
+    lengths = [window.texts.lengths for window in windows if window.texts and window.texts.lengths.finite]
+    if not lengths:
+        return None
+    ends = [round(each.low if is_low else each.high) for each in lengths]
+    spread = max(ends) - min(ends)
+    bound = max(0, min(ends) - spread) if is_low else max(ends) + spread
+    if is_low and not bound:
+        return None
+    metric, sign = ("min_length", ">=") if is_low else ("max_length", "<=")
+    return _candidate(
+        rule,
+        f"{metric}({written(name)}) {sign} {bound}",
+        f"texts had {min(ends) if is_low else max(ends)} characters at {'least' if is_low else 'most'}",
+        lambda window: (
+            window.texts is None
+            or not window.texts.lengths.finite
+            or (window.texts.lengths.low >= bound if is_low else window.texts.lengths.high <= bound)
+        ),
+    )
+
+
+def _categories(windows: Sequence[ColumnProfile]) -> list[object] | None:
+    """All values of the windows, where they are few for the rows; None elsewhere."""
+    found: set[object] = set()
+    for window in windows:
+        labels = _labels(window)
+        if labels is None or window.kind not in (ColumnKind.TEXT, ColumnKind.NUMBER):
+            return None
+        found |= set(labels)
+    rows = sum(window.present for window in windows)
+    if not found or len(found) > MOST_CATEGORIES or len(found) > CATEGORY_SHARE * rows:
+        return None
+    if any(window.kind is ColumnKind.NUMBER for window in windows) and len(found) > MOST_CATEGORIES / 4:
+        return None
+    return sorted(found, key=lambda label: (str(type(label)), label))  # type: ignore[arg-type, return-value]
+
+
+def _labels(window: ColumnProfile) -> list[object] | None:
+    """All values of a window; None where some are not known."""
+    labels: list[object] = window.values.labels.tolist()
+    return None if window.values.cut or any(label is None for label in labels) else labels
+
+
+def _share_in(window: ColumnProfile, known: frozenset[object]) -> float:
+    labels = window.values.labels.tolist()
+    rows = sum(int(n) for label, n in zip(labels, window.values.counts.tolist(), strict=True) if label in known)
+    return rows / window.present
+
+
+def _is_clock(window: ColumnProfile) -> bool:
+    if not window.present:
+        return True
+    labels = _labels(window)
+    return labels is not None and all(
+        isinstance(label, int | float) and float(label).is_integer() and 0 <= label <= 2400 and label % 100 < 60
+        for label in labels
+    )
+
+
+def _all_of_shape(window: ColumnProfile, pattern: str) -> bool:
+    shapes = window.texts.shapes if window.texts else None
+    if window.kind is not ColumnKind.TEXT or shapes is None or shapes.cut:
+        return not window.present
+    return all(re.fullmatch(pattern, str(shape)) for shape, _ in shapes.frequent(len(shapes.keys)))
+
+
+def _rounded(value: float, scale: float, *, down: bool) -> float:
+    """Outwards, to two digits of the scale."""
+    step = 10.0 ** (floor(log10(scale)) - 1)
+    return float(f"{(floor if down else ceil)(value / step) * step:.12g}")
+
+
+def _in(name: str, values: Sequence[object]) -> str:
+    listed = ", ".join(_literal(value) for value in values)
+    return f"{_sql(name)} is null or {_sql(name)} in ({listed})"
+
+
+def _literal(value: object) -> str:
+    return "'" + str(value).replace("'", "''") + "'" if isinstance(value, str) else f"{value!r}"
+
+
+def _sql(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else "`" + name.replace("`", "``") + "`"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

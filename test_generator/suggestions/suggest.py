@@ -1,0 +1,148 @@
+"""Suggestions for a table: fitted on the first of its windows, and held against the others (pure)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import pyarrow as pa
+
+from execution_engine.language.operands import operands
+from execution_engine.language.parsing.parse import parse
+from execution_engine.language.tree import Metric
+from execution_engine.metrics.columns import written
+from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.registry import METRICS
+from execution_engine.profiles.column import ColumnKind, ColumnProfile
+from execution_engine.profiles.profile import Profile
+
+from .keys import is_key, minimal_keys
+from .rules import Candidate, candidates
+
+FITTED = 0.8  # of the windows; the others try what was fitted
+ABSENT = ColumnProfile(type="null", kind=ColumnKind.NOTHING, rows=0, nulls=0)
+MOST_KEYS = 5
+WATCHED_FROM = 10  # windows, from which on the number of rows has a past to be an anomaly of
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuggestedWindow:
+    """One window of the past: its profile, and its rows where keys are to be looked for."""
+
+    key: str
+    profile: Profile
+    rows: pa.Table | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suggestion:
+    """An assertion that the past leads to; ``held`` of ``tried`` windows, which it was not fitted on, meet it."""
+
+    rule: str
+    columns: tuple[str, ...]
+    assertion: str
+    why: str
+    fitted: int
+    held: int
+    tried: int
+    cost: str
+
+    @property
+    def held_share(self) -> float | None:
+        """Of the windows that tried it; None where there were none."""
+        return self.held / self.tried if self.tried else None
+
+    @property
+    def name(self) -> str:
+        """A name for a test of it."""
+        return "-".join((self.rule.lower(), *(column.replace("/", "-")[:60] for column in self.columns)))[:200]
+
+
+def suggestions(windows: Sequence[SuggestedWindow]) -> list[Suggestion]:
+    """What the windows, the oldest first, suggest: by column in the order of the table, then keys and the whole.
+
+    Of one window alone there is nothing to try it on.
+    """
+    if not windows:
+        return []
+    fitted = ceil(FITTED * len(windows)) if len(windows) > 1 else 1
+    first, rest = windows[:fitted], windows[fitted:]
+    names = dict.fromkeys(name for window in first for name in window.profile.columns)
+    found = [
+        _suggestion(candidate, (name,), first, sum(candidate.holds(_column(window, name)) for window in rest), rest)
+        for name in names
+        for candidate in candidates(name, [_column(window, name) for window in first])
+    ]
+    return [*found, *_keys(first, rest), *_rows(first, rest)]
+
+
+def _column(window: SuggestedWindow, name: str) -> ColumnProfile:
+    return window.profile.columns.get(name, ABSENT)
+
+
+def _suggestion(
+    candidate: Candidate,
+    columns: tuple[str, ...],
+    first: Sequence[SuggestedWindow],
+    held: int,
+    rest: Sequence[SuggestedWindow],
+) -> Suggestion:
+    return Suggestion(
+        rule=candidate.rule,
+        columns=columns,
+        assertion=candidate.assertion,
+        why=candidate.why,
+        fitted=len(first),
+        held=held,
+        tried=len(rest),
+        cost=cost_of(candidate.assertion),
+    )
+
+
+def _keys(first: Sequence[SuggestedWindow], rest: Sequence[SuggestedWindow]) -> list[Suggestion]:
+    """Keys of several columns, within each window; those of one column have a rule of their own."""
+    tables = [window.rows for window in first if window.rows is not None]
+    if len(tables) < len(first) or not tables:
+        return []
+    together = pa.concat_tables(tables, promote_options="permissive")
+    found = []
+    for names in minimal_keys(together, most_keys=MOST_KEYS):
+        if len(names) == 1:
+            continue
+        call = f"uniqueness({', '.join(map(written, names))}) = 1"
+        candidate = Candidate(rule="Key", assertion=call, why="no two rows were alike in them", holds=lambda _: True)
+        held = sum(window.rows is not None and _is_key(window.rows, names) for window in rest)
+        found.append(_suggestion(candidate, names, first, held, rest))
+    return found
+
+
+def _is_key(rows: pa.Table, names: tuple[str, ...]) -> bool:
+    return set(names) <= set(rows.column_names) and is_key(rows, names)
+
+
+def _rows(first: Sequence[SuggestedWindow], rest: Sequence[SuggestedWindow]) -> list[Suggestion]:
+    """The number of rows, watched by its own past."""
+    from execution_engine.anomalies.predictive import Predictive
+
+    counts = [float(window.profile.rows) for window in (*first, *rest)]
+    if len(first) < WATCHED_FROM:
+        return []
+    held = 0
+    for at in range(len(first), len(counts)):
+        low, high = Predictive().expected(counts[:at])
+        held += low <= counts[at] <= high
+    candidate = Candidate(
+        rule="UsualRowCount",
+        assertion="anomaly(row_count(), last=60) <= 1",
+        why=f"windows had {min(counts):,.0f} to {max(counts):,.0f} rows",
+        holds=lambda _: True,
+    )
+    return [_suggestion(candidate, (), first, held, rest)]
+
+
+def cost_of(assertion: str) -> str:
+    """What measuring it costs a scan, in words."""
+    kinds = {
+        METRICS[(each if isinstance(each, Metric) else each.metric).spec.name].kind
+        for each in operands(parse(assertion))
+    }
+    return "counts keys" if Kind.GROUPING in kinds else "shares the one pass"
