@@ -102,10 +102,14 @@ def table_of(data: Table | str | Path, name: str, options: Mapping[str, str] | N
     if isinstance(data, Table):
         return data
     text = str(data)
-    is_path = isinstance(data, Path) or "/" in text or Path(text).exists() or kind_of(text) is not None
-    storage = (kind_of_folder(text) or "parquet") if is_path else "table"
+    storage = (kind_of_folder(text) or "parquet") if isinstance(data, Path) or names_files(text) else "table"
     check_options(storage, options or {})
     return Table(name=name, storage=storage, location=text, options=options or {})
+
+
+def names_files(text: str) -> bool:
+    """Whether a text is the path or URL of files, rather than the name of a table."""
+    return "/" in text or Path(text).exists() or kind_of(text) is not None
 
 
 @contextmanager

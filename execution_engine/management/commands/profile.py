@@ -24,12 +24,12 @@ from assay.models import Dataset
 from assay.time.windows import UnableToReadWindow
 from execution_engine import storage
 from execution_engine.engines.arrow.batches import batches_of
-from execution_engine.engines.files.listing import Listing, UnableToListFiles, kind_of, list_part
+from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part
 from execution_engine.engines.protocol import WHOLE, Part, Table
 from execution_engine.profiles import report
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile
-from execution_engine.verification.data import name_of, table_of
+from execution_engine.verification.data import name_of, names_files, table_of
 
 PAGE = Path(report.__file__).with_name("page.html")
 
@@ -71,7 +71,7 @@ class Command(Base):
     def _asked(self, options: dict[str, Any]) -> tuple[Table, Part, frozenset[str]]:
         """The table, its part, and the columns whose values must not be told, in lower case."""
         name = options["table"]
-        if "/" in name or Path(name).exists() or kind_of(name) is not None:
+        if names_files(name):
             return _of_files(name, options), WHOLE, frozenset()
         super().prepare()
         dataset = by_name(name)

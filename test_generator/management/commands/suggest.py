@@ -24,10 +24,10 @@ from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset
 from execution_engine import storage
 from execution_engine.engines.arrow.batches import batches_of
-from execution_engine.engines.files.listing import UnableToListFiles, kind_of, list_part, list_partitions
+from execution_engine.engines.files.listing import UnableToListFiles, list_part, list_partitions
 from execution_engine.engines.protocol import WHOLE, Part, Table
 from execution_engine.profiles.gather import gathered_profile
-from execution_engine.verification.data import name_of, table_of
+from execution_engine.verification.data import name_of, names_files, table_of
 from test_generator.suggestions.suggest import SuggestedWindow, Suggestion, suggestions
 
 USUAL_WINDOWS = 30
@@ -54,9 +54,8 @@ class Command(Base):
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """Every suggestion with the share of windows that it held on."""
         name = options["table"]
-        is_path = "/" in name or Path(name).exists() or kind_of(name) is not None
         try:
-            if is_path:
+            if names_files(name):
                 dataset = None
                 windows = list(_of_files(name, options["by"], quiet=options["json"]))
             else:
