@@ -6,8 +6,7 @@ say what shapes and clocks give away. A rule is fitted on windows, the oldest fi
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from math import ceil, floor, isfinite, log10, sqrt
+from math import floor, sqrt
 from typing import Any
 
 import numpy as np
@@ -18,26 +17,23 @@ from execution_engine.profiles.column import ColumnKind, ColumnProfile
 from execution_engine.profiles.lints import SECRETS, lints_of
 from execution_engine.profiles.report import may_be_key
 
+from .candidate import Candidate, are_numbers, candidate
+from .figures import (
+    REACH,
+    has_max,
+    has_max_length,
+    has_mean,
+    has_min,
+    has_min_length,
+    has_standard_deviation,
+)
+
 MOST_CATEGORIES = 100  # values of a column that may be listed
 CATEGORY_SHARE = 0.1  # Deequ's: at most so many different values, by the rows
 MOST_SHARE = 0.9  # of the rows, that the listed values of a fractional range have at least (Deequ's)
 SOME_COMPLETE = 0.2  # Deequ's: below, missing values are usual
 CONFIDENCE = 1.96  # of the binomial proportion, as in Deequ
-REACH = 4.0  # standard deviations over windows, in which the next window's figure is expected
 FEW_ROWS = 20
-NOISE = 1e-9  # of a figure: what adding up in another order may move it by
-
-Holds = Callable[[ColumnProfile], bool]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Candidate:
-    """An assertion on one column, why it is offered, and whether a window's profile meets it."""
-
-    rule: str
-    assertion: str
-    why: str
-    holds: Holds
 
 
 Rule = Callable[[str, Sequence[ColumnProfile]], Candidate | None]
@@ -59,7 +55,7 @@ def candidates(name: str, windows: Sequence[ColumnProfile]) -> Iterator[Candidat
 def complete_if_complete(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
     if any(window.nulls for window in windows):
         return None
-    return _candidate(
+    return candidate(
         "CompleteIfComplete",
         f"completeness({written(name)}) = 1",
         "no value was missing",
@@ -76,7 +72,7 @@ def retain_completeness(name: str, windows: Sequence[ColumnProfile]) -> Candidat
     least = floor(100 * max(0.0, min(min(lows), float(np.mean([share for share, _ in shares])) - spread))) / 100
     if not least:
         return None
-    return _candidate(
+    return candidate(
         "RetainCompleteness",
         f"completeness({written(name)}) >= {least:g}",
         f"{min(share for share, _ in shares):.1%} of the values were there at least",
@@ -88,7 +84,7 @@ def retain_type(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None
     """Texts that are all written as whole numbers, or as numbers with a point."""
     for what, shape, pattern in (("whole numbers", r"[-+]?9+", r"^[-+]?\d+$"), ("numbers", r"[-+]?9+\.9+", _FRACTION)):
         if all(_all_of_shape(window, shape) for window in windows if window.present):
-            return _candidate(
+            return candidate(
                 "RetainType",
                 f"pattern_match({written(name)}, {quoted(pattern)}) = 1",
                 f"all texts were {what}",
@@ -102,7 +98,7 @@ def categorical_range(name: str, windows: Sequence[ColumnProfile]) -> Candidate 
     if values is None:
         return None
     known = frozenset(values)
-    return _candidate(
+    return candidate(
         "CategoricalRange",
         f"compliance({quoted(_in(name, values))}) = 1",
         f"{_counted(len(values), 'value')} occurred",
@@ -131,7 +127,7 @@ def fractional_categorical_range(name: str, windows: Sequence[ColumnProfile]) ->
     least = floor(100 * (min(shares) - REACH / 2 * float(np.std(shares)))) / 100
     if least <= 0.5:
         return None
-    return _candidate(
+    return candidate(
         "FractionalCategoricalRange",
         f"compliance({quoted(_in(name, _sorted(values)))}) >= {least:g}",
         f"{_counted(len(values), 'value')} had {min(shares):.1%} of the rows at least",
@@ -140,9 +136,9 @@ def fractional_categorical_range(name: str, windows: Sequence[ColumnProfile]) ->
 
 
 def non_negative_numbers(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
-    if not _are_numbers(windows) or any(window.numbers and window.numbers.negatives for window in windows):
+    if not are_numbers(windows) or any(window.numbers and window.numbers.negatives for window in windows):
         return None
-    return _candidate(
+    return candidate(
         "NonNegativeNumbers",
         f"non_negative({written(name)}) = 1",
         "no number was below 0",
@@ -153,39 +149,12 @@ def non_negative_numbers(name: str, windows: Sequence[ColumnProfile]) -> Candida
 def unique_if_unique(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
     if not all(may_be_key(window) for window in windows if window.rows > 1) or sum(w.rows for w in windows) < 2:
         return None
-    return _candidate(
+    return candidate(
         "UniqueIfApproximatelyUnique",
         f"uniqueness({written(name)}) = 1",
         "every row had a value of its own",
         lambda window: window.rows < 2 or may_be_key(window),
     )
-
-
-def has_min(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
-    return _end(name, windows, "HasMin", is_low=True)
-
-
-def has_max(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
-    return _end(name, windows, "HasMax", is_low=False)
-
-
-def has_mean(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
-    return _figure(name, windows, "HasMean", "mean", lambda window: window.numbers.mean if window.numbers else None)
-
-
-def has_standard_deviation(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
-    def deviation(window: ColumnProfile) -> float | None:
-        return window.numbers.deviation if window.numbers else None
-
-    return _figure(name, windows, "HasStandardDeviation", "stddev", deviation)
-
-
-def has_min_length(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
-    return _length(name, windows, "HasMinLength", is_low=True)
-
-
-def has_max_length(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
-    return _length(name, windows, "HasMaxLength", is_low=False)
 
 
 def one_shape(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
@@ -197,7 +166,7 @@ def one_shape(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
     pattern = "^(" + "|".join(sorted(map(pattern_of, shapes))) + ")$" if len(shapes) > 1 else f"^{pattern_of(*shapes)}$"
     if not any(mark in pattern for mark in ("[", "\\d")):
         return None
-    return _candidate(
+    return candidate(
         "OneShape",
         f"pattern_match({written(name)}, {quoted(pattern)}) = 1",
         f"all texts were written like {', '.join(sorted(shapes))}",
@@ -210,13 +179,13 @@ def one_shape(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
 
 def clock(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
     """Whole numbers of up to four digits that read as hours and minutes: 5, 1430, 2359."""
-    if not _are_numbers(windows) or not all(_is_clock(window) for window in windows):
+    if not are_numbers(windows) or not all(_is_clock(window) for window in windows):
         return None
     if max(window.numbers.high for window in windows if window.numbers) < 1000 or sum(w.distinct for w in windows) < 60:
         return None
     column = _sql(name)
     condition = f"{column} is null or ({column} between 0 and 2400 and {column} % 100 < 60)"
-    return _candidate(
+    return candidate(
         "Clock", f"compliance({quoted(condition)}) = 1", "all numbers read as a clock of four digits", _is_clock
     )
 
@@ -249,95 +218,6 @@ def pattern_of(shape: str) -> str:
     return "".join(
         (classes[part[0]] if part[0] in classes else re.escape(part)) + (f"{{{len(part)}}}" if len(part) > 1 else "")
         for part in parts
-    )
-
-
-def _candidate(rule: str, assertion: str, why: str, holds: Holds) -> Candidate:
-    return Candidate(rule=rule, assertion=assertion, why=why, holds=holds)
-
-
-def _are_numbers(windows: Sequence[ColumnProfile]) -> bool:
-    """Whether all that is there is a number: metrics of NaN and infinities are no numbers either."""
-    return all(
-        window.kind is ColumnKind.NOTHING
-        or (window.kind is ColumnKind.NUMBER and window.numbers is not None and window.numbers.finite == window.present)
-        for window in windows
-    )
-
-
-def _end(name: str, windows: Sequence[ColumnProfile], rule: str, *, is_low: bool) -> Candidate | None:
-    """The lowest or highest number: as it was where it was always the same, else as far out as windows differ."""
-    if not _are_numbers(windows):
-        return None
-    ends = [(w.numbers.low if is_low else w.numbers.high) for w in windows if w.numbers and w.numbers.finite]
-    if not ends or not all(map(isfinite, ends)):
-        return None
-    end = min(ends) if is_low else max(ends)
-    spread = float(max(ends) - min(ends))
-    bound = end if not spread else _rounded(end - spread if is_low else end + spread, spread, down=is_low)
-    if is_low and bound < 0 <= min(ends):
-        bound = 0.0
-    metric, sign = ("min", ">=") if is_low else ("max", "<=")
-    return _candidate(
-        rule,
-        f"{metric}({written(name)}) {sign} {_number(bound)}",
-        f"the {'lowest' if is_low else 'highest'} number was {end:g}",
-        lambda window: (
-            window.numbers is None
-            or not window.numbers.finite
-            or (window.numbers.low >= bound if is_low else window.numbers.high <= bound)
-        ),
-    )
-
-
-def _figure(
-    name: str, windows: Sequence[ColumnProfile], rule: str, metric: str, figure: Callable[[ColumnProfile], float | None]
-) -> Candidate | None:
-    """A figure of every window, within four standard deviations over the windows."""
-    if not _are_numbers(windows):
-        return None
-    known = [window for window in windows if window.numbers and window.numbers.finite]
-    values = [value for window in known if (value := figure(window)) is not None]
-    if len(values) < 3:
-        return None
-    mean, spread = float(np.mean(values)), float(np.std(values, ddof=1))
-    reach = REACH * spread * sqrt(1 + 1 / len(values))
-    if not isfinite(mean) or not isfinite(reach) or reach <= NOISE * abs(mean):
-        return None
-    low, high = _rounded(mean - reach, reach, down=True), _rounded(mean + reach, reach, down=False)
-    if metric == "stddev":
-        low = max(0.0, low)
-    return _candidate(
-        rule,
-        f"{metric}({written(name)}) between {low:g} and {high:g}",
-        f"it was {min(values):.6g} to {max(values):.6g}",
-        lambda window: (
-            (value := figure(window)) is None or not (window.numbers and window.numbers.finite) or low <= value <= high
-        ),
-    )
-
-
-def _length(name: str, windows: Sequence[ColumnProfile], rule: str, *, is_low: bool) -> Candidate | None:
-    if any(window.kind not in (ColumnKind.TEXT, ColumnKind.NOTHING) for window in windows):
-        return None
-    lengths = [window.texts.lengths for window in windows if window.texts and window.texts.lengths.finite]
-    if not lengths:
-        return None
-    ends = [round(each.low if is_low else each.high) for each in lengths]
-    spread = max(ends) - min(ends)
-    bound = max(0, min(ends) - spread) if is_low else max(ends) + spread
-    if is_low and not bound:
-        return None
-    metric, sign = ("min_length", ">=") if is_low else ("max_length", "<=")
-    return _candidate(
-        rule,
-        f"{metric}({written(name)}) {sign} {bound}",
-        f"texts had {min(ends) if is_low else max(ends)} characters at {'least' if is_low else 'most'}",
-        lambda window: (
-            window.texts is None
-            or not window.texts.lengths.finite
-            or (window.texts.lengths.low >= bound if is_low else window.texts.lengths.high <= bound)
-        ),
     )
 
 
@@ -389,17 +269,6 @@ def _all_of_shape(window: ColumnProfile, pattern: str) -> bool:
     if window.kind is not ColumnKind.TEXT or shapes is None or shapes.cut:
         return not window.present
     return all(re.fullmatch(pattern, str(shape)) for shape, _ in shapes.frequent(len(shapes.keys)))
-
-
-def _rounded(value: float, scale: float, *, down: bool) -> float:
-    """Outwards, to two digits of the scale."""
-    step = 10.0 ** (floor(log10(scale)) - 1)
-    return float(f"{(floor if down else ceil)(value / step) * step:.12g}")
-
-
-def _number(value: float) -> str:
-    """As few digits as name it."""
-    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
 
 
 def _in(name: str, values: Sequence[object]) -> str:

@@ -16,8 +16,9 @@ from execution_engine.metrics.registry import METRICS
 from execution_engine.profiles.column import ColumnKind, ColumnProfile
 from execution_engine.profiles.profile import Profile
 
+from .candidate import Candidate
 from .keys import is_key, minimal_keys
-from .rules import Candidate, candidates
+from .rules import candidates
 
 FITTED = 0.8  # of the windows; the others try what was fitted
 ABSENT = ColumnProfile(type="null", kind=ColumnKind.NOTHING, rows=0, nulls=0)

@@ -17,7 +17,7 @@ from execution_engine.profiles.gather import gathered_profile
 from test_generator.suggestions.rules import pattern_of
 from test_generator.suggestions.suggest import SuggestedWindow, Suggestion, suggestions
 
-DRAWN = np.random.default_rng(5)
+DRAWN: Any = np.random.default_rng(5)
 
 
 def windows(make: Callable[[int], Any], count: int = 10, rows: int = 200) -> list[SuggestedWindow]:
