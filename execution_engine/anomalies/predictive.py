@@ -27,7 +27,7 @@ class Predictive:
     Example:
         >>> low, high = Predictive(alarms=0.05).expected([9, 10, 11, 10, 9, 10, 11, 10])
         >>> round(low, 2), round(high, 2)
-        (8.11, 11.89)
+        (8.1, 11.9)
     """
 
     alarms: float = 0.002

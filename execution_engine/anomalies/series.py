@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 MOST_EMPTY = 10  # slots a value: where more of them are empty, the values have no equal step
 
@@ -22,8 +24,10 @@ class Series:
     when: tuple[datetime, ...] = ()
     at: datetime | None = None
 
-    def grid(self) -> tuple[np.ndarray, int]:
+    def grid(self) -> "tuple[np.ndarray, int]":
         """The values by their slots, NaN where one is missing, and how many steps behind the last the next one is."""
+        import numpy as np  # with it, who only names strategies would wait
+
         slots = self._slots()
         values = np.full(slots[-2] + 1 if len(slots) > 1 else 0, np.nan)
         values[slots[:-1]] = self.values

@@ -4,12 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from execution_engine.anomalies.expectation import Detector
 from execution_engine.metrics.spec import Literal as OptionValue
 from execution_engine.metrics.spec import MetricSpec, quoted, written_literal
 
 from .problem import NOWHERE, Span
+
+if TYPE_CHECKING:
+    from execution_engine.anomalies.expectation import Detector
 
 
 class Comparator(StrEnum):
@@ -164,8 +167,10 @@ class History(Placed):
         return -(-self.last // 2) if self.min is None else self.min
 
     @property
-    def detector(self) -> Detector:
+    def detector(self) -> "Detector":
         """What tells anomalies; ValueError where its options are wrong."""
+        from execution_engine.anomalies.expectation import Detector  # with it numpy, for what asks for anomalies
+
         return Detector.of_options(dict(self.options))
 
     def at(self, part: str) -> Span:

@@ -25,6 +25,8 @@ POST_ONLY = {
     "silences/new",
     "logout",
 }
+# Asks for a test or for an assertion of a dataset, which no schema says; tests/integration/web/test_backtests.py asks.
+ONE_OF_TWO = {"/api/v1/backtest"}
 # What fills the parameters of addresses, where no set of views of the API gives it away: by the address before them.
 ROWS = {
     "datasets/": (Dataset, "full_name"),
@@ -107,6 +109,8 @@ def _filled(route: str, pattern: URLPattern) -> Iterator[str]:
 def _filtered() -> Iterator[str]:
     """Each GET of the API with each of its parameters, by its own schema: one at a time, beside what it demands."""
     for route, parameters in _queries().items():
+        if route in ONE_OF_TWO:
+            continue
         needed = [_values(each)[:1] for each in parameters if each.get("required")]
         for base in product(*needed):
             given = dict(base)

@@ -18,6 +18,9 @@ USAGE = """usage: assay COMMAND [options]
   plan PATH          show as a diff what `sync` would change, and change nothing
   run DATASET        run the tests of a dataset now
   verify TABLE       check a table against a file of checks: no server, no database
+  profile TABLE      describe each column of a table or file, and what looks odd in it
+  suggest TABLE      say what to test of a table or file, by its past
+  backtest DATASET   what would a test have raised over the past? It opens nothing
   gate DATASET…      may a pipeline read these datasets over a window?
   claim DATASET TEXT  say that data is bad: Assay tells its owner
   report             precision, recall and quality over a range of time

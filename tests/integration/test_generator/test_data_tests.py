@@ -123,7 +123,7 @@ def test_a_name_is_taken_only_in_its_own_dataset() -> None:
     [
         (
             {"category": "fares"},
-            "no category 'fares': take one of freshness, completeness, duplicates, consistency, schema, custom",
+            "no category 'fares': take one of freshness, completeness, duplicates, consistency, schema, column, ",
         ),
         ({"severity": "harsh"}, "no severity 'harsh': take hard or soft"),
         ({"schedule": "often"}, "'often' is no schedule"),

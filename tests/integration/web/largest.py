@@ -7,6 +7,7 @@ from typing import Any
 from assay.access.roles import TokenScope
 from assay.catalog.openlineage import MOST_DATASETS
 from assay.catalog.reach import MOST
+from incident_manager.backtests.services import MOST_WINDOWS as MOST_BACKTESTED
 from tests.factories import DAY, HOUR, NOW, day
 from tests.integration.web.estate import Estate, body
 from web.api.catalog.pipelines import LONGEST_NAME, MOST_OUTPUTS
@@ -80,6 +81,18 @@ def _test(estate: Estate, length: int) -> dict[str, Any]:
     return {**sent, "assertion": _assertion(length)}
 
 
+def _backtest(estate: Estate, written: int = 0) -> Largest:
+    """An assertion that nobody has measured yet, over as many days as there may be."""
+    of_dataset = {"dataset": estate.dataset.full_name, "assertion": "max(id) >= 0", "to": NOW.isoformat()}
+    start, earlier = (NOW.replace(hour=0) - count * DAY for count in (MOST_BACKTESTED - 1, MOST_BACKTESTED))
+    return Largest(
+        sent={**of_dataset, "from": start.isoformat()},
+        larger={**of_dataset, "from": earlier.isoformat()},
+        written=written,
+        statements=2 * USUAL_STATEMENTS,
+    )
+
+
 def _assertion(length: int) -> str:
     return "row_count() >".ljust(length - 1) + "1"
 
@@ -97,6 +110,8 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
     return {
         ("GET", "audit"): lambda: page("actor", 200, **ALWAYS),
         ("POST", "auth/logout"): lambda: Largest(written=1),
+        ("GET", "backtest"): lambda: _backtest(estate),
+        ("POST", "backtest"): lambda: _backtest(estate, written=2 * MOST_BACKTESTED + 2),
         ("GET", "coverage"): lambda: text("owner", NAME),
         ("GET", "data-tests"): lambda: page(dataset=name),
         ("POST", "data-tests"): lambda: Largest(sent=_test(estate, 4096), larger=_test(estate, 4097), written=4),

@@ -123,7 +123,7 @@ def test_the_largest_request_is_bounded_work_and_a_larger_one_is_refused(
         assert (rows(), Run.objects.count()) == (before, runs)
     with CaptureQueriesContext(connection) as asked:
         answer = send(client, estate, method, address, request.sent)
-    assert answer.status_code in (200, 201, 204), answer.content[:500]
+    assert answer.status_code in (200, 201, 202, 204), answer.content[:500]
     assert len(asked) <= request.statements
     assert rows() - before <= request.written
     assert Run.objects.count() - runs <= MOST_MEASURED
