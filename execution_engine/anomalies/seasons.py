@@ -90,6 +90,9 @@ class HoltWinters:
         full = _filled(values, self.period)
         if np.ptp(full) == 0 or len(full) < 2 * self.period:
             return float(full.min()), float(full.max())
+        if (full[self.period :] == full[: -self.period]).all():  # no weight is better than another
+            same = _of_phase(full, len(full) - 1 + ahead, self.period)
+            return same, same
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # weights at the edge of their range are weights too
             fitted = ExponentialSmoothing(
