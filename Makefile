@@ -7,7 +7,7 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest# else each process compil
 WORKERS := $(shell $(PYTHON) -c "import os; print(min(os.cpu_count(), 4))")# more leave tests with deadlines too little room
 BESIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 UNIT := $(PYTEST) --quiet -p no:cacheprovider --hypothesis-profile quick -m "not thorough"
-HALF := $(addprefix tests/unit/execution_engine/,engines language metrics verification) $(wildcard tests/unit/test_*.py)# takes as long as the rest
+HALF := $(addprefix tests/unit/execution_engine/,anomalies engines language metrics profiles verification) $(wildcard tests/unit/test_*.py)# takes as long as the rest
 
 .PHONY: help demo up test tests mariadb unit unit-half unit-other-half lint style types layers format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days bench-novelty fuzz mutants zoo faults guards house screenshot run-ready dev-ready test-ready clean
 

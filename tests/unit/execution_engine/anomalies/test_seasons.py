@@ -120,6 +120,7 @@ def test_the_predictive_interval_is_that_of_a_regression_on_a_constant(values: l
     assert (low, high) == pytest.approx(tuple(wanted), rel=1e-9, abs=1e-6)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("known", [8, 20, 60])
 def test_it_calls_as_many_right_values_anomalies_as_it_was_asked_to(known: int) -> None:
     drawn = np.random.default_rng(3).normal(50, 4, (4000, known + 1))

