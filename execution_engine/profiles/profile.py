@@ -29,6 +29,7 @@ class Profile:
     def distinct(self) -> float:
         """How many different rows there are, about; exact up to 1,023, and where no row is repeated."""
         return self.sample.distinct(self.rows)
+
     def without_values(self, names: Iterable[str]) -> "Profile":
         """The same, with nothing but the counts of rows and nulls of the named columns."""
         hidden = frozenset(names)

@@ -6,9 +6,6 @@ import pyarrow as pa
 import pytest
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import chi2_contingency, ks_2samp, nbinom, norm, t
-from sklearn.neighbors import NearestNeighbors
-from sklearn.preprocessing import MinMaxScaler
-from scipy.stats import nbinom, norm, t
 
 from benchmarks.novelty.contenders import chi_square, kolmogorov_smirnov
 from execution_engine.novelty.companions import companions
