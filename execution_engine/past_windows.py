@@ -1,6 +1,8 @@
 """The windows of a table that is kept as files, as Arrow tables, the oldest first: what a past is learned from."""
 
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -15,7 +17,7 @@ from assay import clock
 from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.selectors import by_name, home, sensitive_columns
 from assay.catalog.storages import FILES
-from assay.command_line.command import UnableToRun
+from assay.command_line.command import UnableToRun, key_values
 from assay.models import Dataset
 from execution_engine.engines.arrow.batches import batches_of
 from execution_engine.engines.files.listing import Listing, list_part, list_partitions
@@ -24,6 +26,7 @@ from execution_engine.verification.data import name_of, table_of
 
 from . import storage
 
+_DAY = re.compile(r"(?<!\d)(\d{4})[-_]?(\d\d)[-_]?(\d\d)(?!\d)")
 PARTS = 10  # of a file without partitions, in the order of its rows
 
 
@@ -42,6 +45,7 @@ def add_window_arguments(parser: CommandParser) -> None:
     parser.add_argument("--from", dest="start", type=datetime.fromisoformat, help="of a dataset, in ISO 8601")
     parser.add_argument("--to", dest="end", type=datetime.fromisoformat, help="of a dataset (default: now)")
     parser.add_argument("--by", default="", metavar="COLUMN,…", help="of files: the columns that make a window")
+    parser.add_argument("--option", "-o", action="append", default=[], metavar="KEY=VALUE", help="how CSV is read")
     parser.add_argument("--by-file", action="store_true", help="of a folder: each file is a window, by their names")
 
 
@@ -58,8 +62,8 @@ def windows_of_dataset(dataset: Dataset, usual: int, options: dict[str, Any]) ->
     Partitions that are not there are left out. Raises UnableToRun and UnableToListFiles.
     """
     partitioning, now = dataset.partitioning, clock.now()
-    if options["by"] or options["by_file"]:
-        raise UnableToRun("--by and --by-file are of files: the windows of a dataset are its partitions")
+    if options["by"] or options["by_file"] or options["option"]:
+        raise UnableToRun("--by, --by-file and --option are of files: the catalog knows how a dataset is read")
     if partitioning is None:
         raise UnableToRun(f"{dataset.full_name} has no partitions, and so no past to learn from")
     try:
@@ -91,7 +95,10 @@ def windows_of_files(options: dict[str, Any]) -> Iterator[PastWindow]:
     name, by, quiet = options["table"], options["by"], options["json"]
     if options["start"] or options["end"]:
         raise UnableToRun("--from and --to are of a dataset of the catalog: give the path of the files wanted instead")
-    table = table_of(name, name_of(name))
+    try:
+        table = table_of(name, name_of(name), key_values(options["option"]))
+    except ValueError as error:
+        raise UnableToRun(str(error)) from None
     whole = list_part(table, WHOLE)
     if options["by_file"]:
         for file in _tracked(sorted(whole.files, key=lambda file: file.path), quiet=quiet):
@@ -113,11 +120,11 @@ def windows_of_files(options: dict[str, Any]) -> Iterator[PastWindow]:
 
 
 def _dated(key: str, rows: pa.Table) -> PastWindow:
-    """A window whose key starts with a day starts with this day: so days of a week are alike."""
-    try:
-        start = datetime.fromisoformat(key[:10]).replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        start = None
+    """A window whose key names a day starts with this day: so days of a week are alike."""
+    start = None
+    if found := _DAY.search(key):
+        with suppress(ValueError):  # no such day
+            start = datetime(*map(int, found.groups()), tzinfo=UTC).timestamp()
     return PastWindow(key=key, rows=rows, start=start)
 
 

@@ -18,7 +18,7 @@ from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.selectors import by_name, home, sensitive_columns
 from assay.catalog.storages import FILES
 from assay.command_line.command import Command as Base
-from assay.command_line.command import UnableToRun
+from assay.command_line.command import UnableToRun, key_values
 from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset
 from assay.time.windows import UnableToReadWindow
@@ -101,11 +101,8 @@ class Command(Base):
 def _of_files(name: str, options: dict[str, Any]) -> Table:
     if options["window"]:
         raise UnableToRun("--window is of a dataset of the catalog: give the path of the partition instead")
-    pairs = [pair.partition("=") for pair in options["option"]]
-    if wrong := [key for key, equals, _ in pairs if not equals]:
-        raise UnableToRun(f"--option {wrong[0]!r} gives no value: write it as {wrong[0]}=VALUE")
     try:
-        return table_of(name, name_of(name), {key: value for key, _, value in pairs})
+        return table_of(name, name_of(name), key_values(options["option"]))
     except ValueError as error:
         raise UnableToRun(str(error)) from None
 

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table as Printed
 
 from assay.command_line.command import Command as Base
-from assay.command_line.command import UnableToRun
+from assay.command_line.command import UnableToRun, key_values
 from assay.command_line.exit_codes import ExitCode, FailOn
 from execution_engine.engines.protocol import Table
 from execution_engine.storage import engine_of_storage
@@ -73,7 +73,7 @@ class Command(Base):
         try:
             checks = read_checks(options["checks"])
             table = table_of(
-                options["table"], options["name"] or name_of(options["table"]), _options(options["option"])
+                options["table"], options["name"] or name_of(options["table"]), key_values(options["option"])
             )
             with _told(options):
                 verification = _verification(table, checks, options)
@@ -96,13 +96,6 @@ class Command(Base):
         console.print(_counted(result), soft_wrap=True)
         if "failing_rows" in result:
             console.print(_printed_rows(result["failing_rows"]))
-
-
-def _options(given: list[str]) -> dict[str, str]:
-    pairs = [each.partition("=") for each in given]
-    if wrong := [name for name, equals, _ in pairs if not equals]:
-        raise UnableToRun(f"--option {wrong[0]!r} gives no value: write it as {wrong[0]}=VALUE")
-    return {name: value for name, _, value in pairs}
 
 
 @contextmanager

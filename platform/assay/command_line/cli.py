@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from contextlib import suppress
 from importlib.metadata import version
 from tempfile import TemporaryDirectory
 
@@ -47,9 +48,11 @@ def main() -> None:
         code = answered(sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:
-        print(NOT_READ, file=sys.stderr)
-        code = ExitCode.UNABLE
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # as Python flushes once more when it ends
+        code, nowhere = ExitCode.UNABLE, os.open(os.devnull, os.O_WRONLY)
+        with suppress(BrokenPipeError):  # the reader of both, as of `2>&1 | head`
+            print(NOT_READ, file=sys.stderr, flush=True)
+        for written in (sys.stdout, sys.stderr):
+            os.dup2(nowhere, written.fileno())  # as Python flushes once more when it ends
     sys.exit(code)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any, NoReturn
 
@@ -32,6 +33,14 @@ DJANGO_DEFAULTS = {
 
 class UnableToRun(Exception):
     """A command could not do what it was asked; the message says what, where and how to mend it."""
+
+
+def key_values(given: Sequence[str]) -> dict[str, str]:
+    """What ``--option KEY=VALUE`` says; raises UnableToRun."""
+    pairs = [each.partition("=") for each in given]
+    if wrong := [name for name, equals, _ in pairs if not equals]:
+        raise UnableToRun(f"--option {wrong[0]!r} gives no value: write it as {wrong[0]}=VALUE")
+    return {name: value for name, _, value in pairs}
 
 
 class Printer(Console):

@@ -141,6 +141,14 @@ def test_a_reader_that_goes_away_leaves_no_traceback_and_no_verdict(
     assert_refused(done, "the reader of this output stopped before its end")
 
 
+def test_nor_does_one_that_read_the_errors_too(tmp_path: Path, rides: tuple[str, ...]) -> None:
+    gone, pipe = os.pipe()
+    os.close(gone)
+    done = subprocess.run([ASSAY, *rides], env=environ(tmp_path), stdout=pipe, stderr=pipe, check=False)
+    os.close(pipe)
+    assert done.returncode == ExitCode.UNABLE
+
+
 WATCH = """
 import os
 from execution_engine.engines.child.frames import Frame

@@ -1,7 +1,7 @@
 """``assay novelty``: real flights, a fault that no rule foresaw, and what a person says of it."""
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from django.core.management import call_command
 
 from assay import clock
+from execution_engine.past_windows import windows_of_files
 from tests.factories import NOW, DatasetFactory
 
 BROKEN = 12  # the day of March on which a tenth of all carriers is missing
@@ -107,10 +108,26 @@ def test_each_file_of_a_folder_is_a_window(
     capsys: pytest.CaptureFixture[str], flights: pd.DataFrame, tmp_path: Path
 ) -> None:
     for day, rows in flights.groupby("day"):
-        rows.drop(columns="day").to_csv(tmp_path / f"2026-03-{day:02d}.csv", index=False)
-    windows = judged(capsys, str(tmp_path), "--by-file")
-    assert next(iter(windows)) == "2026-03-01.csv"
-    assert [key for key, one in windows.items() if one["status"] == "NOVEL"] == ["2026-03-12.csv"]
+        rows.drop(columns="day").to_csv(tmp_path / f"flights_202603{day:02d}.csv", index=False, sep=";")
+    windows = judged(capsys, str(tmp_path), "--by-file", "-o", "delimiter=;")
+    assert next(iter(windows)) == "flights_20260301.csv"
+    assert [key for key, one in windows.items() if one["status"] == "NOVEL"] == ["flights_20260312.csv"]
+
+
+@pytest.mark.parametrize(("name", "is_dated"), [("x_20260312.csv", True), ("2026-13-45.csv", False), ("x.csv", False)])
+def test_times_are_counted_from_the_day_that_a_window_is_named_by(tmp_path: Path, name: str, is_dated: bool) -> None:
+    (tmp_path / name).write_text("at\n2026-03-12 10:00:00\n")
+    options = {
+        "table": str(tmp_path),
+        "by": "",
+        "by_file": True,
+        "json": True,
+        "option": [],
+        "start": None,
+        "end": None,
+    }
+    (window,) = windows_of_files(options | {"start": None, "end": None})
+    assert window.start == (datetime(2026, 3, 12, tzinfo=UTC).timestamp() if is_dated else None)
 
 
 def test_rows_are_cut_by_a_column(capsys: pytest.CaptureFixture[str], flights: pd.DataFrame, tmp_path: Path) -> None:
@@ -174,6 +191,7 @@ def test_a_wrong_question_says_why(capsys: pytest.CaptureFixture[str], tmp_path:
     asked = str(tmp_path / "x.csv")
     assert "there is no window 'monday': they are part 1 to part 2" in said(capsys, asked, "--accept", "monday", code=3)
     assert "--by names c, which is no column: a, b" in said(capsys, asked, "--by", "c", code=3)
+    assert "--option 'delimiter' gives no value" in said(capsys, asked, "-o", "delimiter", code=3)
     assert "are of a dataset of the catalog" in said(capsys, asked, "--from", "2026-03-01", code=3)
     assert "cannot be listed" in said(capsys, str(tmp_path / "none.csv"), code=3)
     (tmp_path / "x.csv").write_text("a,b\n")

@@ -104,6 +104,23 @@ def test_a_file_is_cut_by_columns_or_into_tenths(capsys: pytest.CaptureFixture[s
     assert suggested(capsys, str(tmp_path / "x.parquet"))["windows"][-1] == "part 10"
 
 
+def test_each_file_of_a_folder_is_a_window(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for day in range(1, 11):
+        (tmp_path / f"2026-03-{day:02d}.csv").write_text("id;city\n" + "".join(f"{at};Rome\n" for at in range(30)))
+    found = suggested(capsys, str(tmp_path), "--by-file", "-o", "delimiter=;")
+    assert found["windows"] == [f"2026-03-{day:02d}.csv" for day in range(1, 11)]
+    assert "uniqueness(id) = 1" in {one["assertion"] for one in found["suggestions"]}
+
+
+@pytest.mark.django_db
+def test_partitions_inside_the_files_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    clock.simulate(NOW)
+    pq.write_table(pa.table({"datestr": ["2026-03-08", "2026-03-09"], "x": [1, 2]}), tmp_path / "x.parquet")
+    dataset = DatasetFactory.create(name="flights")
+    dataset.replicas.update(location=str(tmp_path / "x.parquet"), storage="parquet")
+    assert "keeps its partitions inside the files" in refused(capsys, "raw.flights")
+
+
 def test_a_wrong_question_says_why(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("a,b\n")
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
