@@ -124,7 +124,7 @@ def _dated(key: str, rows: pa.Table) -> PastWindow:
     start = None
     if found := _DAY.search(key):
         with suppress(ValueError):  # no such day
-            start = datetime(*map(int, found.groups()), tzinfo=UTC).timestamp()
+            start = datetime.fromisoformat("-".join(found.groups())).replace(tzinfo=UTC).timestamp()
     return PastWindow(key=key, rows=rows, start=start)
 
 

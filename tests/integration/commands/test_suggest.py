@@ -117,7 +117,7 @@ def test_partitions_inside_the_files_are_refused(capsys: pytest.CaptureFixture[s
     clock.simulate(NOW)
     pq.write_table(pa.table({"datestr": ["2026-03-08", "2026-03-09"], "x": [1, 2]}), tmp_path / "x.parquet")
     dataset = DatasetFactory.create(name="flights")
-    dataset.replicas.update(location=str(tmp_path / "x.parquet"), storage="parquet")
+    dataset.replicas.update(location=str(tmp_path), storage="parquet")
     assert "keeps its partitions inside the files" in refused(capsys, "raw.flights")
 
 
