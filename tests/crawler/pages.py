@@ -41,8 +41,9 @@ def read_page(text: str) -> Read:
 
 
 def _links(tree: object) -> Iterator[str]:
+    """Those that a robot is to follow: a page whose links make ever new questions marks them as such."""
     for node in tree.iter():  # type: ignore[attr-defined]
         tag = str(node.tag).rpartition("}")[2]
         for name, attribute in LINKS:
-            if tag == name and (target := node.get(attribute)):
+            if tag == name and node.get("rel") != "nofollow" and (target := node.get(attribute)):
                 yield target
