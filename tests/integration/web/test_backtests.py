@@ -1,9 +1,12 @@
 """A backtest says what a test would have raised: as the live test did, alike everywhere, and it writes no result."""
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import timedelta
+from html import unescape
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 from django.contrib.auth.models import User
@@ -253,6 +256,22 @@ def test_a_new_test_says_in_its_page_what_it_would_have_raised(api: APIClient, p
     assert api.post("/api/v1/data-tests", new, format="json").status_code == 201
     said = pages.get("/datasets/raw.trips").content.decode()
     assert "In the last 28 days it would have opened 1 incident and told of 1, by the 8 windows that were" in said
+
+
+def test_each_other_bound_on_the_page_leads_to_its_own_backtest(
+    api: APIClient, pages: Client, lake: FakeEngine
+) -> None:
+    question = {"dataset": filled(lake).full_name, "assertion": "row_count() >= 90", "to": "2026-03-09T00:00:00Z"}
+    api.post("/api/v1/backtest", MARCH | question, format="json")
+    work()
+    asked_for = {"assertion": "row_count() >= 90", "start": "2026-03-01T00:00", "end": "2026-03-09T00:00"}
+    page = pages.get("/datasets/raw.trips/backtest", asked_for).content.decode()
+    links = [unescape(found) for found in re.findall(r'<a rel="nofollow" href="(\?assertion=[^"]+)"', page)]
+    assert len(links) == 6
+    for link in links:
+        answer = pages.get(f"/datasets/raw.trips/backtest{link}").content.decode()
+        assert "What this assertion would have raised" in answer
+        assert parse_qs(link[1:])["assertion"][0] in unescape(answer)
 
 
 @pytest.mark.parametrize(("tier", "status"), [(0, 409), (1, 409), (2, 201)])
