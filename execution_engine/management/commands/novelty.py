@@ -13,16 +13,16 @@ from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
 from execution_engine.engines.files.listing import UnableToListFiles
-from execution_engine.novelty.judge import LEARNING, Method, judge
-from execution_engine.novelty.past import LAST_BATCHES, Past
-from execution_engine.novelty.verdict import Cause, Status, Verdict
-from execution_engine.past_windows import (
-    PastWindow,
+from execution_engine.file_windows import (
+    FileWindow,
     add_window_arguments,
     dataset_named,
     windows_of_dataset,
     windows_of_files,
 )
+from execution_engine.novelty.judge import LEARNING, Method, judge
+from execution_engine.novelty.past import LAST_BATCHES, Past
+from execution_engine.novelty.verdict import Cause, Status, Verdict
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.lints import SECRETS, lints_of
 from execution_engine.profiles.profile import Profile
@@ -97,7 +97,7 @@ class Command(Base):
             console.print(escape(f"If this is right: --accept {last['window']}"), soft_wrap=True)
 
 
-def _judged(window: PastWindow, past: Past, options: dict[str, Any]) -> tuple[Past, dict[str, Any]]:
+def _judged(window: FileWindow, past: Past, options: dict[str, Any]) -> tuple[Past, dict[str, Any]]:
     """The past with this window, where it joins, and what is told of it."""
     profile = gathered_profile([window.rows], window.start)
     verdict = judge(profile, past, Method(options["method"]))
@@ -114,7 +114,7 @@ def _check_names(given: Sequence[str], known: Sequence[str]) -> None:
         raise UnableToRun(f"there is no window {unknown[0]!r}: they are {known[0]} to {known[-1]}")
 
 
-def _shown(window: PastWindow, profile: Profile, verdict: Verdict, joined: str | None) -> dict[str, Any]:
+def _shown(window: FileWindow, profile: Profile, verdict: Verdict, joined: str | None) -> dict[str, Any]:
     return {
         "window": window.key,
         "rows": profile.rows,

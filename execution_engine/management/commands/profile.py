@@ -14,9 +14,7 @@ from rich.progress import Progress
 from rich.table import Table as Printed
 
 from assay.catalog.asked_window import asked_window
-from assay.catalog.locations import UnableToUseLocation
-from assay.catalog.selectors import by_name, home, sensitive_columns
-from assay.catalog.storages import FILES
+from assay.catalog.selectors import sensitive_columns
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun, key_values
 from assay.command_line.exit_codes import ExitCode
@@ -26,6 +24,7 @@ from execution_engine import storage
 from execution_engine.engines.arrow.batches import batches_of
 from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part
 from execution_engine.engines.protocol import WHOLE, Part, Table
+from execution_engine.file_windows import dataset_named, files_of
 from execution_engine.profiles import report
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile
@@ -74,10 +73,7 @@ class Command(Base):
         if names_files(name):
             return _of_files(name, options), WHOLE, frozenset()
         super().prepare()
-        dataset = by_name(name)
-        if dataset is None:
-            raise UnableToRun(f"there is no file and no dataset {name!r}; `assay sync` reads the catalog")
-        return _of_dataset(dataset, options["window"])
+        return _of_dataset(dataset_named(name), options["window"])
 
     def show(self, console: Console, result: Any) -> None:
         """A line for each column, then what looks odd."""
@@ -108,13 +104,11 @@ def _of_files(name: str, options: dict[str, Any]) -> Table:
 
 
 def _of_dataset(dataset: Dataset, window: str | None) -> tuple[Table, Part, frozenset[str]]:
+    table = files_of(dataset)
+    engine = storage.engine_of_storage(table.storage)
     try:
-        table = storage.table_of(dataset, home(dataset))
-        if table.storage not in FILES:
-            raise UnableToRun(f"{dataset.full_name} is kept as {table.storage}: only files are profiled so far")
-        engine = storage.engine_of_storage(table.storage)
         part = storage.part_of(dataset, asked_window(dataset, window), engine, table) if window else WHOLE
-    except (UnableToUseLocation, UnableToReadWindow) as error:
+    except UnableToReadWindow as error:
         raise UnableToRun(str(error)) from None
     return table, part, sensitive_columns(dataset)
 

@@ -15,8 +15,8 @@ from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset
 from execution_engine.engines.files.listing import UnableToListFiles
-from execution_engine.past_windows import (
-    PastWindow,
+from execution_engine.file_windows import (
+    FileWindow,
     add_window_arguments,
     dataset_named,
     windows_of_dataset,
@@ -82,7 +82,7 @@ class Command(Base):
             console.print(f"wrote {result['written']} that held on every window that tried them")
 
 
-def _window(window: PastWindow) -> SuggestedWindow:
+def _window(window: FileWindow) -> SuggestedWindow:
     kept = window.rows if window.rows.num_rows <= MOST_ROWS // USUAL_WINDOWS else None
     return SuggestedWindow(key=window.key, profile=gathered_profile([window.rows], window.start), rows=kept)
 

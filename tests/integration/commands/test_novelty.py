@@ -13,7 +13,7 @@ import pytest
 from django.core.management import call_command
 
 from assay import clock
-from execution_engine.past_windows import windows_of_files
+from execution_engine.file_windows import windows_of_files
 from tests.factories import NOW, DatasetFactory
 
 BROKEN = 12  # the day of March on which a tenth of all carriers is missing

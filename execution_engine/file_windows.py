@@ -31,7 +31,7 @@ PARTS = 10  # of a file without partitions, in the order of its rows
 
 
 @dataclass(frozen=True, kw_only=True)
-class PastWindow:
+class FileWindow:
     """One window's rows, and the instant that it starts at, in seconds since 1970, where that is known."""
 
     key: str
@@ -56,7 +56,18 @@ def dataset_named(name: str) -> Dataset:
     return found
 
 
-def windows_of_dataset(dataset: Dataset, usual: int, options: dict[str, Any]) -> Iterator[PastWindow]:
+def files_of(dataset: Dataset) -> Table:
+    """Where a dataset's files lie; raises UnableToRun."""
+    try:
+        table = storage.table_of(dataset, home(dataset))
+    except UnableToUseLocation as error:
+        raise UnableToRun(str(error)) from None
+    if table.storage not in FILES:
+        raise UnableToRun(f"{dataset.full_name} is kept as {table.storage}: only files are profiled so far")
+    return table
+
+
+def windows_of_dataset(dataset: Dataset, usual: int, options: dict[str, Any]) -> Iterator[FileWindow]:
     """Its last ``usual`` partitions, or those from ``start`` to ``end``, without its sensitive columns.
 
     Partitions that are not there are left out. Raises UnableToRun and UnableToListFiles.
@@ -66,12 +77,7 @@ def windows_of_dataset(dataset: Dataset, usual: int, options: dict[str, Any]) ->
         raise UnableToRun("--by, --by-file and --option are of files: the catalog knows how a dataset is read")
     if partitioning is None:
         raise UnableToRun(f"{dataset.full_name} has no partitions, and so no past to learn from")
-    try:
-        table = storage.table_of(dataset, home(dataset))
-    except UnableToUseLocation as error:
-        raise UnableToRun(str(error)) from None
-    if table.storage not in FILES:
-        raise UnableToRun(f"{dataset.full_name} is kept as {table.storage}: only files are profiled so far")
+    table = files_of(dataset)
     end = min(_instant(options["end"]) or now, now)
     start = _instant(options["start"])
     last = partitioning.previous(partitioning.at(end), usual) if start is None else ()
@@ -84,10 +90,10 @@ def windows_of_dataset(dataset: Dataset, usual: int, options: dict[str, Any]) ->
             raise UnableToRun(f"{table.name} keeps its partitions inside the files: give their path, and --by")
         if (rows := _read(table, listing)) is not None:
             kept = rows.select([name for name in rows.column_names if name.casefold() not in hidden])
-            yield PastWindow(key=partitioning.key(window), rows=kept, start=window.start.timestamp())
+            yield FileWindow(key=partitioning.key(window), rows=kept, start=window.start.timestamp())
 
 
-def windows_of_files(options: dict[str, Any]) -> Iterator[PastWindow]:
+def windows_of_files(options: dict[str, Any]) -> Iterator[FileWindow]:
     """What ``--by`` or ``--by-file`` says; else the partitions that folders name; else tenths of all rows.
 
     Raises UnableToRun and UnableToListFiles.
@@ -119,13 +125,13 @@ def windows_of_files(options: dict[str, Any]) -> Iterator[PastWindow]:
         yield _dated(key, part)
 
 
-def _dated(key: str, rows: pa.Table) -> PastWindow:
+def _dated(key: str, rows: pa.Table) -> FileWindow:
     """A window whose key names a day starts with this day: so days of a week are alike."""
     start = None
     if found := _DAY.search(key):
         with suppress(ValueError):  # no such day
             start = datetime.fromisoformat("-".join(found.groups())).replace(tzinfo=UTC).timestamp()
-    return PastWindow(key=key, rows=rows, start=start)
+    return FileWindow(key=key, rows=rows, start=start)
 
 
 def _read(table: Table, listing: Listing) -> pa.Table | None:
