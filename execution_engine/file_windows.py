@@ -93,6 +93,19 @@ def windows_of_dataset(dataset: Dataset, usual: int, options: dict[str, Any]) ->
             yield FileWindow(key=partitioning.key(window), rows=kept, start=window.start.timestamp())
 
 
+def rows_of_dataset(dataset: Dataset, most_bytes: int) -> pa.Table | None:
+    """All rows, without sensitive columns; None where it has no files, or more bytes of them.
+
+    Raises UnableToRun and UnableToListFiles.
+    """
+    table = files_of(dataset)
+    listing = list_part(table, WHOLE)
+    if listing.size > most_bytes or (rows := _read(table, listing)) is None:
+        return None
+    hidden = {name.casefold() for name in sensitive_columns(dataset)}
+    return rows.select([name for name in rows.column_names if name.casefold() not in hidden])
+
+
 def windows_of_files(options: dict[str, Any]) -> Iterator[FileWindow]:
     """What ``--by`` or ``--by-file`` says; else the partitions that folders name; else tenths of all rows.
 

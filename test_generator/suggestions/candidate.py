@@ -1,5 +1,6 @@
 """What a rule of suggestions offers: an assertion, why, and which windows meet it (pure)."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -30,3 +31,8 @@ def are_numbers(windows: Sequence[ColumnProfile]) -> bool:
         or (window.kind is ColumnKind.NUMBER and window.numbers is not None and window.numbers.finite == window.present)
         for window in windows
     )
+
+
+def sql_name(name: str) -> str:
+    """A column as a condition in SQL names it."""
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else "`" + name.replace("`", "``") + "`"

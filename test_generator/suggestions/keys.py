@@ -8,16 +8,13 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-Codes = npt.NDArray[np.int64]
+from .codes import Codes, codes_of, combined, is_nested
 
 MOST_COLUMNS = 5  # of a key
 SAMPLE = 20_000  # rows
 MOST_SETS = 20_000  # sets of columns that are looked at
-_UNFIT = (pa.types.is_list, pa.types.is_large_list, pa.types.is_struct, pa.types.is_map, pa.types.is_floating)
 
 
 def minimal_keys(table: pa.Table, most_columns: int = MOST_COLUMNS, most_keys: int = 20) -> list[tuple[str, ...]]:
@@ -27,7 +24,7 @@ def minimal_keys(table: pa.Table, most_columns: int = MOST_COLUMNS, most_keys: i
     """
     if table.num_rows < 2:
         return []
-    codes = {name: _codes(table.column(name)) for name in table.column_names if _may_serve(table.column(name))}
+    codes = {name: codes_of(table.column(name)) for name in table.column_names if _may_serve(table.column(name))}
     rows = np.random.default_rng(0).permutation(table.num_rows)[:SAMPLE]
     sampled = {name: np.unique(each[rows], return_inverse=True)[1] for name, each in codes.items()}
     found: list[tuple[str, ...]] = []
@@ -47,7 +44,7 @@ def minimal_keys(table: pa.Table, most_columns: int = MOST_COLUMNS, most_keys: i
 def is_key(table: pa.Table, names: Sequence[str]) -> bool:
     """Whether the columns are complete, and every row has values of its own in them."""
     columns = [table.column(name) for name in names]
-    return not any(column.null_count for column in columns) and _is_unique([_codes(column) for column in columns])
+    return not any(column.null_count for column in columns) and _is_unique([codes_of(column) for column in columns])
 
 
 def _sets(codes: dict[str, Codes], size: int, rows: int) -> Iterator[tuple[str, ...]]:
@@ -63,20 +60,9 @@ def _sets(codes: dict[str, Codes], size: int, rows: int) -> Iterator[tuple[str, 
 
 
 def _may_serve(column: pa.ChunkedArray) -> bool:
-    return not column.null_count and not any(is_unfit(column.type) for is_unfit in _UNFIT)
-
-
-def _codes(column: pa.ChunkedArray) -> Codes:
-    """A number for each different value, from 0 on."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    indices = pc.dictionary_encode(column.combine_chunks()).indices
-    codes: Codes = indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return codes
+    return not column.null_count and not is_nested(column.type) and not pa.types.is_floating(column.type)
 
 
 def _is_unique(columns: Sequence[Codes]) -> bool:
-    together = columns[0]
-    for column in columns[1:]:
-        together = np.unique(together * (int(column.max()) + 1) + column, return_inverse=True)[1]
+    together = combined(columns)
     return len(np.unique(together)) == len(together)

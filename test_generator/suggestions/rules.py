@@ -17,7 +17,7 @@ from execution_engine.profiles.column import ColumnKind, ColumnProfile
 from execution_engine.profiles.lints import SECRETS, lints_of
 from execution_engine.profiles.report import may_be_key
 
-from .candidate import Candidate, are_numbers, candidate
+from .candidate import Candidate, are_numbers, candidate, sql_name
 from .figures import (
     REACH,
     has_max,
@@ -183,7 +183,7 @@ def clock(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
         return None
     if max(window.numbers.high for window in windows if window.numbers) < 1000 or sum(w.distinct for w in windows) < 60:
         return None
-    column = _sql(name)
+    column = sql_name(name)
     condition = f"{column} is null or ({column} between 0 and 2400 and {column} % 100 < 60)"
     return candidate(
         "Clock", f"compliance({quoted(condition)}) = 1", "all numbers read as a clock of four digits", _is_clock
@@ -273,15 +273,11 @@ def _all_of_shape(window: ColumnProfile, pattern: str) -> bool:
 
 def _in(name: str, values: Sequence[object]) -> str:
     listed = ", ".join(_literal(value) for value in values)
-    return f"{_sql(name)} is null or {_sql(name)} in ({listed})"
+    return f"{sql_name(name)} is null or {sql_name(name)} in ({listed})"
 
 
 def _literal(value: object) -> str:
     return "'" + str(value).replace("'", "''") + "'" if isinstance(value, str) else f"{value!r}"
-
-
-def _sql(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else "`" + name.replace("`", "``") + "`"
 
 
 def _counted(count: int, what: str) -> str:

@@ -1,7 +1,7 @@
 """Suggestions for a table: fitted on the first of its windows, and held against the others (pure)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 import pyarrow as pa
@@ -10,19 +10,20 @@ from execution_engine.anomalies.predictive import Predictive
 from execution_engine.language.operands import operands
 from execution_engine.language.parsing.parse import UnableToParse, parse
 from execution_engine.language.tree import Metric
-from execution_engine.metrics.columns import written
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.signature import ArgumentType
 from execution_engine.profiles.column import ColumnKind, ColumnProfile
-from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.profile import Profile, merged_profiles
 
 from .candidate import Candidate
-from .keys import is_key, minimal_keys
+from .codes import together
+from .inclusions import Key
+from .of_rows import OfRows, of_dependencies, of_inclusions, of_keys
 from .rules import candidates
 
 FITTED = 0.8  # of the windows; the others try what was fitted
 ABSENT = ColumnProfile(type="null", kind=ColumnKind.NOTHING, rows=0, nulls=0)
-MOST_KEYS = 5
 WATCHED_FROM = 10  # windows, from which on the number of rows has a past to be an anomaly of
 
 
@@ -59,10 +60,10 @@ class Suggestion:
         return "-".join((self.rule.lower(), *(column.replace("/", "-")[:60] for column in self.columns)))[:200]
 
 
-def suggestions(windows: Sequence[SuggestedWindow]) -> list[Suggestion]:
-    """What the windows, the oldest first, suggest: by column in the order of the table, then keys and the whole.
+def suggestions(windows: Sequence[SuggestedWindow], keys: Sequence[Key] = ()) -> list[Suggestion]:
+    """What the windows, the oldest first, suggest: by column in the order of the table, then of all rows together.
 
-    Of one window alone there is nothing to try it on.
+    ``keys``: of other datasets, which columns may refer to. Of one window alone there is nothing to try it on.
     """
     if not windows:
         return []
@@ -76,7 +77,7 @@ def suggestions(windows: Sequence[SuggestedWindow]) -> list[Suggestion]:
         if can_be_written(candidate.assertion)
     ]
     alone = {one.columns[0] for one in found if one.rule == "UniqueIfApproximatelyUnique"}
-    return [*found, *_keys(first, rest, alone), *_rows(first, rest)]
+    return [*found, *_of_rows(first, rest, alone, keys), *_rows(first, rest)]
 
 
 def _column(window: SuggestedWindow, name: str) -> ColumnProfile:
@@ -84,7 +85,7 @@ def _column(window: SuggestedWindow, name: str) -> ColumnProfile:
 
 
 def _suggestion(
-    candidate: Candidate,
+    candidate: Candidate | OfRows,
     columns: tuple[str, ...],
     first: Sequence[SuggestedWindow],
     held: int,
@@ -102,23 +103,25 @@ def _suggestion(
     )
 
 
-def _keys(first: Sequence[SuggestedWindow], rest: Sequence[SuggestedWindow], alone: set[str]) -> list[Suggestion]:
-    """Keys of several columns over all windows; a column that is ``alone`` a key within each of them needs no other."""
+def _of_rows(
+    first: Sequence[SuggestedWindow], rest: Sequence[SuggestedWindow], alone: set[str], keys: Sequence[Key]
+) -> list[Suggestion]:
+    """What all rows say together; a column that is ``alone`` a key within each window makes no key with others."""
     tables = [window.rows for window in first if window.rows is not None]
     if len(tables) < len(first) or not tables:
         return []
-    together = pa.concat_tables(tables, promote_options="permissive")
-    found = []
-    for names in [] if alone else minimal_keys(together, most_keys=MOST_KEYS):
-        call = f"uniqueness({', '.join(map(written, names))}) = 1"
-        candidate = Candidate(rule="Key", assertion=call, why="no two rows were alike in them", holds=lambda _: True)
-        held = sum(window.rows is not None and _is_key(window.rows, names) for window in rest)
-        found.append(_suggestion(candidate, names, first, held, rest))
-    return found
-
-
-def _is_key(rows: pa.Table, names: tuple[str, ...]) -> bool:
-    return set(names) <= set(rows.column_names) and is_key(rows, names)
+    rows = together(tables)
+    profiles = merged_profiles([replace(window.profile, start=None) for window in first]).columns
+    found = [
+        *([] if alone else of_keys(rows)),
+        *of_dependencies(rows, [table.num_rows for table in tables]),
+        *of_inclusions(rows, profiles, keys),
+    ]
+    return [
+        _suggestion(one, one.columns, first, sum(one.holds_in(window.rows) for window in rest), rest)
+        for one in found
+        if can_be_written(one.assertion)
+    ]
 
 
 def _rows(first: Sequence[SuggestedWindow], rest: Sequence[SuggestedWindow]) -> list[Suggestion]:
@@ -151,5 +154,7 @@ def can_be_written(assertion: str) -> bool:
 def cost_of(assertion: str) -> str:
     """What measuring it costs a scan, in words."""
     metrics = [each if isinstance(each, Metric) else each.metric for each in operands(parse(assertion))]
-    kinds = {METRICS[metric.spec.name].kind for metric in metrics}
-    return "counts keys" if Kind.GROUPING in kinds else "shares the one pass"
+    definitions = [METRICS[metric.spec.name] for metric in metrics]
+    if any(ArgumentType.DATASET in definition.signature.arguments for definition in definitions):
+        return "reads the other dataset"
+    return "counts keys" if any(each.kind is Kind.GROUPING for each in definitions) else "shares the one pass"

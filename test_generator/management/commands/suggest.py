@@ -19,15 +19,19 @@ from execution_engine.file_windows import (
     FileWindow,
     add_window_arguments,
     dataset_named,
+    rows_of_dataset,
     windows_of_dataset,
     windows_of_files,
 )
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.verification.data import names_files
+from test_generator.suggestions.inclusions import Key, keys_of
 from test_generator.suggestions.suggest import SuggestedWindow, Suggestion, suggestions
 
 USUAL_WINDOWS = 30
-MOST_ROWS = 2_000_000  # in which keys of several columns are looked for
+MOST_ROWS = 2_000_000  # in which keys and what columns tell of each other are looked for
+MOST_REFERENCES = 50  # datasets without partitions
+MOST_BYTES = 1 << 26  # of files of each
 
 
 class Command(Base):
@@ -38,6 +42,12 @@ class Command(Base):
     def add_arguments(self, parser: CommandParser) -> None:
         """Which table, which windows, and where the suggestions go."""
         add_window_arguments(parser)
+        parser.add_argument(
+            "--references",
+            action="append",
+            metavar="DATASET",
+            help="whose keys columns may refer to; may be repeated (default: small datasets without partitions)",
+        )
         parser.add_argument("--write", type=Path, metavar="FILE", help="write those that always held, as YAML")
 
     def prepare(self) -> None:
@@ -48,17 +58,20 @@ class Command(Base):
         name = options["table"]
         try:
             if names_files(name):
-                dataset, past = None, windows_of_files(options)
+                dataset, past, keys = None, windows_of_files(options), []
+                if options["references"]:
+                    raise UnableToRun("--references is of datasets: a file has no catalog beside it")
             else:
                 super().prepare()
                 dataset = dataset_named(name)
                 past = windows_of_dataset(dataset, USUAL_WINDOWS, options)
+                keys = _keys(dataset, options["references"])
             windows = [_window(window) for window in past if window.rows.num_rows]
         except UnableToListFiles as error:
             raise UnableToRun(str(error.failure.detail)) from None
         if not windows:
             raise UnableToRun(f"{name} has no rows to suggest anything from")
-        found = suggestions(windows)
+        found = suggestions(windows, keys)
         result = {
             "table": name,
             "windows": [window.key for window in windows],
@@ -80,6 +93,27 @@ class Command(Base):
         console.print(printed)
         if "written" in result:
             console.print(f"wrote {result['written']} that held on every window that tried them")
+
+
+def _keys(dataset: Dataset, named: list[str] | None) -> list[Key]:
+    """Those of the datasets that are named, or of the first small ones without partitions that can be read."""
+    if named is not None:
+        others = [dataset_named(name) for name in named]
+    else:
+        unpartitioned = Dataset.objects.filter(partition_column="").exclude(id=dataset.id)
+        others = list(unpartitioned.prefetch_related("replicas").order_by("namespace", "name")[:MOST_REFERENCES])
+    keys = []
+    for other in others:
+        try:
+            rows = rows_of_dataset(other, MOST_BYTES)
+        except (UnableToRun, UnableToListFiles):
+            if named is not None:
+                raise
+            continue
+        if rows is None and named is not None:
+            raise UnableToRun(f"{other.full_name} has no files, or more than {MOST_BYTES >> 20} MB of them")
+        keys += [] if rows is None else keys_of(other.full_name, rows)
+    return keys
 
 
 def _window(window: FileWindow) -> SuggestedWindow:

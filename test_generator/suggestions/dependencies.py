@@ -1,0 +1,245 @@
+"""Functional dependencies: columns whose values tell those of another column (pure).
+
+Left sides are tried level by level, the small ones first, as TANE does (Huhtala et al. 1999). On a sample, each row is
+compared with the first one of the same left side, in all columns at once; what is left is confirmed in all rows.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .codes import FEW, NULL, Codes, codes_of, combined, is_nested
+
+Ints = npt.NDArray[np.int64]
+
+MOST_LEFT = 2  # columns on the left side: with more, tables have dependencies that are chance
+LEAST_SHARE = 0.999  # of the rows, that a dependency keeps
+LEAST_EXPECTED = 30.0  # rows that would break it by chance; a hundredth of them may
+SAMPLE = 50_000  # rows, or
+MOST_CELLS = 20_000_000  # values of the sample
+MOST_SETS = 5_000  # left sides that are looked at
+MOST_CONFIRMED = 400_000_000  # rows that are read to confirm what the sample says
+MOST_FOUND = 500
+_FIRST_LOOK = 64  # pairs of rows
+_LOOKED_AT = 1_000_000  # values at most, in the second look
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dependency:
+    """Rows that are alike in the ``left`` columns are alike in the ``right`` one; NULL on the left says nothing.
+
+    ``share`` of the rows keep it: those that have the most frequent value of their left side. NULL on the right is a
+    value. ``expected``: how many rows would break it, if one column of the left said nothing beside the others; of the
+    columns the one where these are fewest. ``has_null``: on the left.
+    """
+
+    left: tuple[str, ...]
+    right: str
+    share: float
+    expected: float
+    has_null: bool = False
+
+
+def dependencies(
+    table: pa.Table,
+    windows: Ints | None = None,
+    *,
+    least_share: float = LEAST_SHARE,
+    least_expected: float = LEAST_EXPECTED,
+) -> list[Dependency]:
+    """The minimal dependencies of a table, those with small left sides first; nothing follows from keys and constants.
+
+    ``windows``: a number for each row, such as of its day; what differs between windows alone is not expected to.
+    Numbers with fractions are on no left side, lists and the like on none. Of tables so wide or long that the bounds
+    above are reached, the others are left out.
+    """
+    rows = table.num_rows
+    names = [name for name in table.column_names if not is_nested(table.schema.field(name).type)]
+    if rows < 2 or len(names) < 2:
+        return []
+    columns = _Columns(table, names, np.zeros(rows, np.int64) if windows is None else windows)
+    search = _Search(columns, least_share, least_expected)
+    for size in range(1, MOST_LEFT + 1):
+        for left in search.lefts(size):
+            search.look_at(left)
+            if search.is_over:
+                return search.found
+    return search.found
+
+
+def share_kept(table: pa.Table, left: Sequence[str], right: str) -> float:
+    """The share of the rows that keep a dependency; 1 of no rows."""
+    lefts = [codes_of(table.column(name)) for name in left]
+    present = np.logical_and.reduce([codes >= 0 for codes in lefts])
+    return _share(combined([codes[present] for codes in lefts]), codes_of(table.column(right))[present])
+
+
+def without_implied(found: Sequence[Dependency]) -> list[Dependency]:
+    """Without those that follow from the others: not a → c where there are a → b and b → c."""
+    kept = sorted(found, key=lambda one: (len(one.left), -one.expected))
+    for one in reversed(list(kept)):
+        others = [other for other in kept if other is not one and other.share == 1]
+        if one.right in _closure(one.left, others):
+            kept.remove(one)
+    return kept
+
+
+class _Columns:
+    """The columns as codes: those of a sample of rows together, those of all rows once they are asked for."""
+
+    def __init__(self, table: pa.Table, names: Sequence[str], windows: Ints) -> None:
+        self.table, self.names, self.windows = table, tuple(names), windows
+        size = min(table.num_rows, SAMPLE, max(1000, MOST_CELLS // len(names)))
+        chosen = np.random.default_rng(0).permutation(table.num_rows)[:size]
+        self.is_cut = size < table.num_rows
+        sampled = table.select(list(names)).take(pa.array(chosen))
+        self.sample = np.column_stack([codes_of(column).astype(np.int32) for column in sampled.columns])
+        self.distinct = self.sample.max(axis=0) + 1
+        self.by_chance = np.array([_alike_by_chance(column) for column in self.sample.T])
+        self.has_null = [bool(table.column(name).null_count) for name in names]
+        self._whole: dict[int, Codes] = {}
+
+    def whole(self, at: int) -> Codes:
+        """Of all rows."""
+        if at not in self._whole:
+            if len(self._whole) * self.table.num_rows > MOST_CELLS:
+                self._whole.clear()
+            self._whole[at] = codes_of(self.table.column(self.names[at]))
+        return self._whole[at]
+
+    def may_be_left(self, at: int) -> bool:
+        """Whether the column has values that repeat, and more than one of them."""
+        type_ = self.table.schema.field(self.names[at]).type
+        return bool(1 < self.distinct[at] < len(self.sample)) and not pa.types.is_floating(type_)
+
+
+class _Search:
+    """What was found so far, and what need not be looked at for it."""
+
+    def __init__(self, columns: _Columns, least_share: float, least_expected: float) -> None:
+        self.columns, self.least_share, self.least_expected = columns, least_share, least_expected
+        self.found: list[Dependency] = []
+        self.is_over = False
+        self._lefts_of: dict[int, list[frozenset[int]]] = {}
+        self._implied: list[tuple[frozenset[int], int]] = []  # without a NULL on the right, and without exception
+        self._keys: list[frozenset[int]] = []
+        self._looked_at = self._confirmed = 0
+
+    def lefts(self, size: int) -> Iterator[tuple[int, ...]]:
+        """Left sides of so many columns, those with the fewest values first: none is a key, or follows in part."""
+        fit = [at for at in range(len(self.columns.names)) if self.columns.may_be_left(at)]
+        for some in combinations(sorted(fit, key=lambda at: self.columns.distinct[at]), size):
+            left = frozenset(some)
+            follows = any(right in left and others <= left for others, right in self._implied)
+            if not follows and not any(key <= left for key in self._keys):
+                yield tuple(sorted(some))
+
+    def look_at(self, left: tuple[int, ...]) -> None:
+        """Confirms what the sample says of a left side."""
+        self._looked_at += 1
+        self.is_over = self._looked_at >= MOST_SETS
+        rights = self._rights(left)
+        if not len(rights):
+            return
+        lefts = [self.columns.whole(at) for at in left]
+        present = np.logical_and.reduce([codes >= 0 for codes in lefts])
+        lefts = [codes[present] for codes in lefts]
+        groups, windows = combined(lefts), self.columns.windows[present]
+        within = [combined([windows, *lefts[:at], *lefts[at + 1 :]]) for at in range(len(lefts))]
+        repeated = len(groups) - 1 - int(combined([groups, windows]).max(initial=-1))
+        for right in rights.tolist():
+            self._confirmed += len(present)
+            if self._confirmed > MOST_CONFIRMED or len(self.found) >= MOST_FOUND:
+                self.is_over = True
+                return
+            codes = self.columns.whole(right)[present]
+            expected = repeated * (1 - max(_alike_by_chance(codes, others) for others in within))
+            share = _share(groups, codes)
+            if self._is_told(share, expected, len(codes)):
+                self._add(left, right, share, expected)
+
+    def _is_told(self, share: float, expected: float, rows: int) -> bool:
+        broken = round((1 - share) * rows)
+        return share >= self.least_share and expected >= max(self.least_expected, 100 * broken, 1e-9)
+
+    def _add(self, left: tuple[int, ...], right: int, share: float, expected: float) -> None:
+        names = self.columns.names
+        has_null = any(self.columns.has_null[at] for at in left)
+        lefts = tuple(names[at] for at in left)
+        self.found.append(Dependency(left=lefts, right=names[right], share=share, expected=expected, has_null=has_null))
+        self._lefts_of.setdefault(right, []).append(frozenset(left))
+        if share == 1 and not self.columns.has_null[right]:
+            self._implied.append((frozenset(left), right))
+
+    def _rights(self, left: tuple[int, ...]) -> Ints:
+        """The columns that may follow from a left side, by the sample."""
+        sample = self.columns.sample
+        rows, first = _repeated(sample[:, left])
+        if not len(rows):
+            if not self.columns.is_cut:
+                self._keys.append(frozenset(left))
+            return np.empty(0, np.int64)
+        told = [right for right, lefts in self._lefts_of.items() if any(other <= set(left) for other in lefts)]
+        rights = np.setdiff1d(np.arange(sample.shape[1]), [*left, *told])
+        for look in (_FIRST_LOOK, max(_FIRST_LOOK, _LOOKED_AT // max(len(rights), 1))):
+            differ = (sample[np.ix_(rows[:look], rights)] != sample[np.ix_(first[:look], rights)]).sum(axis=0)
+            allowed = 0.0 if self.least_share == 1 else 3 + 0.03 * len(rows[:look])
+            rights = rights[differ <= allowed]
+        if self.columns.is_cut:  # what few rows say may be by chance
+            least = min(self.least_expected, 10.0)
+            rights = rights[len(rows) * (1 - self.columns.by_chance[rights]) >= least]
+        return rights
+
+
+def _repeated(values: npt.NDArray[np.int32]) -> tuple[Ints, Ints]:
+    """The rows that repeat the values of an earlier one, and the first one that has the same; NULL repeats nothing."""
+    rows = np.flatnonzero((values >= 0).all(axis=1))
+    groups = combined([column[rows].astype(np.int64) for column in values.T])
+    first = np.empty(int(groups.max(initial=-1)) + 1, np.int64)
+    first[groups[::-1]] = rows[::-1]
+    repeats = first[groups] != rows
+    return rows[repeats], first[groups[repeats]]
+
+
+def _share(groups: Codes, right: Codes) -> float:
+    """The share of the rows that have the most frequent right side of their group."""
+    if not len(groups):
+        return 1.0
+    wide = int(right.max()) + 2  # NULL is a value
+    groups_of_pairs, counts = _counted(groups * wide + right - NULL, wide)
+    firsts = np.flatnonzero(np.diff(groups_of_pairs, prepend=-1))
+    return float(np.maximum.reduceat(counts, firsts).sum() / len(groups))
+
+
+def _counted(pairs: Codes, wide: int) -> tuple[Codes, Ints]:
+    """The first of each different pair, and how often it occurs; ``wide`` second ones there may be."""
+    if int(pairs.max()) < max(FEW, 4 * len(pairs)):
+        counts = np.bincount(pairs)
+        there = np.flatnonzero(counts)
+        return there // wide, counts[there]
+    distinct, counts = np.unique(pairs, return_counts=True)
+    return distinct // wide, counts
+
+
+def _alike_by_chance(codes: npt.NDArray[np.signedinteger], groups: Ints | None = None) -> float:
+    """How probable it is that two rows, of the same group, have the same value."""
+    if not len(codes):
+        return 1.0
+    if groups is None:
+        return float(((np.bincount(codes - NULL) / len(codes)) ** 2).sum())
+    wide = int(codes.max()) + 2
+    of_group, counts = _counted(groups * wide + codes - NULL, wide)
+    return float((counts**2 / np.bincount(groups)[of_group]).sum() / len(codes))
+
+
+def _closure(left: Iterable[str], known: Sequence[Dependency]) -> set[str]:
+    """All columns that follow from some."""
+    follows, size = set(left), -1
+    while len(follows) > size:
+        size = len(follows)
+        follows |= {one.right for one in known if follows >= set(one.left)}
+    return follows
