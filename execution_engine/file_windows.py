@@ -30,6 +30,10 @@ _DAY = re.compile(r"(?<!\d)(\d{4})[-_]?(\d\d)[-_]?(\d\d)(?!\d)")
 PARTS = 10  # of a file without partitions, in the order of its rows
 
 
+class TooLarge(UnableToRun):
+    """A window with more bytes in its files than may be read at once."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class FileWindow:
     """One window's rows, and the instant that it starts at, in seconds since 1970, where that is known."""
@@ -67,10 +71,13 @@ def files_of(dataset: Dataset) -> Table:
     return table
 
 
-def windows_of_dataset(dataset: Dataset, usual: int, options: dict[str, Any]) -> Iterator[FileWindow]:
+def windows_of_dataset(
+    dataset: Dataset, usual: int, options: dict[str, Any], *, most_bytes: int | None = None
+) -> Iterator[FileWindow]:
     """Its last ``usual`` partitions, or those from ``start`` to ``end``, without its sensitive columns.
 
-    Partitions that are not there are left out. Raises UnableToRun and UnableToListFiles.
+    Partitions that are not there are left out; one with more than ``most_bytes`` in its files is TooLarge. Raises
+    UnableToRun and UnableToListFiles.
     """
     partitioning, now = dataset.partitioning, clock.now()
     if options["by"] or options["by_file"] or options["option"]:
@@ -88,6 +95,8 @@ def windows_of_dataset(dataset: Dataset, usual: int, options: dict[str, Any]) ->
         listing = list_part(table, storage.part_of(dataset, window, engine, table))
         if listing.filtered:
             raise UnableToRun(f"{table.name} keeps its partitions inside the files: give their path, and --by")
+        if most_bytes is not None and listing.size > most_bytes:
+            raise TooLarge(f"its partition {partitioning.key(window)} has {listing.size / 1e6:,.0f} MB in files")
         if (rows := _read(table, listing)) is not None:
             kept = rows.select([name for name in rows.column_names if name.casefold() not in hidden])
             yield FileWindow(key=partitioning.key(window), rows=kept, start=window.start.timestamp())

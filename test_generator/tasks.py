@@ -17,3 +17,9 @@ def pull(**_: object) -> int:
 def reconcile(**_: object) -> int:
     """Reconcile the datasets that changed."""
     return work("reconcile", services.reconcile_dataset)
+
+
+@shared_task(name="test_generator.tasks.suggest", ignore_result=True)
+def suggest(datacenter: str | None = None, **_: object) -> int:
+    """Read a past that somebody wants suggestions of, in one datacenter or in all."""
+    return services.suggest_due(datacenter)

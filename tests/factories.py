@@ -16,6 +16,7 @@ from execution_engine.models import Run
 from execution_engine.outcome import Outcome
 from incident_manager.models import Entry, Episode, Incident, Report, SpoiltWindow
 from test_generator.definition import Definition
+from test_generator.models import Offer
 from test_generator.services import revise
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -72,6 +73,24 @@ class DatasetFactory(DjangoModelFactory[Dataset]):
                 storage="parquet",
                 location=f"/lake/{datacenter}/{self.name}",
             )
+
+
+class OfferFactory(DjangoModelFactory[Offer]):
+    """A suggestion for a column that held on the six windows that tried it."""
+
+    class Meta:
+        model = Offer
+
+    dataset = factory.SubFactory(DatasetFactory)
+    rule = "HasMin"
+    columns = factory.LazyFunction(lambda: ["fare"])
+    assertion = "min(fare) >= 0"
+    why = "the lowest number was 0"
+    cost = "shares the one pass"
+    fitted = 24
+    held = 6
+    tried = 6
+    offered_at = NOW
 
 
 class LineageEdgeFactory(DjangoModelFactory[LineageEdge]):

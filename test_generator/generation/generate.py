@@ -11,6 +11,7 @@ from test_generator.data_tests.held_to import held_to_declared
 from test_generator.data_tests.services import UnableToWrite, create, retire, revise, start
 from test_generator.definition import Definition
 from test_generator.models import Gap
+from test_generator.offers.services import forget_sensitive
 
 from .reconcile import Changes, ExistingTest, WantedChange, reconcile
 from .standard import Upstream, standard_tests
@@ -27,6 +28,7 @@ def reconcile_dataset(dataset: Dataset, now: datetime) -> None:
     apply(dataset, changes(dataset, generation, now), now)
     _hold_users_tests_to_what_is_declared(dataset, now)
     _note_gaps(dataset, generation.gaps, now)
+    forget_sensitive(dataset)
     left = dataset.data_tests.filter(missing_since__isnull=False, retired_at__isnull=True)
     begun = [dataset.missing_since, *left.values_list("missing_since", flat=True)]
     # again though nothing changes: when a grace ends, of the dataset or of a user's test

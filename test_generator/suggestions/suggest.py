@@ -1,5 +1,6 @@
 """Suggestions for a table: fitted on the first of its windows, and held against the others (pure)."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
@@ -24,6 +25,8 @@ from .rules import candidates
 
 FITTED = 0.8  # of the windows; the others try what was fitted
 ABSENT = ColumnProfile(type="null", kind=ColumnKind.NOTHING, rows=0, nulls=0)
+LONGEST_NAME = 120  # of a test, with room for a number
+CATEGORIES = {"Key": "duplicates", "UniqueIfApproximatelyUnique": "duplicates", "UsualRowCount": "anomaly"}
 WATCHED_FROM = 10  # windows, from which on the number of rows has a past to be an anomaly of
 
 
@@ -55,9 +58,21 @@ class Suggestion:
         return self.held / self.tried if self.tried else None
 
     @property
+    def is_sound(self) -> bool:
+        """Whether it held on every window that tried it, and some did."""
+        return 0 < self.tried == self.held
+
+    @property
+    def category(self) -> str:
+        """The category of a test of it."""
+        return CATEGORIES.get(self.rule, "column")
+
+    @property
     def name(self) -> str:
-        """A name for a test of it."""
-        return "-".join((self.rule.lower(), *(column.replace("/", "-")[:60] for column in self.columns)))[:200]
+        """A name for a test of it, as catalog files take it."""
+        rule = "-".join(re.findall("[A-Z][a-z]+", self.rule)).lower()
+        columns = (" ".join(column.replace("/", "-").split())[:60] for column in self.columns)
+        return "-".join((rule, *columns))[:LONGEST_NAME].strip()
 
 
 def suggestions(windows: Sequence[SuggestedWindow], keys: Sequence[Key] = ()) -> list[Suggestion]:

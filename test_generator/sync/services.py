@@ -80,6 +80,8 @@ def _write(custom: CustomProfile, dataset: Dataset | None, *, source: str, now: 
         )
     else:
         _refuse_others(row, source)
+        if row.category != custom.category:  # its standings and incidents are of the old one
+            raise UnableToWrite(f"its category is {row.category} and stays so: give it another name")
         DataTest.objects.filter(pk=row.pk).update(retired_at=None)
         row.retired_at = None
         definition = Definition.by(slas(dataset), **said)  # what its source stopped saying is its dataset's again

@@ -4,6 +4,7 @@ import pytest
 
 from assay import clock
 from assay.models import DataChange, Dataset
+from test_generator.models import PastReading
 from tests.crawler.crawl import ASKED, crawl
 from tests.crawler.pages import read_page
 from tests.factories import (
@@ -13,6 +14,7 @@ from tests.factories import (
     IncidentFactory,
     LineageEdgeFactory,
     NoticeFactory,
+    OfferFactory,
     ReportFactory,
     RunFactory,
     SpoiltWindowFactory,
@@ -55,6 +57,12 @@ def company(db: None) -> Dataset:
     confirmed = IncidentFactory.create(dataset=complained, kind="reported", open_key="report-2")
     SpoiltWindowFactory.create(incident=confirmed)
     ReportFactory.create(dataset=complained, incident=confirmed, state="confirmed")
+    OfferFactory.create(dataset=trips)
+    OfferFactory.create(dataset=fares, assertion="""max("a<b>") <= 1""", columns=["a<b>"], held=5)
+    OfferFactory.create(dataset=fares, state="rejected", decided_by="ada", decided_at=NOW, reason="<i>")
+    OfferFactory.create(dataset=fares, state="accepted", decided_by="ada", decided_at=NOW, data_test=broken)
+    PastReading.objects.create(dataset=trips, datacenter="sea", asked_at=NOW)
+    PastReading.objects.create(dataset=fares, datacenter="sea", asked_at=NOW, ended_at=NOW, problem="<b>")
     DataChange.objects.create(
         dataset=trips,
         datacenter="sea",

@@ -26,6 +26,7 @@ COSTS: Mapping[tuple[str, str], str] = MappingProxyType(
         ("Reports", "create"): "report",
         ("Runs", "create"): "run",
         ("Incidents", "rerun"): "run",
+        ("Suggestions", "create"): "run",
     }
 )
 

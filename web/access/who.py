@@ -16,6 +16,7 @@ from assay.catalog import selectors
 from assay.models import AccessToken, Dataset, DataTest, Member
 from execution_engine.models import Run, Suspect
 from incident_manager.models import Incident, Report
+from test_generator.models import Offer
 
 T = TypeVar("T")
 
@@ -110,6 +111,11 @@ def _(row: Silence) -> Owned:
     if row.dataset is not None:
         return owned(row.dataset)
     return Owned(name=row.owner or "all datasets", owner=row.owner, team=row.owner)
+
+
+@owned.register
+def _(row: Offer) -> Owned:
+    return owned(row.dataset)
 
 
 @owned.register

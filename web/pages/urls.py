@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path, re_path
 
-from . import actions, silences, views
+from . import actions, silences, suggestions, views
 from .backtests import backtest_page
 from .scores import scores_page
 
@@ -10,6 +10,13 @@ urlpatterns: list[URLPattern] = [
     path("", views.catalogue_page, name="catalogue"),
     path("datasets/<path:name>/report", actions.report, name="report"),
     path("datasets/<path:name>/backtest", backtest_page, name="backtest"),
+    path("datasets/<path:name>/suggestions", suggestions.suggestions_page, name="suggestions"),
+    path("datasets/<path:name>/suggest", suggestions.suggest, name="suggest"),
+    re_path(
+        rf"^datasets/(?P<name>.+)/suggestions/(?P<pk>\d+)/(?P<action>{'|'.join(suggestions.DECISIONS)})$",
+        suggestions.decide,
+        name="decide",
+    ),
     path("datasets/<path:name>", views.dataset_page, name="dataset"),
     path("incidents", views.incidents_page, name="incidents"),
     path("incidents/<int:pk>", views.incident_page, name="incident"),

@@ -101,6 +101,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "seen": typed.get("saw") or Saw.SOMETHING_ELSE,
         "typed": typed,
         "may_report": may(request, Action.REPORT, dataset),
+        "may_test": may(request, Action.TEST, dataset),
         "history": history(chosen, veil) if chosen else None,
         "foretold": foretold(chosen, now),
         "graph": lineage(dataset, now=now),

@@ -13,6 +13,10 @@ from .tiers import TIERS, CatchUp, Severity
 Storage = Literal["parquet", "orc", "csv", "json", "table", "sql"]
 GateOn = Literal["outcome", "incident"]
 UnknownPolicy = Literal["open", "closed"]
+CategoryName = Literal[
+    "freshness", "completeness", "duplicates", "consistency", "schema",
+    "column", "anomaly", "novelty", "metric", "custom",
+]  # fmt: skip
 
 T = TypeVar("T")
 
@@ -169,7 +173,7 @@ class CustomProfile:
     schedule: str = "partition"  # "partition", "weekly", or a cron line in the dataset's zone
     sustain: timedelta | None = None
     catch_up: CatchUp | None = None
-    category: str = "custom"
+    category: CategoryName = "custom"
     place: str = field(default="", compare=False)  # where its assertion is told, ``file:line``; empty: by the API
 
 

@@ -169,6 +169,15 @@ STAGES = (
         task="incident_manager.tasks.remind",
         furthest=30 * DAY,
     ),
+    # what a past suggests, when somebody asks
+    Stage(
+        name="suggest",
+        table="test_generator.PastReading",
+        marker="ended_at",
+        came="asked_at",
+        task="test_generator.tasks.suggest",
+        by_datacenter=True,
+    ),
     # so that tables stay fast for years: what has had its time goes
     Stage(name="prune", table="assay.Pruning", due="due_at", task="incident_manager.tasks.prune", furthest=DAY),
 )

@@ -57,7 +57,7 @@ def test_a_file_is_written_under_the_name_that_it_was_given_or_else_its_own(tmp_
     assert sync_files(other, now=NOW)[0].name == default_name(other) == "rides"
 
 
-def one_testage_and_tests_may_name_what_other_sources_tell_of_in_whatever_case(tmp_path: Path) -> None:
+def test_lineage_and_tests_may_name_what_other_sources_tell_of_in_whatever_case(tmp_path: Path) -> None:
     DatasetFactory.create(name="Daily", source="other")
     DatasetFactory.create(name="whole", source="other", partition_column="", granularity="")
     lines = ("tests:", one_test("RAW.daily"), one_test("raw.whole"))

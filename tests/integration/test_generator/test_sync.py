@@ -2,13 +2,13 @@
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from assay.catalog.profile import CatalogProfile, CustomProfile, DatasetProfile, ReplicaProfile
+from assay.catalog.profile import CatalogProfile, CategoryName, CustomProfile, DatasetProfile, ReplicaProfile
 from assay.catalog.services import UnableToRemove
-from assay.models import Dataset, DataTest, Revision, Source
+from assay.models import Category, Dataset, DataTest, Revision, Source
 from test_generator.services import UnableToWrite, remove_source, retire, sync, write_data_test
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, day
 from tests.integration.test_generator.written import newest, revisions, row
@@ -66,6 +66,13 @@ def test_a_told_test_is_written_with_all_that_is_told() -> None:
     (revision,) = revisions(test)
     written = {"assertion": FARES, **asked, "author": "trips", "created_at": NOW}
     assert {name: revision[name] for name in written} == written
+
+
+def test_a_category_stays_while_the_test_lives() -> None:
+    assert set(get_args(CategoryName)) == set(Category.values)
+    DatasetFactory.create(name="trips")
+    synced(fares(category="column"))
+    assert "its category is column and stays so: give it another name" in refused(fares(category="anomaly"))
 
 
 def test_what_is_not_told_comes_from_the_dataset_though_it_was_told_before() -> None:

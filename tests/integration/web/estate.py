@@ -14,12 +14,14 @@ from assay.models import AccessToken, Dataset, DataTest
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Suspect
 from execution_engine.outcome import Reason
+from test_generator.models import Offer, PastReading
 from tests.factories import (
     HOUR,
     NOW,
     DatasetFactory,
     DataTestFactory,
     IncidentFactory,
+    OfferFactory,
     ReportFactory,
     RunFactory,
     SpoiltWindowFactory,
@@ -62,6 +64,8 @@ def build(owner: str, other_member: str) -> Estate:
         "run": RunFactory.create(data_test=test).pk,
         "quarantine": _quarantine(test).pk,
         "silence": _silence(dataset).pk,
+        "suggestion": _offer(dataset, "min(fare) >= 0", "offered").pk,
+        "rejected": _offer(dataset, "max(fare) <= 100", "rejected").pk,
         "token": AccessToken.objects.create(User.objects.get(username=owner))[0].token_key,
         "member": other_member,
     }
@@ -72,6 +76,13 @@ def _silence(dataset: Dataset) -> Silence:
     return Silence.objects.create(
         dataset=dataset, starts_at=NOW - HOUR, ends_at=NOW + HOUR, author=dataset.owner, reason="Migration."
     )
+
+
+def _offer(dataset: Dataset, assertion: str, state: str) -> Offer:
+    PastReading.objects.get_or_create(
+        dataset=dataset, defaults={"datacenter": "sea", "asked_at": NOW - HOUR, "ended_at": NOW}
+    )
+    return OfferFactory.create(dataset=dataset, assertion=assertion, state=state)
 
 
 def _quarantine(test: DataTest) -> Suspect:
@@ -97,6 +108,9 @@ def body(method: str, template: str, estate: Estate) -> Any:
         ("GET", "backtest"): {"data_test": test, **RANGE},
         ("POST", "backtest"): {"data_test": test, **RANGE},
         ("GET", "lineage"): {"dataset": name},
+        ("GET", "suggestions"): {"dataset": name},
+        ("GET", "suggestions/reading"): {"dataset": name},
+        ("POST", "suggestions"): {"dataset": name},
         ("GET", "quality"): {"dataset": name, **RANGE},
         ("GET", "scores"): RANGE,
         ("POST", "data-tests"): {"dataset": name, "name": "mine", "assertion": "row_count() > 0", **USUAL},

@@ -56,6 +56,13 @@ GET     api/v1/silences                           *     *     read
 POST    api/v1/silences                           oxa   xa    act
 GET     api/v1/silences/{silence}                 *     *     read
 POST    api/v1/silences/{silence}/end             oxa   xa    act
+GET     api/v1/suggestions                        *     *     read
+POST    api/v1/suggestions                        oxa   a     act
+GET     api/v1/suggestions/reading                *     *     read
+GET     api/v1/suggestions/{suggestion}           *     *     read
+POST    api/v1/suggestions/{suggestion}/accept    oxa   a     act
+POST    api/v1/suggestions/{suggestion}/reject    oxa   a     act
+POST    api/v1/suggestions/{rejected}/take-back   oxa   a     act
 GET     api/v1/tokens                             *     *     manage
 POST    api/v1/tokens                             -     -     -
 DELETE  api/v1/tokens/{token}                     *     a     manage
@@ -66,6 +73,11 @@ GET     coverage                                  *     *     -
 GET     datasets/{dataset}                        *     *     -
 GET     datasets/{dataset}/backtest               *     *     -
 POST    datasets/{dataset}/report                 *     *     -
+POST    datasets/{dataset}/suggest                oxa   a     -
+GET     datasets/{dataset}/suggestions            *     *     -
+POST    datasets/{dataset}/suggestions/{suggestion}/accept oxa a -
+POST    datasets/{dataset}/suggestions/{suggestion}/reject oxa a -
+POST    datasets/{dataset}/suggestions/{rejected}/take-back oxa a -
 GET     incidents                                 *     *     -
 GET     incidents/{incident}                      *     *     -
 POST    incidents/{incident}/accept               oxa   xa    -

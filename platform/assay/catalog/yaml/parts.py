@@ -2,7 +2,7 @@
 
 import re
 from datetime import timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 from sqlalchemy.engine import make_url
@@ -10,7 +10,7 @@ from sqlalchemy.exc import ArgumentError
 
 from assay.access.readers import wrong_readers
 from assay.catalog.locations import PREFIX
-from assay.catalog.profile import GateOn, Storage, UnknownPolicy
+from assay.catalog.profile import CategoryName, GateOn, Storage, UnknownPolicy
 from assay.catalog.storages import check_options
 from assay.catalog.tiers import CatchUp, Severity
 from assay.time.durations import parse_duration
@@ -178,7 +178,7 @@ class CustomPart(YamlPart):
     schedule: Annotated[str, AfterValidator(_schedule)] | None = None
     sustain: Period | None = None
     catch_up: CatchUp | None = None
-    category: Literal["custom"] = "custom"
+    category: CategoryName = "custom"
 
 
 PARTS: dict[str, type[YamlPart]] = {"datasets": DatasetPart, "lineage": LineagePart, "tests": CustomPart}
