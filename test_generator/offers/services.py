@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.db import transaction
 
+from assay.catalog.profile import DatasetProfile
 from assay.catalog.selectors import home, profile_of, sensitive_columns
 from assay.models import Dataset, DataTest, Severity
 from test_generator.data_tests.services import UnableToWrite, catalogued, checked_tree, write_data_test
@@ -44,7 +45,7 @@ def keep(dataset: Dataset, found: Sequence[Suggestion], *, now: datetime) -> int
     Dataset.objects.select_for_update().get(pk=dataset.pk)  # one reading after the other
     forget_sensitive(dataset)
     decided, asserted = decided_of(dataset), asserted_of(dataset)
-    hidden = sensitive_columns(dataset)
+    hidden, own = sensitive_columns(dataset), profile_of(dataset)
     dataset.offers.filter(state=OfferState.OFFERED).delete()
     offered = [
         Offer(
@@ -61,15 +62,15 @@ def keep(dataset: Dataset, found: Sequence[Suggestion], *, now: datetime) -> int
         )
         for one in still_offered(found, decided, asserted)
     ]
-    rows = [row for row in offered if not tells_of(row, hidden) and _can_be_test(row)]
+    rows = [row for row in offered if not tells_of(row, hidden) and _can_be_test(row, own)]
     Offer.objects.bulk_create(rows, batch_size=500)
     return len(rows)
 
 
-def _can_be_test(row: Offer) -> bool:
+def _can_be_test(row: Offer, own: DatasetProfile) -> bool:
     """Whether a test may say so: not where its readers may not see the other dataset that it names."""
     try:
-        checked_tree(profile_of(row.dataset), row.assertion, catalogued)
+        checked_tree(own, row.assertion, catalogued)
     except UnableToWrite:
         return False
     return True

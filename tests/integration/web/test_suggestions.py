@@ -172,6 +172,19 @@ def test_the_page_asks_shows_that_it_is_read_and_decides(client: Client, user: U
     assert "is offered no more" in client.post(f"{PAGE}/{gone.pk}/accept", follow=True).content.decode()
 
 
+@pytest.mark.parametrize(("readers", "is_offered"), [("", True), ("team:secret", False)])
+def test_a_dataset_that_not_all_may_see_is_named_in_no_suggestion(
+    api: APIClient, orders: Dataset, tmp_path_factory: pytest.TempPathFactory, readers: str, is_offered: bool
+) -> None:
+    place = tmp_path_factory.mktemp("cities")
+    pq.write_table(pa.table({"name": ["Bonn", "Lima", "Oslo", "Rome"]}), place / "part-0.parquet")
+    cities = DatasetFactory.create(name="cities", partition_column="", granularity="", columns=[], readers=readers)
+    cities.replicas.update(location=str(place))
+    ask(api)
+    said = "referential_integrity(city, 'raw.cities', to='name') = 1"
+    assert (said in listed(api)) is is_offered
+
+
 def test_a_past_that_cannot_be_read_says_why(
     api: APIClient, client: Client, user: User, orders: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
