@@ -19,6 +19,7 @@ from assay.catalog.selectors import by_name, home, sensitive_columns
 from assay.catalog.storages import FILES
 from assay.command_line.command import UnableToRun, key_values
 from assay.models import Dataset
+from assay.time.windows import Window
 from execution_engine.engines.arrow.batches import batches_of
 from execution_engine.engines.files.listing import Listing, list_part, list_partitions
 from execution_engine.engines.protocol import WHOLE, Part, Table
@@ -71,10 +72,16 @@ def files_of(dataset: Dataset) -> Table:
     return table
 
 
+def hidden_columns(dataset: Dataset, names: Sequence[str]) -> list[str]:
+    """Those of the columns that profiles leave out: sensitive ones, and that of the partition."""
+    hidden = {name.casefold() for name in sensitive_columns(dataset)} | {str(dataset.partition_column).casefold()}
+    return [name for name in names if name.casefold() in hidden]
+
+
 def windows_of_dataset(
-    dataset: Dataset, usual: int, options: dict[str, Any], *, most_bytes: int | None = None
+    dataset: Dataset, usual: int, options: dict[str, Any], *, most_bytes: int | None = None, in_full: bool = False
 ) -> Iterator[FileWindow]:
-    """Its last ``usual`` partitions, or those from ``start`` to ``end``, without its sensitive columns.
+    """Its last ``usual`` partitions, or those from ``start`` to ``end``, without hidden columns unless ``in_full``.
 
     Partitions that are not there are left out; one with more than ``most_bytes`` in its files is TooLarge. Raises
     UnableToRun and UnableToListFiles.
@@ -89,16 +96,9 @@ def windows_of_dataset(
     start = _instant(options["start"])
     last = partitioning.previous(partitioning.at(end), usual) if start is None else ()
     windows = partitioning.between(start, end) if start else last
-    engine = storage.engine_of_storage(table.storage)
-    hidden = {name.casefold() for name in sensitive_columns(dataset)} | {str(dataset.partition_column).casefold()}
     for window in _tracked(windows, quiet=options["json"]):
-        listing = list_part(table, storage.part_of(dataset, window, engine, table))
-        if listing.filtered:
-            raise UnableToRun(f"{table.name} keeps its partitions inside the files: give their path, and --by")
-        if most_bytes is not None and listing.size > most_bytes:
-            raise TooLarge(f"its partition {partitioning.key(window)} has {listing.size / 1e6:,.0f} MB in files")
-        if (rows := _read(table, listing)) is not None:
-            kept = rows.select([name for name in rows.column_names if name.casefold() not in hidden])
+        if (rows := rows_of(dataset, table, window, most_bytes=most_bytes)) is not None:
+            kept = rows if in_full else rows.drop_columns(hidden_columns(dataset, rows.column_names))
             yield FileWindow(key=partitioning.key(window), rows=kept, start=window.start.timestamp())
 
 
@@ -113,6 +113,20 @@ def rows_of_dataset(dataset: Dataset, most_bytes: int) -> pa.Table | None:
         return None
     hidden = {name.casefold() for name in sensitive_columns(dataset)}
     return rows.select([name for name in rows.column_names if name.casefold() not in hidden])
+
+
+def rows_of(dataset: Dataset, table: Table, window: Window, *, most_bytes: int | None = None) -> pa.Table | None:
+    """The rows of a dataset's files in one window; None without files.
+
+    Raises TooLarge beyond so many bytes, UnableToRun and UnableToListFiles.
+    """
+    listing = list_part(table, storage.part_of(dataset, window, storage.engine_of_storage(table.storage), table))
+    if listing.filtered:
+        raise UnableToRun(f"{table.name} keeps its partitions inside the files: give their path, and --by")
+    if most_bytes is not None and listing.size > most_bytes:
+        key = "its partition" if dataset.partitioning is None else f"its partition {dataset.partitioning.key(window)}"
+        raise TooLarge(f"{key} has {listing.size / 1e6:,.0f} MB in files")
+    return _read(table, listing)
 
 
 def windows_of_files(options: dict[str, Any]) -> Iterator[FileWindow]:

@@ -1,4 +1,4 @@
-"""Challenges: copies of real data with known errors, to measure what tests would catch.
+"""Challenges: copies of real data with known errors, and what tests, suggestions and novelty say of each copy.
 
-The tests that are challenged are written in ``generation`` and judged elsewhere.
+Tests are written in ``data_tests`` and ``generation``; what the past leads to is found in ``suggestions``.
 """
