@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from execution_engine.metrics.spec import Literal as OptionValue
 from execution_engine.metrics.spec import MetricSpec, quoted, written_literal
+from execution_engine.novelty.terms import LEARNING, Method
 
 from .problem import NOWHERE, Span
 
@@ -55,9 +56,12 @@ class HistoryFunction(StrEnum):
     LAST = "last"  # the newest that is known
     LAG = "lag"  # the one so many windows before, and no other
     ANOMALY = "anomaly"  # how far the value now lies from what is expected after those before
+    NOVELTY = "novelty"  # how unlike those before the rows now are, by their profiles
 
 
 ONE_VALUE = frozenset({HistoryFunction.LAST, HistoryFunction.LAG})  # those that choose one value, and need no more
+WITH_OPTIONS = frozenset({HistoryFunction.ANOMALY, HistoryFunction.NOVELTY})  # whose options are their own
+PROFILE = "profile"  # the metric that novelty compares
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +133,7 @@ class History(Placed):
     """A function of a metric over the ``last`` partitions before this one, of which ``min`` must be known.
 
     With ``every`` the partitions are not those right before, but this one moved back by one step, by two, ….
-    ``options`` are those of an anomaly's strategy.
+    ``options`` are those of an anomaly's strategy, or how novelty judges.
     """
 
     function: HistoryFunction
@@ -158,12 +162,14 @@ class History(Placed):
     def needed(self) -> int:
         """How many values it needs; half of ``last``, rounded up, unless ``min`` says otherwise; one for one value.
 
-        An anomaly needs as many as its strategy does, or ``min`` where that is more.
+        An anomaly needs as many as its strategy does, novelty those it learns from, or ``min`` where that is more.
         """
         if self.function in ONE_VALUE:
             return 1
         if self.function is HistoryFunction.ANOMALY:
             return max(self.detector.strategy.needed, self.min or 1)
+        if self.function is HistoryFunction.NOVELTY:
+            return max(LEARNING, self.min or 1)
         return -(-self.last // 2) if self.min is None else self.min
 
     @property
@@ -172,6 +178,17 @@ class History(Placed):
         from execution_engine.anomalies.expectation import Detector  # with it numpy, for what asks for anomalies
 
         return Detector.of_options(dict(self.options))
+
+    @property
+    def method(self) -> Method:
+        """How novelty judges; ValueError where its options are wrong."""
+        given = dict(self.options)
+        said = given.pop("method", Method.PREDICTIVE.value)
+        if given:
+            raise ValueError(f"novelty has no option {next(iter(given))}=: it takes method=")
+        if said not in tuple(Method):
+            raise ValueError(f"there is no method {said!r}: take one of {', '.join(Method)}")
+        return Method(str(said))
 
     def at(self, part: str) -> Span:
         """The place of ``last``, ``every`` or ``min``; of the call if it is not known."""

@@ -85,6 +85,10 @@ class Described(Protocol):
 
     @property
     def declared(self) -> tuple[Declared, ...]: ...
+    @property
+    def unprofiled(self) -> tuple[str, ...]:
+        """The columns that a profile of all columns leaves out."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)

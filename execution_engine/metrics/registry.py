@@ -9,6 +9,7 @@ from .signature import Signature
 FILES = (
     # of the table
     "row_count",
+    "profile",
     "compliance",
     "implication",
     "schema_match",

@@ -1,6 +1,6 @@
 """The judge: is a batch like those that were accepted before it?"""
 
-from enum import StrEnum
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -17,20 +17,13 @@ from .neighbours import judged
 from .past import Past, combined, largest
 from .scores import LARGEST_Z, beside_one, of_one, rare_beside_one, rare_of_one, threshold
 from .statistics import PLACE, STATISTICS, Shown
+from .terms import LEARNING, Method
 from .verdict import Cause, Status, Verdict
 
 Floats = npt.NDArray[np.float64]
 
-LEARNING = 8  # accepted batches before the first verdict
 MOST_CAUSES = 20
 MOST_NEW = 10  # values never seen before that a cause names
-
-
-class Method(StrEnum):
-    """How batches are judged."""
-
-    PREDICTIVE = "predictive"  # each statistic beside what its history predicts: the largest z
-    NEIGHBOURS = "neighbours"  # all statistics together: the distance to the five nearest (Redyuk et al.)
 
 
 def judge(profile: Profile, past: Past, method: Method = Method.PREDICTIVE) -> Verdict:
@@ -113,6 +106,7 @@ def _cause(profile: Profile, past: Past, at: int, place: int, value: float, z: f
         high=high,
         z=z,
         new_values=_new_values(profile, past, name),
+        before=tuple(past.history.shown[:, at, place].tolist()),
     )
 
 
@@ -130,7 +124,8 @@ def _new_values(profile: Profile, past: Past, name: str) -> tuple[object, ...]:
 def _by_neighbours(profile: Profile, past: Past) -> Verdict:
     names = sorted({name for batch in past.batches for name in batch.kinds})
     features = batch_of(profile, past.pools).aligned(OF_PAPER, names)
-    found = judged(np.array([batch.aligned(OF_PAPER, names) for batch in past.batches]), features)
+    history = np.array([batch.aligned(OF_PAPER, names) for batch in past.batches])
+    found = judged(history, features)
     if found.distance <= found.threshold:
         return Verdict(status=Status.LIKE, score=found.distance, threshold=found.threshold)
     causes = []
@@ -138,7 +133,8 @@ def _by_neighbours(profile: Profile, past: Past) -> Verdict:
         at, feature = divmod(place, len(FEATURES))
         if found.apart.flat[place]:
             value, nearest = float(features[at, feature]), float(found.nearest[at, feature])
-            causes.append(_far(names[at], feature, value, nearest, float(found.apart.flat[place])))
+            cause = _far(names[at], feature, value, nearest, float(found.apart.flat[place]))
+            causes.append(replace(cause, before=tuple(history[:, at, feature].tolist())))
     return Verdict(status=Status.NOVEL, score=found.distance, threshold=found.threshold, causes=tuple(causes))
 
 

@@ -15,10 +15,10 @@ from .companions import Ints, companions, put_beside
 from .pool import Pool
 from .scores import History, leave_one_out, rare_leave_one_out
 from .statistics import PLACE, RARE, STATISTICS
+from .terms import LAST_BATCHES
 
 Floats = npt.NDArray[np.float64]
 
-LAST_BATCHES = 90  # that statistics are compared with
 MOST_BATCHES = 366  # that are kept
 
 ONE_SIDED = np.array([statistic.is_distance for statistic in STATISTICS.values()])

@@ -34,6 +34,7 @@ class Cause:
     high: float | None = None
     z: float
     new_values: tuple[Any, ...] = ()
+    before: tuple[float, ...] = ()  # the statistic in the last accepted batches, NaN where it was not measured
 
     @property
     def text(self) -> str:

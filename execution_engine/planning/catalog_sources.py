@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db.models import Prefetch, prefetch_related_objects
 
-from assay.catalog.selectors import declared_by, profile_of, slas
+from assay.catalog.selectors import declared_by, profile_of, sensitive_columns, slas
 from assay.database.name_keys import name_key
 from assay.models import Dataset, LineageEdge
 from assay.time.windows import Window
@@ -85,6 +85,7 @@ def source_of(dataset: Dataset, now: datetime) -> PlannedSource:
         upstreams=tuple(sorted(edge.upstream.full_name for edge in dataset.upstream_edges.all() if edge.one_to_one)),
         kept_from=kept_from(dataset, now),
         declared=declared_by(dataset),
+        unprofiled=tuple(filter(None, (*sorted(sensitive_columns(dataset)), dataset.partition_column))),
     )
 
 

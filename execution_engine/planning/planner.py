@@ -44,6 +44,7 @@ class PlannedSource:
     upstreams: tuple[str, ...] = ()  # one-to-one
     kept_from: datetime | None = None  # partitions that start earlier are deleted
     declared: tuple[Declared, ...] = ()  # its columns
+    unprofiled: tuple[str, ...] = ()  # columns whose values are sensitive, or the same in each partition
 
     @property
     def zone(self) -> ZoneInfo:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from threading import Lock
 from time import monotonic
@@ -9,6 +10,7 @@ from time import monotonic
 from pyspark.sql import SparkSession
 
 from assay.catalog.storages import FILES
+from execution_engine.engines.arrow.profiles import ToldProfiles, profiles_told
 from execution_engine.engines.columns.spark_sql import quote
 from execution_engine.engines.files.listing import (
     UnableToListFiles,
@@ -66,7 +68,37 @@ class SparkEngine:
 
     def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
         """Every measurement wanted; all aggregates of the scan in one Spark job."""
+        (report,) = self.scan_all([Unit(table=table, part=part, wanted=tuple(wanted))])
+        return report
+
+    def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
+        """The reports of several scans, in their order; small ones of one shape share a Spark job.
+
+        Small profiles need none: Arrow has them.
+        """
+        told = [profiles_told(unit.table, unit.part, unit.wanted) for unit in units]
+        left = [_without(unit, profiles) for unit, profiles in zip(units, told, strict=True)]
+        shared = scan_shared(self, left)
+        return tuple(
+            self._beside(profiles, shared.get(at) or self._scan_alone(rest), unit)
+            for at, (unit, rest, profiles) in enumerate(zip(units, left, told, strict=True))
+        )
+
+    def _beside(self, told: ToldProfiles, report: ScanReport, unit: Unit) -> ScanReport:
+        """Both together, where they are of the same files."""
+        if not told.measured:
+            return report
+        if not report.measured:
+            return replace(report, measured=told.measured, fingerprint=told.fingerprint)
+        if report.fingerprint != told.fingerprint:  # replaced meanwhile
+            return self._scan_alone(unit)
+        return replace(report, measured={**report.measured, **told.measured})
+
+    def _scan_alone(self, unit: Unit) -> ScanReport:
+        table, part, wanted = unit.table, unit.part, unit.wanted
         started = monotonic()
+        if not wanted:
+            return ScanReport(measured={}, spark_jobs=0, seconds=0.0, fingerprint=None)
         report = self._scan(table, part, wanted, started)
         reasons = {measured.failure.reason for measured in report.measured.values() if measured.failure}
         if Reason.ENGINE_UNREACHABLE in reasons:
@@ -74,11 +106,6 @@ class SparkEngine:
         if Reason.UNREADABLE in reasons and self.fingerprint(table, part) not in (None, report.fingerprint):
             return self._scan(table, part, wanted, started)  # a file was replaced under the reader
         return report
-
-    def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
-        """The reports of several scans, in their order; small ones of one shape share a Spark job."""
-        shared = scan_shared(self, units)
-        return tuple(shared.get(at) or self.scan(unit.table, unit.part, unit.wanted) for at, unit in enumerate(units))
 
     def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
         """Up to ``limit`` rows that break row-wise metrics or whose key is repeated."""
@@ -151,6 +178,10 @@ class SparkEngine:
             return None
         rows = source.frame.selectExpr(f"cast({quote(column)} as string) as k").distinct().collect()
         return tuple(sorted({HIVE_NULL if row["k"] is None else row["k"] for row in rows}))
+
+
+def _without(unit: Unit, told: ToldProfiles) -> Unit:
+    return replace(unit, wanted=tuple(item for item in unit.wanted if item.key not in told.measured))
 
 
 def _all_failed(wanted: Sequence[Wanted], failure: Failure) -> dict[str, Measured]:

@@ -7,7 +7,7 @@ from itertools import chain
 from execution_engine.language.operands import operands
 from execution_engine.language.problem import Problem
 from execution_engine.language.step_arguments import misfit
-from execution_engine.language.tree import Assertion, By, History, HistoryFunction, Metric, Node, Text
+from execution_engine.language.tree import PROFILE, Assertion, By, History, HistoryFunction, Metric, Node, Text
 from execution_engine.language.walk import fold, postorder
 from execution_engine.metrics.columns import named
 from execution_engine.metrics.signature import Signature
@@ -116,17 +116,25 @@ class _Check:
         elif history.min is not None and not 1 <= history.min <= history.last:
             message = f"min= is from 1 to last={history.last}, not {history.min}"
             self.problems.append(Problem(message=message, place=history.at("min")))
-        elif history.function is HistoryFunction.ANOMALY and (fault := _fault_of_anomaly(history)):
+        elif fault := _fault_of_function(history):
             self.problems.append(Problem(message=fault, place=history.place))
 
 
-def _fault_of_anomaly(history: History) -> str | None:
-    """What is wrong with the strategy of an anomaly and its options."""
+def _fault_of_function(history: History) -> str | None:
+    """What is wrong with an anomaly, or novelty, its options, and what it is of."""
+    is_of_profiles = history.metric.spec.name == PROFILE
+    if is_of_profiles is not (history.function is HistoryFunction.NOVELTY):
+        return "profiles are no numbers, and only they are compared by novelty: write novelty(profile(), last=90)"
     try:
-        needed = history.detector.strategy.needed
+        if history.function is HistoryFunction.ANOMALY:
+            what, needed = "the strategy", history.detector.strategy.needed
+        elif is_of_profiles:
+            what, needed = f"novelty by {history.method}", history.needed
+        else:
+            return None
     except (ValueError, TypeError) as error:
         return str(error)
-    return None if needed <= history.last else f"the strategy needs {needed} past windows: write last={needed} or more"
+    return None if needed <= history.last else f"{what} needs {needed} past windows: write last={needed} or more"
 
 
 MAX_COLUMNS = 8

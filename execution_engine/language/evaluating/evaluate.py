@@ -6,11 +6,12 @@
 - NULL is not a failure: it goes through the assertion as in SQL, and only a NULL that reaches the root is an error.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from math import isfinite
-from typing import cast
+from typing import Any, cast
 
 from execution_engine.exact import Number, is_whole, number_of
 from execution_engine.language.operands import operands
@@ -22,13 +23,15 @@ from .anomaly import EXPECTED, Anomaly, WithPast, anomaly
 from .groups import Groups, judge_groups
 from .history import aggregate
 from .judge import ConditionJudgement, UnableToEvaluate, judge
+from .novelty import NOVEL, BesidePast, Novelty, novelty
 from .number import Quantity, quantity
 from .sentence import sentence
 from .verdict import AssertionVerdict, ZeroDivision, error, gravest, only_predicate
 
 __all__ = ["UnableToEvaluate", "Value", "evaluate"]
 
-# A sequence, newest last, for a history operand, with the value now for an anomaly; of each group its own under ``by``.
+# A sequence, newest last, for a history operand, with the value now for an anomaly, and profiles for novelty; of each
+# group its own under ``by``.
 Value = (
     Number
     | Failure
@@ -37,6 +40,7 @@ Value = (
     | Groups
     | Sequence[Groups | None]
     | WithPast[Groups]
+    | BesidePast
     | None
 )
 
@@ -48,17 +52,20 @@ def evaluate(
     if isinstance(tree, By):
         return judge_groups(tree, values, zero)
     found = {operand.text: _measured(operand, values) for operand in operands(tree)}
-    anomalies = [value for value in found.values() if isinstance(value, Anomaly)]
-    measured = {text: value.score if isinstance(value, Anomaly) else value for text, value in found.items()}
+    judged = [value for value in found.values() if isinstance(value, Anomaly | Novelty)]
+    measured = {text: value.score if isinstance(value, Anomaly | Novelty) else value for text, value in found.items()}
     known = {text: None if isinstance(value, Failure) else value for text, value in measured.items()}
     failures = [value for value in measured.values() if isinstance(value, Failure)]
     if failures:
         return error(gravest(failures), known)
     verdict = of_known(tree, known, zero=zero)
-    if not anomalies or verdict.failure is not None:
+    if not judged or verdict.failure is not None:
         return verdict
-    said = "; ".join([verdict.sentence, *(one.sentence for one in anomalies)])
-    return replace(verdict, sentence=said, findings={EXPECTED: [one.finding for one in anomalies]})
+    said = "; ".join([verdict.sentence, *(one.sentence for one in judged if one.sentence)])
+    findings: dict[str, list[Any]] = defaultdict(list)
+    for one in judged:
+        findings[EXPECTED if isinstance(one, Anomaly) else NOVEL].append(one.finding)
+    return replace(verdict, sentence=said, findings=dict(findings))
 
 
 def of_known(tree: Condition, known: Mapping[str, Number | None], *, zero: ZeroDivision) -> AssertionVerdict:
@@ -67,7 +74,7 @@ def of_known(tree: Condition, known: Mapping[str, Number | None], *, zero: ZeroD
     return _verdict(tree, judge(unfolded(tree), quantities, zero), known)
 
 
-def _measured(operand: Operand, values: Mapping[str, Value]) -> Number | Anomaly | Failure | None:
+def _measured(operand: Operand, values: Mapping[str, Value]) -> Number | Anomaly | Novelty | Failure | None:
     if operand.text not in values:
         raise UnableToEvaluate(f"{operand.text} has no value: give one, None for NULL, or a Failure")
     value = values[operand.text]
@@ -76,6 +83,8 @@ def _measured(operand: Operand, values: Mapping[str, Value]) -> Number | Anomaly
             return value
         case History(), WithPast():
             return anomaly(operand, cast("WithPast[Number | None]", value))
+        case History(), BesidePast():
+            return novelty(operand, value)
         case History(), Sequence():
             number = aggregate(operand, cast(Sequence[Number | None], value))
         case Metric(), int() | float() | Decimal():

@@ -7,21 +7,26 @@ from typing import Any
 from execution_engine.language.problem import ParseRefusal, Span
 from execution_engine.language.tree import (
     ONE_VALUE,
+    PROFILE,
+    WITH_OPTIONS,
     By,
     History,
     HistoryFunction,
     Literal,
     Metric,
     Negative,
+    Number,
     Percentage,
     Text,
 )
 from execution_engine.metrics.spec import MetricSpec
+from execution_engine.novelty.terms import LAST_BATCHES
 
 from .literals import argument_value
 
 FOR_TEXT = ("where", "dataset", "datacenter")
 FOR_HISTORY = ("last", "every", "min")
+OF_PROFILE = ("without",)  # options of the metric that novelty compares
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +61,23 @@ def operand(name: str, arguments: Sequence[Argument], place: Span) -> Metric | H
     """The operand that a call says."""
     keywords = _keywords(arguments)
     positional = [argument for argument in arguments if not isinstance(argument, Keyword)]
+    if name == HistoryFunction.NOVELTY:
+        positional, keywords = _of_profiles(positional, keywords, place)
     if "last" in keywords or any(isinstance(argument, Metric | History) for argument in positional):
         return _history(name, positional, keywords, place)
     return _metric(name, positional, keywords, place)
+
+
+def _of_profiles(
+    positional: Sequence[Argument], keywords: dict[str, Keyword], place: Span
+) -> tuple[Sequence[Argument], dict[str, Keyword]]:
+    """``novelty(fare, where="…")`` in full: ``novelty(profile(fare, where="…"), last=90)``."""
+    last = Keyword(name="last", value=Number(value=float(LAST_BATCHES), place=place), place=place)
+    if not any(isinstance(argument, Metric | History) for argument in positional):
+        inside = {key: word for key, word in keywords.items() if key in (*_RESERVED, *OF_PROFILE)}
+        keywords = {key: word for key, word in keywords.items() if key not in inside}
+        positional = [_metric(PROFILE, positional, inside, place)]
+    return positional, {"last": last, **keywords}
 
 
 def by(parts: Sequence[Any], place: Span) -> By:
@@ -139,7 +158,7 @@ def _history(name: str, positional: Sequence[Argument], keywords: dict[str, Keyw
 
 def _check_history(function: HistoryFunction, keywords: dict[str, Keyword]) -> None:
     for word in keywords.values():
-        if word.name not in FOR_HISTORY and not _is_of_strategy(function, word):
+        if word.name not in FOR_HISTORY and not _is_of_function(function, word):
             raise ParseRefusal(f"{word.name}= is no option over past windows: give it to the metric inside", word.place)
         if word.name == "min" and function in ONE_VALUE:
             raise ParseRefusal(f"{function} needs one window only: leave min= out", word.place)
@@ -147,9 +166,9 @@ def _check_history(function: HistoryFunction, keywords: dict[str, Keyword]) -> N
             raise ParseRefusal("lag says how many windows before without a name: write lag(row_count(), 7)", word.place)
 
 
-def _is_of_strategy(function: HistoryFunction, word: Keyword) -> bool:
-    """Whether it may be an option of a strategy of anomalies; which ones there are is for the type check to say."""
-    return function is HistoryFunction.ANOMALY and word.name not in _RESERVED
+def _is_of_function(function: HistoryFunction, word: Keyword) -> bool:
+    """Whether it may be an option of the function itself; which ones there are is for the type check to say."""
+    return function in WITH_OPTIONS and word.name not in _RESERVED
 
 
 def _past(

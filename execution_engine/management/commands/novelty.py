@@ -20,8 +20,9 @@ from execution_engine.file_windows import (
     windows_of_dataset,
     windows_of_files,
 )
-from execution_engine.novelty.judge import LEARNING, Method, judge
-from execution_engine.novelty.past import LAST_BATCHES, Past
+from execution_engine.novelty.judge import judge
+from execution_engine.novelty.past import Past
+from execution_engine.novelty.terms import LAST_BATCHES, LEARNING, Method
 from execution_engine.novelty.verdict import Cause, Status, Verdict
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.lints import SECRETS, lints_of

@@ -1,0 +1,13 @@
+"""What whoever asks for novelty says, and how much past there must be."""
+
+from enum import StrEnum
+
+LEARNING = 8  # accepted batches before the first verdict
+LAST_BATCHES = 90  # that statistics are compared with
+
+
+class Method(StrEnum):
+    """How batches are judged."""
+
+    PREDICTIVE = "predictive"  # each statistic beside what its history predicts: the largest z
+    NEIGHBOURS = "neighbours"  # all statistics together: the distance to the five nearest (Redyuk et al.)
