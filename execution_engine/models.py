@@ -270,3 +270,37 @@ class Exclusion(Windowed):
 
     def __str__(self) -> str:
         return f"{self.dataset_id}@{self.datacenter or '*'} {self.window.text} excluded by {self.holder}"
+
+
+class AcceptedPast(models.Model):
+    """What one test of novelty compares batches with: those that were accepted, so that none is read again."""
+
+    data_test = models.ForeignKey(DataTest, models.CASCADE, related_name="accepted_pasts")
+    operand = models.CharField(max_length=32)  # the hash of the profile that it compares
+    batches = models.JSONField(default=list)  # start, measurement, what became of it: the oldest first
+    kept_at = models.DateTimeField()
+    state = models.BinaryField(null=True, blank=True)
+    state_path = models.CharField(max_length=300, blank=True, db_index=True)  # in the state store, when above 64 kB
+    state_length = models.PositiveBigIntegerField(default=0)
+    state_checksum = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=("data_test", "operand"), name="one_past_each")]
+
+    def __str__(self) -> str:
+        return f"past of test {self.data_test_id}: {len(self.batches)} batches"
+
+
+class Release(Windowed):
+    """A window that a test found novel, and that a user said is right: others like it are no news."""
+
+    data_test = models.ForeignKey(DataTest, models.CASCADE, related_name="releases")
+    until = models.DateTimeField(null=True, blank=True)  # from then on it is news again
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=("data_test", "window_start", "window_end"), name="one_release_each")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.window.text} is right for test {self.data_test_id}"

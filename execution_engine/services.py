@@ -5,7 +5,7 @@ Other packages call only what is named here; what is decided stands in pure modu
 
 from execution_engine.planning.catalog_sources import expires_at, is_expired
 from execution_engine.runs.evaluate_runs import evaluate_runs
-from execution_engine.runs.exclude import exclude_window, include_windows
+from execution_engine.runs.exclude import exclude_window, include_windows, release_window, take_release_back
 from execution_engine.runs.leaps import bring_cursors_back, bring_runs_back
 from execution_engine.runs.lift_quarantine import lift_quarantine
 from execution_engine.runs.plan_runs import plan_runs
@@ -28,11 +28,13 @@ __all__ = [
     "lift_quarantine",
     "look",
     "plan_runs",
+    "release_window",
     "request_run",
     "request_runs",
     "run_scan",
     "scan_pending",
     "schedule_tests",
+    "take_release_back",
     "unwatch_window",
     "watch_window",
     "whole_window",

@@ -11,7 +11,9 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from execution_engine.engines.arrow.profiles import measured_profile
 from execution_engine.engines.columns.drift import measure_drift
 from execution_engine.engines.files.listing import read_fingerprints_by_key, read_written_at
 from execution_engine.engines.protocol import (
@@ -25,12 +27,14 @@ from execution_engine.engines.protocol import (
     failed,
     none_failing,
 )
+from execution_engine.metrics.definitions.profile import profiled, start_of
 from execution_engine.metrics.definitions.sample import Sample
 from execution_engine.metrics.definitions.schema_drift import SeenColumns
 from execution_engine.metrics.keys.digest import digest_of_hashes
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupKey, GroupValues
 from execution_engine.outcome import Failure, Reason
+from execution_engine.profiles.gather import gathered_profile
 
 Row = Mapping[str, Any]
 
@@ -122,6 +126,10 @@ def measure(item: Wanted, found: Sequence[Row]) -> Measured:
             return Measured(value=float(len(found)))
         case "distinct_count":
             return Measured(value=float(len(keys)))
+        case "profile":
+            table = pa.Table.from_pylist(list(map(dict, found)))
+            kept = table.select(profiled(item.spec, table.column_names))
+            return measured_profile(gathered_profile([kept] if found else [], start_of(item.spec)))
         case "max":
             return Measured(value=max((row[columns[0]] for row in found), default=None))
         case "count_distinct":

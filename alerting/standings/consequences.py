@@ -4,18 +4,20 @@ from datetime import datetime
 
 from django.db.models import Q
 
-from alerting.models import Notice, Standing
+from alerting.models import Notice, Standing, Waiver
 from alerting.notices.audience import Audience, told_of_unknown
 from alerting.notices.messages import known_again, unknown
 from alerting.notices.policy import Event
 from alerting.notices.services import tell
-from alerting.state import BROKEN, TROUBLED, State
+from alerting.state import BROKEN, TROUBLED, State, WaiverKind
 from assay.config import config
 from assay.models import Category, Dataset, DataTest
 from assay.time.windows import Window
+from execution_engine.language.operands import compares_profiles
+from execution_engine.language.serialise import from_json
 from execution_engine.models import Ask, Measurement
 from execution_engine.outcome import Outcome, Reason
-from execution_engine.services import watch_window
+from execution_engine.services import release_window, take_release_back, watch_window
 
 NOW_IS = {
     State.PASS: "holds again",
@@ -24,6 +26,17 @@ NOW_IS = {
     State.LEARNING: "is gathering history again",
     State.PENDING: "needs no verdict yet",
 }
+
+
+def note_released(standing: Standing, test: DataTest, waiver: Waiver | None) -> None:
+    """Let what a user calls right join the past that novelty is judged by, for as long as the user says so."""
+    assert test.revision is not None
+    if not compares_profiles(from_json(test.revision.tree)):
+        return
+    if waiver is not None and waiver.kind == WaiverKind.FORCED:
+        release_window(test=test, window=standing.window, until=waiver.ends_at)
+    else:
+        take_release_back(test=test, window=standing.window)
 
 
 def asks_for_looks(standing: Standing) -> bool:

@@ -22,7 +22,7 @@ from execution_engine.models import Run
 from execution_engine.outcome import Outcome
 from execution_engine.services import expires_at, is_expired
 
-from .consequences import asks_for_looks, note_known_again, note_unknown, watch_closely
+from .consequences import asks_for_looks, note_known_again, note_released, note_unknown, watch_closely
 from .next_check import check_terms
 
 KEPT = frozenset({State.PASS.value, State.WARN.value, State.FAIL.value})
@@ -207,6 +207,8 @@ def write(
         flip(standing, before[0], now, later)
     decide_again(standing, test, was=before[0], now=now)
     watch_closely(standing, test, was=looked_at, now=now)
+    if waiver is not None or before[1]:
+        note_released(standing, test, waiver)
     if changed:
         note_unknown(standing, test, was=before[0], now=now)
         note_known_again(standing, test, was=before[0], now=now)

@@ -11,8 +11,9 @@ import numpy as np
 from scipy.stats import chi2, kstwobign
 
 from execution_engine.novelty.distances import matched
-from execution_engine.novelty.judge import Method, judge
+from execution_engine.novelty.judge import judge
 from execution_engine.novelty.past import Past
+from execution_engine.novelty.terms import Method
 from execution_engine.profiles.column import ColumnKind, ColumnProfile
 from execution_engine.profiles.numbers import Numbers
 from execution_engine.profiles.profile import Profile

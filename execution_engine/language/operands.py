@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from .tree import By, History, Metric, Node, Operand
+from .tree import By, History, HistoryFunction, Metric, Node, Operand
 from .walk import postorder
 
 
@@ -12,6 +12,11 @@ def operands(tree: Node) -> tuple[Operand, ...]:
     if isinstance(tree, By):
         found = [grouped(operand, tree.columns) for operand in found]
     return tuple({operand.text: operand for operand in found}.values())
+
+
+def compares_profiles(tree: Node) -> bool:
+    """Whether it asks how novel rows are, so that it matters which batches were accepted."""
+    return any(isinstance(node, History) and node.function is HistoryFunction.NOVELTY for node in postorder(tree))
 
 
 def grouped(operand: Operand, columns: tuple[str, ...]) -> Operand:

@@ -1,6 +1,6 @@
 """What is said of a batch: whether it is novel, and what moved, in words."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -34,7 +34,9 @@ class Cause:
     high: float | None = None
     z: float
     new_values: tuple[Any, ...] = ()
-    before: tuple[float, ...] = ()  # the statistic in the last accepted batches, NaN where it was not measured
+    before: tuple[float, ...] = field(
+        default=(), compare=False
+    )  # the statistic in the last accepted batches, NaN where it was not measured
 
     @property
     def text(self) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from sys import float_info
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from django.db.models import Prefetch
 
@@ -30,6 +30,9 @@ from execution_engine.selectors import latest_values
 from .plan_runs import end_as_error, planner_of
 from .stored_groups import groups_of, past_groups
 
+if TYPE_CHECKING:
+    from .accepted_past import AcceptedPasts
+
 ASKED = Prefetch("asks", queryset=Ask.objects.select_related("measurement").defer("measurement__state").order_by("pk"))
 
 
@@ -50,25 +53,29 @@ WRITTEN = (
 
 def evaluate_runs(runs: Sequence[Run], now: datetime, *, sources: Sources | None = None) -> None:
     """Give each run its outcome."""
+    from .accepted_past import AcceptedPasts  # with it scipy, for which no gate should wait
+
     given_up = [run for run in runs if run.attempts > MAX_ATTEMPTS]
     for run in given_up:
         end_as_error(run, Failure(reason=Reason.LEASE_LOST, detail="evaluating it failed; see the log"), now)
     sources = sources or Sources(now)
     evaluated = [run for run in runs if run not in given_up]
+    pasts = AcceptedPasts(now)
     for run in evaluated:
-        judge(run, {ask.operand: ask.measurement for ask in run.asks.all()}, now, sources)
+        judge(run, {ask.operand: ask.measurement for ask in run.asks.all()}, now, sources, pasts)
+    pasts.save()
     finish_all(evaluated, *WRITTEN)
     for run in evaluated:
         tally(Tallied.RUNS, run.outcome)
 
 
-def judge(run: Run, asked: Mapping[str, Measurement], now: datetime, sources: Sources) -> None:
+def judge(run: Run, asked: Mapping[str, Measurement], now: datetime, sources: Sources, pasts: "AcceptedPasts") -> None:
     """Set the outcome of a run by the measurements of its operands, and all that is told of it; nothing is written."""
     tree = from_json(run.revision.tree)
     verdict = evaluate(
         tree,
         {
-            operand.text: _with_past(run, operand, asked[operand.text], sources)
+            operand.text: _with_past(run, operand, asked[operand.text], sources, pasts)
             if isinstance(operand, History)
             else _value(run, operand, asked[operand.text])
             for operand in operands(tree)
@@ -117,12 +124,14 @@ def _lateness(run: Run, measurement: Measurement) -> float | Failure | None:
     return measurement.value
 
 
-def _with_past(run: Run, history: History, measurement: Measurement, sources: Sources) -> Value:
-    """What a history is over: the past values, and for an anomaly the value now as well."""
+def _with_past(run: Run, history: History, measurement: Measurement, sources: Sources, pasts: "AcceptedPasts") -> Value:
+    """What a history is over: the past values, and for an anomaly the value now as well; for novelty profiles."""
     try:
         wants = planner_of(run, None, sources).past(history)
     except UnableToPlan as refused:
         return refused.failure
+    if history.function is HistoryFunction.NOVELTY:
+        return failure_of(measurement) or pasts.beside(run, history, measurement, wants, sources)
     past: Value = _past_values(history, wants, sources)
     if history.function is not HistoryFunction.ANOMALY or isinstance(past, Failure):
         return past

@@ -1,10 +1,11 @@
-"""Keep spoilt windows out of the histories that later windows are compared with."""
+"""Keep spoilt windows out of the histories that later windows are compared with; let in what users call right."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
-from assay.models import Dataset
+from assay.models import Dataset, DataTest
 from assay.time.windows import Window
-from execution_engine.models import Exclusion
+from execution_engine.models import Exclusion, Release
 
 
 def exclude_window(*, dataset: Dataset, window: Window, datacenter: str = "", holder: str = "") -> None:
@@ -17,3 +18,15 @@ def exclude_window(*, dataset: Dataset, window: Window, datacenter: str = "", ho
 def include_windows(*, dataset: Dataset, holders: Sequence[str]) -> None:
     """Take back all that these holders excluded."""
     Exclusion.objects.filter(dataset=dataset, holder__in=holders).delete()
+
+
+def release_window(*, test: DataTest, window: Window, until: datetime | None) -> None:
+    """A user says that what the test found novel is right: until then the batch is part of the past."""
+    Release.objects.update_or_create(
+        data_test=test, window_start=window.start, window_end=window.end, defaults={"until": until}
+    )
+
+
+def take_release_back(*, test: DataTest, window: Window) -> None:
+    """Nobody says so any more."""
+    Release.objects.filter(data_test=test, window_start=window.start, window_end=window.end).delete()

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from assay.database.bulk import in_parts
 from assay.models import DataTest, Scope
@@ -18,6 +19,9 @@ from execution_engine.scans.ask import ask, flatten
 
 from .evaluate_runs import judge
 from .shown_results import objection_to
+
+if TYPE_CHECKING:
+    from .accepted_past import AcceptedPasts
 
 Key = tuple[str, str, str, str]
 
@@ -51,10 +55,13 @@ def past_results(test: DataTest, windows: Collection[Window], now: datetime, sou
         except UnableToPlan as refused:
             found.unknowable[window] = refused.failure.detail
     stored = _stored([want for wants in wanted.values() for want in wants.values()], sources)
+    from .accepted_past import AcceptedPasts  # with it scipy, for which no gate should wait
+
+    pasts = AcceptedPasts(now)
     for window, wants in wanted.items():
         rows = {text: stored.get(want.key, []) for text, want in wants.items()}
         if all(rows.values()):
-            found.runs[window] = _judged(test, window, rows, now, sources)
+            found.runs[window] = _judged(test, window, rows, now, sources, pasts)
         elif late := [want.spec.text for want in wants.values() if _is_of_its_time(want)]:
             why = f"{', '.join(late)} was not measured when it could be, and stored times alone tell it"
             found.unknowable[window] = why
@@ -120,7 +127,12 @@ def _stored(wants: Sequence[Want], sources: Sources) -> dict[Key, list[Measureme
 
 
 def _judged(
-    test: DataTest, window: Window, rows: Mapping[str, Sequence[Measurement]], now: datetime, sources: Sources
+    test: DataTest,
+    window: Window,
+    rows: Mapping[str, Sequence[Measurement]],
+    now: datetime,
+    sources: Sources,
+    pasts: "AcceptedPasts",
 ) -> list[Run]:
     """A result for each instant at which an operand was measured, from when all of them had been."""
     instants = sorted({row.measured_at for each in rows.values() for row in each if row.measured_at is not None})
@@ -137,7 +149,7 @@ def _judged(
             due_at=window.end,
             requested_at=instant,
         )
-        judge(run, {text: _as_of(each, instant) for text, each in rows.items()}, now, sources)
+        judge(run, {text: _as_of(each, instant) for text, each in rows.items()}, now, sources, pasts)
         run.measured_at = instant
         runs.append(run)
     return runs

@@ -6,7 +6,7 @@ from pathlib import Path
 from assay.config import config
 from assay.models import Tallied
 from assay.queue.tallies import tally
-from execution_engine.models import Measurement, PartState
+from execution_engine.models import AcceptedPast, Measurement, PartState
 
 from .walk_table import Batch, Keeping
 
@@ -34,7 +34,7 @@ def _orphans(store: Path, folder: Path) -> set[str]:
     old = {
         str(path.relative_to(store)) for path in (folder.iterdir() if folder.is_dir() else ()) if _is_untouched(path)
     }
-    for model in (Measurement, PartState):
+    for model in (AcceptedPast, Measurement, PartState):
         old -= set(model._default_manager.filter(state_path__in=old).values_list("state_path", flat=True))
     return old
 

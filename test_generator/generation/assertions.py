@@ -69,6 +69,11 @@ def schema(of: str) -> str:
     return f"schema_drift(of={text(of)}) = 0"
 
 
+def novelty() -> str:
+    """The rows are like those of the partitions before."""
+    return "novelty() <= 1"
+
+
 def number(value: float) -> str:
     """A number without exponent or float noise: 0.999, 1, 0.00001."""
     return format(_decimal(value), "f")

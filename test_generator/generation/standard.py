@@ -40,6 +40,7 @@ def standard_tests(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Ge
         _duplicates(dataset),
         _consistency(dataset),
         _schema(dataset),
+        _novelty(dataset),
     )
     return sum(rules, start=Generation())
 
@@ -190,6 +191,15 @@ def _schema(dataset: DatasetProfile) -> Generation:
     if not all(are_keys):
         wanted.append(_softly(_wanted(dataset, "schema", "schema", assertions.schema(OTHERS))))
     return Generation(wanted=tuple(wanted))
+
+
+def _novelty(dataset: DatasetProfile) -> Generation:
+    """Each partition is like those before it. Soft: it says that something is unusual, not that it is wrong."""
+    if dataset.partition is None or not dataset.targets.novelty:
+        return Generation()
+    if not dataset.replicas[0].is_in_lake:
+        return _gap(dataset, "novelty", "it lies outside the lake, where no profile is taken.", mendable=False)
+    return Generation(wanted=(_softly(_wanted(dataset, "novelty", "novelty", assertions.novelty())),))
 
 
 def _both_scopes(

@@ -5,7 +5,7 @@ from typing import Literal
 
 from test_generator.definition import Definition
 
-StandardCategory = Literal["freshness", "completeness", "duplicates", "consistency", "schema"]
+StandardCategory = Literal["freshness", "completeness", "duplicates", "consistency", "schema", "novelty"]
 Scope = Literal["partition", "table"]
 
 

@@ -26,6 +26,7 @@ class BesidePast:
     profile: "Profile"
     past: "Past"
     windows: Sequence[str]
+    may_be_empty: bool = False  # no rows are no news
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,7 +42,8 @@ class Novelty:
     @property
     def score(self) -> float:
         """The score in units of the threshold."""
-        assert self.verdict.score is not None and self.verdict.threshold is not None
+        assert self.verdict.score is not None
+        assert self.verdict.threshold is not None
         return self.verdict.score / self.verdict.threshold if self.verdict.threshold else float(self.verdict.is_novel)
 
     @property
@@ -75,6 +77,8 @@ def novelty(history: History, given: BesidePast) -> Novelty | Failure:
     from execution_engine.novelty.judge import judge  # with it scipy, for what asks for novelty
 
     found = judge(given.profile, given.past, history.method)
+    if given.may_be_empty and not given.profile.rows:
+        found = Verdict(status=Status.LIKE, score=0.0, threshold=1.0)
     known = len(given.past.batches)
     if found.status is Status.LEARNING or known < history.needed:
         detail = f"{history.text} has {known} of the {history.needed} accepted windows it needs; wait for more"

@@ -60,7 +60,7 @@ Argument = BareName | Keyword | Literal | Negative | WrittenStep | Metric | Hist
 def operand(name: str, arguments: Sequence[Argument], place: Span) -> Metric | History:
     """The operand that a call says."""
     keywords = _keywords(arguments)
-    positional = [argument for argument in arguments if not isinstance(argument, Keyword)]
+    positional: Sequence[Argument] = [argument for argument in arguments if not isinstance(argument, Keyword)]
     if name == HistoryFunction.NOVELTY:
         positional, keywords = _of_profiles(positional, keywords, place)
     if "last" in keywords or any(isinstance(argument, Metric | History) for argument in positional):

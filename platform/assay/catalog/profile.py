@@ -87,6 +87,7 @@ class Targets:
     severity: Severity
     catch_up: CatchUp
     fail_closed: bool
+    novelty: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +110,7 @@ class DatasetProfile:
     severity: Severity | None = None
     catch_up: CatchUp | None = None
     allow_empty: bool = False
+    novelty: bool | None = None  # whether new partitions are compared with those before
     retention: timedelta | None = None
     gate_on: GateOn = "outcome"
     unknown_policy: UnknownPolicy | None = None
@@ -145,6 +147,7 @@ class DatasetProfile:
             severity=self.severity or tier.severity,
             catch_up=self.catch_up or tier.catch_up,
             fail_closed=self.unknown_policy == "closed" if self.unknown_policy else tier.fail_closed,
+            novelty=_first(self.novelty, tier.novelty),
         )
 
 

@@ -72,6 +72,7 @@ def _metadata_of(dataset: Dataset) -> DatasetProfile:
         severity=cast(Severity | None, dataset.severity or None),
         catch_up=cast(CatchUp | None, dataset.catch_up or None),
         allow_empty=dataset.allow_empty,
+        novelty=dataset.novelty,
         retention=dataset.retention,
         gate_on=cast(GateOn, dataset.gate_on),
         unknown_policy=cast(UnknownPolicy | None, dataset.unknown_policy or None),

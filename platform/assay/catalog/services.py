@@ -165,6 +165,7 @@ def _columns_of(told: DatasetProfile) -> dict[str, Any]:
         "severity": told.severity or "",
         "catch_up": told.catch_up or "",
         "allow_empty": told.allow_empty,
+        "novelty": told.novelty,
         "retention": told.retention,
         "gate_on": told.gate_on,
         "unknown_policy": told.unknown_policy or "",

@@ -23,6 +23,7 @@ class Tier:
     catch_up: CatchUp  # after an outage
     coverage: float  # share of the standard tests that should be live
     fail_closed: bool  # whether a gate that has no verdict blocks
+    novelty: bool  # whether each partition is compared with those before, without a rule
 
 
 def _tier(
@@ -37,6 +38,7 @@ def _tier(
     catch_up: CatchUp,
     coverage: float,
     fail_closed: bool,
+    novelty: bool,
 ) -> Tier:
     return Tier(
         level=level,
@@ -50,17 +52,18 @@ def _tier(
         catch_up=catch_up,
         coverage=coverage,
         fail_closed=fail_closed,
+        novelty=novelty,
     )
 
 
 # fmt: off
 TIERS = (
-    #  tier  fresh h  complete  duplic.  consist.  sustain h  grace min  severity  catch-up   coverage    closed
-    _tier(0,       2,    0.999,   0.0,     0.999,         0,        15,   "hard",     "all",     1.0,     True),
-    _tier(1,       4,    0.999,   0.0,     0.999,         1,        30,   "hard",     "all",     1.0,     True),
-    _tier(2,       6,    0.995,   0.001,   0.995,         4,        60,   "hard",  "latest",     0.9,    False),
-    _tier(3,      12,    0.99,    0.001,   0.99,          4,       120,   "soft",  "latest",     0.8,    False),
-    _tier(4,      24,    0.98,    0.005,   0.98,         24,       240,   "soft",  "latest",     0.5,    False),
-    _tier(5,      48,    0.95,    0.01,    0.95,         24,       240,   "soft",  "latest",     0.0,    False),
+    #  tier  fresh h  complete  duplic.  consist.  sustain h  grace min  severity  catch-up   coverage   closed  novelty
+    _tier(0,       2,    0.999,   0.0,     0.999,         0,        15,   "hard",     "all",     1.0,    True,    True),
+    _tier(1,       4,    0.999,   0.0,     0.999,         1,        30,   "hard",     "all",     1.0,    True,    True),
+    _tier(2,       6,    0.995,   0.001,   0.995,         4,        60,   "hard",  "latest",     0.9,    False,    True),
+    _tier(3,      12,    0.99,    0.001,   0.99,          4,       120,   "soft",  "latest",     0.8,    False,    True),
+    _tier(4,      24,    0.98,    0.005,   0.98,         24,       240,   "soft",  "latest",     0.5,    False,    True),
+    _tier(5,      48,    0.95,    0.01,    0.95,         24,       240,   "soft",  "latest",     0.0,   False,   False),
 )
 # fmt: on

@@ -40,6 +40,7 @@ class Dataset(Claimable):
     severity = models.CharField(max_length=4, blank=True)
     catch_up = models.CharField(max_length=6, blank=True)
     allow_empty = models.BooleanField(default=False)
+    novelty = models.BooleanField(null=True, blank=True)  # whether it is watched for it; null: by tier
     retention = models.DurationField(null=True, blank=True)
     gate_on = models.CharField(max_length=10, default="outcome")  # or "incident"
     unknown_policy = models.CharField(max_length=10, blank=True)  # "open" or "closed"; empty: by tier

@@ -151,8 +151,11 @@ def test_a_dataset_is_held_to_its_tier_where_it_says_nothing() -> None:
         severity="hard",
         catch_up="latest",
         fail_closed=False,
+        novelty=True,
     )
     assert replace(TRIPS, tier=0).targets.fail_closed
+    assert [replace(TRIPS, tier=tier).targets.novelty for tier in range(6)] == [True] * 5 + [False]
+    assert replace(TRIPS, tier=5, novelty=True).targets.novelty
 
 
 def test_what_a_dataset_says_itself_goes_before_its_tier() -> None:
@@ -164,6 +167,7 @@ def test_what_a_dataset_says_itself_goes_before_its_tier() -> None:
         severity="soft",
         catch_up="none",
         unknown_policy="closed",
+        novelty=False,
     )
     assert own.targets == Targets(
         freshness=9 * HOUR,
@@ -175,6 +179,7 @@ def test_what_a_dataset_says_itself_goes_before_its_tier() -> None:
         severity="soft",
         catch_up="none",
         fail_closed=True,
+        novelty=False,
     )
     assert not replace(TRIPS, tier=0, unknown_policy="open").targets.fail_closed
 

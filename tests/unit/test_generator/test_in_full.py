@@ -73,6 +73,7 @@ def test_a_dataset_with_everything_has_these_tests_and_no_others() -> None:
         ("consistency-bloom:phx>sea", "consistency", KEYS_SEA, to_sea, PART, "hard"),
         ("schema-keys", "schema", "schema_drift(of='keys') = 0", home, PART, "hard"),
         ("schema", "schema", "schema_drift(of='others') = 0", home, PART, "soft"),
+        ("novelty", "novelty", "novelty() <= 1", home, PART, "soft"),
     ]
     assert generation.gaps == ()
     assert {(test.definition.catch_up, test.definition.sustain) for test in generation.wanted} == {

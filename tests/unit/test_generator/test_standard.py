@@ -13,6 +13,7 @@ from test_generator.generation.wanted import Generation, WantedTest
 from tests.unit.test_generator.profiles import dataset, days, replica
 
 RAW = dataset("raw.trips")
+ALWAYS_SOFT = ("unpartitioned:whole", "novelty")
 TWO_REPLICAS = (replica("sea"), replica("phx"))
 ORDERS = dataset("app.orders", replicas=(replica("sea", "sql"),))
 
@@ -95,6 +96,20 @@ def test_a_dataset_with_everything_has_every_test_and_no_gap() -> None:
         "consistency-bloom:sea>phx",
         "consistency-bloom:phx>sea",
         "schema-keys",
+        "novelty",
+    ]
+
+
+def test_a_dataset_is_watched_for_novelty_unless_its_tier_or_its_metadata_says_otherwise() -> None:
+    watched: list[dict[str, Any]] = [{"tier": 4}, {"tier": 5, "novelty": True}]
+    others: list[dict[str, Any]] = [{"tier": 5}, {"tier": 0, "novelty": False}, {"partition": None}]
+    assert ["novelty" in names(generate(dataset(**each))) for each in [*watched, *others]] == [True] * 2 + [False] * 3
+
+
+def test_what_lies_outside_the_lake_cannot_be_watched_for_novelty_and_says_so() -> None:
+    outside = generate(dataset(replicas=(replica("sea", "sql"),)))
+    assert [gap.reason for gap in outside.gaps if gap.category == "novelty"] == [
+        "it lies outside the lake, where no profile is taken."
     ]
 
 
@@ -149,7 +164,7 @@ def test_severity_and_sustain_come_from_the_tier_unless_metadata_says_otherwise(
 ) -> None:
     wanted = generate(dataset(**changes), one_to_one()).wanted
     assert {test.definition.sustain for test in wanted} == {sustain}
-    assert {test.definition.severity for test in wanted if test.name != "unpartitioned:whole"} == {severity}
+    assert {test.definition.severity for test in wanted if test.name not in ALWAYS_SOFT} == {severity}
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,7 @@ class DatasetPart(YamlPart):
     severity: Severity | None = None
     catch_up: CatchUp | None = None
     allow_empty: bool = False
+    novelty: bool | None = None
     retention: Length | None = None
     gate_on: GateOn = "outcome"
     unknown_policy: UnknownPolicy | None = None

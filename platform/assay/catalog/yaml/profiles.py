@@ -68,6 +68,7 @@ def _dataset(part: DatasetPart, folder: Path) -> DatasetProfile:
         severity=part.severity,
         catch_up=part.catch_up,
         allow_empty=part.allow_empty,
+        novelty=part.novelty,
         retention=part.retention,
         gate_on=part.gate_on,
         unknown_policy=part.unknown_policy,

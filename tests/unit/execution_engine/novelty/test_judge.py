@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from execution_engine.novelty.judge import Method, judge
+from execution_engine.novelty.judge import judge
 from execution_engine.novelty.past import Past, past_of
 from execution_engine.novelty.stored import from_bytes, to_bytes
+from execution_engine.novelty.terms import Method
 from execution_engine.novelty.verdict import Status, Verdict
 from execution_engine.profiles import stored as profiles
 from execution_engine.profiles.envelope import UnableToRead

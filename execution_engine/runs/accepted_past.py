@@ -1,0 +1,199 @@
+"""The accepted past that novelty compares with: kept from run to run, and extended by what was accepted since.
+
+A batch joins once a later one is judged: where the test held on it, where a user said that it is right, and, of a
+window that the test was never run on, where it is like those before it. Bad windows are left out while they are bad.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from hashlib import blake2s
+from typing import Any
+
+from assay.config import config
+from assay.database.bulk import in_parts
+from assay.models import DataTest
+from assay.time.windows import Window
+from execution_engine.language.evaluating.novelty import BesidePast
+from execution_engine.language.tree import History
+from execution_engine.models import AcceptedPast, Measurement, Release, Run
+from execution_engine.novelty import stored as stored_pasts
+from execution_engine.novelty.judge import judge
+from execution_engine.novelty.past import MOST_BATCHES, Past
+from execution_engine.outcome import Failure, Outcome, Reason
+from execution_engine.parts.selectors import state_of
+from execution_engine.parts.state_store import INLINE_BYTES, StoredState, UnableToLoadState, load_state, store_state
+from execution_engine.planning.catalog_sources import Sources
+from execution_engine.planning.planner import Want
+from execution_engine.profiles.envelope import UnableToRead
+from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.stored import from_bytes
+from execution_engine.selectors import latest_measurements
+
+
+class Word(StrEnum):
+    """What is known of a batch of the past, and what became of it."""
+
+    UNJUDGED = "unjudged"  # the test was never run on it
+    JOINED = "joined"
+    RELEASED = "released"  # a user said that it is right
+    LEFT = "left"  # it is unlike those before it, or its profile cannot be read any more
+
+
+@dataclass(frozen=True, kw_only=True)
+class PastBatch:
+    """One batch of the past: its window's start, the measurement that profiled it, and what became of it."""
+
+    start: str  # ISO 8601, in UTC
+    measurement: int
+    word: Word
+
+    def is_as(self, found: "PastBatch") -> bool:
+        """Whether what is known now (self) is what was known when it was taken into a past."""
+        same = (self.start, self.measurement) == (found.start, found.measurement)
+        return same and (self.word is found.word or self.word is Word.UNJUDGED is not found.word is not Word.RELEASED)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KnownPast:
+    """A past, and the batches that it was made of, the oldest first."""
+
+    past: Past = field(default_factory=Past)
+    batches: tuple[PastBatch, ...] = ()
+
+    def covers(self, wanted: Sequence[PastBatch]) -> int | None:
+        """How many of the wanted batches it was made of; None where it holds others, or in another way."""
+        own = [batch for batch in self.batches if wanted and batch.start >= wanted[0].start]
+        fits = len(own) <= len(wanted) and all(map(PastBatch.is_as, wanted, own))
+        return len(own) if fits else None
+
+    def with_batch(self, batch: PastBatch, profile: Profile | None) -> "KnownPast":
+        """With one more; it joins unless it is novel and nobody said that it is right."""
+        is_novel = profile is None or (batch.word is Word.UNJUDGED and judge(profile, self.past).is_novel)
+        word = Word.LEFT if is_novel else Word.JOINED if batch.word is Word.UNJUDGED else batch.word
+        past = self.past
+        if profile is not None and word is not Word.LEFT:
+            past = past.joined(profile, released=word is Word.RELEASED)
+        return KnownPast(past=past, batches=(*self.batches, replace(batch, word=word))[-MOST_BATCHES:])
+
+    @property
+    def starts(self) -> list[str]:
+        """The windows of the batches that are in the past."""
+        return [batch.start for batch in self.batches if batch.word is not Word.LEFT]
+
+
+class AcceptedPasts:
+    """The pasts that runs of one task need, each read once; ``save`` keeps what has grown."""
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+        self._known: dict[tuple[int | None, str], KnownPast] = {}
+        self._changed: dict[tuple[int, str], KnownPast] = {}
+
+    def beside(
+        self, run: Run, history: History, measurement: Measurement, wants: Sequence[Want], sources: Sources
+    ) -> BesidePast | Failure:
+        """The batch of a run, and those before it that were accepted."""
+        try:
+            profile = from_bytes(state_of(measurement))
+        except (UnableToRead, UnableToLoadState) as error:
+            return Failure(reason=Reason.ENGINE_UNREACHABLE, detail=f"{measurement.spec_text}: {error}")
+        known = self._past(run.data_test, history, wants, sources)
+        return BesidePast(profile=profile, past=known.past, windows=known.starts)
+
+    def save(self) -> None:
+        """Keep the pasts that have grown, each for the next run of its test."""
+        for (test, operand), known in self._changed.items():
+            content = stored_pasts.to_bytes(known.past)
+            batches = [[each.start, each.measurement, each.word.value] for each in known.batches]
+            row: dict[str, Any] = {"batches": batches}
+            row |= {"kept_at": self._now, "state": None, "state_path": "", "state_length": 0, "state_checksum": ""}
+            if len(content) > INLINE_BYTES:
+                stored = store_state(config().states, content)
+                row |= {"state_path": stored.path, "state_length": stored.length, "state_checksum": stored.checksum}
+            else:
+                row |= {"state": content}
+            AcceptedPast.objects.update_or_create(data_test_id=test, operand=operand, defaults=row)
+        self._changed.clear()
+
+    def _past(self, test: DataTest, history: History, wants: Sequence[Want], sources: Sources) -> KnownPast:
+        key = (test.pk, blake2s(history.metric.text.encode(), digest_size=16).hexdigest())
+        rows = _measured(wants, sources)
+        wanted = _batches(test, rows, self._now)
+        known = self._known.get(key) or _kept(*key)
+        count = known.covers(wanted)
+        if count is None:
+            newest = known.batches[-1].start
+            known, count, is_newer = KnownPast(), 0, bool(wanted) and wanted[-1].start >= newest
+        else:
+            is_newer = True
+        by_key = {row.pk: row for row in rows.values()}
+        for batch in wanted[count:]:
+            known = known.with_batch(batch, _profile(by_key[batch.measurement]))
+        self._known[key] = known
+        if test.pk is not None and is_newer and count < len(wanted):
+            self._changed[test.pk, key[1]] = known
+        return known
+
+
+def _measured(wants: Sequence[Want], sources: Sources) -> dict[Window, Measurement]:
+    """The profiles of past windows, the oldest first, without those of bad windows."""
+    if not wants:
+        return {}
+    hashes = {want.window: want.spec_hash for want in wants}
+    found = latest_measurements(sources.dataset(wants[0].dataset).pk, wants[0].datacenter, hashes)
+    return {window: row for window in hashes if (row := found[window]) is not None}
+
+
+def _batches(test: DataTest, rows: Mapping[Window, Measurement], now: datetime) -> list[PastBatch]:
+    """What is known of each now, without those that are novel."""
+    words = _words(test, list(rows), now)
+    found = [
+        PastBatch(start=window.start.isoformat(), measurement=row.pk, word=words.get(window, Word.UNJUDGED))
+        for window, row in rows.items()
+    ]
+    return [batch for batch in found if batch.word is not Word.LEFT]
+
+
+def _words(test: DataTest, windows: Sequence[Window], now: datetime) -> dict[Window, Word]:
+    """What the test's last run found of each, and what users have said."""
+    if test.pk is None or not windows:
+        return {}
+    found: dict[Window, Word] = {}
+    starts = [window.start for window in windows]
+    runs = Run.objects.filter(data_test=test.pk, evaluated_at__isnull=False, outcome__in=(Outcome.HELD, Outcome.BROKEN))
+    for some in in_parts(starts):
+        columns = ("window_start", "window_end", "outcome")
+        for start, end, outcome in (
+            runs.filter(window_start__in=some).order_by("measured_at", "pk").values_list(*columns)
+        ):
+            found[Window(start=start, end=end)] = Word.JOINED if outcome == Outcome.HELD else Word.LEFT
+        for row in Release.objects.filter(data_test=test.pk, window_start__in=some):
+            if found.get(row.window) is Word.LEFT and (row.until is None or row.until > now):
+                found[row.window] = Word.RELEASED
+    return found
+
+
+def _profile(row: Measurement) -> Profile | None:
+    try:
+        return from_bytes(state_of(row))
+    except (UnableToRead, UnableToLoadState):
+        return None
+
+
+def _kept(test: int | None, operand: str) -> KnownPast:
+    """As the last run left it; none where it cannot be read, so that it is made anew."""
+    row = AcceptedPast.objects.filter(data_test=test, operand=operand).first() if test is not None else None
+    if row is None:
+        return KnownPast()
+    try:
+        content = bytes(row.state or b"")
+        if row.state_path:
+            stored = StoredState(path=row.state_path, length=row.state_length, checksum=row.state_checksum)
+            content = load_state(config().states, stored)
+        past = stored_pasts.from_bytes(content)
+    except (UnableToRead, UnableToLoadState):
+        return KnownPast()
+    batches = (PastBatch(start=start, measurement=key, word=Word(word)) for start, key, word in row.batches)
+    return KnownPast(past=past, batches=tuple(batches))
