@@ -9,7 +9,6 @@ from django.db import transaction
 from django.db.models import Q
 
 from assay.clock import now
-from assay.config import config
 from assay.models import Dataset
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.states import UnableToReadState
@@ -17,7 +16,7 @@ from execution_engine.models import PartState
 from execution_engine.planning.planner import hash_of
 
 from .incremental import Prints
-from .state_store import INLINE_BYTES, StoredState, load_state, store_state
+from .row_states import keep_state, state_of
 from .state_store import UnableToLoadState as UnableToReadFile
 
 MOST_UNIONS = 2  # of one metric; each is as large as all its partitions' states together
@@ -103,20 +102,13 @@ class PartStates:
             fingerprint=fingerprint,
             kept_at=now(),
         )
-        if len(state) > INLINE_BYTES:
-            stored = store_state(config().states, state)
-            row.state_path, row.state_length, row.state_checksum = stored.path, stored.length, stored.checksum
-        else:
-            row.state = state
+        keep_state(row, state)
         return row
 
 
 def _loaded(row: PartState) -> bytes | None:
     """The state; None where its file is gone or damaged, so that it is measured again."""
-    if not row.state_path:
-        return bytes(row.state or b"")
-    stored = StoredState(path=row.state_path, length=row.state_length, checksum=row.state_checksum)
     try:
-        return load_state(config().states, stored)
+        return state_of(row)
     except UnableToReadFile:
         return None

@@ -1,24 +1,10 @@
-"""The state of a measurement, and which datasets' states are kept."""
+"""Which datasets' states are kept."""
 
 from collections.abc import Collection
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from assay.config import config
 from assay.models import DataTest, Scope
-from execution_engine.models import Measurement
-
-from .state_store import StoredState, load_state
-
-
-def state_of(measurement: Measurement) -> bytes:
-    """The measurement's state, wherever it is kept; raises UnableToReadState."""
-    if not measurement.state_path:
-        return bytes(measurement.state or b"")
-    stored = StoredState(
-        path=measurement.state_path, length=measurement.state_length, checksum=measurement.state_checksum
-    )
-    return load_state(config().states, stored)
 
 
 def keeps_states(dataset_id: str) -> Exists:

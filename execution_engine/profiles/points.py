@@ -51,12 +51,15 @@ class Points:
         return self if len(self.numbers) <= 2 * size else self.reduced(size)
 
     def reduced(self, size: int) -> "Points":
-        """The numbers at ``size`` equally spaced ranks, where there are more."""
+        """The numbers at ``size`` ranks, where there are more: of the ends one row each, then equally spaced.
+
+        So an end that lies far out says that of itself alone.
+        """
         if len(self.numbers) <= size:
             return self
         ends = np.cumsum(self.weights)
         total = int(ends[-1])
-        bounds = np.floor(np.linspace(0, total, size + 1)).astype(np.int64)
+        bounds = np.concatenate([[0], np.floor(np.linspace(1, total - 1, size - 1)), [total]]).astype(np.int64)
         at = np.searchsorted(ends, (bounds[:-1] + bounds[1:]) // 2, side="right")
         at[0], at[-1] = 0, len(ends) - 1
         return gathered_points(self.numbers[np.minimum(at, len(ends) - 1)], np.diff(bounds))

@@ -9,9 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2s
-from typing import Any
 
-from assay.config import config
 from assay.database.bulk import in_parts
 from assay.models import DataTest
 from assay.time.windows import Window
@@ -22,8 +20,8 @@ from execution_engine.novelty import stored as stored_pasts
 from execution_engine.novelty.judge import judge
 from execution_engine.novelty.past import MOST_BATCHES, Past
 from execution_engine.outcome import Failure, Outcome, Reason
-from execution_engine.parts.selectors import state_of
-from execution_engine.parts.state_store import INLINE_BYTES, StoredState, UnableToLoadState, load_state, store_state
+from execution_engine.parts.row_states import keep_state, state_of
+from execution_engine.parts.state_store import UnableToLoadState
 from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import Want
 from execution_engine.profiles.envelope import UnableToRead
@@ -38,7 +36,7 @@ class Word(StrEnum):
     UNJUDGED = "unjudged"  # the test was never run on it
     JOINED = "joined"
     RELEASED = "released"  # a user said that it is right
-    LEFT = "left"  # it is unlike those before it, or its profile cannot be read any more
+    LEFT = "left"  # it is unlike those before it, has no rows, or its profile cannot be read any more
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +68,9 @@ class KnownPast:
 
     def with_batch(self, batch: PastBatch, profile: Profile | None) -> "KnownPast":
         """With one more; it joins unless it is novel and nobody said that it is right."""
-        is_novel = profile is None or (batch.word is Word.UNJUDGED and judge(profile, self.past).is_novel)
+        is_novel = (
+            profile is None or not profile.rows or (batch.word is Word.UNJUDGED and judge(profile, self.past).is_novel)
+        )
         word = Word.LEFT if is_novel else Word.JOINED if batch.word is Word.UNJUDGED else batch.word
         past = self.past
         if profile is not None and word is not Word.LEFT:
@@ -100,21 +100,22 @@ class AcceptedPasts:
         except (UnableToRead, UnableToLoadState) as error:
             return Failure(reason=Reason.ENGINE_UNREACHABLE, detail=f"{measurement.spec_text}: {error}")
         known = self._past(run.data_test, history, wants, sources)
-        return BesidePast(profile=profile, past=known.past, windows=known.starts)
+        return BesidePast(
+            profile=profile,
+            past=known.past,
+            windows=known.starts,
+            may_be_empty=run.data_test.dataset.allow_empty,
+        )
 
     def save(self) -> None:
         """Keep the pasts that have grown, each for the next run of its test."""
         for (test, operand), known in self._changed.items():
-            content = stored_pasts.to_bytes(known.past)
-            batches = [[each.start, each.measurement, each.word.value] for each in known.batches]
-            row: dict[str, Any] = {"batches": batches}
-            row |= {"kept_at": self._now, "state": None, "state_path": "", "state_length": 0, "state_checksum": ""}
-            if len(content) > INLINE_BYTES:
-                stored = store_state(config().states, content)
-                row |= {"state_path": stored.path, "state_length": stored.length, "state_checksum": stored.checksum}
-            else:
-                row |= {"state": content}
-            AcceptedPast.objects.update_or_create(data_test_id=test, operand=operand, defaults=row)
+            row = AcceptedPast.objects.filter(data_test=test, operand=operand).first()
+            row = row or AcceptedPast(data_test_id=test, operand=operand)
+            row.batches = [[each.start, each.measurement, each.word.value] for each in known.batches]
+            row.kept_at = self._now
+            keep_state(row, stored_pasts.to_bytes(known.past))
+            row.save()
         self._changed.clear()
 
     def _past(self, test: DataTest, history: History, wants: Sequence[Want], sources: Sources) -> KnownPast:
@@ -170,9 +171,20 @@ def _words(test: DataTest, windows: Sequence[Window], now: datetime) -> dict[Win
         ):
             found[Window(start=start, end=end)] = Word.JOINED if outcome == Outcome.HELD else Word.LEFT
         for row in Release.objects.filter(data_test=test.pk, window_start__in=some):
-            if found.get(row.window) is Word.LEFT and (row.until is None or row.until > now):
+            if row.until is not None and row.until <= now:
+                found |= dict.fromkeys(_under(row, found), Word.UNJUDGED)
+            elif found.get(row.window) is Word.LEFT:
                 found[row.window] = Word.RELEASED
     return found
+
+
+def _under(ended: Release, found: Mapping[Window, Word]) -> list[Window]:
+    """Windows that may have held only beside one that was right for a time, and is not any more."""
+    return [
+        window
+        for window, word in found.items()
+        if word is Word.JOINED and ended.window_end <= window.start < (ended.until or window.start)
+    ]
 
 
 def _profile(row: Measurement) -> Profile | None:
@@ -188,11 +200,7 @@ def _kept(test: int | None, operand: str) -> KnownPast:
     if row is None:
         return KnownPast()
     try:
-        content = bytes(row.state or b"")
-        if row.state_path:
-            stored = StoredState(path=row.state_path, length=row.state_length, checksum=row.state_checksum)
-            content = load_state(config().states, stored)
-        past = stored_pasts.from_bytes(content)
+        past = stored_pasts.from_bytes(state_of(row))
     except (UnableToRead, UnableToLoadState):
         return KnownPast()
     batches = (PastBatch(start=start, measurement=key, word=Word(word)) for start, key, word in row.batches)

@@ -110,14 +110,14 @@ def _wants(run: Run, accept_from: datetime | None, sources: Sources) -> dict[str
 
 
 def _accept_from(run: Run, earlier: Mapping[Place, datetime]) -> datetime | None:
-    """From when on a measurement counts; a scheduled run is satisfied by an early held one, while no data changed."""
+    """From when on a measurement counts; a scheduled run is satisfied by an early one, while no data changed."""
     first = earlier.get((run.revision_id, run.window)) if run.reason == RunReason.SCHEDULE else None
     return first if first and run.accept_from and first < run.accept_from else run.accept_from
 
 
 def _taken_early(runs: Sequence[Run]) -> dict[Place, datetime]:
-    """When the first measurement was taken for what held early of these runs, by revision and window."""
-    held = _held_early(runs)
+    """When the first measurement was taken for what was sound early of these runs, by revision and window."""
+    held = _sound_early(runs)
     if not held:
         return {}
     asks = Ask.objects.filter(run__in=held.values(), measurement__measured_at__isnull=False)
@@ -125,10 +125,11 @@ def _taken_early(runs: Sequence[Run]) -> dict[Place, datetime]:
     return {place: first[run.pk] for place, run in held.items() if run.pk in first}
 
 
-def _held_early(runs: Sequence[Run]) -> dict[Place, Run]:
+def _sound_early(runs: Sequence[Run]) -> dict[Place, Run]:
     """The newest run that somebody asked for before its schedule did, by revision and window, where it held.
 
-    If the newest of them did not hold, none counts: pipelines may tell of other rows while no file changes.
+    One that only had too little past to say counts as well. If the newest of them did not hold, none counts: pipelines
+    may tell of other rows while no file changes.
     """
     scheduled = [run for run in runs if run.reason == RunReason.SCHEDULE]
     if not scheduled:
@@ -140,4 +141,8 @@ def _held_early(runs: Sequence[Run]) -> dict[Place, Run]:
         evaluated_at__isnull=False,
     )
     newest = {(run.revision_id, run.window): run for run in found.order_by("measured_at", "pk")}
-    return {place: run for place, run in newest.items() if run.outcome == Outcome.HELD}
+    return {
+        place: run
+        for place, run in newest.items()
+        if run.outcome == Outcome.HELD or run.error_reason == Reason.WARMING_UP
+    }

@@ -7,7 +7,7 @@ from execution_engine.language.evaluating.groups import Groups
 from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey, GroupValues, UnableToReadGroups
 from execution_engine.models import Measurement
 from execution_engine.outcome import Failure, Reason
-from execution_engine.parts.selectors import state_of
+from execution_engine.parts.row_states import state_of
 from execution_engine.parts.state_store import UnableToLoadState
 from execution_engine.selectors import latest_measurements
 

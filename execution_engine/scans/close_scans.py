@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from assay.config import config
 from assay.database.bulk import update_each
 from assay.models import Tallied
 from assay.queue.claims import finish_all
@@ -11,7 +10,7 @@ from assay.queue.tallies import tallied_together, tally
 from execution_engine.engines.protocol import Measured
 from execution_engine.exact import digits_of
 from execution_engine.models import Measurement
-from execution_engine.parts.state_store import INLINE_BYTES, store_state
+from execution_engine.parts.row_states import STATE, keep_state
 from execution_engine.quarantine.suspects import note_ends
 from execution_engine.watch.services import note_fingerprints
 
@@ -23,10 +22,7 @@ WRITTEN = (
     "measured_at",
     "value",
     "exact",
-    "state",
-    "state_path",
-    "state_length",
-    "state_checksum",
+    *STATE,
     "detail",
     "failure_reason",
     "failure_detail",
@@ -81,8 +77,4 @@ def _fill(row: Measurement, result: Measured, fingerprint: str, now: datetime) -
     row.fingerprint = fingerprint if result.failure is None else ""
     if result.failure is not None:
         row.failure_reason, row.failure_detail = result.failure.reason.value, result.failure.detail
-    if result.state is not None and len(result.state) > INLINE_BYTES:
-        stored = store_state(config().states, result.state)
-        row.state_path, row.state_length, row.state_checksum = stored.path, stored.length, stored.checksum
-    else:
-        row.state = result.state
+    keep_state(row, result.state)

@@ -20,7 +20,7 @@ from execution_engine.metrics.definition import SERVICE, Kind
 from execution_engine.metrics.registry import METRICS
 from execution_engine.models import Measurement
 from execution_engine.outcome import ABNORMAL, Reason
-from execution_engine.parts.selectors import state_of
+from execution_engine.parts.row_states import state_of
 from execution_engine.parts.services import scan_by_parts
 from execution_engine.parts.state_store import UnableToLoadState
 from execution_engine.quarantine.rules import MOST_ENDS_OF_A_SCAN, NOT_TRIED, Group, groups

@@ -1,19 +1,28 @@
 """Measurements: those that no run asks for, nothing builds on, and no history looks back to."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
+from assay.database.bulk import update_each
+from execution_engine.metrics.definitions.profile import PROFILE
 from execution_engine.metrics.registry import METRICS
 from execution_engine.models import Ask, Measurement
+from execution_engine.parts.row_states import STATE, keep_state, state_of
+from execution_engine.parts.state_store import UnableToLoadState
+from execution_engine.profiles.column import KEPT as OF_A_PROFILE
+from execution_engine.profiles.stored import from_bytes, to_bytes
 
+from . import rules
 from .rules import HistoryReach, without_needed
 from .verdicts import window_of
-from .walk_table import Keeping, PrunedTable, deleting, result_past, rows_of, state_past
+from .walk_table import Keeping, PrunedTable, deleting, everything, result_past, rows_of, state_past
 
-KEPT = frozenset(name for name, metric in METRICS.items() if metric.keeps_first)
+KEPT = frozenset(name for name, metric in METRICS.items() if metric.keeps_first) | {PROFILE.name}
 HAS_STATE = Q(state__isnull=False) | ~Q(state_path="")
 # without a state it cannot be taken for a measurement of the same data: it has no fingerprint any more either
 FORGOTTEN = {"state": None, "state_path": "", "state_length": 0, "state_checksum": "", "fingerprint": ""}
@@ -61,6 +70,27 @@ def _states_going(rows: Sequence[Row], keeping: Keeping) -> set[int]:
     return {pk for pk in found if pending.isdisjoint(users.get(pk, ()))}
 
 
+def _reduce_profiles(keys: Collection[int]) -> int:
+    """Keep of each profile what a past is made anew from; one that cannot be read stays as it is."""
+    reduced = []
+    for row in Measurement.objects.filter(pk__in=keys):
+        with suppress(UnableToLoadState, ValueError):
+            keep_state(row, to_bytes(from_bytes(state_of(row)).reduced(OF_A_PROFILE)))
+            reduced.append(row)
+    update_each(reduced, STATE)
+    return len(reduced)
+
+
+def _profiles() -> QuerySet[Any, Any]:
+    """Those that have states."""
+    rows = Measurement.objects.filter(HAS_STATE, spec_text__startswith=f"{PROFILE.name}(")
+    return rows.values("pk", "requested_at")
+
+
+def _older_than(age: timedelta) -> Callable[[Row, Keeping], bool]:
+    return lambda row, keeping: row["requested_at"] < keeping.now - age
+
+
 MEASUREMENTS = PrunedTable(
     name="measurements",
     rows=rows_of(Measurement, "dataset_id", "spec_text", "window_start", "window_end", "measured_at"),
@@ -73,6 +103,22 @@ STATES = PrunedTable(
     rows=lambda: Measurement.objects.values("pk", "spec_text", "requested_at", has_state=HAS_STATE),
     is_old=state_past("requested_at"),
     going=_states_going,
+    remove=lambda keys: Measurement.objects.filter(pk__in=keys).update(**FORGOTTEN),
+    goes_on=True,
+)
+WHOLE_PROFILES = PrunedTable(
+    name="whole_profiles",
+    rows=_profiles,
+    is_old=_older_than(rules.WHOLE_PROFILES),
+    going=everything,
+    remove=_reduce_profiles,
+    goes_on=True,
+)
+PROFILES = PrunedTable(
+    name="profiles",
+    rows=_profiles,
+    is_old=_older_than(rules.PROFILES),
+    going=everything,
     remove=lambda keys: Measurement.objects.filter(pk__in=keys).update(**FORGOTTEN),
     goes_on=True,
 )

@@ -6,6 +6,9 @@ from datetime import datetime, timedelta
 
 from assay.time.windows import Window
 
+WHOLE_PROFILES = timedelta(days=7)  # then what is kept of a profile is enough to make a past anew
+PROFILES = timedelta(days=90)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RetentionTerms:

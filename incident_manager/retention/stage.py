@@ -15,7 +15,7 @@ from assay.queue.flow import stage
 from assay.queue.log_ids import log_ids
 
 from .keeping import keeping
-from .measurements import MEASUREMENTS, STATES
+from .measurements import MEASUREMENTS, PROFILES, STATES, WHOLE_PROFILES
 from .state_files import StateFiles
 from .traces import CHANGES, LOOK_UPS, NOTICES, PART_STATES, SCANS, SUSPECTS, WATCHES
 from .verdicts import RUNS, STANDINGS
@@ -47,8 +47,8 @@ class Prunable(Protocol):
 
 # what others rest on comes after them: standings, then their runs, then what those asked for
 TABLES: Sequence[Prunable] = (
-    STANDINGS, RUNS, MEASUREMENTS, STATES, SCANS, SUSPECTS, CHANGES, WATCHES, NOTICES, LOOK_UPS, PART_STATES,
-    StateFiles(),
+    STANDINGS, RUNS, MEASUREMENTS, STATES, WHOLE_PROFILES, PROFILES, SCANS, SUSPECTS, CHANGES, WATCHES, NOTICES,
+    LOOK_UPS, PART_STATES, StateFiles(),
 )  # fmt: skip
 
 

@@ -11,7 +11,6 @@ from execution_engine.engines.limits import SMALL_BYTES
 from execution_engine.engines.protocol import Measured, Part, Table, Wanted
 from execution_engine.metrics.definitions.profile import PROFILE, profiled, start_of
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.profiles.column import KEPT
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile
 from execution_engine.profiles.stored import to_bytes
@@ -48,8 +47,8 @@ def profiles_told(table: Table, part: Part, wanted: Sequence[Wanted]) -> ToldPro
 
 
 def measured_profile(profile: Profile) -> Measured:
-    """The number of rows, with what is kept of a profile as its state."""
-    return Measured(value=float(profile.rows), state=to_bytes(profile.reduced(KEPT)))
+    """The number of rows, with the profile as state."""
+    return Measured(value=float(profile.rows), state=to_bytes(profile))
 
 
 def _is_plain(spec: MetricSpec) -> bool:

@@ -58,12 +58,12 @@ def _tier(
 
 # fmt: off
 TIERS = (
-    #  tier  fresh h  complete  duplic.  consist.  sustain h  grace min  severity  catch-up   coverage   closed  novelty
+    #  tier  fresh h  complete  duplic.  consist.  sustain h  grace min  severity  catch-up   coverage   closed novelty
     _tier(0,       2,    0.999,   0.0,     0.999,         0,        15,   "hard",     "all",     1.0,    True,    True),
     _tier(1,       4,    0.999,   0.0,     0.999,         1,        30,   "hard",     "all",     1.0,    True,    True),
-    _tier(2,       6,    0.995,   0.001,   0.995,         4,        60,   "hard",  "latest",     0.9,    False,    True),
-    _tier(3,      12,    0.99,    0.001,   0.99,          4,       120,   "soft",  "latest",     0.8,    False,    True),
-    _tier(4,      24,    0.98,    0.005,   0.98,         24,       240,   "soft",  "latest",     0.5,    False,    True),
-    _tier(5,      48,    0.95,    0.01,    0.95,         24,       240,   "soft",  "latest",     0.0,   False,   False),
+    _tier(2,       6,    0.995,   0.001,   0.995,         4,        60,   "hard",  "latest",     0.9, False,    True),
+    _tier(3,      12,    0.99,    0.001,   0.99,          4,       120,   "soft",  "latest",     0.8, False,    True),
+    _tier(4,      24,    0.98,    0.005,   0.98,         24,       240,   "soft",  "latest",     0.5, False,    True),
+    _tier(5,      48,    0.95,    0.01,    0.95,         24,       240,   "soft",  "latest",     0.0, False,   False),
 )
 # fmt: on

@@ -47,7 +47,7 @@ def test_a_test_that_can_never_be_evaluated_is_told_to_its_owner_and_not_tried_i
 
 
 def test_what_could_never_be_evaluated_is_judged_once_its_data_is_mended(scenario: Scenario) -> None:
-    scenario.catalog(dataset(TRIPS))
+    scenario.catalog(dataset(TRIPS, novelty=False))
     scenario.land(TRIPS, MONDAY, 100)
     scenario.lake.failures["/sea/raw.trips"] = NO_COLUMN
     scenario.until("2026-03-10 12:00")

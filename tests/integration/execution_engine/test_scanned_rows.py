@@ -19,7 +19,7 @@ from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Ask, Measurement, Run, RunReason, Scan, Suspect
 from execution_engine.outcome import Failure, Reason
-from execution_engine.parts.selectors import state_of
+from execution_engine.parts.row_states import state_of
 from execution_engine.parts.state_store import INLINE_BYTES
 from execution_engine.planning.planner import hash_of
 from execution_engine.quarantine.suspects import REMEMBERED, ends_before, note_ends
