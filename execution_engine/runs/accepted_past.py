@@ -48,9 +48,9 @@ class PastBatch:
     word: Word
 
     def is_as(self, found: "PastBatch") -> bool:
-        """Whether what is known now (self) is what was known when it was taken into a past."""
-        same = (self.start, self.measurement) == (found.start, found.measurement)
-        return same and (self.word is found.word or self.word is Word.UNJUDGED is not found.word is not Word.RELEASED)
+        """Whether what is known now (self) is what was known when it was taken into a past, or left out of it."""
+        is_alike = (self.word is Word.RELEASED) is (found.word is Word.RELEASED)
+        return is_alike and (self.start, self.measurement) == (found.start, found.measurement)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,14 +68,14 @@ class KnownPast:
 
     def with_batch(self, batch: PastBatch, profile: Profile | None) -> "KnownPast":
         """With one more; it joins unless it is novel and nobody said that it is right."""
-        is_novel = (
-            profile is None or not profile.rows or (batch.word is Word.UNJUDGED and judge(profile, self.past).is_novel)
-        )
-        word = Word.LEFT if is_novel else Word.JOINED if batch.word is Word.UNJUDGED else batch.word
-        past = self.past
-        if profile is not None and word is not Word.LEFT:
+        word, past = Word.LEFT, self.past
+        if profile is not None and profile.rows and self._takes(batch, profile):
+            word = Word.RELEASED if batch.word is Word.RELEASED else Word.JOINED
             past = past.joined(profile, released=word is Word.RELEASED)
         return KnownPast(past=past, batches=(*self.batches, replace(batch, word=word))[-MOST_BATCHES:])
+
+    def _takes(self, batch: PastBatch, profile: Profile) -> bool:
+        return batch.word is not Word.UNJUDGED or not judge(profile, self.past).is_novel
 
     @property
     def starts(self) -> list[str]:

@@ -34,6 +34,7 @@ _NO_PAST = (
     "or by --repository FILE --date DAY of `assay verify`"
 )
 _NO_GROUPS = "a metrics repository keeps no values of groups: leave the history out, or 'by'"
+_NO_PROFILES = "a metrics repository keeps no profiles: ask `assay novelty`, or test it in the service"
 _UTC = ZoneInfo("UTC")
 _STATUS = {Outcome.HELD: ConstraintStatus.SUCCESS, Outcome.BROKEN: ConstraintStatus.FAILURE}
 
@@ -132,6 +133,8 @@ def assertion_constraint(
         histories = [node for node in postorder(tree) if isinstance(node, History)]
         if isinstance(tree, By) and histories:
             raise UnableToCheck([Problem(message=_NO_GROUPS, place=each.place) for each in histories], text)
+        if profiles := [each for each in histories if each.function is HistoryFunction.NOVELTY]:
+            raise UnableToCheck([Problem(message=_NO_PROFILES, place=each.place) for each in profiles], text)
     except (UnableToParse, UnableToCheck) as error:
         raise UnableToAssert(str(error)) from None
     return AssertionConstraint(assertion=text, tree=tree, name=name, hint=hint, where=where)

@@ -25,7 +25,7 @@ from execution_engine.file_windows import (
     windows_of_dataset,
     windows_of_files,
 )
-from execution_engine.novelty.past import LAST_BATCHES
+from execution_engine.novelty.terms import LAST_BATCHES
 from execution_engine.verification.checks_file.checks_file import ChecksFile, UnableToReadChecks, read_checks
 from execution_engine.verification.constraints.assertion import AssertionConstraint
 from execution_engine.verification.data import name_of, names_files
