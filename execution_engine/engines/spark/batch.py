@@ -131,18 +131,22 @@ def _rows(session: SparkSession, batch: Sequence[Opened], asked: Sequence[AskedS
     """One row for each file, its path first."""
     written = [sql for one in asked for sql in aggregates(one.statistic, one.where)]
     files = [_files(one) for one in batch]
-    frame = files[0].open(session, [url for some in files for url in some.urls])
+    frame = files[0].open(session, list(dict.fromkeys(url for some in files for url in some.urls)))
     return action(selected(frame, written, [FILE]).collect, rows=sum(one.source.rows or 0 for one in batch))
 
 
 def _by_unit(
     rows: Sequence[Any], batch: Sequence[Opened], asked: Sequence[AskedStatistic]
 ) -> dict[int, dict[AskedStatistic, Value]]:
-    unit_of = {_path(url): one.at for one in batch for url in _files(one).urls}
+    units_of: Mapping[str, list[int]] = defaultdict(list)  # two datasets may be of one folder
+    for one in batch:
+        for url in _files(one).urls:
+            units_of[_path(url)].append(one.at)
     statistics: list[Statistic] = [one.statistic for one in asked]
     parts: Mapping[int, list[list[Value]]] = defaultdict(list)
     for row in rows:
-        parts[unit_of[_path(row[0])]].append(values(statistics, row[1:]))
+        for at in units_of[_path(row[0])]:
+            parts[at].append(values(statistics, row[1:]))
     return {one.at: dict(zip(asked, _merged(statistics, parts[one.at]), strict=True)) for one in batch}
 
 
