@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from execution_engine.profiles.column import ColumnKind
+from execution_engine.profiles.lints import SECRETS, lints_of
 from execution_engine.profiles.profile import Profile
 
 from .batch import MEASURED, OF_PAPER, WHOLE_BATCH, batch_of
@@ -141,3 +142,10 @@ def _by_neighbours(profile: Profile, past: Past) -> Verdict:
 def _far(name: str, feature: int, value: float, nearest: float, apart: float) -> Cause:
     statistic, shown = FEATURES[feature], Shown.SHARE if "share" in FEATURES[feature] else Shown.NUMBER
     return Cause(column=name, statistic=statistic, shown=shown, value=value, expected=nearest, z=apart)
+
+
+def without_secrets(cause: Cause, profile: Profile) -> Cause:
+    """What may be told of a cause: no value of a column whose values look like secrets."""
+    column = profile.columns.get(cause.column or "")
+    is_secret = column is not None and any(lint["name"] == SECRETS for lint in lints_of(column))
+    return cause.without_values() if is_secret else cause

@@ -24,6 +24,7 @@ TABLE = """
   - name: raw.{name}
     owner: {name}
     tier: 2
+    novelty: false
     {columns}
     primary_key: [id]
     partition: {{column: datestr, granularity: day}}

@@ -1,7 +1,7 @@
 """How unlike the batches before it a window's rows are, by what is kept of each."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -74,11 +74,12 @@ class Novelty:
 
 def novelty(history: History, given: BesidePast) -> Novelty | Failure:
     """The verdict on the window, or that too few before it were accepted."""
-    from execution_engine.novelty.judge import judge  # with it scipy, for what asks for novelty
+    from execution_engine.novelty.judge import judge, without_secrets  # with it scipy, for what asks for novelty
 
     found = judge(given.profile, given.past, history.method)
     if given.may_be_empty and not given.profile.rows:
         found = Verdict(status=Status.LIKE, score=0.0, threshold=1.0)
+    found = replace(found, causes=tuple(without_secrets(cause, given.profile) for cause in found.causes))
     known = len(given.past.batches)
     if found.status is Status.LEARNING or known < history.needed:
         detail = f"{history.text} has {known} of the {history.needed} accepted windows it needs; wait for more"

@@ -20,12 +20,11 @@ from execution_engine.file_windows import (
     windows_of_dataset,
     windows_of_files,
 )
-from execution_engine.novelty.judge import judge
+from execution_engine.novelty.judge import judge, without_secrets
 from execution_engine.novelty.past import Past
 from execution_engine.novelty.terms import LAST_BATCHES, LEARNING, Method
 from execution_engine.novelty.verdict import Cause, Status, Verdict
 from execution_engine.profiles.gather import gathered_profile
-from execution_engine.profiles.lints import SECRETS, lints_of
 from execution_engine.profiles.profile import Profile
 from execution_engine.verification.data import names_files
 
@@ -130,9 +129,7 @@ def _shown(window: FileWindow, profile: Profile, verdict: Verdict, joined: str |
 
 def _cause(cause: Cause, profile: Profile) -> dict[str, Any]:
     """``z`` is None for what never happened before. New values of a column that may hold secrets are not told."""
-    column = profile.columns.get(cause.column or "")
-    is_secret = column is not None and any(lint["name"] == SECRETS for lint in lints_of(column))
-    told = cause.without_values() if is_secret else cause
+    told = without_secrets(cause, profile)
     return {
         "column": told.column,
         "statistic": told.statistic,

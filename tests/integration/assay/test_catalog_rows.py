@@ -69,6 +69,7 @@ FULL = DatasetProfile(
     severity="soft",
     catch_up="none",
     allow_empty=True,
+    novelty=False,
     retention=30 * DAY,
     gate_on="incident",
     unknown_policy="open",

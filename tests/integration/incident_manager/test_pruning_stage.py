@@ -19,18 +19,20 @@ from tests.integration.incident_manager.old_rows import OLD, judged, measured
 
 pytestmark = pytest.mark.usefixtures("a_week")
 
+NOTHING_SEEN = {"states": 0, "whole_profiles": 0, "profiles": 0}
+
 
 def test_the_next_pass_comes_a_day_later(custom: DataTest) -> None:
     prune()
     assert prune() == 0
     row = Pruning.objects.get()
-    assert (row.due_at, row.ended_at, row.table, row.cursors) == (NOW + DAY, NOW, "", {"states": 0})
+    assert (row.due_at, row.ended_at, row.table, row.cursors) == (NOW + DAY, NOW, "", NOTHING_SEEN)
 
 
 def test_a_state_is_looked_at_once(custom: DataTest) -> None:
     row = measured(custom.dataset, day("2026-03-05"), state=b"large")
     prune()
-    assert Pruning.objects.get().cursors == {"states": row.pk}
+    assert Pruning.objects.get().cursors == {**NOTHING_SEEN, "states": row.pk}
 
 
 def test_no_days_keep_everything(custom: DataTest, monkeypatch: pytest.MonkeyPatch) -> None:

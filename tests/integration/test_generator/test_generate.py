@@ -48,7 +48,7 @@ def gaps(dataset: Dataset) -> set[tuple[str, datetime | None]]:
     return {(gap.reason, gap.closed_at) for gap in rows}
 
 
-STANDARD = {"freshness", "unpartitioned:whole", "duplicates", "duplicates:whole", "schema", "schema-keys"}
+STANDARD = {"freshness", "unpartitioned:whole", "duplicates", "duplicates:whole", "schema", "schema-keys", "novelty"}
 
 
 def test_a_generated_test_has_every_field_that_was_wanted() -> None:

@@ -206,11 +206,12 @@ def test_standard_tests_are_told_as_reconciling_will_have_them(tmp_path: Path) -
     write(path, table("raw.trips", tier=1, key="[]"), table("raw.rides"), table("raw.new"))
     planned = plan(path, now=NOW + HOUR)
     told = found(planned, "test")
-    names = ("freshness", "duplicates", "duplicates:whole", "unpartitioned:whole", "schema", "schema-keys")
+    names = ("freshness", "duplicates", "duplicates:whole", "unpartitioned:whole", "schema", "schema-keys", "novelty")
     assert signs(planned) == {
         "raw.trips: duplicates": "-",
         "raw.trips: duplicates:whole": "-",
         "raw.trips: freshness": "~",
+        "raw.trips: novelty": "~",
         "raw.trips: schema": "+",
         "raw.trips: schema-keys": "-",
         "raw.trips: unpartitioned:whole": "+",

@@ -120,7 +120,7 @@ def test_what_we_did_not_seal_is_not_shown(client: Client, user: User, incident:
 
 def address(pattern: URLPattern, incident: Incident) -> str:
     """An address of this page that exists."""
-    known = {"name": "raw.trips", "pk": incident.pk, "action": "annotate"}
+    known = {"name": "raw.trips", "pk": incident.pk, "action": "accept"}
     given = {name: known[name] for name in pattern.pattern.regex.groupindex}
     return str(get_resolver().reverse(str(pattern.name), **given))
 

@@ -9,8 +9,10 @@ from alerting.models import Alert, Notice, Standing
 from alerting.verdicts.shown_standing import sentence_of
 from assay.models import Dataset
 from execution_engine.language.evaluating.anomaly import EXPECTED
+from execution_engine.language.evaluating.novelty import NOVEL
 from execution_engine.runs.shown_results import Veil
 from incident_manager.models import Ending, Incident, SpoiltWindow
+from web.shown.moved import Moved, moved
 
 MOST_WINDOWS = 200
 MOST_KEYS = 2  # of partitions that stand for a window; a longer one is shown by its ends
@@ -25,6 +27,7 @@ class SpoiltShown:
     standing: Standing | None
     sentence: str = ""
     findings: tuple[tuple[str, str], ...] = ()  # of the newest result, such as lost keys: a name and a text each
+    moved: tuple[Moved, ...] = ()  # where it is unlike those before it
 
 
 def newest_incidents(most: int) -> list[Incident]:
@@ -77,8 +80,9 @@ def _spoilt(row: SpoiltWindow, dataset: Dataset, standing: Standing | None, veil
         findings=tuple(
             (name.replace("_", " "), _text(found))
             for name, found in (veil.findings(run) if run else {}).items()
-            if name != EXPECTED  # which the sentence says
+            if name not in (EXPECTED, NOVEL)  # which the sentence says, and plots show
         ),
+        moved=tuple(moved(veil.findings(run).get(NOVEL, [])) if run else ()),
     )
 
 
