@@ -14,8 +14,6 @@ from execution_engine.metrics.registry import METRICS
 from execution_engine.models import Ask, Measurement
 from execution_engine.parts.row_states import STATE, keep_state, state_of
 from execution_engine.parts.state_store import UnableToLoadState
-from execution_engine.profiles.column import KEPT as OF_A_PROFILE
-from execution_engine.profiles.stored import from_bytes, to_bytes
 
 from . import rules
 from .rules import HistoryReach, without_needed
@@ -72,6 +70,9 @@ def _states_going(rows: Sequence[Row], keeping: Keeping) -> set[int]:
 
 def _reduce_profiles(keys: Collection[int]) -> int:
     """Keep of each profile what a past is made anew from; one that cannot be read stays as it is."""
+    from execution_engine.profiles.column import KEPT as OF_A_PROFILE  # with it numpy, for which no gate should wait
+    from execution_engine.profiles.stored import from_bytes, to_bytes
+
     reduced = []
     for row in Measurement.objects.filter(pk__in=keys):
         with suppress(UnableToLoadState, ValueError):
