@@ -151,5 +151,6 @@ def test_every_metric_of_one_dataset_stands_in_a_proof() -> None:
     )
     proofs += Path(__file__).with_name("test_spark_keys.py").read_text()
     proofs += Path(__file__).with_name("test_schema_drift.py").read_text()
+    proofs += Path(__file__).with_name("test_spark_profiles.py").read_text()
     of_engines = [name for name, metric in METRICS.items() if SERVICE not in metric.taken_by and name != "query"]
     assert [name for name in of_engines if f'"{name}"' not in proofs] == []
