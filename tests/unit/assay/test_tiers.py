@@ -18,7 +18,7 @@ def documented(tier: Tier) -> str:
     shares = [f"{share:g}" for share in (tier.completeness, tier.duplicates, tier.consistency)]
     policy = "closed" if tier.fail_closed else "open"
     cells = [str(tier.level), hours[0], *shares, hours[1], grace]
-    cells += [tier.severity, tier.catch_up, f"{tier.coverage:.0%}", policy]
+    cells += [tier.severity, tier.catch_up, f"{tier.coverage:.0%}", policy, "on" if tier.novelty else "off"]
     return "| " + " | ".join(cells) + " |"
 
 
