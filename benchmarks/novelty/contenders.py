@@ -46,6 +46,11 @@ def nearest(batch: Profile, accepted: Accepted) -> bool:
     return judge(batch, accepted.past, Method.NEIGHBOURS).is_novel
 
 
+def inferred_schema(batch: Profile, accepted: Accepted) -> bool:
+    """Our schema, inferred where the past has settled."""
+    return judge(batch, accepted.past, Method.SCHEMA).is_novel
+
+
 def two_samples(batch: Profile, accepted: Accepted) -> bool:
     """Kolmogorov-Smirnov of numbers, chi-square of all else, one test a column, corrected by Bonferroni."""
     columns = [(column, accepted.pooled.columns[name]) for name, column in batch.columns.items()]
@@ -121,5 +126,6 @@ CONTENDERS: Mapping[str, Contender] = {
     "nearest neighbours": nearest,
     "statistical tests": two_samples,
     "schema": schema,
+    "inferred schema": inferred_schema,
     "suggestions": suggestions,
 }

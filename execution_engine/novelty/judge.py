@@ -1,19 +1,20 @@
 """The judge: is a batch like those that were accepted before it?"""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from math import inf
 
 import numpy as np
 import numpy.typing as npt
 
-from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.lints import SECRETS, lints_of
 from execution_engine.profiles.profile import Profile
 
-from .batch import MEASURED, OF_PAPER, WHOLE_BATCH, batch_of
+from .batch import MEASURED, OF_PAPER, batch_of
+from .columns import changed_columns
 from .companions import put_beside
 from .distances import matched
 from .features import FEATURES
+from .inferred_schema.anomalies import judged as by_schema
 from .neighbours import judged
 from .past import Past, combined, largest
 from .scores import LARGEST_Z, beside_one, of_one, rare_beside_one, rare_of_one, threshold
@@ -32,11 +33,11 @@ def judge(profile: Profile, past: Past, method: Method = Method.PREDICTIVE) -> V
     if len(past.batches) < LEARNING:
         note = f"{len(past.batches)} of the {LEARNING} accepted batches that a verdict needs"
         return Verdict(status=Status.LEARNING, notes=(note,))
-    return _by_neighbours(profile, past) if method is Method.NEIGHBOURS else _by_prediction(profile, past)
+    return BY_METHOD[method](profile, past)
 
 
 def _by_prediction(profile: Profile, past: Past) -> Verdict:
-    causes, notes = _of_schema(profile, past)
+    causes, notes = changed_columns(profile, past)
     batch = batch_of(profile, past.pools)
     new = {part: batch.aligned(part, past.names) for part in MEASURED}
     put_beside(new, past.companions)
@@ -62,31 +63,6 @@ def _z(past: Past, new: dict[str, Floats]) -> Floats:
         near = combined(beside_one(past.history, place, *statistics), rare_beside_one(past.history, place, *counts))
         z = np.where(np.abs(near) < np.abs(z), near, z)
     return z
-
-
-def _of_schema(profile: Profile, past: Past) -> tuple[list[Cause], tuple[str, ...]]:
-    """Columns that are gone or of another kind, and notes of those that are new or not yet known well enough."""
-    causes, notes = [], []
-    last = past.batches[-len(past.history.scaled) :]
-    for name in sorted({*past.names, *profile.columns} - {WHOLE_BATCH}):
-        kinds = [batch.kinds[name] for batch in last if name in batch.kinds]
-        column = profile.columns.get(name)
-        if column is None:
-            if len(kinds) == len(last):
-                causes.append(_of_words(name, "column", "missing", "there"))
-            continue
-        known = {kind for kind in kinds if kind is not ColumnKind.NOTHING}
-        if known and column.kind not in (*known, ColumnKind.NOTHING):
-            causes.append(_of_words(name, "kind of the values", column.kind, " or ".join(sorted(known))))
-        if not kinds:
-            notes.append(f"{name} is new: it is judged once {LEARNING} batches with it are accepted")
-        elif len(kinds) < LEARNING:
-            notes.append(f"{name} is known from {len(kinds)} batches alone: little of it can be judged")
-    return causes, tuple(notes)
-
-
-def _of_words(column: str, statistic: str, value: str, expected: str) -> Cause:
-    return Cause(column=column, statistic=statistic, shown=Shown.NUMBER, value=value, expected=expected, z=inf)
 
 
 def _cause(profile: Profile, past: Past, at: int, place: int, value: float, z: float) -> Cause:
@@ -149,3 +125,10 @@ def without_secrets(cause: Cause, profile: Profile) -> Cause:
     column = profile.columns.get(cause.column or "")
     is_secret = column is not None and any(lint["name"] == SECRETS for lint in lints_of(column))
     return cause.without_values() if is_secret else cause
+
+
+BY_METHOD: Mapping[Method, Callable[[Profile, Past], Verdict]] = {
+    Method.PREDICTIVE: _by_prediction,
+    Method.NEIGHBOURS: _by_neighbours,
+    Method.SCHEMA: by_schema,
+}

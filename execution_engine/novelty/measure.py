@@ -123,20 +123,22 @@ def _put_numbers(found: Measured, numbers: Numbers, pool: Pool | None) -> None:
     for name, end in (("low", past.moments[:, 2]), ("high", past.moments[:, 3])):
         number = numbers.points.mean_between(*ENDS[name])
         found.put(name, asinh((number - end.mean()) / unit), _OF_ENDS * floor, number)
-    found.put_share("below", _below(numbers, past.lowest), numbers.finite)
-    found.put_share("above", _above(numbers, past.highest), numbers.finite)
+    found.put_share("below", below(numbers, past.lowest), numbers.finite)
+    found.put_share("above", above(numbers, past.highest), numbers.finite)
     index = stability(numbers, past)
     found.put("stability", index, floor, index**2)
     apart = float(np.abs(quantiles - pooled).mean()) / unit
     found.put("quantiles", asinh(apart), 0.5 * floor, apart * unit)
 
 
-def _below(numbers: Numbers, bound: float) -> float:
+def below(numbers: Numbers, bound: float) -> float:
+    """How many rows have a number below the bound."""
     share = numbers.points.share_up_to(np.array([bound]), included=False)[0]
     return round(float(share) * numbers.finite)
 
 
-def _above(numbers: Numbers, bound: float) -> float:
+def above(numbers: Numbers, bound: float) -> float:
+    """How many rows have a number above the bound."""
     return numbers.finite - round(float(numbers.points.share_up_to(np.array([bound]))[0]) * numbers.finite)
 
 

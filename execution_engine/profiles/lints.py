@@ -1,7 +1,7 @@
 """What looks odd in a column at first sight, each with how much of it: questions for its owner, not errors (pure)."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -126,6 +126,11 @@ def _secrets(column: ColumnProfile) -> Iterator[Lint]:
         if rows:
             said = f"some values look like {what}: mark the column sensitive, and have them revoked"
             yield _lint(SECRETS, said, rows / column.present)
+
+
+def are_secret(values: Iterable[object]) -> bool:
+    """Whether any of the values looks like one that opens doors."""
+    return any(pattern.search(str(value)) for value in values for _, pattern in _SECRETS)
 
 
 def _share_of_shapes(column: ColumnProfile, pattern: re.Pattern[str]) -> float:

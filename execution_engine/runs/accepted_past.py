@@ -19,6 +19,7 @@ from execution_engine.models import AcceptedPast, Measurement, Release, Run
 from execution_engine.novelty import stored as stored_pasts
 from execution_engine.novelty.judge import judge
 from execution_engine.novelty.past import MOST_BATCHES, Past
+from execution_engine.novelty.terms import Method
 from execution_engine.outcome import Failure, Outcome, Reason
 from execution_engine.parts.row_states import keep_state, state_of
 from execution_engine.parts.state_store import UnableToLoadState
@@ -66,16 +67,16 @@ class KnownPast:
         fits = len(own) <= len(wanted) and all(map(PastBatch.is_as, wanted, own))
         return len(own) if fits else None
 
-    def with_batch(self, batch: PastBatch, profile: Profile | None) -> "KnownPast":
+    def with_batch(self, batch: PastBatch, profile: Profile | None, method: Method) -> "KnownPast":
         """With one more; it joins unless it is novel and nobody said that it is right."""
         word, past = Word.LEFT, self.past
-        if profile is not None and profile.rows and self._takes(batch, profile):
+        if profile is not None and profile.rows and self._takes(batch, profile, method):
             word = Word.RELEASED if batch.word is Word.RELEASED else Word.JOINED
             past = past.joined(profile, released=word is Word.RELEASED)
         return KnownPast(past=past, batches=(*self.batches, replace(batch, word=word))[-MOST_BATCHES:])
 
-    def _takes(self, batch: PastBatch, profile: Profile) -> bool:
-        return batch.word is not Word.UNJUDGED or not judge(profile, self.past).is_novel
+    def _takes(self, batch: PastBatch, profile: Profile, method: Method) -> bool:
+        return batch.word is not Word.UNJUDGED or not judge(profile, self.past, method).is_novel
 
     @property
     def starts(self) -> list[str]:
@@ -131,7 +132,7 @@ class AcceptedPasts:
             is_newer = True
         by_key = {row.pk: row for row in rows.values()}
         for batch in wanted[count:]:
-            known = known.with_batch(batch, _profile(by_key[batch.measurement]))
+            known = known.with_batch(batch, _profile(by_key[batch.measurement]), history.method)
         self._known[key] = known
         if test.pk is not None and is_newer and count < len(wanted):
             self._changed[test.pk, key[1]] = known

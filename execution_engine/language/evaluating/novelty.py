@@ -41,10 +41,12 @@ class Novelty:
 
     @property
     def score(self) -> float:
-        """The score in units of the threshold."""
+        """The score in units of the threshold; where the threshold is 0, 1 and the score, or 0."""
         assert self.verdict.score is not None
         assert self.verdict.threshold is not None
-        return self.verdict.score / self.verdict.threshold if self.verdict.threshold else float(self.verdict.is_novel)
+        if self.verdict.threshold:
+            return self.verdict.score / self.verdict.threshold
+        return 1 + self.verdict.score if self.verdict.is_novel else 0.0
 
     @property
     def sentence(self) -> str:

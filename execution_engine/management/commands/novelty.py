@@ -20,6 +20,7 @@ from execution_engine.file_windows import (
     windows_of_dataset,
     windows_of_files,
 )
+from execution_engine.novelty.inferred_schema.infer import infer
 from execution_engine.novelty.judge import judge, without_secrets
 from execution_engine.novelty.past import Past
 from execution_engine.novelty.terms import LAST_BATCHES, LEARNING, Method
@@ -43,7 +44,7 @@ class Command(Base):
         add_window_arguments(parser)
         parser.add_argument(
             "--method", choices=[method.value for method in Method], default=Method.PREDICTIVE.value,
-            help="predictive: each statistic by its own history (default); neighbours: Redyuk et al.",
+            help="predictive: each statistic by its own history (default); neighbours: Redyuk et al.; schema: breaches",
         )  # fmt: skip
         told: dict[str, Any] = {"action": "append", "default": [], "metavar": "WINDOW"}
         parser.add_argument("--accept", help="this novel window is right, and so are others like it", **told)
@@ -60,9 +61,10 @@ class Command(Base):
             else:
                 super().prepare()
                 windows = windows_of_dataset(dataset_named(options["table"]), LAST_BATCHES, options)
-            past, judged = Past(), []
+            past, judged, last = Past(), [], Profile(rows=0)
             for window in windows:
-                past, shown = _judged(window, past, options)
+                last = gathered_profile([window.rows], window.start)
+                past, shown = _judged(window, last, past, options)
                 judged.append(shown)
         except UnableToListFiles as error:
             raise UnableToRun(str(error.failure.detail)) from None
@@ -70,6 +72,8 @@ class Command(Base):
             raise UnableToRun(f"{options['table']} has no windows to judge")
         _check_names([*options["accept"], *options["wrong"]], [shown["window"] for shown in judged])
         result = {"table": options["table"], "method": options["method"], "windows": judged}
+        if options["method"] == Method.SCHEMA:
+            result["schema"] = infer(past).said(last)
         return CODES[Status(judged[-1]["status"])], result
 
     def show(self, console: Console, result: Any) -> None:
@@ -90,6 +94,8 @@ class Command(Base):
                 console.print(escape(f"  {cause['text']}"), soft_wrap=True)
             if (more := len(one["causes"]) - MOST_SHOWN) > 0:
                 console.print(f"  and {more} more (--json has all)")
+        if "schema" in result:
+            console.print(_schema_table(result["schema"]))
         last = result["windows"][-1]
         for note in last["notes"]:
             console.print(escape(f"{last['window']}: {note}"), soft_wrap=True)
@@ -97,9 +103,8 @@ class Command(Base):
             console.print(escape(f"If this is right: --accept {last['window']}"), soft_wrap=True)
 
 
-def _judged(window: FileWindow, past: Past, options: dict[str, Any]) -> tuple[Past, dict[str, Any]]:
+def _judged(window: FileWindow, profile: Profile, past: Past, options: dict[str, Any]) -> tuple[Past, dict[str, Any]]:
     """The past with this window, where it joins, and what is told of it."""
-    profile = gathered_profile([window.rows], window.start)
     verdict = judge(profile, past, Method(options["method"]))
     is_released = verdict.is_novel and window.key in options["accept"]
     if window.key in options["wrong"] or (verdict.is_novel and not is_released):
@@ -141,6 +146,22 @@ def _cause(cause: Cause, profile: Profile) -> dict[str, Any]:
         "new_values": [str(value) for value in told.new_values],
         "text": told.text,
     }
+
+
+def _schema_table(schema: dict[str, Any]) -> Printed:
+    """A line for each column of the inferred schema."""
+    title = f"the schema of {schema['batches']} accepted windows"
+    printed = Printed("column", "type", "required", "complete", "values", "unique", title=title)
+    for name, column in schema["columns"].items():
+        values = "" if column["low"] is None else f"{column['low']:,.6g} to {column['high']:,.6g}"
+        if column["domain"] is not None:
+            named, size = column["domain"]["values"], column["domain"]["size"]
+            more = [f"{size - len(named)} more"] if size > len(named) else []
+            values = f"one of {', '.join([*named, *more])}"
+        complete = "" if column["presence"] is None else f"at least {column['presence']:.4g}"
+        required, unique = ("yes" if column[mark] else "" for mark in ("required", "unique"))
+        printed.add_row(escape(name), column["type"], required, complete, escape(values), unique)
+    return printed
 
 
 def _said(one: dict[str, Any]) -> str:

@@ -196,3 +196,14 @@ def test_a_wrong_question_says_why(capsys: pytest.CaptureFixture[str], tmp_path:
     assert "cannot be listed" in said(capsys, str(tmp_path / "none.csv"), code=3)
     (tmp_path / "x.csv").write_text("a,b\n")
     assert "has no windows to judge" in said(capsys, asked, code=3)
+
+
+def test_an_inferred_schema_is_printed_and_says_what_breaks_it(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    broken = judged(capsys, str(folder), "--method", "schema")[f"2026-03-{BROKEN}"]
+    assert "share of complete values of carrier: 0.9, usually " in broken["causes"][0]["text"]
+    text = said(capsys, str(folder), "--method", "schema", code=0)
+    assert f"the schema of {DAYS - 1} accepted windows" in text
+    assert "one of " in text
+    assert "EWR" in text

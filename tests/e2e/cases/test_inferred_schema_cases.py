@@ -1,0 +1,69 @@
+"""A schema that nobody wrote: what breaks it is an incident, and what a user calls right widens it."""
+
+import pytest
+
+from alerting.waivers.rules import WaiverScope
+from tests.e2e.cases.people import force, open_incident, told
+from tests.e2e.cases.test_novelty_cases import TRIPS, after, days, land, trips
+from tests.e2e.scenario import Scenario, custom, dataset, incidents, runs, state
+from tests.fakes import Row
+
+pytestmark = pytest.mark.django_db
+
+INFERRED = f"{TRIPS}/inferred"
+
+
+def watched(scenario: Scenario) -> None:
+    """Trips of ten days, and a test of category schema; nothing else looks at their values."""
+    test = custom(TRIPS, "inferred", "novelty(method='schema') <= 1", category="schema")
+    scenario.catalog(dataset(TRIPS, columns=(), novelty=False), custom=[test])
+    for day in days(9, 18):
+        land(scenario, day)
+    scenario.until(after("2026-03-18", 7))
+
+
+def sentence(day: str) -> str:
+    return runs(INFERRED, day)[-1].sentence
+
+
+def test_sound_days_are_learned_from_and_then_held(scenario: Scenario) -> None:
+    watched(scenario)
+    assert [state(INFERRED, day) for day in days(9, 18)] == ["LEARNING"] * 8 + ["PASS"] * 2
+    assert incidents() == []
+
+
+def test_a_value_never_allowed_is_an_incident_until_a_user_allows_it(scenario: Scenario) -> None:
+    watched(scenario)
+    land(scenario, "2026-03-19", city="Braga")
+    scenario.until(after("2026-03-19", 7))
+    assert (state(INFERRED, "2026-03-19"), incidents()) == ("WARN", [])
+    assert " rows outside the 3 known values of city: " in sentence("2026-03-19")
+    assert "never seen before: Braga" in sentence("2026-03-19")
+    scenario.until(after("2026-03-19", 12))
+    incident = open_incident(TRIPS, "schema")
+    assert told("opened") == ["trips"]
+    land(scenario, "2026-03-20", city="Braga")  # what lies under an open incident widens nothing
+    scenario.until(after("2026-03-20", 12))
+    assert state(INFERRED, "2026-03-20") == "FAIL"
+    force(incident, scope=WaiverScope.WINDOW)
+    for day in days(21, 22):
+        land(scenario, day, city="Braga")
+        scenario.until(after(day, 12))
+    assert [state(INFERRED, day) for day in days(21, 22)] == ["PASS"] * 2
+    land(scenario, "2026-03-23", city="Evora")
+    scenario.until(after("2026-03-23", 7))
+    assert "outside the 4 known values of city" in sentence("2026-03-23")
+
+
+def test_a_column_that_is_gone_or_of_another_type_breaks_the_schema(scenario: Scenario) -> None:
+    watched(scenario)
+    rows: list[Row] = [
+        {**{name: value for name, value in row.items() if name != "distance"}, "fare": f"{row['fare']} EUR"}
+        for row in trips("2026-03-19")
+    ]
+    scenario.land(TRIPS, "2026-03-19", rows, on=after("2026-03-19", 1))
+    scenario.until(after("2026-03-19", 12))
+    assert open_incident(TRIPS, "schema")
+    said = sentence("2026-03-19")
+    assert "column of distance: missing, usually there" in said
+    assert "kind of the values of fare: text, usually number" in said
