@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from execution_engine.novelty.inferred_schema.anomalies import judged as by_schema
 from execution_engine.profiles.lints import SECRETS, lints_of
 from execution_engine.profiles.profile import Profile
 
@@ -14,7 +15,6 @@ from .columns import changed_columns
 from .companions import put_beside
 from .distances import matched
 from .features import FEATURES
-from .inferred_schema.anomalies import judged as by_schema
 from .neighbours import judged
 from .past import Past, combined, largest
 from .scores import LARGEST_Z, beside_one, of_one, rare_beside_one, rare_of_one, threshold
