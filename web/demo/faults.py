@@ -14,7 +14,8 @@ class FaultKind(StrEnum):
     LATE = "late"
     ROWS_LOST = "rows lost"
     ROWS_DOUBLED = "rows doubled"
-    WRONG_VALUES = "wrong values"
+    WRONG_UNIT = "wrong unit"
+    MIXED_UP = "values mixed up"
     WRONG_SLA = "wrong SLA"
 
 
@@ -118,6 +119,20 @@ FAULTS = (
         spoils=COPY,
     ),
     Fault(
+        name="mixed-up-delays",
+        story="A tenth of the flights carry the delay of the flight after them: each value is a usual one.",
+        kind=FaultKind.MIXED_UP,
+        table=LAKE_FLIGHTS,
+        day=day("03-21"),
+        category="custom",
+        expected=FaultSeen.MISSED_UNTIL_REPORTED,
+        started_at=local("03-22 00:50"),
+        ended_at=local("03-23 08:30"),
+        repair="rewritten after a user's report",
+        on_landing=True,
+        rebuilt=(MART,),
+    ),
+    Fault(
         name="lost-in-dca",
         story="The original in dca loses every fifth hour of weather.",
         kind=FaultKind.ROWS_LOST,
@@ -146,15 +161,15 @@ FAULTS = (
     ),
     Fault(
         name="kilometres",
-        story="Distances are written in kilometres instead of miles.",
-        kind=FaultKind.WRONG_VALUES,
+        story="Distances are written in kilometres instead of miles, which is in no rule.",
+        kind=FaultKind.WRONG_UNIT,
         table=LAKE_FLIGHTS,
         day=day("03-27"),
-        category="custom",
-        expected=FaultSeen.MISSED_UNTIL_REPORTED,
+        category="novelty",
+        expected=FaultSeen.CAUGHT,
         started_at=local("03-28 00:50"),
-        ended_at=local("03-30 08:30"),
-        repair="rewritten after a user's report",
+        ended_at=local("03-28 11:30"),
+        repair="rewritten, once its owner was told",
         on_landing=True,
         rebuilt=(MART,),
     ),

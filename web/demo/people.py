@@ -28,9 +28,9 @@ ANALYST, MART_OWNER, LAKE_OWNER = "ana@example.com", "mia@example.com", "lea@exa
 
 ROLES = {ANALYST: Role.VIEWER, MART_OWNER: Role.OWNER, LAKE_OWNER: Role.OWNER}
 
-DROPPED, WRONG_SLA, KILOMETRES = fault_named("dropped-rows"), fault_named("wrong-sla"), fault_named("kilometres")
+DROPPED, WRONG_SLA, MIXED_UP = fault_named("dropped-rows"), fault_named("wrong-sla"), fault_named("mixed-up-delays")
 EXPLAINED_AT = local("03-16 09:00")
-REPORTED_AT, CONFIRMED_AT, FIXED_AT = local("03-29 13:00"), local("03-29 15:00"), local("03-30 09:00")
+REPORTED_AT, CONFIRMED_AT, FIXED_AT = local("03-22 13:00"), local("03-22 15:00"), local("03-23 09:00")
 ASKS_AFTER = timedelta(hours=9)  # the analyst's report runs at nine
 
 
@@ -93,10 +93,10 @@ def _force(now: datetime) -> None:
 
 def _report(now: datetime) -> None:
     services.report(
-        dataset=_dataset(KILOMETRES.table),
-        window=window_of(KILOMETRES.day),
+        dataset=_dataset(MIXED_UP.table),
+        window=window_of(MIXED_UP.day),
         reporter=ANALYST,
-        description="Los Angeles is 3,983 miles from New York here. These are kilometres.",
+        description="Flights that left on time arrive an hour late here, and late ones in time: the delays are mixed up.",
         saw=Saw.VALUES_WRONG,
         now=now,
     )

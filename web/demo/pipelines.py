@@ -91,6 +91,7 @@ def _rebuilt(fault: Fault, at: datetime, *, announced: bool) -> Iterator[Writing
 
 KILOMETRES_A_MILE = 1.609344
 DOUBLED_ROWS = 10
+MIXED_UP_ONE_IN = 20  # pairs of neighbours, so a tenth of the rows
 ONE_IN = 5  # of all rows is lost, in one datacenter or in all
 
 
@@ -105,8 +106,17 @@ def _in_kilometres(rows: pa.Table) -> pa.Table:
     return rows.set_column(rows.column_names.index("distance"), "distance", kilometres)
 
 
+def _mixed_up(rows: pa.Table) -> pa.Table:
+    """Neighbours that have changed their arrival delays: the column as a whole is what it was."""
+    order = list(range(rows.num_rows))
+    for at in range(0, rows.num_rows - 1, MIXED_UP_ONE_IN):
+        order[at], order[at + 1] = at + 1, at
+    return rows.set_column(rows.column_names.index("arr_delay"), "arr_delay", rows.column("arr_delay").take(order))
+
+
 _SPOIL: Mapping[FaultKind, Callable[[pa.Table], pa.Table]] = {
     FaultKind.ROWS_LOST: lambda rows: rows.filter(pa.array(at % ONE_IN != 0 for at in range(rows.num_rows))),
     FaultKind.ROWS_DOUBLED: lambda rows: pa.concat_tables([rows, rows.slice(0, DOUBLED_ROWS)]),
-    FaultKind.WRONG_VALUES: _in_kilometres,
+    FaultKind.WRONG_UNIT: _in_kilometres,
+    FaultKind.MIXED_UP: _mixed_up,
 }

@@ -86,6 +86,16 @@ def test_kilometres_change_the_distance_and_nothing_else() -> None:
     assert wrong.column("distance").to_pylist() == [round(m * 1.609344) for m in miles.column("distance").to_pylist()]
 
 
+def test_delays_that_are_mixed_up_are_a_tenth_of_all_and_the_same_values() -> None:
+    right = SOURCE.flights[day("03-21")]
+    wrong = spoilt(right, fault_named("mixed-up-delays"))
+    assert wrong.drop_columns("arr_delay").equals(right.drop_columns("arr_delay"))
+    before, after = right.column("arr_delay").to_pandas(), wrong.column("arr_delay").to_pandas()
+    assert after.sort_values(ignore_index=True).equals(before.sort_values(ignore_index=True))
+    moved = (before != after) & ~(before.isna() & after.isna())
+    assert 0.09 < moved.mean() <= 0.1
+
+
 def test_two_lakes_of_one_source_are_the_same(tmp_path: Path) -> None:
     lakes = [Lake(folder=tmp_path / name, source=load()) for name in ("one", "other")]
     for one in lakes:

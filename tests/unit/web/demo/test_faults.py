@@ -19,7 +19,7 @@ def test_every_way_to_see_a_fault_is_shown() -> None:
 
 def test_every_standard_category_has_a_fault() -> None:
     caught = {fault.category for fault in FAULTS if fault.expected is FaultSeen.CAUGHT}
-    assert caught == {"freshness", "completeness", "duplicates", "consistency"}
+    assert caught == {"freshness", "completeness", "duplicates", "consistency", "novelty"}
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=NAMES)
