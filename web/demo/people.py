@@ -96,7 +96,7 @@ def _report(now: datetime) -> None:
         dataset=_dataset(MIXED_UP.table),
         window=window_of(MIXED_UP.day),
         reporter=ANALYST,
-        description="Flights that left on time arrive an hour late here, and late ones in time: the delays are mixed up.",
+        description="Flights that left on time arrive an hour late here, late ones in time: the delays are mixed up.",
         saw=Saw.VALUES_WRONG,
         now=now,
     )
