@@ -9,7 +9,7 @@ BESIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 UNIT := $(PYTEST) --quiet -p no:cacheprovider --hypothesis-profile quick -m "not thorough"
 HALF := $(addprefix tests/unit/execution_engine/,anomalies engines language metrics profiles verification) $(wildcard tests/unit/test_*.py)# takes as long as the rest
 
-.PHONY: help demo up test tests mariadb unit unit-half unit-other-half lint style types layers format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days bench-novelty fuzz mutants zoo faults guards house screenshot run-ready dev-ready test-ready clean
+.PHONY: help demo up test tests mariadb unit unit-half unit-other-half lint style types layers format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days bench-novelty bench-year fuzz mutants zoo faults guards house screenshot run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,10 @@ bench-days: test-ready ## Live through 30 simulated days of 100,000 runs, of whi
 
 bench-novelty: dev-ready ## Measure who finds errors in real tables without a rule, into docs/benchmarks.md
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.novelty --docs
+	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.novelty.zoo --docs
+
+bench-year: dev-ready ## Live through a year of flights with a random fault a week, and no rule by hand, into docs/benchmarks.md
+	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.year --docs
 
 fuzz: dev-ready ## Throw a million texts, 100,000 mutated attacks, 50,000 requests and 5,000 stories at it all (hours)
 	ASSAY_FUZZ=full $(BIN)/pytest -s --timeout 0 tests/fuzz

