@@ -5,6 +5,7 @@ say what shapes and clocks give away. A rule is fitted on windows, the oldest fi
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import floor, sqrt
 from typing import Any
@@ -94,8 +95,9 @@ def retain_type(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None
 
 
 def categorical_range(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+    """All values, unless some window had one that no other had: then the next may well have a new one."""
     values = _categories(windows)
-    if values is None:
+    if values is None or _may_grow(windows):
         return None
     known = frozenset(values)
     return candidate(
@@ -107,8 +109,8 @@ def categorical_range(name: str, windows: Sequence[ColumnProfile]) -> Candidate 
 
 
 def fractional_categorical_range(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
-    """The values that have nine tenths of the rows, where others are rare."""
-    if _categories(windows) is not None:
+    """The values that have nine tenths of the rows, where others are rare, or may be new."""
+    if _categories(windows) is not None and not _may_grow(windows):
         return None
     counts: dict[object, int] = {}
     for window in windows:
@@ -235,6 +237,18 @@ def _categories(windows: Sequence[ColumnProfile]) -> list[object] | None:
     if any(window.kind is ColumnKind.NUMBER for window in windows) and len(found) > MOST_CATEGORIES / 4:
         return None
     return _sorted(found)
+
+
+def _may_grow(windows: Sequence[ColumnProfile]) -> bool:
+    """Whether a value was in one window alone; of a single window, in one row alone.
+
+    The number of such values over that of the windows is what the next window can be expected to have of values that
+    were in none (Good, The population frequencies of species, 1953).
+    """
+    if len(windows) == 1:
+        return 1 in windows[0].values.counts
+    seen = Counter(label for window in windows for label in set(_labels(window) or ()))
+    return 1 in seen.values()
 
 
 def _sorted(values: Iterable[Any]) -> list[object]:

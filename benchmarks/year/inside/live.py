@@ -28,6 +28,7 @@ from execution_engine.models import Scan
 from incident_manager import services
 from incident_manager.models import Incident, SpoiltWindow
 from test_generator.challenge.injector import inject
+from test_generator.data_tests.services import retire
 from test_generator.models import OfferState
 from test_generator.offers.selectors import offers_of
 from test_generator.offers.services import accept_suggestion, ask_for_suggestions
@@ -42,7 +43,6 @@ LANDS_AFTER = timedelta(minutes=30)
 DUE_AFTER = timedelta(hours=1)  # the freshness SLA
 REPAIRED_AFTER = timedelta(hours=24)
 ACCEPTED_AFTER = timedelta(hours=4)
-MUTES = "--mutes" in sys.argv
 OWNER_LOOKS = timedelta(hours=1)
 CATALOG = """\
 datasets:
@@ -121,18 +121,19 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=365)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-sustain", action="store_true")
-    parser.add_argument("--mutes", action="store_true")
+    parser.add_argument("--keep-rules", action="store_true", help="the owner takes no rule away that was wrong")
     given = parser.parse_args()
     home = config().home
     configure_logs(level="ERROR", as_json=False)
     prepare(home)
     tables = dict(list(flights_by_day().items())[: given.days])
     plan = plan_of(tables, given.seed)
-    offered = live(home, tables, plan, "sustain: 0m" if given.no_sustain else "")
+    sustain = "sustain: 0m" if given.no_sustain else ""
+    offered = live(home, tables, plan, sustain=sustain, keep_rules=given.keep_rules)
     print(json.dumps(found(plan, max(tables), offered)))
 
 
-def live(home: Path, tables: Mapping[date, pa.Table], plan: Plan, sustain: str) -> list[str]:
+def live(home: Path, tables: Mapping[date, pa.Table], plan: Plan, *, sustain: str, keep_rules: bool) -> list[str]:
     """The year, hour by hour; the suggestions that were accepted after the first thirty days."""
     days = sorted(tables)
     (home / "lake" / NAME).mkdir(parents=True)
@@ -156,7 +157,7 @@ def live(home: Path, tables: Mapping[date, pa.Table], plan: Plan, sustain: str) 
                 window = PARTITIONING.window(writing.day.isoformat())
                 record_completion(dataset=dataset, datacenter="dca", window=window, pipeline="daily", now=writing.at)
             advance(now)
-            _answer_false_alarms(plan, now)
+            _answer_false_alarms(plan, now, keep_rules=keep_rules)
             if not accepted and now >= asked_at:
                 accepted = _accept_suggestions(dataset, now)
             if now.hour == 12 and now.astimezone(UTC).day == 1:
@@ -171,17 +172,20 @@ def _write(home: Path, writing: Writing) -> None:
     (folder / "_part-0.parquet").rename(folder / "part-0.parquet")
 
 
-def _answer_false_alarms(plan: Plan, now: datetime) -> None:
+def _answer_false_alarms(plan: Plan, now: datetime, *, keep_rules: bool) -> None:
     """Of an incident whose partitions have been right for four hours, the owner says so.
 
-    A rule of one column whose bounds are fixed was wrong then: the owner says so of its later windows too.
+    A rule on columns has fixed bounds, which were wrong then: the owner takes it away, unless ``keep_rules``.
     """
     bad = {PARTITIONING.window(fault.day.isoformat()): bad_time(fault) for fault in plan.faults}
     for incident in Incident.objects.filter(resolved_at__isnull=True, detected_at__lte=now - ACCEPTED_AFTER):
         rows = list(incident.spoilt_windows.filter(healed_at__isnull=True))
         if rows and all(_is_false(row, bad.get(row.window), now) for row in rows):
-            scope = WaiverScope.TEST if MUTES and incident.category == Category.COLUMN else WaiverScope.WINDOW
-            services.force_resolve(incident, scope=scope, reason="The data is right.", author=OWNER, now=now)
+            reason = "The data is right."
+            services.force_resolve(incident, scope=WaiverScope.WINDOW, reason=reason, author=OWNER, now=now)
+            if not keep_rules and incident.category == Category.COLUMN:
+                for data_test in {row.data_test for row in rows if row.data_test}:
+                    retire(data_test, now=now)
 
 
 def _is_false(row: SpoiltWindow, bad: Window | None, now: datetime) -> bool:

@@ -113,6 +113,18 @@ def test_columns_that_say_little_break_nothing(values: list[Any]) -> None:
     }
 
 
+def test_values_are_no_range_where_one_was_in_one_window_alone() -> None:
+    many = ["a", "b"] * 50
+    settled, growing = iter([many, [*many, "c"]] * 5), iter([*[many] * 5, [*many, "c"], *[many] * 4])
+    assert "CategoricalRange" in suggested(lambda _: next(settled))
+    assert "CategoricalRange" not in suggested(lambda _: next(growing))
+
+
+def test_values_of_one_window_are_no_range_where_one_was_in_one_row_alone() -> None:
+    assert "CategoricalRange" in suggested(lambda _: ["a", "b"] * 50, count=1)
+    assert "CategoricalRange" not in suggested(lambda _: [*["a", "b"] * 50, "c"], count=1)
+
+
 def test_values_that_look_like_secrets_are_in_no_suggestion() -> None:
     found = suggestions(windows(choice(["AKIAABCDEFGH12345678", "AKIAABCDEFGH12345679"])))
     assert {one.rule for one in found if one.columns} == {"CompleteIfComplete"}
