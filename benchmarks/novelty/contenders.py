@@ -10,13 +10,17 @@ from math import sqrt
 import numpy as np
 from scipy.stats import chi2, kstwobign
 
+from execution_engine.novelty.batch import OF_PAPER, batch_of
 from execution_engine.novelty.distances import matched
 from execution_engine.novelty.judge import judge
+from execution_engine.novelty.neighbours import on_history, without_gaps
 from execution_engine.novelty.past import Past
 from execution_engine.novelty.terms import Method
 from execution_engine.profiles.column import ColumnKind, ColumnProfile
 from execution_engine.profiles.numbers import Numbers
 from execution_engine.profiles.profile import Profile
+
+from . import pyod_knn
 
 SIGNIFICANCE = 0.05
 DOMAIN = 100  # different texts that a schema takes for a domain
@@ -44,6 +48,14 @@ def ours(batch: Profile, accepted: Accepted) -> bool:
 def nearest(batch: Profile, accepted: Accepted) -> bool:
     """The method of Redyuk et al."""
     return judge(batch, accepted.past, Method.NEIGHBOURS).is_novel
+
+
+def pyod(batch: Profile, accepted: Accepted) -> bool:
+    """The detector that Redyuk et al. used, from its own library, on the same statistics scaled alike."""
+    names = sorted({name for each in accepted.past.batches for name in each.kinds})
+    history = np.array([each.aligned(OF_PAPER, names) for each in accepted.past.batches])
+    past, point = without_gaps(history, batch_of(batch, accepted.past.pools).aligned(OF_PAPER, names))
+    return pyod_knn.judge().is_outlier(*on_history(past, point))
 
 
 def inferred_schema(batch: Profile, accepted: Accepted) -> bool:
@@ -124,6 +136,7 @@ def _breaks_rules(column: ColumnProfile, past: ColumnProfile) -> bool:
 CONTENDERS: Mapping[str, Contender] = {
     "ours": ours,
     "nearest neighbours": nearest,
+    "PyOD kNN": pyod,
     "statistical tests": two_samples,
     "schema": schema,
     "inferred schema": inferred_schema,

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.year [--days N] [--seed N] [--docs]``: the year, and once more without sustain beside it."""
+"""``python -m benchmarks.year [--days N] [--seed N] [--docs]``: the year, and beside it without sustain, and with rules kept."""
 
 import argparse
 import json
@@ -17,7 +17,7 @@ from benchmarks.engine.report import DOCS, between_markers
 from .report import AIM, Year, markdown, year_of
 from .tally import tally
 
-VARIANTS = {"year": [], "year-without-sustain": ["--no-sustain"]}
+VARIANTS = {"year": [], "year-without-sustain": ["--no-sustain"], "year-with-rules-kept": ["--keep-rules"]}
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
         running = {name: _begin(Path(folder) / name, [*asked, *more]) for name, more in VARIANTS.items()}
         years = {name: _year(name, process, given.days) for name, process in running.items()}
     year = years["year"]
-    text = markdown(on, given.seed, year, years["year-without-sustain"])
+    text = markdown(on, given.seed, year, years["year-without-sustain"], years["year-with-rules-kept"])
     Console(width=160).print(text, soft_wrap=True, markup=False)
     if given.docs:
         DOCS.write_text(between_markers(DOCS.read_text(), "year", text))

@@ -51,22 +51,23 @@ def _time(one: Mapping[str, str]) -> Window:
     return Window(start=datetime.fromisoformat(one["start"]), end=datetime.fromisoformat(one["end"]))
 
 
-def markdown(on: str, seed: int, year: Year, unsustained: Year | None) -> str:
-    """All tables."""
+def markdown(on: str, seed: int, year: Year, unsustained: Year, kept: Year) -> str:
+    """All tables: of the year, and of the same year without sustain and with wrong rules kept."""
     head = (
         f"Measured on {on}. Seed {seed}: {year.days} partitions, {len(year.bad)} with a fault, {year.hiccups} with a "
         f"hiccup; {year.tests} live tests, of which {year.accepted} were suggestions; {year.scans:,} scans."
     )
-    return "\n\n".join([head, _overall(year, unsustained), _by_kind(year), _by_category(year)])
+    return "\n\n".join([head, _overall(year, unsustained, kept), _by_kind(year), _by_category(year)])
 
 
-def _overall(year: Year, unsustained: Year | None) -> str:
-    rows = [("as it is", year, year.told()), ("without inhibition", year, list(year.alarms))]
-    if unsustained:
-        rows += [
-            ("without sustain", unsustained, unsustained.told()),
-            ("without either", unsustained, list(unsustained.alarms)),
-        ]
+def _overall(year: Year, unsustained: Year, kept: Year) -> str:
+    rows = [
+        ("as it is", year, year.told()),
+        ("without inhibition", year, list(year.alarms)),
+        ("without sustain", unsustained, unsustained.told()),
+        ("without either", unsustained, list(unsustained.alarms)),
+        ("wrong rules kept", kept, kept.told()),
+    ]
     lines = [
         "| | faults found | recall | precision | hours to the alarm | days alarmed for nothing | alarms |",
         "|---|---|---|---|---|---|---|",

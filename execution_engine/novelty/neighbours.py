@@ -22,17 +22,9 @@ class Judged:
 
 
 def judged(history: Floats, features: Floats) -> Judged:
-    """A batch (columns, features) given at least two accepted ones (…, columns, features), scaled to [0, 1] on these.
-
-    A feature that a batch lacks has the mean of history, so that it adds nothing.
-    """
-    past, batch = history.reshape(len(history), -1), features.reshape(1, -1)
-    with np.errstate(invalid="ignore"):
-        means = np.nan_to_num(np.nansum(past, axis=0) / np.maximum((~np.isnan(past)).sum(axis=0), 1))
-    past, batch = (np.where(np.isnan(each), means, each) for each in (past, batch))
-    low, span = past.min(axis=0), np.ptp(past, axis=0)
-    span = np.where(span > 0, span, 1.0)
-    scaled, point = (past - low) / span, ((batch - low) / span)[0]
+    """A batch (columns, features) given at least two accepted ones (…, columns, features)."""
+    past, batch = without_gaps(history, features)
+    scaled, point = on_history(past, batch)
     own = np.sqrt(np.maximum(((scaled[:, None, :] - scaled[None, :, :]) ** 2).sum(axis=2), 0.0))
     np.fill_diagonal(own, np.inf)
     count = min(NEIGHBOURS, len(scaled) - 1)
@@ -45,3 +37,18 @@ def judged(history: Floats, features: Floats) -> Judged:
         apart=(point - scaled[order].mean(axis=0)).reshape(features.shape),
         nearest=past[order].mean(axis=0).reshape(features.shape),
     )
+
+
+def without_gaps(history: Floats, features: Floats) -> tuple[Floats, Floats]:
+    """Both as rows of numbers. A feature that a batch lacks has the mean of history, so that it adds nothing."""
+    past, batch = history.reshape(len(history), -1), features.reshape(1, -1)
+    with np.errstate(invalid="ignore"):
+        means = np.nan_to_num(np.nansum(past, axis=0) / np.maximum((~np.isnan(past)).sum(axis=0), 1))
+    return np.where(np.isnan(past), means, past), np.where(np.isnan(batch), means, batch)
+
+
+def on_history(past: Floats, batch: Floats) -> tuple[Floats, Floats]:
+    """The rows of the past, and that of the batch, scaled to [0, 1] on the past."""
+    low, span = past.min(axis=0), np.ptp(past, axis=0)
+    span = np.where(span > 0, span, 1.0)
+    return (past - low) / span, ((batch - low) / span)[0]

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from assay.time.windows import Window
 
-WHOLE_PROFILES = timedelta(days=7)  # then what is kept of a profile is enough to make a past anew
+WHOLE_PROFILES = timedelta(days=2)  # then what is kept of a profile is enough to make a past anew
 PROFILES = timedelta(days=90)
 
 
