@@ -1,4 +1,4 @@
-"""``python -m benchmarks.year [--days N] [--seed N] [--docs]``: the year, and beside it without sustain, and with rules kept."""
+"""``python -m benchmarks.year [--days N] [--seed N] [--docs]``: the year; without sustain; with wrong rules kept."""
 
 import argparse
 import json
