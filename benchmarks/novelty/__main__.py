@@ -17,6 +17,7 @@ from .contenders import CONTENDERS
 from .cost import flights_columns, hardest_columns, profile_cost
 from .race import Found, as_json, from_json, race
 from .report import markdown, missed
+from .shared import shared_cost
 from .tables import TABLES
 from .trials import SIX, sizes
 
@@ -47,11 +48,12 @@ def main() -> None:
         path.write_text(json.dumps([as_json(each) for each in found], indent=1))
     made = {"flights": flights_columns, "as many values as rows": hardest_columns} if given.docs else {}
     costs = [profile_cost(name, table()) for name, table in made.items()]
-    text = markdown(sorted(found, key=_place), on, given.seed, costs)
+    scanned = shared_cost() if given.docs else []
+    text = markdown(sorted(found, key=_place), on, given.seed, costs, scanned)
     console.print(text, soft_wrap=True, markup=False)
     if given.docs:
         DOCS.write_text(between_markers(DOCS.read_text(), "novelty", text))
-    failures = missed(found)
+    failures = missed(found, scanned)
     console.print(*failures, sep="\n")
     raise SystemExit(bool(failures))
 

@@ -1,4 +1,4 @@
-"""What a profile costs, and how large it is."""
+"""What a profile costs in one process, and how large it is."""
 
 from dataclasses import dataclass
 from statistics import median

@@ -63,7 +63,7 @@ class Measured:
 def measured_rows(profile: Profile) -> Measured:
     """What is known of a whole batch."""
     found, rows = Measured(), profile.rows
-    found.put("rows", log1p(rows), 1 / sqrt(max(rows, 1)), rows)
+    found.put("rows", log1p(profile.all_rows), 1 / sqrt(max(profile.all_rows, 1)), profile.all_rows)
     if rows:
         found.put_share("repeated", rows - profile.distinct, rows)
     return found

@@ -33,6 +33,8 @@ class UnableToRead(ValueError):
 class Envelope:
     """Writes and reads values of the first class; ``classes`` are written as their places, so new ones go last.
 
+    New fields of a class go last too, and have defaults: bytes that were written before them are read.
+
     A field holds a number, a text, None, an array, or a tuple or mapping of such or of the classes.
     """
 
@@ -92,7 +94,10 @@ class Envelope:
         ((tag, given),) = said.items()
         if tag == "c":
             type_, values = self.classes[given[0]], [self._value(each, blobs) for each in given[1:]]
-            return type_(**dict(zip((field.name for field in fields(type_)), values, strict=True)))
+            names = [field.name for field in fields(type_)]
+            if len(values) > len(names):
+                raise ValueError(f"a {type_.__name__} of {len(values)} fields")
+            return type_(**dict(zip(names, values, strict=False)))
         if tag == "a":
             return blobs.next(*given)
         if tag == "m":

@@ -17,13 +17,20 @@ class UnableToMerge(ValueError):
 class Profile:
     """Of some rows. ``start``: seconds since 1970, from which dates and timestamps are counted; None: from 1970.
 
-    ``sample`` is of whole rows, but for nested columns.
+    ``sample`` is of whole rows, but for nested columns. ``drawn_from``: how many rows these were drawn from by chance;
+    None: these are all.
     """
 
     rows: int
     columns: Mapping[str, ColumnProfile] = field(default_factory=dict)
     sample: DistinctSample = field(default_factory=DistinctSample)
     start: float | None = None
+    drawn_from: int | None = None
+
+    @property
+    def all_rows(self) -> int:
+        """How many rows the batch has, whether or not all of them were profiled."""
+        return self.rows if self.drawn_from is None else self.drawn_from
 
     @property
     def distinct(self) -> float:
@@ -49,7 +56,8 @@ class Profile:
 def merged_profiles(parts: Sequence[Profile], caps: Caps = WORKING) -> Profile:
     """The profile of the union of disjoint parts; UnableToMerge where their times are counted from different instants.
 
-    In rows of a part without a column, that column is null.
+    In rows of a part without a column, that column is null. Parts of which samples were drawn count by the rows that
+    were drawn.
     """
     if not parts:
         return Profile(rows=0)
@@ -60,7 +68,9 @@ def merged_profiles(parts: Sequence[Profile], caps: Caps = WORKING) -> Profile:
         name: merged_columns([part.columns.get(name) or _absent(part.rows) for part in parts], caps) for name in names
     }
     sample = merged_samples([part.sample for part in parts], caps.sample)
-    return Profile(rows=sum(part.rows for part in parts), columns=columns, sample=sample, start=parts[0].start)
+    rows, all_rows = sum(part.rows for part in parts), sum(part.all_rows for part in parts)
+    drawn_from = None if all(part.drawn_from is None for part in parts) else all_rows
+    return Profile(rows=rows, columns=columns, sample=sample, start=parts[0].start, drawn_from=drawn_from)
 
 
 def _absent(rows: int) -> ColumnProfile:

@@ -19,9 +19,13 @@ KEY_SHARE = 0.95  # of the rows, that occur once by a sample of them: from here 
 
 
 def described(profile: Profile) -> dict[str, Any]:
-    """``rows`` and ``columns`` in the order of the table; every share is from 0 to 1, of a column without rows None."""
+    """``rows`` and ``columns`` in the order of the table; every share is from 0 to 1, of a column without rows None.
+
+    Counts in columns are of the ``profiled_rows``: of a large table these are a sample.
+    """
     return {
-        "rows": profile.rows,
+        "rows": profile.all_rows,
+        "profiled_rows": profile.rows,
         "columns": [{"name": name, **_column(column)} for name, column in profile.columns.items()],
     }
 

@@ -141,7 +141,7 @@ def _of_rows(
 
 def _rows(first: Sequence[SuggestedWindow], rest: Sequence[SuggestedWindow]) -> list[Suggestion]:
     """The number of rows, watched by its own past."""
-    counts = [float(window.profile.rows) for window in (*first, *rest)]
+    counts = [float(window.profile.all_rows) for window in (*first, *rest)]
     if len(first) < WATCHED_FROM:
         return []
     held = 0

@@ -48,7 +48,7 @@ def profiles_told(table: Table, part: Part, wanted: Sequence[Wanted]) -> ToldPro
 
 def measured_profile(profile: Profile) -> Measured:
     """The number of rows, with the profile as state."""
-    return Measured(value=float(profile.rows), state=to_bytes(profile))
+    return Measured(value=float(profile.all_rows), state=to_bytes(profile))
 
 
 def _is_plain(spec: MetricSpec) -> bool:

@@ -122,7 +122,7 @@ def _check_names(given: Sequence[str], known: Sequence[str]) -> None:
 def _shown(window: FileWindow, profile: Profile, verdict: Verdict, joined: str | None) -> dict[str, Any]:
     return {
         "window": window.key,
-        "rows": profile.rows,
+        "rows": profile.all_rows,
         "status": verdict.status.value,
         "score": verdict.score,
         "threshold": verdict.threshold,

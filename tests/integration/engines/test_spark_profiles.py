@@ -10,6 +10,7 @@ import pytest
 
 from execution_engine.engines.protocol import WHOLE, Measured, Part, Table, Unit, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.spark.measures.profile import SAMPLED_ROWS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 from execution_engine.profiles.column import ColumnKind, ColumnProfile
@@ -112,6 +113,34 @@ def test_profiles_and_other_metrics_come_of_the_same_files(spark_engine: SparkEn
         assert report.fingerprint == spark_engine.fingerprint(table, WHOLE)
         assert [report.measured[name].value for name in ("profile", "rows")] == [3000, 3000]
         assert report.measured["mean"].value == pytest.approx(FRAME["x"].mean())
+
+
+def test_of_a_large_table_a_sample_is_profiled_that_is_the_same_each_time(
+    spark_engine: SparkEngine, tmp_path: Path
+) -> None:
+    rows = 1_500_000
+    turns = np.arange(rows) % 24
+    late = np.where(np.arange(rows) < 0.1 * rows, -1, turns)  # rows in order
+    for part in range(2):
+        half = slice(part * rows // 2, (part + 1) * rows // 2)
+        columns = {"hour": turns[half], "late": late[half], "id": np.arange(rows)[half]}
+        pq.write_table(pa.table(columns), tmp_path / f"{part}.parquet")
+    table = Table(name="raw.large", storage="parquet", location=str(tmp_path))
+    found, jobs = measured(spark_engine, table, MetricSpec(name="profile"))
+    assert (found.failure, found.value) == (None, rows)
+    assert jobs in (0, 1)  # Connect does not tell
+    assert found.state is not None
+    sample = from_bytes(found.state)
+    assert (sample.drawn_from, sample.all_rows) == (rows, rows)
+    assert sample.rows == pytest.approx(SAMPLED_ROWS, abs=5 * (SAMPLED_ROWS * (1 - SAMPLED_ROWS / rows)) ** 0.5)
+    deviation = (sample.rows * 1 / 24 * 23 / 24) ** 0.5
+    hours = sample.columns["hour"].values
+    assert len(hours.keys) == 24
+    assert hours.counts == pytest.approx(np.full(24, sample.rows / 24), abs=5 * deviation)
+    assert sample.columns["late"].values.most == pytest.approx(0.1 * sample.rows, abs=5 * (0.09 * sample.rows) ** 0.5)
+    assert sample.columns["id"].distinct == sample.rows
+    again, _ = measured(spark_engine, table, MetricSpec(name="profile"))
+    assert again.state == found.state
 
 
 def test_no_rows_have_a_profile_too_and_no_files_are_no_rows(spark_engine: SparkEngine, tmp_path: Path) -> None:

@@ -1,6 +1,10 @@
-"""Profiles in Spark: each task profiles the rows that it reads, and what they leave is merged."""
+"""Profiles in Spark: each task profiles the rows that it reads, and what they leave is merged.
+
+Of a large table a sample of rows is profiled: Spark draws it as it reads, and Python sees no other row.
+"""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
@@ -21,6 +25,7 @@ from execution_engine.profiles.profile import Profile, merged_profiles
 from execution_engine.profiles.stored import from_bytes, to_bytes
 
 PART = "profile binary"
+SAMPLED_ROWS = 1 << 19  # of a table that has more; a share is then known to about 0.07 %
 NESTED = ("struct", "array", "map", "variant", "interval", "geo")  # whose values are counted, and not looked at
 
 # Workers need numpy, pyarrow and xxhash, but not this package.
@@ -35,11 +40,28 @@ def take_profile(source: SparkSource, item: Wanted) -> Measured:
     where = None if item.spec.where is None else source.write.condition(item.spec.where)
     written = _written(source, item.spec)
     selected = [f"{sql} as c{at}" for at, sql in enumerate(written.values())]  # no dots: Spark takes them for fields
-    rows = spread_rows_of(source, where).selectExpr(*(selected or ["true as c"]))
+    drawn_from = _drawn_from(source, where)
+    chosen = spread_rows_of(source, where if drawn_from is None else _chance(SAMPLED_ROWS / drawn_from))
+    rows = chosen.selectExpr(*(selected or ["true as c"]))
     task = partial(_profiled, names=list(written), start=start)
     parts = action(rows.mapInArrow(task, PART).collect, rows=source.rows)
     profiles = [from_bytes(bytes(part["profile"])) for part in parts]
-    return measured_profile(merged_profiles(profiles) if profiles else Profile(rows=0, start=start))
+    profile = merged_profiles(profiles) if profiles else Profile(rows=0, start=start)
+    return measured_profile(replace(profile, drawn_from=drawn_from))
+
+
+def _drawn_from(source: SparkSource, where: str | None) -> int | None:
+    """The rows of a table that is so large that a sample of them is profiled; None: all are."""
+    is_large = where is None and source.rows is not None and source.rows > SAMPLED_ROWS
+    return source.rows if is_large else None
+
+
+def _chance(share: float) -> str:
+    """True of about such a share of the rows, whatever is in them; of the same rows in each scan of the same files.
+
+    Every n-th row would be a bad sample of rows that come in turns, and a block of rows one of rows in order.
+    """
+    return f"xxhash64(monotonically_increasing_id()) < {round((2 * share - 1) * 2**63)}L"
 
 
 def _written(source: SparkSource, spec: MetricSpec) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Parts of a batch in any order and grouping make the profile of the whole, and bytes make the same profile again."""
 
+from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from execution_engine.profiles.column import KEPT, ColumnKind
-from execution_engine.profiles.envelope import UnableToRead
+from execution_engine.profiles.envelope import Envelope, UnableToRead
 from execution_engine.profiles.gather import column_profile, gathered_profile
 from execution_engine.profiles.profile import Profile, UnableToMerge, merged_profiles
 from execution_engine.profiles.stored import from_bytes, to_bytes
@@ -134,6 +135,29 @@ def test_parts_of_different_kinds_tell_their_nulls_alone() -> None:
 def test_parts_with_times_from_different_instants_are_refused() -> None:
     with pytest.raises(UnableToMerge, match="one start"):
         merged_profiles([Profile(rows=0, start=0.0), Profile(rows=0, start=1.0)])
+
+
+def test_of_parts_of_which_one_is_a_sample_all_rows_are_added_up() -> None:
+    parts = [Profile(rows=10, drawn_from=1000), Profile(rows=5)]
+    merged = merged_profiles(parts)
+    assert (merged.rows, merged.all_rows) == (15, 1005)
+    assert merged_profiles([Profile(rows=5), Profile(rows=6)]).drawn_from is None
+
+
+def test_bytes_from_before_a_field_was_added_are_read() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Before:
+        rows: int
+
+    @dataclass(frozen=True, kw_only=True)
+    class After:
+        rows: int
+        drawn_from: int | None = None
+
+    before, after = (Envelope(magic=b"ASSAYTST", version=1, what="count", classes=(each,)) for each in (Before, After))
+    assert after.from_bytes(before.to_bytes(Before(rows=3))) == After(rows=3)
+    with pytest.raises(UnableToRead, match="make it anew"):
+        before.from_bytes(after.to_bytes(After(rows=3)))
 
 
 @pytest.mark.parametrize("at", [0, 8, 20, 40, -1])
