@@ -163,11 +163,15 @@ def windows_of_files(options: dict[str, Any]) -> Iterator[FileWindow]:
 
 def _dated(key: str, rows: pa.Table) -> FileWindow:
     """A window whose key names a day starts with this day: so days of a week are alike."""
-    start = None
+    return FileWindow(key=key, rows=rows, start=start_of_day(key))
+
+
+def start_of_day(key: str) -> float | None:
+    """The start of the day that a key or a path names, in seconds since 1970; None where it names none."""
     if found := _DAY.search(key):
         with suppress(ValueError):  # no such day
-            start = datetime.fromisoformat("-".join(found.groups())).replace(tzinfo=UTC).timestamp()
-    return FileWindow(key=key, rows=rows, start=start)
+            return datetime.fromisoformat("-".join(found.groups())).replace(tzinfo=UTC).timestamp()
+    return None
 
 
 def _read(table: Table, listing: Listing) -> pa.Table | None:

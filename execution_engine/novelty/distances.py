@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from execution_engine.drift.measures import jensen_shannon, smoothed, stability_index
 from execution_engine.profiles.numbers import Numbers
 from execution_engine.profiles.values import ValueCounts
 
@@ -26,15 +27,7 @@ def of_values(batch: ValueCounts, past: ValueCounts, before: Ints) -> float:
     """√ of the Jensen-Shannon divergence to base 2: 0 (alike) to 1; values without a count are one value together."""
     p = np.append(batch.counts, batch.cut) / batch.rows
     q = np.append(before, past.cut) / past.rows
-    return of_shares(p, q, max(0.0, 1.0 - float(q.sum())))
-
-
-def of_shares(p: Floats, q: Floats, q_alone: float = 0.0) -> float:
-    """The same of two distributions; ``q_alone``: what the second has where the first has nothing."""
-    both = p + q
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(p > 0, p * np.log2(2 * p / both), 0.0) + np.where(q > 0, q * np.log2(2 * q / both), 0.0)
-    return float(np.sqrt(min(1.0, max(0.0, 0.5 * (float(terms.sum()) + q_alone)))))
+    return jensen_shannon(p, q, max(0.0, 1.0 - float(q.sum())))
 
 
 def surprise(batch: Ints, past: Ints) -> float:
@@ -49,6 +42,5 @@ def stability(numbers: Numbers, past: PooledNumbers) -> float:
     last = np.append(pooled[1:] > pooled[:-1], True)  # of quantiles that are equal
     upto = np.interp(edges, pooled[last], SHARES[last])
     expected, found = (np.diff(each, prepend=0.0, append=1.0) for each in (upto, numbers.points.share_up_to(edges)))
-    smooth = 0.5 / numbers.finite
-    p, q = ((each + smooth) / (1 + smooth * len(each)) for each in (found, expected))
-    return float(np.sqrt((p - q) @ np.log(p / q)))
+    p, q = (smoothed(each, numbers.finite) for each in (found, expected))
+    return float(np.sqrt(stability_index(p, q)))

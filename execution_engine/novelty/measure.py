@@ -9,13 +9,14 @@ from math import asinh, log, log1p, nan, sqrt
 import numpy as np
 import numpy.typing as npt
 
+from execution_engine.drift.measures import jensen_shannon
 from execution_engine.profiles.column import ColumnProfile
 from execution_engine.profiles.letters import CLASSES, END, GROUPS
 from execution_engine.profiles.numbers import Numbers
 from execution_engine.profiles.profile import Profile
 from execution_engine.profiles.texts import Texts
 
-from .distances import matched, of_shares, of_values, stability, surprise
+from .distances import matched, of_values, stability, surprise
 from .pool import ENDS, SHARES, Pool
 from .statistics import PLACE, RARE, STATISTICS
 
@@ -163,7 +164,7 @@ def _put_texts(found: Measured, texts: Texts, rows: int, pool: Pool | None) -> N
     found.put("shapes_distance", distance, floor, distance)
     found.put_share("shapes_new", float(texts.shapes.counts[before == 0].sum()), rows)
     pairs, past = texts.pairs, pool.pairs
-    distance = of_shares(pairs / pairs.sum(), past / past.sum())
+    distance = jensen_shannon(pairs / pairs.sum(), past / past.sum())
     found.put("pairs_distance", distance, floor, distance)
     share = float(pairs[past == 0].sum() / pairs.sum())
     found.put("pairs_new", float(np.arcsin(sqrt(share))), floor, share)

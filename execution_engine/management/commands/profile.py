@@ -1,34 +1,20 @@
 """``assay profile``: what a table or file looks like, column by column, without server or rules."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.template import Context, Engine
-from pyarrow.fs import FileInfo
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress
 from rich.table import Table as Printed
 
-from assay.catalog.asked_window import asked_window
-from assay.catalog.selectors import sensitive_columns
 from assay.command_line.command import Command as Base
-from assay.command_line.command import UnableToRun, key_values
 from assay.command_line.exit_codes import ExitCode
-from assay.models import Dataset
-from assay.time.windows import UnableToReadWindow
-from execution_engine import storage
-from execution_engine.engines.arrow.batches import batches_of
-from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part
-from execution_engine.engines.protocol import WHOLE, Part, Table
-from execution_engine.file_windows import dataset_named, files_of
+from execution_engine.file_profiles import place_named, profile_of_place
 from execution_engine.profiles import report
-from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile
-from execution_engine.verification.data import name_of, names_files, table_of
+from execution_engine.verification.data import names_files
 
 PAGE = Path(report.__file__).with_name("page.html")
 
@@ -50,30 +36,16 @@ class Command(Base):
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """The profile; of columns that the catalog calls sensitive only counts."""
-        table, part, hidden = self._asked(options)
-        try:
-            listing = list_part(table, part)
-            if not listing.files:
-                raise UnableToRun(f"{table.place} has no files")
-            if listing.filtered:
-                raise UnableToRun(f"{table.name} keeps its partitions inside the files: leave --window out")
-            with _told(listing, quiet=options["json"]) as read:
-                profile = gathered_profile(batches_of(table, listing, read))
-        except UnableToListFiles as error:
-            raise UnableToRun(str(error.failure.detail)) from None
-        result = {"table": table.name, **report.described(_without(profile, hidden))}
+        name = options["table"]
+        if not names_files(name):
+            super().prepare()
+        place = place_named(name, options["window"], options["option"])
+        profile = profile_of_place(place, quiet=options["json"])
+        result = {"table": place.table.name, **report.described(_without(profile, place.hidden))}
         if options["html"]:
             options["html"].write_text(_page(result))
             result["page"] = str(options["html"])
         return ExitCode.HELD, result
-
-    def _asked(self, options: dict[str, Any]) -> tuple[Table, Part, frozenset[str]]:
-        """The table, its part, and the columns whose values must not be told, in lower case."""
-        name = options["table"]
-        if names_files(name):
-            return _of_files(name, options), WHOLE, frozenset()
-        super().prepare()
-        return _of_dataset(dataset_named(name), options["window"])
 
     def show(self, console: Console, result: Any) -> None:
         """A line for each column, then what looks odd."""
@@ -94,44 +66,9 @@ class Command(Base):
             console.print(f"wrote {escape(result['page'])}")
 
 
-def _of_files(name: str, options: dict[str, Any]) -> Table:
-    if options["window"]:
-        raise UnableToRun("--window is of a dataset of the catalog: give the path of the partition instead")
-    try:
-        return table_of(name, name_of(name), key_values(options["option"]))
-    except ValueError as error:
-        raise UnableToRun(str(error)) from None
-
-
-def _of_dataset(dataset: Dataset, window: str | None) -> tuple[Table, Part, frozenset[str]]:
-    table = files_of(dataset)
-    engine = storage.engine_of_storage(table.storage)
-    try:
-        part = storage.part_of(dataset, asked_window(dataset, window), engine, table) if window else WHOLE
-    except UnableToReadWindow as error:
-        raise UnableToRun(str(error)) from None
-    return table, part, sensitive_columns(dataset)
-
-
 def _without(profile: Profile, hidden: frozenset[str]) -> Profile:
     """The profile, with nothing but counts of rows and nulls of the hidden columns."""
     return profile.without_values(name for name in profile.columns if name.casefold() in hidden)
-
-
-@contextmanager
-def _told(listing: Listing, *, quiet: bool) -> Iterator[Any]:
-    """A bar of the bytes that are read, for people who wait."""
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
-        yield None
-        return
-    with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("reading", total=listing.size)
-
-        def read(file: FileInfo) -> None:
-            progress.advance(task, file.size)
-
-        yield read
 
 
 def _page(result: dict[str, Any]) -> str:

@@ -22,6 +22,7 @@ USAGE = """usage: assay COMMAND [options]
   profile TABLE      describe each column of a table or file, and what looks odd in it
   suggest TABLE      say what to test of a table or file, by its past
   novelty TABLE      say which windows of a table are unlike those before them, and why
+  drift TABLE        say how far each column is from a reference, or from the windows before
   challenge TABLE    spoil copies of a table's last windows: what would its tests catch, and what is missed?
   backtest DATASET   what would a test have raised over the past? It opens nothing
   gate DATASET…      may a pipeline read these datasets over a window?

@@ -8,8 +8,9 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import chi2_contingency, ks_2samp, nbinom, norm, t
 
 from benchmarks.novelty.contenders import chi_square, kolmogorov_smirnov
+from execution_engine.drift.measures import jensen_shannon
 from execution_engine.novelty.companions import companions
-from execution_engine.novelty.distances import matched, of_shares, of_values, stability, surprise
+from execution_engine.novelty.distances import matched, of_values, stability, surprise
 from execution_engine.novelty.features import FEATURES
 from execution_engine.novelty.neighbours import judged
 from execution_engine.novelty.pool import PooledNumbers
@@ -126,7 +127,7 @@ def test_one_sound_batch_in_a_hundred_is_above_the_threshold(statistics: int, hi
 
 def test_distances_of_counts_are_those_of_scipy() -> None:
     p, q = DRAWN.dirichlet(np.ones(30)), DRAWN.dirichlet(np.ones(30))
-    assert of_shares(p, q) == pytest.approx(jensenshannon(p, q, base=2))
+    assert jensen_shannon(p, q) == pytest.approx(jensenshannon(p, q, base=2))
     keys = np.arange(40, dtype=np.uint64)
     batch = ValueCounts(keys=keys[:30], counts=DRAWN.integers(1, 9, 30), labels=np.full(30, None, object))
     past = ValueCounts(keys=keys[10:], counts=DRAWN.integers(1, 99, 30), labels=np.full(30, None, object))

