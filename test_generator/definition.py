@@ -1,6 +1,6 @@
 """What a revision of a data test holds (pure): the one list of its fields."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import timedelta
 from typing import Any, Self
 
@@ -42,6 +42,11 @@ class Definition:
     def of(cls, revision: Any) -> Self:
         """That of a revision, whose columns bear the same names."""
         return cls(**{field.name: getattr(revision, field.name) for field in fields(cls)})
+
+    @property
+    def as_written(self) -> Self:
+        """What people write of it: without what is known of the dataset."""
+        return replace(self, declared="")
 
     @property
     def columns(self) -> dict[str, Any]:

@@ -1,15 +1,28 @@
-"""What could not be generated, and what a dataset's past suggests: read when asked, offered, taken or rejected."""
+"""Templates of rules, what could not be generated, and what a dataset's past suggests: offered, taken or rejected."""
 
 from django.db import models
 
 from assay.models import Category, Claimable, Dataset, DataTest
 
 
+class RuleTemplate(models.Model):
+    """A rule that makes tests of many datasets, as its source tells it; ``DataTest.template`` is its name."""
+
+    name = models.CharField(max_length=128, unique=True)
+    source = models.CharField(max_length=100, db_index=True)
+    said = models.JSONField()  # assay.catalog.profile.TemplateProfile
+    changed_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Gap(Claimable):
-    """A standard test that a dataset lacks, with the reason; reported weekly to the owner until it is closed."""
+    """A test that a dataset lacks, with the reason; standard ones are reported weekly to the owner until closed."""
 
     dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="gaps")
     category = models.CharField(max_length=20, choices=Category.choices)
+    template = models.CharField(max_length=128, blank=True, default="")  # that cannot make a test; empty: standard
     reason = models.CharField(max_length=500)
     mendable = models.BooleanField(default=True)  # metadata would mend it: it counts against coverage and is reported
     since = models.DateTimeField()

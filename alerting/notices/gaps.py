@@ -17,7 +17,7 @@ MOST_LISTED = 50
 def report_gap(gap: Gap, now: datetime) -> None:
     """Tell the owner of all open gaps at once, so that the others that are due need no notice of their own."""
     owner = gap.dataset.owner
-    open_gaps = Gap.objects.filter(dataset__owner=owner, closed_at__isnull=True)
+    open_gaps = Gap.objects.filter(dataset__owner=owner, closed_at__isnull=True, template="")
     gaps = list(open_gaps.select_related("dataset").order_by("dataset__full_name", "category"))
     if gap.closed_at is not None or not gaps:
         finish(gap, next_report_at=None)

@@ -12,6 +12,8 @@ from test_generator.data_tests.services import UnableToWrite, create, retire, re
 from test_generator.definition import Definition
 from test_generator.models import Gap
 from test_generator.offers.services import forget_sensitive
+from test_generator.templates.made import Lack
+from test_generator.templates.reconcile import reconcile_templates
 
 from .reconcile import Changes, ExistingTest, WantedChange, reconcile
 from .standard import Upstream, standard_tests
@@ -23,11 +25,12 @@ AUTHOR = "assay"
 
 
 def reconcile_dataset(dataset: Dataset, now: datetime) -> None:
-    """Create, revise, revive and retire generated tests, and note the gaps; ends the stage ``reconcile``."""
+    """Bring generated tests, and those of templates, to what is wanted, and note the gaps; ends ``reconcile``."""
     generation = generate(dataset)
+    lacks = reconcile_templates(dataset, now)
     apply(dataset, changes(dataset, generation, now), now)
     _hold_users_tests_to_what_is_declared(dataset, now)
-    _note_gaps(dataset, generation.gaps, now)
+    _note_gaps(dataset, (*generation.gaps, *(gap_of(dataset, lack) for lack in lacks)), now)
     forget_sensitive(dataset)
     left = dataset.data_tests.filter(missing_since__isnull=False, retired_at__isnull=True)
     begun = [dataset.missing_since, *left.values_list("missing_since", flat=True)]
@@ -50,6 +53,17 @@ def generate(dataset: Dataset) -> Generation:
         wanted=tuple(
             replace(test, definition=held_to_declared(test.definition, dataset)) for test in generation.wanted
         ),
+    )
+
+
+def gap_of(dataset: Dataset, lack: Lack) -> WantedGap:
+    """What a template lacks on a dataset; it counts against no coverage, which is that of standard tests."""
+    return WantedGap(
+        dataset=dataset.full_name,
+        category=lack.category,
+        reason=lack.reason,
+        mendable=False,
+        template=lack.template,
     )
 
 
@@ -128,16 +142,18 @@ def _hold_users_tests_to_what_is_declared(dataset: Dataset, now: datetime) -> No
 
 def _note_gaps(dataset: Dataset, gaps: tuple[WantedGap, ...], now: datetime) -> None:
     """Open a row for each new gap, and close the rows of gaps that are gone."""
-    known = {(gap.category, gap.reason): gap for gap in Gap.objects.filter(dataset=dataset, closed_at__isnull=True)}
-    wanted = {(gap.category, gap.reason): gap for gap in gaps}
+    open_gaps = Gap.objects.filter(dataset=dataset, closed_at__isnull=True)
+    known = {(gap.category, gap.template, gap.reason): gap for gap in open_gaps}
+    wanted = {(gap.category, gap.template, gap.reason): gap for gap in gaps}
     closed = [row.pk for key, row in known.items() if key not in wanted]
     Gap.objects.filter(pk__in=closed).update(closed_at=now, next_report_at=None)
-    for (category, reason), gap in wanted.items():
-        if (category, reason) not in known:
+    for key, gap in wanted.items():
+        if key not in known:
             Gap.objects.create(
                 dataset=dataset,
-                category=category,
-                reason=reason,
+                category=gap.category,
+                template=gap.template,
+                reason=gap.reason,
                 mendable=gap.mendable,
                 since=now,
                 next_report_at=now + REPORT_EVERY if gap.mendable else None,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from assay.catalog.profile import CategoryName
 from test_generator.definition import Definition
 
 StandardCategory = Literal["freshness", "completeness", "duplicates", "consistency", "schema", "novelty"]
@@ -23,15 +24,16 @@ class WantedTest:
 
 @dataclass(frozen=True, kw_only=True)
 class WantedGap:
-    """A standard test that cannot be written, with the reason as a sentence for the owner.
+    """A standard test, or one of a template, that cannot be written, with the reason as a sentence for the owner.
 
     ``mendable``: metadata would mend it, so it counts against coverage; the others are only shown.
     """
 
     dataset: str
-    category: StandardCategory
+    category: CategoryName
     reason: str
     mendable: bool = True
+    template: str = ""  # empty: a standard test
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from django.db import transaction
 
+from assay.catalog.placeholders import COLUMN, placeholders
 from assay.catalog.profile import CatalogProfile, DatasetProfile
 from assay.catalog.services import Applied
 from assay.catalog.yaml.provider import CatalogReading, UnableToReadCatalog, read
@@ -14,6 +15,7 @@ from assay.catalog.yaml.yaml_text import YamlProblem
 from assay.models import Dataset, Source
 from execution_engine.planning.schedules import UnableToSchedule, check_line
 from test_generator.data_tests.services import UnableToWrite, catalogued, checked_tree
+from test_generator.templates.told import fault_of
 
 from .services import sync
 
@@ -43,7 +45,10 @@ def _elsewhere(source: str) -> Mapping[str, bool]:
 
 
 def _assertion_problems(catalog: CatalogProfile) -> Iterator[tuple[Path, YamlProblem]]:
-    """What is wrong with the tests of datasets that are right in themselves, or another source's."""
+    """What is wrong with templates, and with the tests of datasets that are right in themselves, or another source's.
+
+    Whether a template fits the datasets that it selects is seen there: one that it does not fit gets a gap.
+    """
     told = {dataset.full_name.lower(): dataset for dataset in catalog.datasets}
 
     def profile_named(name: str) -> DatasetProfile | None:
@@ -56,8 +61,13 @@ def _assertion_problems(catalog: CatalogProfile) -> Iterator[tuple[Path, YamlPro
             check_line(test.schedule)
             checked_tree(home, test.assertion, profile_named)
         except (UnableToSchedule, UnableToWrite) as error:
-            file, _, line = test.place.rpartition(":")
-            yield (
-                Path(file),
-                YamlProblem(line=int(line), path=f"{test.dataset}, test {test.name!r}", sentence=str(error)),
-            )
+            yield _problem(test.place, f"{test.dataset}, test {test.name!r}", str(error))
+    for template in catalog.templates:
+        is_known = {COLUMN, *template.parameters}.issuperset(placeholders(template.assertion))
+        if is_known and (why := fault_of(template)):  # what stands between braces and is unknown, is told already
+            yield _problem(template.place, f"template {template.name!r}", why)
+
+
+def _problem(place: str, whose: str, sentence: str) -> tuple[Path, YamlProblem]:
+    file, _, line = place.rpartition(":")
+    return Path(file), YamlProblem(line=int(line), path=whose, sentence=sentence)

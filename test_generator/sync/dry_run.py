@@ -13,8 +13,10 @@ from assay.catalog.services import removal_fault
 from assay.models import Dataset, DataTest, LineageEdge, Origin
 from assay.time.durations import format_duration
 from test_generator.definition import Definition
-from test_generator.generation.generate import RETIRE_GRACE, changes, generate
+from test_generator.generation.generate import RETIRE_GRACE, changes, gap_of, generate
 from test_generator.generation.wanted import WantedGap, WantedTest
+from test_generator.templates.made import MadeTest, by_template
+from test_generator.templates.reconcile import changes_of
 
 from .catalog_files import sync_files
 
@@ -69,9 +71,9 @@ def plan(path: Path, *, name: str = "", now: datetime) -> Planned:
             source, applied = sync_files(path, name=name, allow_removal=True, now=now)
             fault = removal_fault(applied.missing, applied.known)
             changed = Dataset.objects.filter(reconcile_at__lte=now).prefetch_related("replicas").order_by("full_name")
-            generated = [difference for dataset in changed for difference in _generated(dataset, now)]
+            generated = [each for dataset in changed for each in (*_generated(dataset, now), *_made(dataset))]
             told = Dataset.objects.filter(source=source.name, missing_since__isnull=True).prefetch_related("replicas")
-            gaps = tuple(gap for dataset in told.order_by("full_name") for gap in generate(dataset).gaps)
+            gaps = tuple(gap for dataset in told.order_by("full_name") for gap in _gaps(dataset))
             found = (*differences(before, _picture()), *generated)
         finally:
             transaction.set_rollback(True)
@@ -110,6 +112,22 @@ def _flat(dataset: Dataset) -> dict[str, Any]:
     return {**told, **inside, "columns": columns}
 
 
+def _gaps(dataset: Dataset) -> Iterable[WantedGap]:
+    yield from generate(dataset).gaps
+    yield from (gap_of(dataset, lack) for lack in by_template(changes_of(dataset).lacks))
+
+
+def _made(dataset: Dataset) -> Iterable[Difference]:
+    """What becomes of the tests that templates make of a changed dataset."""
+    wanted = changes_of(dataset)
+    live = [change for change in wanted.take if not (change.standing.is_retired or change.standing.is_leaving)]
+    before = [*(change.standing.made for change in live), *(each.made for each in wanted.leave)]
+    after = [*wanted.make, *(change.made for change in wanted.take)]
+    yield from differences(
+        *({("test", f"{dataset}: {test.name}"): _of_made(test) for test in each} for each in (before, after))
+    )
+
+
 def _generated(dataset: Dataset, now: datetime) -> Iterable[Difference]:
     """What becomes of the standard tests of a changed dataset, once the grace of what is gone is over."""
     wanted = changes(dataset, generate(dataset), now + RETIRE_GRACE)
@@ -122,6 +140,11 @@ def _generated(dataset: Dataset, now: datetime) -> Iterable[Difference]:
         {**before, **{("test", f"{dataset}: {test.name}"): {} for test in gone}},
         {**after, **{("test", f"{dataset}: {test.name}"): _wanted(test) for test in come}},
     )
+
+
+def _of_made(test: MadeTest) -> Fields:
+    own = {"category": test.category, "template": test.template, "datacenter": test.datacenter, "scope": test.scope}
+    return _fields({**own, **_said(test.definition)})
 
 
 def _wanted(test: WantedTest) -> Fields:

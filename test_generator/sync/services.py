@@ -1,4 +1,4 @@
-"""A full sync with a provider: its catalog and the tests that its users wrote beside it."""
+"""A full sync with a provider: its catalog, and the tests and templates that its users wrote beside it."""
 
 from datetime import datetime
 from typing import Any
@@ -13,13 +13,17 @@ from assay.models import Dataset, DataTest, Origin, Source
 from execution_engine.engines.files.listing import refusal_of
 from test_generator.data_tests.services import UnableToWrite, revise, start, write_data_test
 from test_generator.definition import Definition
+from test_generator.templates.told import tell_templates
 
 
 @transaction.atomic
 def sync(
     profile: CatalogProfile, *, source: str, full: bool = True, allow_removal: bool = False, now: datetime
 ) -> Applied:
-    """Write the catalog and the users' tests of ``profile``; all of it or, when anything is wrong, none."""
+    """Write the catalog, users' tests and templates of ``profile``; all of it or, when anything is wrong, none.
+
+    The tests that templates make follow when their datasets are reconciled.
+    """
     # refuse the folders on this machine whose files alone are no table; what cannot be seen from here may be right
     refused = [
         f"{dataset.full_name} in {replica.datacenter}: {reason}"
@@ -31,6 +35,7 @@ def sync(
         raise UnableToWrite("\n".join(refused))
     applied = apply_catalog(profile, source=source, full=full, allow_removal=allow_removal, now=now)
     written, faults = _write_all(profile.custom, source=source, now=now)
+    faults += tell_templates(profile.templates, source=source, full=full, now=now)
     if faults:
         raise UnableToWrite("\n".join(faults))
     if full:
@@ -60,7 +65,7 @@ def _write_all(told: tuple[CustomProfile, ...], *, source: str, now: datetime) -
 
 def _note_gone(written: set[int], *, source: str, now: datetime) -> None:
     """Mark the tests that were written in the source and are gone from it: their grace begins."""
-    known = DataTest.objects.filter(source=source, missing_since__isnull=True, retired_at__isnull=True)
+    known = DataTest.objects.filter(source=source, template="", missing_since__isnull=True, retired_at__isnull=True)
     gone = dict(known.exclude(pk__in=written).values_list("pk", "dataset__full_name"))
     DataTest.objects.filter(pk__in=gone).update(missing_since=now)
     mark_changed(set(gone.values()), now)
@@ -82,7 +87,7 @@ def _write(custom: CustomProfile, dataset: Dataset | None, *, source: str, now: 
         _refuse_others(row, source)
         if row.category != custom.category:  # its standings and incidents are of the old one
             raise UnableToWrite(f"its category is {row.category} and stays so: give it another name")
-        DataTest.objects.filter(pk=row.pk).update(retired_at=None)
+        DataTest.objects.filter(pk=row.pk).update(retired_at=None, template="")
         row.retired_at = None
         definition = Definition.by(slas(dataset), **said)  # what its source stopped saying is its dataset's again
         revise(row, definition, author=source, now=now)
@@ -97,6 +102,8 @@ def _refuse_others(row: DataTest, source: str) -> None:
     if row.origin == Origin.GENERATED:
         raise UnableToWrite("that is the name of a standard test: give it another name")
     is_free = row.retired_at is not None or row.missing_since is not None
+    if row.template and not is_free:
+        raise UnableToWrite(f"the template {row.template!r} makes a test of that name: give it another name")
     if row.source != source and not is_free:
         where = f"in the source {row.source!r}" if row.source else "by page or API"
         raise UnableToWrite(f"a test of that name was written {where}: give it another name, or retire that one first")

@@ -29,6 +29,7 @@ NEEDS: Mapping[tuple[str, str], Action] = MappingProxyType(
         ("Suggestions", "accept"): Action.TEST,
         ("Suggestions", "reject"): Action.TEST,
         ("Suggestions", "take_back"): Action.TEST,
+        ("Templates", "list"): Action.READ,
         ("Runs", "list"): Action.READ,
         ("Runs", "retrieve"): Action.READ,
         ("Runs", "create"): Action.RUN,

@@ -14,6 +14,7 @@ from web.api.catalog.datasets import Datasets
 from web.api.catalog.lineage import Lineage
 from web.api.catalog.pipelines import Completed, PipelineQuality
 from web.api.catalog.suggestions import Suggestions
+from web.api.catalog.templates import Templates
 from web.api.consumption.gate import Gate
 from web.api.consumption.quality import Quality, QueryQuality
 from web.api.consumption.scores import Scores
@@ -27,6 +28,7 @@ router = SimpleRouter(trailing_slash=False)
 router.register("datasets", Datasets, basename="api-dataset")
 router.register("data-tests", DataTests, basename="api-data-test")
 router.register("suggestions", Suggestions, basename="api-suggestion")
+router.register("templates", Templates, basename="api-template")
 router.register("runs", Runs, basename="api-run")
 router.register("measurements", Measurements, basename="api-measurement")
 router.register("incidents", Incidents, basename="api-incident")

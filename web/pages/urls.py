@@ -5,6 +5,7 @@ from django.urls import URLPattern, path, re_path
 from . import actions, silences, suggestions, views
 from .backtests import backtest_page
 from .scores import scores_page
+from .templates import templates_page
 
 urlpatterns: list[URLPattern] = [
     path("", views.catalogue_page, name="catalogue"),
@@ -26,6 +27,7 @@ urlpatterns: list[URLPattern] = [
     path("silences/new", silences.new_silence, name="silence-new"),
     path("silences/<int:pk>/end", silences.end, name="silence-end"),
     path("coverage", views.coverage_page, name="coverage"),
+    path("templates", templates_page, name="templates"),
     path("login", views.login, name="login"),
     path("logout", views.logout, name="logout"),
 ]

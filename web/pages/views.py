@@ -15,6 +15,7 @@ from incident_manager.models import Saw
 from incident_manager.quality.now import facts_now
 from incident_manager.quality.rules import AskedRange, judge
 from incident_manager.scores.metric_reporter import data_qualities
+from test_generator.models import RuleTemplate
 from web.access.logins import LoginPage
 from web.access.throttles import SAFE
 from web.access.typed import typed_before
@@ -97,6 +98,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "tests": tests,
         "gaps": dataset.gaps.filter(closed_at=None),
         "chosen": chosen,
+        "template": RuleTemplate.objects.filter(name=chosen.template).first() if chosen and chosen.template else None,
         "saw": Saw.values,
         "seen": typed.get("saw") or Saw.SOMETHING_ELSE,
         "typed": typed,

@@ -13,6 +13,7 @@ from .tiers import TIERS, CatchUp, Severity
 Storage = Literal["parquet", "orc", "csv", "json", "table", "sql"]
 GateOn = Literal["outcome", "incident"]
 UnknownPolicy = Literal["open", "closed"]
+KindName = Literal["numeric", "text", "temporal"]  # of columns, as the metrics tell them apart
 CategoryName = Literal[
     "freshness", "completeness", "duplicates", "consistency", "schema",
     "column", "anomaly", "novelty", "metric", "custom",
@@ -115,6 +116,7 @@ class DatasetProfile:
     gate_on: GateOn = "outcome"
     unknown_policy: UnknownPolicy | None = None
     readers: tuple[str, ...] = ()  # role:…, team:… and user:…; empty: everybody
+    tags: tuple[str, ...] = ()  # short words by which templates and people select
     place: str = field(default="", compare=False)  # where it is told, ``file:line``; empty: by the API
 
     @property
@@ -181,12 +183,56 @@ class CustomProfile:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ColumnSelector:
+    """Columns by globs of their names and by kind; what is left empty selects all."""
+
+    names: tuple[str, ...] = ()
+    kinds: tuple[KindName, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selector:
+    """Which datasets a template is applied to: those that fit every key, by one of its values; empty keys fit all.
+
+    With ``columns`` it is applied to each of their columns that is selected, otherwise to the dataset as a whole.
+    """
+
+    tiers: tuple[int, ...] = ()
+    tags: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # globs of full names
+    excluded: tuple[str, ...] = ()  # globs of full names
+    columns: ColumnSelector | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemplateProfile:
+    """A rule that is written once and makes a test of each dataset, or column, that its selector names.
+
+    ``parameters`` are the texts that stand for ``{name}`` in the assertion; ``overrides`` are other texts for some
+    datasets, by full name. What is None is left to each dataset, as in a user's test.
+    """
+
+    name: str
+    assertion: str
+    selector: Selector
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    overrides: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    severity: Severity | None = None
+    schedule: str | None = None  # None: "partition", or "weekly" where there are no partitions
+    sustain: timedelta | None = None
+    catch_up: CatchUp | None = None
+    category: CategoryName = "custom"
+    place: str = field(default="", compare=False)  # where its assertion is told, ``file:line``
+
+
+@dataclass(frozen=True, kw_only=True)
 class CatalogProfile:
     """All that one provider says."""
 
     datasets: tuple[DatasetProfile, ...] = ()
     lineage: tuple[LineageProfile, ...] = ()
     custom: tuple[CustomProfile, ...] = ()
+    templates: tuple[TemplateProfile, ...] = ()
 
 
 def _first(own: T | None, default: T) -> T:

@@ -77,6 +77,7 @@ def _metadata_of(dataset: Dataset) -> DatasetProfile:
         gate_on=cast(GateOn, dataset.gate_on),
         unknown_policy=cast(UnknownPolicy | None, dataset.unknown_policy or None),
         readers=tuple(dataset.readers.splitlines()),
+        tags=tuple(dataset.tags.splitlines()),
     )
 
 

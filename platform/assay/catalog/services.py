@@ -170,6 +170,7 @@ def _columns_of(told: DatasetProfile) -> dict[str, Any]:
         "gate_on": told.gate_on,
         "unknown_policy": told.unknown_policy or "",
         "readers": "\n".join(told.readers),
+        "tags": "\n".join(told.tags),
     }
 
 

@@ -17,6 +17,7 @@ USAGE = """usage: assay COMMAND [options]
   up                 everything in one process for one machine: stages, API and dashboard
   sync PATH          read the catalog from a YAML file or a folder of them, and reconcile the tests
   plan PATH          show as a diff what `sync` would change, and change nothing
+  templates          list the rules that are written once, and the tests that each makes of many datasets
   run DATASET        run the tests of a dataset now
   verify TABLE       check a table against a file of checks: no server, no database
   profile TABLE      describe each column of a table or file, and what looks odd in it

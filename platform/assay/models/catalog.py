@@ -45,6 +45,7 @@ class Dataset(Claimable):
     gate_on = models.CharField(max_length=10, default="outcome")  # or "incident"
     unknown_policy = models.CharField(max_length=10, blank=True)  # "open" or "closed"; empty: by tier
     readers = models.TextField(blank=True, default="")  # role:…, team:… and user:…, one a line; empty: everybody
+    tags = models.TextField(blank=True, default="")  # short words, one a line
     source = models.CharField(max_length=100, default="push", db_index=True)  # what tells of it
     created_at = models.DateTimeField()
     changed_at = models.DateTimeField()

@@ -62,7 +62,8 @@ class DataTest(Claimable):
     spoils = models.CharField(max_length=60, blank=True)  # where what it finds missing is spoilt; empty: its own
     created_at = models.DateTimeField()
     source = models.CharField(max_length=100, blank=True, db_index=True)  # where it is written; empty: page or API
-    missing_since = models.DateTimeField(null=True, blank=True)  # gone from its source
+    template = models.CharField(max_length=128, blank=True, default="", db_index=True)  # that makes it; empty: none
+    missing_since = models.DateTimeField(null=True, blank=True)  # gone from its source, or no longer made
     retired_at = models.DateTimeField(null=True, blank=True)
     revision = models.ForeignKey("assay.Revision", models.SET_NULL, null=True, related_name="+")  # the newest
     next_due_at = models.DateTimeField(null=True, blank=True)  # of the window below

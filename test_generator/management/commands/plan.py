@@ -57,7 +57,8 @@ class Command(Base):
             for line in _lines(change["fields"], is_new=change["sign"] == "+"):
                 console.print(f"      {line}", soft_wrap=True, highlight=False, markup=False)
         for gap in result["gaps"]:
-            said = f"not testable: {gap['dataset']}, {gap['category']}: {gap['reason']}"
+            what = f"template {gap['template']!r}" if gap["template"] else gap["category"]
+            said = f"not testable: {gap['dataset']}, {what}: {gap['reason']}"
             console.print(said, soft_wrap=True, highlight=False, markup=False)
         counts = ", ".join(f"{sum(each['sign'] == sign for each in result['changes'])} {sign}" for sign in COLOURS)
         console.print(f"source {result['source']}: {counts}; what is removed is retired after a day", highlight=False)

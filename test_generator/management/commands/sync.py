@@ -17,7 +17,9 @@ from assay.command_line.command_origin import command_origin
 from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset, DataTest, Source
 from test_generator import tasks
+from test_generator.models import RuleTemplate
 from test_generator.services import UnableToWrite, remove_source, sync_files
+from test_generator.templates.selectors import as_json, counts_of, shown_templates
 
 WHATS = ("created", "changed", "missing")
 
@@ -40,7 +42,7 @@ class Command(Base):
         )
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
-        """What was created, changed, and is gone; and how many tests are live."""
+        """What was created, changed, and is gone; how many tests are live, and how many each template makes."""
         try:
             name, applied = _synced(options)
         except (UnableToReadCatalog, UnableToApply, UnableToWrite) as error:
@@ -52,12 +54,15 @@ class Command(Base):
             **_told(applied),
             "datasets": Dataset.objects.filter(missing_since__isnull=True).count(),
             "data_tests": DataTest.objects.filter(retired_at__isnull=True).count(),
+            "templates": [as_json(each) for each in shown_templates(RuleTemplate.objects.filter(source=name))],
         }
 
     def show(self, console: Console, result: Any) -> None:
         """One line per kind of change."""
         for what in WHATS:
             console.print(f"{what:>8}: {', '.join(result[what]) or 'none'}")
+        for template in result["templates"]:
+            console.print(f"template {template['name']}: {counts_of(template)}", highlight=False, markup=False)
         datasets, tests = result["datasets"], result["data_tests"]
         console.print(f"{datasets} dataset{'s' * (datasets != 1)} with {tests} live test{'s' * (tests != 1)}")
 

@@ -74,6 +74,7 @@ FULL = DatasetProfile(
     gate_on="incident",
     unknown_policy="open",
     readers=("team:trips", "user:rita"),
+    tags=("finance", "pii"),
 )
 BARE = DatasetProfile(
     namespace="raw",

@@ -59,6 +59,7 @@ def test_a_users_test_is_written_with_all_that_was_asked() -> None:
         "spoils": "",
         "created_at": NOW,
         "source": "",
+        "template": "",
         "missing_since": None,
         "retired_at": None,
         "next_due_at": TODAY.end + 7 * HOUR,

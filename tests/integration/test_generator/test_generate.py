@@ -70,6 +70,7 @@ def test_a_generated_test_has_every_field_that_was_wanted() -> None:
         "spoils": "sea",
         "created_at": NOW,
         "source": "",
+        "template": "",
         "missing_since": None,
         "retired_at": None,
         "next_due_at": TODAY.end + SLA,

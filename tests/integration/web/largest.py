@@ -190,6 +190,7 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("POST", "suggestions/{suggestion}/accept"): lambda: Largest(written=5),
         ("POST", "suggestions/{suggestion}/reject"): lambda: text("reason", 1000, written=3),
         ("POST", "suggestions/{rejected}/take-back"): lambda: Largest(written=3),
+        ("GET", "templates"): page,
         ("GET", "tokens"): lambda: page("user", 150),
         ("POST", "tokens"): lambda: Largest(sent=token, larger={**token, "name": "x" * 101}, written=2),
         ("DELETE", "tokens/{token}"): lambda: Largest(written=1),

@@ -63,6 +63,7 @@ GET     api/v1/suggestions/{suggestion}           *     *     read
 POST    api/v1/suggestions/{suggestion}/accept    oxa   a     act
 POST    api/v1/suggestions/{suggestion}/reject    oxa   a     act
 POST    api/v1/suggestions/{rejected}/take-back   oxa   a     act
+GET     api/v1/templates                          *     *     read
 GET     api/v1/tokens                             *     *     manage
 POST    api/v1/tokens                             -     -     -
 DELETE  api/v1/tokens/{token}                     *     a     manage
@@ -89,6 +90,7 @@ GET     scores                                    *     *     -
 GET     silences                                  *     *     -
 POST    silences/new                              oxa   xa    -
 POST    silences/{silence}/end                    oxa   xa    -
+GET     templates                                 *     *     -
 """
 # whoever asks; the login takes a name and a password, and nothing lies at the last
 OPEN = frozenset(

@@ -36,7 +36,8 @@ class DataTestRow(Row):
         model = DataTest
         fields = (
             "id", "dataset", "name", "category", "origin", "scope", "datacenter", "spoils", "revision", "assertion",
-            "severity", "schedule", "sustain", "catch_up", "created_at", "retired_at", "next_due_at", "skipped_slots",
+            "severity", "schedule", "sustain", "catch_up", "source", "template", "created_at", "retired_at",
+            "next_due_at", "skipped_slots",
         )  # fmt: skip
 
 
@@ -46,6 +47,7 @@ class DataTestQuery(Shape):
     dataset = DatasetField(required=False)
     category = serializers.ChoiceField(Category.choices, required=False)
     origin = serializers.ChoiceField(Origin.choices, required=False)
+    template = serializers.CharField(required=False, max_length=128, help_text="the name of the one that makes them")
     live = serializers.BooleanField(required=False, default=True, help_text="false: retired ones")
 
 
@@ -142,6 +144,9 @@ class DataTests(Rows):
             raise conflict(f"{found} is generated from metadata.", mend="Change the dataset's SLA, tier or severity.")
         if found.retired_at is not None:
             raise conflict(f"{found} was retired.", mend="Write a new test under another name.")
+        if found.template:
+            mend = f"Change the template in its catalog, the source {found.source!r}: it makes its tests anew."
+            raise conflict(f"{found} is made by the template {found.template!r}.", mend=mend)
         return found
 
 

@@ -44,10 +44,15 @@ class DatasetRow(Row):
     name = serializers.CharField(source="full_name")
     replicas = ReplicaRow(many=True)
     readers = serializers.SerializerMethodField()
+    tags = serializers.SerializerMethodField()
 
     def get_readers(self, dataset: Dataset) -> list[str]:
         """Who may see it; nobody in particular is everybody."""
         return dataset.readers.splitlines()
+
+    def get_tags(self, dataset: Dataset) -> list[str]:
+        """The words by which templates and people select it."""
+        return dataset.tags.splitlines()
 
     class Meta:
         model = Dataset
@@ -55,8 +60,8 @@ class DatasetRow(Row):
             "name", "description", "owner", "team", "tier", "columns", "primary_key", "partition_column", "granularity",
             "partition_holds", "stored_time_zone", "time_zone", "key_format", "first_partition", "freshness_sla",
             "completeness_sla", "duplicates_sla", "consistency_sla", "unpartitioned_sla", "sustain", "grace",
-            "severity", "catch_up", "allow_empty", "retention", "gate_on", "unknown_policy", "readers", "created_at",
-            "changed_at", "missing_since", "replicas",
+            "severity", "catch_up", "allow_empty", "retention", "gate_on", "unknown_policy", "readers", "tags",
+            "created_at", "changed_at", "missing_since", "replicas",
         )  # fmt: skip
 
 

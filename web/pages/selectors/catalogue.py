@@ -124,8 +124,9 @@ Matrix = dict[tuple[int, str], Cell]
 
 def matrix(known: Mapping[int, Facts]) -> Matrix:
     """The cell of each (dataset, category) that has a live test, a report or a known gap, in one statement more."""
-    gaps = Gap.objects.filter(dataset__in=list(known), closed_at=None).values_list("dataset_id", "category", "reason")
-    cells: Matrix = {(dataset, category): Cell(reason=reason) for dataset, category, reason in gaps}
+    gaps = Gap.objects.filter(dataset__in=list(known), closed_at=None, template="")
+    reasons = gaps.values_list("dataset_id", "category", "reason")
+    cells: Matrix = {(dataset, category): Cell(reason=reason) for dataset, category, reason in reasons}
     for dataset, facts in known.items():
         for category in Category.values:
             own = of_category(facts, category)

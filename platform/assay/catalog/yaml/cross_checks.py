@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 
+from assay.catalog.placeholders import COLUMN, placeholders
 from assay.time.stored_times import Holds
 
-from .parts import CustomPart, DatasetPart, LineagePart
+from .parts import CustomPart, DatasetPart, LineagePart, TemplatePart
 from .yaml_text import Path
 
 Finding = tuple[Path, str]
@@ -25,6 +26,7 @@ class YamlParts:
     lineage: Mapping[int, LineagePart]
     tests: Mapping[int, CustomPart]
     names: Sequence[str]
+    templates: Mapping[int, TemplatePart] = field(default_factory=dict)
     places: Mapping[tuple[str | int, ...], str] = field(default_factory=dict)
     elsewhere: Mapping[str, bool] = field(default_factory=dict)
 
@@ -52,6 +54,7 @@ def cross_check(parts: YamlParts) -> Iterator[Finding]:
             yield ("datasets", index, *path), sentence
     yield from _lineage(parts)
     yield from _custom(parts)
+    yield from _templates(parts)
 
 
 def _doubled_names(parts: YamlParts) -> Iterator[Finding]:
@@ -124,6 +127,41 @@ def _custom(parts: YamlParts) -> Iterator[Finding]:
             sentence = f"found 'partition', but {test.dataset} has no partition: write 'weekly' or a cron line."
             yield ("tests", index, "schedule"), sentence
         seen.add((name, test.name))
+
+
+def _templates(parts: YamlParts) -> Iterator[Finding]:
+    first: dict[str, int] = {}
+    for number, template in parts.templates.items():
+        if (earlier := first.setdefault(template.name.lower(), number)) != number:
+            sentence = f"found a second template {template.name!r}, first at {parts.place('templates', earlier)}: "
+            yield ("templates", number, "name"), f"{sentence}give it another name."
+        for dataset, parameters in template.overrides.items():
+            if dataset.lower() not in parts.known:
+                yield ("templates", number, "overrides", dataset), _unknown("dataset", dataset, parts.names, "datasets")
+            for name in parameters.keys() - template.parameters.keys():
+                sentence = _unknown("parameter", name, template.parameters, "parameters")
+                yield ("templates", number, "overrides", dataset, name), sentence
+        for path, sentence in _placeholders(template):
+            yield ("templates", number, *path), sentence
+
+
+def _placeholders(template: TemplatePart) -> Iterator[Finding]:
+    """Every name between braces means something, and everything that is declared is used."""
+    used = placeholders(template.assertion)
+    if COLUMN in template.parameters:
+        yield ("parameters", COLUMN), f"found {COLUMN!r}, which stands for each selected column: take another name."
+    for name in used:
+        if name != COLUMN and name not in template.parameters:
+            yield ("assertion",), _unknown("parameter", f"{{{name}}}", template.parameters, "parameters")
+    for name in template.parameters:
+        if name not in used:
+            yield ("parameters", name), f"found {name!r}, and the assertion has no {{{name}}}: use it, or remove it."
+    if COLUMN in used and template.selector.columns is None:
+        sentence = "found {column}, and the selector selects no columns: add columns: {names: ['*']} or kinds to it."
+        yield ("assertion",), sentence
+    if COLUMN not in used and template.selector.columns is not None:
+        sentence = "found columns, and the assertion has no {column}: write it where the name of a column belongs."
+        yield ("selector", "columns"), sentence
 
 
 def _unknown(kind: str, name: str, known: Sequence[str] | Mapping[str, str], section: str) -> str:

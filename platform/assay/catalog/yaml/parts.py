@@ -10,7 +10,8 @@ from sqlalchemy.exc import ArgumentError
 
 from assay.access.readers import wrong_readers
 from assay.catalog.locations import PREFIX
-from assay.catalog.profile import CategoryName, GateOn, Storage, UnknownPolicy
+from assay.catalog.placeholders import NAME
+from assay.catalog.profile import CategoryName, GateOn, KindName, Storage, UnknownPolicy
 from assay.catalog.storages import check_options
 from assay.catalog.tiers import CatchUp, Severity
 from assay.time.durations import parse_duration
@@ -52,6 +53,8 @@ Place = Annotated[str, StringConstraints(max_length=60, pattern=r"^[A-Za-z0-9][A
 Length = Annotated[timedelta, BeforeValidator(_duration), Field(gt=timedelta(0))]
 Period = Annotated[timedelta, BeforeValidator(_duration)]
 Share = Annotated[float, BeforeValidator(_share), Field(ge=0, le=1, allow_inf_nan=False)]
+Tag = Annotated[str, StringConstraints(max_length=40, pattern=r"^[a-z0-9][a-z0-9_.:-]*$")]
+Tags = Annotated[list[Tag], AfterValidator(_not_repeated)]
 Level = Annotated[int, Field(ge=0, le=5)]
 
 
@@ -158,6 +161,7 @@ class DatasetPart(YamlPart):
     gate_on: GateOn = "outcome"
     unknown_policy: UnknownPolicy | None = None
     readers: Annotated[list[Word], AfterValidator(_known_readers)] = []
+    tags: Tags = []
 
 
 class LineagePart(YamlPart):
@@ -182,4 +186,57 @@ class CustomPart(YamlPart):
     category: CategoryName = "custom"
 
 
-PARTS: dict[str, type[YamlPart]] = {"datasets": DatasetPart, "lineage": LineagePart, "tests": CustomPart}
+class ColumnSelectorPart(YamlPart):
+    """Which columns of a dataset a template is applied to."""
+
+    names: Annotated[list[ColumnName], AfterValidator(_not_repeated)] = []
+    kinds: Annotated[list[KindName], AfterValidator(_not_repeated)] = []
+
+
+class SelectorPart(YamlPart):
+    """Which datasets, and which of their columns, a template is applied to."""
+
+    tiers: Annotated[list[Level], AfterValidator(_not_repeated)] = []
+    tags: Tags = []
+    names: Annotated[list[Word], AfterValidator(_not_repeated)] = []
+    excluded: Annotated[list[Word], Field(alias="except"), AfterValidator(_not_repeated)] = []
+    columns: ColumnSelectorPart | None = None
+
+    @model_validator(mode="after")
+    def _selects(self) -> "SelectorPart":
+        if not (self.tiers or self.tags or self.names or self.columns):
+            raise ValueError("write tiers, tags, names or columns; names: ['*'] selects every dataset")
+        return self
+
+
+def _as_written(value: object) -> object:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if is_number else value
+
+
+ParameterName = Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
+ParameterValue = Annotated[str, BeforeValidator(_as_written), StringConstraints(min_length=1, max_length=400)]
+Parameters = dict[ParameterName, ParameterValue]
+
+
+class TemplatePart(YamlPart):
+    """One rule that makes a test of each dataset, or column, that its selector names."""
+
+    name: Word
+    assertion: Annotated[str, StringConstraints(min_length=1, max_length=4096)]
+    selector: SelectorPart
+    parameters: Parameters = {}
+    overrides: dict[FullName, Parameters] = {}
+    severity: Severity | None = None
+    schedule: Annotated[str, AfterValidator(_schedule)] | None = None
+    sustain: Period | None = None
+    catch_up: CatchUp | None = None
+    category: CategoryName = "custom"
+
+
+PARTS: dict[str, type[YamlPart]] = {
+    "datasets": DatasetPart,
+    "lineage": LineagePart,
+    "tests": CustomPart,
+    "templates": TemplatePart,
+}

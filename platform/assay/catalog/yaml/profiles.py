@@ -7,17 +7,20 @@ from pathlib import Path
 from assay.catalog.profile import (
     CatalogProfile,
     Column,
+    ColumnSelector,
     CustomProfile,
     DatasetProfile,
     LineageProfile,
     PartitionProfile,
     ReplicaProfile,
+    Selector,
     SlaProfile,
+    TemplateProfile,
 )
 from assay.catalog.storages import FILES
 
 from .cross_checks import YamlParts
-from .parts import ColumnPart, DatasetPart, ReplicaPart
+from .parts import ColumnPart, DatasetPart, ReplicaPart, TemplatePart
 
 
 def to_profile(parts: YamlParts, folder_of: Callable[[int], Path]) -> CatalogProfile:
@@ -46,6 +49,10 @@ def to_profile(parts: YamlParts, folder_of: Callable[[int], Path]) -> CatalogPro
             )
             for number, part in parts.tests.items()
         ),
+        templates=tuple(
+            replace(_template(part), place=place(("templates", number, "assertion"), ""))
+            for number, part in parts.templates.items()
+        ),
     )
 
 
@@ -73,6 +80,29 @@ def _dataset(part: DatasetPart, folder: Path) -> DatasetProfile:
         gate_on=part.gate_on,
         unknown_policy=part.unknown_policy,
         readers=tuple(part.readers),
+        tags=tuple(part.tags),
+    )
+
+
+def _template(part: TemplatePart) -> TemplateProfile:
+    selector, columns = part.selector, part.selector.columns
+    return TemplateProfile(
+        name=part.name,
+        assertion=part.assertion.strip(),
+        selector=Selector(
+            tiers=tuple(selector.tiers),
+            tags=tuple(selector.tags),
+            names=tuple(selector.names),
+            excluded=tuple(selector.excluded),
+            columns=ColumnSelector(names=tuple(columns.names), kinds=tuple(columns.kinds)) if columns else None,
+        ),
+        parameters=part.parameters,
+        overrides=part.overrides,
+        severity=part.severity,
+        schedule=part.schedule,
+        sustain=part.sustain,
+        catch_up=part.catch_up,
+        category=part.category,
     )
 
 

@@ -174,7 +174,7 @@ def _read_parts(files: list[_File], elsewhere: Mapping[str, bool]) -> tuple[Yaml
             for at, item in enumerate(file.items(section)):
                 number = file.first[section] + at
                 places[section, number] = f"{file.path}:{file.text.line((section, at))}"
-                if section == "tests":
+                if section in ("tests", "templates"):
                     places[section, number, "assertion"] = f"{file.path}:{file.text.line((section, at, 'assertion'))}"
                 try:
                     read[section][number] = part.model_validate(item)

@@ -1,0 +1,109 @@
+"""From the tests there are to those that templates make."""
+
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from test_generator.templates.changes import MadeChanges, StandingTest, made_changes
+from test_generator.templates.made import MadeTest, Making
+from tests.unit.test_generator.templates.written import made, table, template
+
+(ROWS,) = made(table(), template()).tests
+
+
+def wanted(name: str = "a", assertion: str = "1 > 0", of: str = "t", category: str = "custom") -> MadeTest:
+    definition = replace(ROWS.definition, assertion=assertion)
+    return replace(ROWS, name=name, template=of, category=category, definition=definition)  # type: ignore[arg-type]
+
+
+def standing(test: MadeTest, **more: Any) -> StandingTest:
+    return StandingTest(**{"id": 1, "made": test, **more})
+
+
+def changes(there: list[StandingTest], *tests: MadeTest) -> MadeChanges:
+    return made_changes(there, Making(tests=tests))
+
+
+def carried_out(there: list[StandingTest], found: MadeChanges) -> list[StandingTest]:
+    """The tests that stand after the changes."""
+    taken = {change.standing.id: change.made for change in found.take}
+    left, ids = {each.id for each in found.leave}, count(1000)
+    after = [
+        replace(each, made=taken[each.id], is_retired=False, is_leaving=False) if each.id in taken else each
+        for each in there
+    ]
+    after = [replace(each, is_leaving=True) if each.id in left else each for each in after]
+    return [*after, *(standing(test, id=next(ids)) for test in found.make)]
+
+
+def test_a_test_is_made_revised_and_left() -> None:
+    assert changes([], wanted()).make == (wanted(),)
+    assert changes([standing(wanted())], wanted()) == MadeChanges()
+    (change,) = changes([standing(wanted())], wanted(assertion="2 > 0")).take
+    assert (change.standing.id, change.made.definition.assertion) == (1, "2 > 0")
+    assert changes([standing(wanted())]).leave == (standing(wanted()),)
+
+
+@pytest.mark.parametrize("state", ["is_retired", "is_leaving"])
+def test_what_is_made_again_lives_again_and_what_has_left_is_not_left_twice(state: str) -> None:
+    gone = standing(wanted(), **{state: True})
+    assert [change.standing for change in changes([gone], wanted()).take] == [gone]
+    assert changes([gone]) == MadeChanges()
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (standing(wanted(of=""), is_standard=True), "'a' is the name of a standard test: give the template"),
+        (standing(wanted(of="")), "a test 'a' was written by page or API: give the template another name, or retire"),
+        (standing(wanted(of=""), source="shop"), "a test 'a' was written in the source 'shop': give"),
+        (standing(wanted("A", of="")), "a test 'a' was written by page or API"),
+        (standing(wanted(category="anomaly"), is_retired=True), "a test 'a' was of the category anomaly: give"),
+    ],
+)
+def test_a_test_of_peoples_own_is_never_touched(row: StandingTest, reason: str) -> None:
+    found = changes([row], wanted())
+    assert (found.make, found.take, found.leave) == ((), (), ())
+    assert [lack.reason[: len(reason)] for lack in found.lacks] == [reason]
+
+
+@pytest.mark.parametrize("state", ["is_retired", "is_leaving"])
+def test_the_name_of_a_test_that_has_ended_or_left_is_free(state: str) -> None:
+    assert len(changes([standing(wanted(of=""), **{state: True})], wanted()).take) == 1
+
+
+NAMES = st.sampled_from("abcd")
+TEXTS = st.sampled_from(["1 > 0", "2 > 0"])
+STANDING = st.builds(
+    standing,
+    st.builds(wanted, NAMES, TEXTS, st.sampled_from(["", "t", "u"]), st.sampled_from(["custom", "anomaly"])),
+    id=st.integers(1, 99),
+    is_standard=st.just(False),
+    is_retired=st.booleans(),
+    is_leaving=st.booleans(),
+)
+
+
+@given(
+    there=st.lists(STANDING, unique_by=(lambda each: each.id, lambda each: each.made.name)),
+    targets=st.lists(st.builds(wanted, NAMES, TEXTS, st.sampled_from("tu")), unique_by=lambda each: each.name),
+)
+def test_applying_twice_changes_nothing_more_and_leaves_exactly_what_is_made(
+    there: list[StandingTest], targets: list[MadeTest]
+) -> None:
+    found = changes(there, *targets)
+    after = carried_out(there, found)
+    again = changes(after, *targets)
+    assert (again.make, again.take, again.leave) == ((), (), ())
+    refused = {lack.reason.split("'")[1] for lack in found.lacks}
+    live = {each.made.name: each.made for each in after if not (each.is_retired or each.is_leaving)}
+    of_templates = {name: test for name, test in live.items() if test.template}
+    assert {name: test for name, test in of_templates.items() if name not in refused} == {
+        test.name: test for test in targets if test.name not in refused
+    }
+    own = [each for each in there if not (each.made.template or each.is_retired or each.is_leaving)]
+    assert all(each in after for each in own)

@@ -1,0 +1,44 @@
+"""Templates: rules that are written once in a catalog and make tests of many datasets."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from test_generator.models import RuleTemplate
+from test_generator.templates.selectors import as_json, shown_templates
+from web.api.conventions.base import Rows
+
+
+class TemplateRow(serializers.Serializer[Any]):
+    """A template and what it comes to now."""
+
+    name = serializers.CharField()
+    assertion = serializers.CharField(help_text="with {column} and {parameters} where its tests have their own")
+    selector = serializers.CharField(help_text="which datasets and columns it selects, in words")
+    parameters = serializers.DictField(child=serializers.CharField())
+    severity = serializers.CharField(allow_null=True, help_text="null: that of each dataset")
+    category = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]
+    place = serializers.CharField(help_text="file:line of its assertion")
+    datasets = serializers.IntegerField(help_text="with live tests of it")
+    data_tests = serializers.IntegerField(help_text="live ones; GET /api/v1/data-tests?template=NAME lists them")
+    gaps = serializers.IntegerField(help_text="datasets where it makes less than it should")
+
+
+class Templates(Rows):
+    """The templates of all sources, by name."""
+
+    dataset_path = ""
+    serializer_class = TemplateRow
+    queryset = RuleTemplate.objects.order_by("name")
+
+    @extend_schema(responses=TemplateRow(many=True))
+    def list(self, request: Request) -> Response:
+        """The templates, each with its selector and its counts."""
+        page = self.paginate_queryset(self.get_queryset()) or []
+        return self.get_paginated_response(
+            TemplateRow([as_json(each) for each in shown_templates(page)], many=True).data
+        )
