@@ -36,11 +36,18 @@ def surprise(batch: Ints, past: Ints) -> float:
 
 
 def stability(numbers: Numbers, past: PooledNumbers) -> float:
-    """√ of the population stability index over the deciles of the past, each share smoothed by half a row."""
-    pooled = past.quantiles.mean(axis=0)
+    """√ of the population stability index over the deciles of the past, each share smoothed by half a row.
+
+    Both distributions are lines through the same quantiles: where numbers are often the same, as counts are, an edge
+    moves a little with each batch, and the share up to a step would jump with it.
+    """
+    pooled, own = past.quantiles.mean(axis=0), numbers.points.quantiles(SHARES)
     edges = np.unique(np.interp(_DECILES, SHARES, pooled))
-    last = np.append(pooled[1:] > pooled[:-1], True)  # of quantiles that are equal
-    upto = np.interp(edges, pooled[last], SHARES[last])
-    expected, found = (np.diff(each, prepend=0.0, append=1.0) for each in (upto, numbers.points.share_up_to(edges)))
+    expected, found = (np.diff(_share_up_to(edges, each), prepend=0.0, append=1.0) for each in (pooled, own))
     p, q = (smoothed(each, numbers.finite) for each in (found, expected))
     return float(np.sqrt(stability_index(p, q)))
+
+
+def _share_up_to(edges: Floats, quantiles: Floats) -> Floats:
+    last = np.append(quantiles[1:] > quantiles[:-1], True)  # of quantiles that are equal
+    return np.interp(edges, quantiles[last], SHARES[last], left=0.0)

@@ -1,6 +1,6 @@
 """The judge: is a batch like those that were accepted before it?"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,6 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 MOST_CAUSES = 20
 MOST_NEW = 10  # values never seen before that a cause names
+USUALLY_NEW = 0.05  # of the rows of a usual batch: from here on a new value says nothing
 
 
 def judge(profile: Profile, past: Past, method: Method = Method.PREDICTIVE) -> Verdict:
@@ -49,9 +50,8 @@ def _by_prediction(profile: Profile, past: Past) -> Verdict:
     sizes = np.nan_to_num(np.abs(z))
     order = np.argsort(-sizes, axis=None, kind="stable")[:MOST_CAUSES]
     moved = [divmod(int(place), len(STATISTICS)) for place in order if sizes.flat[place] > bound]
-    causes += [
-        _cause(profile, past, at, place, float(new["shown"][at, place]), float(z[at, place])) for at, place in moved
-    ]
+    causes += [_cause(past, at, place, float(new["shown"][at, place]), float(z[at, place])) for at, place in moved]
+    causes = _with_new_values(causes, profile, past)
     return Verdict(status=Status.NOVEL, score=score, threshold=bound, causes=tuple(causes), notes=notes)
 
 
@@ -65,7 +65,7 @@ def _z(past: Past, new: dict[str, Floats]) -> Floats:
     return z
 
 
-def _cause(profile: Profile, past: Past, at: int, place: int, value: float, z: float) -> Cause:
+def _cause(past: Past, at: int, place: int, value: float, z: float) -> Cause:
     name, statistic = past.names[at], list(STATISTICS.values())[place]
     before = past.history.shown[:, at, place]
     before = before[~np.isnan(before)]
@@ -82,15 +82,27 @@ def _cause(profile: Profile, past: Past, at: int, place: int, value: float, z: f
         low=low,
         high=high,
         z=z,
-        new_values=_new_values(profile, past, name),
         before=tuple(past.history.shown[:, at, place].tolist()),
     )
 
 
+def _with_new_values(causes: Sequence[Cause], profile: Profile, past: Past) -> list[Cause]:
+    """The first cause of each column names the column's new values."""
+    first = {cause.column: at for at, cause in reversed(list(enumerate(causes))) if cause.column is not None}
+    new_values = {at: _new_values(profile, past, name) for name, at in first.items()}
+    return [replace(cause, new_values=new_values.get(at, ())) for at, cause in enumerate(causes)]
+
+
 def _new_values(profile: Profile, past: Past, name: str) -> tuple[object, ...]:
-    """The most frequent values of a column that no accepted batch had, where all that these had are known."""
+    """The most frequent values of a column that no accepted batch had, where all that these had are known.
+
+    None where new values are nothing new, as those of an id.
+    """
     column, pool = profile.columns.get(name), past.pools.get(name)
     if column is None or pool is None or pool.values.cut or pool.kind is not column.kind:
+        return ()
+    usual = past.history.shown[:, past.names.index(name), PLACE["values_new"]]
+    if np.nanmedian(np.append(usual, 0.0)) > USUALLY_NEW:
         return ()
     new = matched(column.values, pool.values) == 0
     values = column.values

@@ -168,6 +168,19 @@ def test_the_stability_index_is_that_of_its_formula() -> None:
     assert (pool.lowest, pool.highest) == (past.min(), past.max())
 
 
+def test_the_stability_index_of_counts_that_are_alike_is_small() -> None:
+    chance, found = np.random.default_rng(1), []
+    for _ in range(10):
+        pool = PooledNumbers()
+        for _ in range(40):
+            counts = np.where(chance.random(3000) < 0.6, 0, chance.poisson(5, 3000))
+            numbers = column_profile(pa.array(counts)).numbers
+            assert numbers is not None
+            found += [stability(numbers, pool)] if len(pool.moments) > 10 else []
+            pool = pool.joined(numbers)
+    assert max(found) ** 2 < 0.1  # no change, as the field reads the index
+
+
 def test_surprise_is_the_cross_entropy_of_smoothed_counts() -> None:
     batch, past = DRAWN.integers(0, 9, 64), DRAWN.integers(0, 99, 64)
     smoothed = (past + 0.5) / (past + 0.5).sum()
