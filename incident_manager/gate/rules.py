@@ -1,7 +1,7 @@
 """The gate: may a pipeline read this data now? A small policy on what is known of it (pure)."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from assay.time.windows import Window
@@ -32,10 +32,14 @@ ALWAYS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What a dataset asks of its gate; the default of ``fail_closed`` follows from its tier."""
+    """What a dataset asks of its gate, and what the pipeline does of its tests.
+
+    The default of ``fail_closed`` follows from the dataset's tier.
+    """
 
     fail_closed: bool
     only_incidents: bool = False  # gate_on: incident
+    bound: Mapping[str, bool] = field(default_factory=dict)  # by a test's name: whether the pipeline is bound strongly
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +75,7 @@ def decide(known: Iterable[tuple[Answer, Policy]]) -> GateAnswer:
             decision=_decision(reason, answer, policy),
             dataset=answer.dataset,
             windows=reason.windows,
-            text=reason.text,
+            text=_text(reason, policy),
             test=reason.test,
             incident_id=reason.incident_id,
             report_id=reason.report_id,
@@ -96,4 +100,11 @@ def _decision(reason: AnswerReason, answer: Answer, policy: Policy) -> GateDecis
     found = ALWAYS.get(reason.kind, strictest)
     if reason.kind in (ReasonKind.NOT_JUDGED, ReasonKind.NOT_OVER) and not policy.fail_closed:
         found = GateDecision.ALLOW
-    return GateDecision.WARN if found is GateDecision.BLOCK and policy.only_incidents else found
+    is_mild = policy.only_incidents or policy.bound.get(reason.test or "") is False
+    return GateDecision.WARN if found is GateDecision.BLOCK and is_mild else found
+
+
+def _text(reason: AnswerReason, policy: Policy) -> str:
+    if (is_strong := policy.bound.get(reason.test or "")) is None:
+        return reason.text
+    return f"{reason.text} ({'strong' if is_strong else 'weak'} for this pipeline)"

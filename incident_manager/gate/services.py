@@ -1,8 +1,8 @@
 """The gate: say what a pipeline may read, and have measured what nobody has judged."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 
@@ -10,7 +10,7 @@ import structlog
 
 from alerting.state import State
 from assay.catalog.selectors import home, slas
-from assay.models import Dataset, DataTest
+from assay.models import Binding, Dataset, DataTest, Strength
 from assay.time.windows import Partitioning, Window
 from execution_engine.models import RunReason
 from execution_engine.services import request_runs
@@ -19,6 +19,7 @@ from incident_manager.quality.facts import Facts
 from incident_manager.quality.rules import Answer, AnswerReason, AskedRange, ReasonKind, judge
 from incident_manager.quality.selectors import known_of_all
 
+from .bindings import bound
 from .rules import Because, GateAnswer, GateDecision, Policy, decide, gathered
 
 log = structlog.get_logger(__name__)
@@ -57,11 +58,14 @@ def gate_of(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> 
     """
     reasons: list[Because] = []
     wanted: list[tuple[int, Window]] = []
+    bindings = bindings_of(pipeline, [each.dataset for each in to_read])
     for each, facts in zip(to_read, _known(to_read, now), strict=True):
+        strong = bindings.get(each.dataset.pk, {})
         answer = judge(
-            facts, AskedRange(window=each.window, datacenter=each.datacenter or home(each.dataset).datacenter)
+            bound(facts, strong),
+            AskedRange(window=each.window, datacenter=each.datacenter or home(each.dataset).datacenter),
         )
-        reasons += decide([(answer, policy_of(each.dataset))]).reasons
+        reasons += decide([(answer, replace(policy_of(each.dataset), bound=strong))]).reasons
         left = MOST_MEASURED - len(wanted)
         found = list(islice(_unjudged(each.dataset, facts, answer), left + 1))
         wanted += found[:left]
@@ -82,6 +86,18 @@ def gate_of(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> 
 def policy_of(dataset: Dataset) -> Policy:
     """What a dataset asks of its gate."""
     return Policy(fail_closed=slas(dataset).fail_closed, only_incidents=dataset.gate_on == DATASETS_ONLY_INCIDENTS)
+
+
+def bindings_of(pipeline: str, datasets: Iterable[Dataset]) -> Mapping[int, Mapping[str, bool]]:
+    """To which tests of each dataset a pipeline is bound, by id and name, and whether strongly."""
+    if not pipeline:
+        return {}
+    rows = Binding.objects.filter(pipeline=pipeline, dataset__in={dataset.pk for dataset in datasets})
+    found: dict[int, dict[str, bool]] = defaultdict(dict)
+    for row in rows:
+        if row.pipeline == pipeline:  # whatever a database's collation
+            found[row.dataset_id][row.test] = row.strength == Strength.STRONG
+    return found
 
 
 def _known(to_read: Sequence[ToRead], now: datetime) -> Iterator[Facts]:

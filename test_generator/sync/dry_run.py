@@ -10,11 +10,12 @@ from django.db import transaction
 
 from assay.catalog.selectors import profile_of
 from assay.catalog.services import removal_fault
-from assay.models import Dataset, DataTest, LineageEdge, Origin
+from assay.models import Binding, Dataset, DataTest, LineageEdge, Origin
 from assay.time.durations import format_duration
 from test_generator.definition import Definition
 from test_generator.generation.generate import RETIRE_GRACE, changes, gap_of, generate
 from test_generator.generation.wanted import WantedGap, WantedTest
+from test_generator.templates.changes import MadeChanges
 from test_generator.templates.made import MadeTest, by_template
 from test_generator.templates.reconcile import changes_of
 
@@ -30,7 +31,7 @@ class Difference:
     """One thing that comes, changes or goes, with its fields before and after."""
 
     sign: Sign
-    kind: str  # dataset, lineage or test
+    kind: str  # dataset, lineage, test or binding
     name: str
     fields: Mapping[str, tuple[str, str]]
 
@@ -71,9 +72,12 @@ def plan(path: Path, *, name: str = "", now: datetime) -> Planned:
             source, applied = sync_files(path, name=name, allow_removal=True, now=now)
             fault = removal_fault(applied.missing, applied.known)
             changed = Dataset.objects.filter(reconcile_at__lte=now).prefetch_related("replicas").order_by("full_name")
-            generated = [each for dataset in changed for each in (*_generated(dataset, now), *_made(dataset))]
+            made = {dataset.pk: changes_of(dataset) for dataset in changed}
+            generated = [
+                each for dataset in changed for each in (*_generated(dataset, now), *_made(dataset, made[dataset.pk]))
+            ]
             told = Dataset.objects.filter(source=source.name, missing_since__isnull=True).prefetch_related("replicas")
-            gaps = tuple(gap for dataset in told.order_by("full_name") for gap in _gaps(dataset))
+            gaps = tuple(gap for dataset in told.order_by("full_name") for gap in _gaps(dataset, made.get(dataset.pk)))
             found = (*differences(before, _picture()), *generated)
         finally:
             transaction.set_rollback(True)
@@ -100,6 +104,7 @@ def _picture() -> Picture:
             for row in live.select_related("dataset", "revision")
             if row.revision
         },
+        **{("binding", str(row)): {"gate": row.strength} for row in Binding.objects.select_related("dataset")},
     }
 
 
@@ -112,14 +117,13 @@ def _flat(dataset: Dataset) -> dict[str, Any]:
     return {**told, **inside, "columns": columns}
 
 
-def _gaps(dataset: Dataset) -> Iterable[WantedGap]:
+def _gaps(dataset: Dataset, made: MadeChanges | None) -> Iterable[WantedGap]:
     yield from generate(dataset).gaps
-    yield from (gap_of(dataset, lack) for lack in by_template(changes_of(dataset).lacks))
+    yield from (gap_of(dataset, lack) for lack in by_template((made or changes_of(dataset)).lacks))
 
 
-def _made(dataset: Dataset) -> Iterable[Difference]:
+def _made(dataset: Dataset, wanted: MadeChanges) -> Iterable[Difference]:
     """What becomes of the tests that templates make of a changed dataset."""
-    wanted = changes_of(dataset)
     live = [change for change in wanted.take if not (change.standing.is_retired or change.standing.is_leaving)]
     before = [*(change.standing.made for change in live), *(each.made for each in wanted.leave)]
     after = [*wanted.make, *(change.made for change in wanted.take)]

@@ -15,12 +15,14 @@ from test_generator.data_tests.services import UnableToWrite, revise, start, wri
 from test_generator.definition import Definition
 from test_generator.templates.told import tell_templates
 
+from .bindings import tell_bindings
+
 
 @transaction.atomic
 def sync(
     profile: CatalogProfile, *, source: str, full: bool = True, allow_removal: bool = False, now: datetime
 ) -> Applied:
-    """Write the catalog, users' tests and templates of ``profile``; all of it or, when anything is wrong, none.
+    """Write all that ``profile`` tells: datasets, lineage, users' tests, templates and bindings; or, if wrong, nothing.
 
     The tests that templates make follow when their datasets are reconciled.
     """
@@ -36,6 +38,7 @@ def sync(
     applied = apply_catalog(profile, source=source, full=full, allow_removal=allow_removal, now=now)
     written, faults = _write_all(profile.custom, source=source, now=now)
     faults += tell_templates(profile.templates, source=source, full=full, now=now)
+    faults += tell_bindings(profile.bindings, source=source, full=full)
     if faults:
         raise UnableToWrite("\n".join(faults))
     if full:

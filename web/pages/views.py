@@ -98,6 +98,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "tests": tests,
         "gaps": dataset.gaps.filter(closed_at=None),
         "chosen": chosen,
+        "bindings": dataset.bindings.filter(test=chosen.name).order_by("pipeline") if chosen else (),
         "template": RuleTemplate.objects.filter(name=chosen.template).first() if chosen and chosen.template else None,
         "saw": Saw.values,
         "seen": typed.get("saw") or Saw.SOMETHING_ELSE,

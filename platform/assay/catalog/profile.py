@@ -13,6 +13,7 @@ from .tiers import TIERS, CatchUp, Severity
 Storage = Literal["parquet", "orc", "csv", "json", "table", "sql"]
 GateOn = Literal["outcome", "incident"]
 UnknownPolicy = Literal["open", "closed"]
+StrengthName = Literal["strong", "weak"]
 KindName = Literal["numeric", "text", "temporal"]  # of columns, as the metrics tell them apart
 CategoryName = Literal[
     "freshness", "completeness", "duplicates", "consistency", "schema",
@@ -226,6 +227,17 @@ class TemplateProfile:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BindingProfile:
+    """A pipeline's gate blocks (strong), or only tells (weak), where a test is bad, whatever the test's severity."""
+
+    pipeline: str
+    dataset: str
+    test: str  # its name, of a standard test too
+    gate: StrengthName
+    place: str = field(default="", compare=False)  # where it is told, ``file:line``
+
+
+@dataclass(frozen=True, kw_only=True)
 class CatalogProfile:
     """All that one provider says."""
 
@@ -233,6 +245,7 @@ class CatalogProfile:
     lineage: tuple[LineageProfile, ...] = ()
     custom: tuple[CustomProfile, ...] = ()
     templates: tuple[TemplateProfile, ...] = ()
+    bindings: tuple[BindingProfile, ...] = ()
 
 
 def _first(own: T | None, default: T) -> T:

@@ -6,6 +6,7 @@ Rules on rows are beside the idea that they belong to.
 from .access import AccessToken, Member
 from .audit import AuditEntry
 from .beat import Beat
+from .bindings import Binding, Strength
 from .catalog import ChangeKind, DataChange, Dataset, LineageEdge, Replica, WriteMode
 from .claimable import Claimable
 from .clock import SimulatedClock
@@ -18,6 +19,7 @@ __all__ = [
     "AccessToken",
     "AuditEntry",
     "Beat",
+    "Binding",
     "CatchUp",
     "Category",
     "ChangeKind",
@@ -36,6 +38,7 @@ __all__ = [
     "Severity",
     "SimulatedClock",
     "Source",
+    "Strength",
     "Tallied",
     "Tally",
     "WriteMode",

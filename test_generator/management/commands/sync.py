@@ -19,6 +19,7 @@ from assay.models import Dataset, DataTest, Source
 from test_generator import tasks
 from test_generator.models import RuleTemplate
 from test_generator.services import UnableToWrite, remove_source, sync_files
+from test_generator.sync.bindings import idle_bindings
 from test_generator.templates.selectors import as_json, counts_of, shown_templates
 
 WHATS = ("created", "changed", "missing")
@@ -55,6 +56,7 @@ class Command(Base):
             "datasets": Dataset.objects.filter(missing_since__isnull=True).count(),
             "data_tests": DataTest.objects.filter(retired_at__isnull=True).count(),
             "templates": [as_json(each) for each in shown_templates(RuleTemplate.objects.filter(source=name))],
+            "idle_bindings": [str(each) for each in idle_bindings(name)],
         }
 
     def show(self, console: Console, result: Any) -> None:
@@ -63,6 +65,9 @@ class Command(Base):
             console.print(f"{what:>8}: {', '.join(result[what]) or 'none'}")
         for template in result["templates"]:
             console.print(f"template {template['name']}: {counts_of(template)}", highlight=False, markup=False)
+        for binding in result["idle_bindings"]:
+            said = f"binding {binding}: there is no live test of that name, so it changes nothing"
+            console.print(said, style="yellow", soft_wrap=True, highlight=False, markup=False)
         datasets, tests = result["datasets"], result["data_tests"]
         console.print(f"{datasets} dataset{'s' * (datasets != 1)} with {tests} live test{'s' * (tests != 1)}")
 

@@ -7,7 +7,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from alerting.models import Standing
-from assay.models import DataChange, Dataset, DataTest
+from assay.models import Binding, DataChange, Dataset, DataTest
 from execution_engine.models import Run
 from incident_manager.models import Incident, LookUp, SpoiltWindow
 from tests.factories import (
@@ -163,6 +163,19 @@ def test_a_completed_pipeline_is_recorded_and_its_outputs_are_judged(api: APICli
     DataChange.objects.update(followed_at=DataChange.objects.get().at)
     quality = api.get("/api/v1/pipelines/load-trips/quality").json()
     assert [output["status"] for output in quality["outputs"]] == ["bad"]
+
+
+@pytest.mark.parametrize(("pipeline", "decision"), [("load", "warn"), ("other", "block")])
+def test_a_pipeline_is_answered_by_its_own_bindings_before_it_reads_and_when_it_completes(
+    api: APIClient, trips: Dataset, pipeline: str, decision: str
+) -> None:
+    name = DataTest.objects.get().name
+    Binding.objects.create(pipeline="load", dataset=trips, test=name, strength="weak", source="etl")
+    output = {"dataset": "raw.trips", "window": "2026-03-09"}
+    completed = api.post(f"/api/v1/pipelines/{pipeline}/completed", {"outputs": [output]}, format="json").json()
+    body = {"datasets": ["raw.trips"], "window": "2026-03-09", "pipeline": pipeline}
+    asked = api.post("/api/v1/gate", body, format="json").json()
+    assert (completed["decision"], asked["decision"]) == (decision, decision)
 
 
 def test_where_too_many_wait_the_answer_comes_at_once(

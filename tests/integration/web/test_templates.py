@@ -21,6 +21,9 @@ datasets:
   {name: raw.trips, owner: ann, tier: 4, tags: [pii], columns: {id: bigint},
    replicas: [{datacenter: sea, storage: parquet, location: t}]}
 - {<<: *trips, name: raw.rides, columns: {id: string}, readers: ['user:ann']}
+bindings:
+- {pipeline: load, dataset: raw.trips, test: low, gate: weak}
+- {pipeline: load, dataset: raw.rides, test: low, gate: strong}
 templates:
 - name: low
   assertion: mean(id) >= {least}
@@ -44,7 +47,9 @@ def catalog(tmp_path: Path, db: None, capsys: pytest.CaptureFixture[str]) -> Pat
     path.write_text(CATALOG)
     with pytest.raises(SystemExit):
         call_command("sync", str(path))
-    assert "template low: 1 test of 1 dataset, 1 gap" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "template low: 1 test of 1 dataset, 1 gap" in printed
+    assert "binding load → raw.rides: low: there is no live test of that name, so it changes nothing" in printed
     return path
 
 
@@ -60,7 +65,7 @@ def test_the_api_lists_templates_and_the_tests_of_one(api: APIClient, catalog: P
             "severity": None,
             "category": "custom",
             "source": "catalog",
-            "place": f"{catalog}:9",
+            "place": f"{catalog}:12",
             "datasets": 1,
             "data_tests": 1,
             "gaps": 1,
@@ -80,10 +85,19 @@ def test_a_test_of_a_template_is_changed_in_its_catalog_alone(api: APIClient, ca
         assert "the source 'catalog'" in answer.json()["mend"]
 
 
+def test_the_tests_that_a_pipeline_is_bound_to_are_listed_with_its_outputs(api: APIClient, catalog: Path) -> None:
+    answer = api.get("/api/v1/pipelines/load/quality").json()
+    assert answer["bindings"] == [
+        {"dataset": "raw.trips", "test": "low", "gate": "weak"},
+        {"dataset": "raw.rides", "test": "low", "gate": "strong"},
+    ]
+    assert api.get("/api/v1/pipelines/other/quality").json()["bindings"] == []
+
+
 def test_the_page_lists_templates_and_the_gaps_that_one_may_see(client: Client, catalog: Path) -> None:
     client.force_login(User.objects.create_user("ann"))
     page = client.get("/templates").content.decode()
-    for text in ("mean(id) &gt;= {least}", "least = 5", "tagged pii", f"{catalog}:9", "raw.rides", "and id is text"):
+    for text in ("mean(id) &gt;= {least}", "least = 5", "tagged pii", f"{catalog}:12", "raw.rides", "and id is text"):
         assert text in page
     client.force_login(User.objects.create_user("bob"))
     page = client.get("/templates").content.decode()
@@ -97,8 +111,9 @@ def test_the_page_of_a_dataset_says_which_template_makes_a_test_and_where_it_is_
     client.force_login(User.objects.create_user("ann"))
     test = DataTest.objects.get(template="low")
     page = client.get("/datasets/raw.trips", {"test": test.pk}).content.decode()
-    assert f'Made by the template <a href="/templates">low</a>, written in {catalog}:9: change it there.' in page
+    assert f'Made by the template <a href="/templates">low</a>, written in {catalog}:12: change it there.' in page
     assert "Tags <b>pii</b>" in page
+    assert "Bound: load (weak: its gate only warns)." in page
     assert "and id is text" in client.get("/datasets/raw.rides").content.decode()
     DataTest.objects.update(missing_since=NOW)
     page = client.get("/datasets/raw.trips", {"test": test.pk}).content.decode()
@@ -127,7 +142,7 @@ def test_the_command_lists_them_and_of_one_where_it_makes_no_test(
         [
             "low: 1 test of 1 dataset, 1 gap",
             "    mean(id) >= {least}",
-            f"    tagged pii ({catalog}:9)",
+            f"    tagged pii ({catalog}:12)",
             f"not testable: raw.rides: {reason}",
         ],
     )

@@ -92,7 +92,7 @@ def test_a_dataset_of_which_little_is_told_leaves_all_else_open() -> None:
                 "place": "",
             },
         ),
-        (CatalogProfile(), {"datasets": (), "lineage": (), "custom": (), "templates": ()}),
+        (CatalogProfile(), {"datasets": (), "lineage": (), "custom": (), "templates": (), "bindings": ()}),
     ],
 )
 def test_each_part_has_its_defaults(part: Any, whole: dict[str, object]) -> None:

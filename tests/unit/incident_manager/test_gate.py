@@ -9,6 +9,7 @@ import pytest
 from alerting.state import State
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome
+from incident_manager.gate.bindings import bound
 from incident_manager.gate.rules import Because, GateAnswer, GateDecision, Policy, decide, gathered
 from incident_manager.intervals import Intervals
 from incident_manager.quality.facts import Calendar, ClaimFact, Facts, KnownTest, SpoiltFact, StandingFact
@@ -291,3 +292,76 @@ def test_reasons_of_like_strictness_stay_in_their_order_and_none_allow() -> None
     assert [each.dataset for each in gathered(reasons).reasons] == ["b", "d", "c", "e", "a"]
     assert gathered(reasons).decision is BLOCK
     assert gathered([]) == GateAnswer(decision=ALLOW, reasons=())
+
+
+def bound_answer(fact: StandingFact | SpoiltFact, *, policy: Policy = CLOSED, **bindings: bool) -> GateAnswer:
+    """What a pipeline is answered that is bound to tests, by their names with ``:`` for ``_``."""
+    hard = {name.replace("_", ":"): is_strong for name, is_strong in bindings.items()}
+    checks = [fact] if isinstance(fact, StandingFact) else []
+    facts = Facts(
+        dataset="core.trips",
+        tests=[checks[0].test if checks else TEST],
+        checks=checks,
+        held={} if checks else HELD,
+        spoilt=[fact] if isinstance(fact, SpoiltFact) else [],
+        calendar=DONE,
+    )
+    asked = AskedRange(window=day(), datacenter="sea")
+    return decide([(judge(bound(facts, hard), asked), replace(policy, bound=hard))])
+
+
+BY_TEST = replace(SPOILT, test_id=1)
+SOFTLY_BROKEN = replace(BROKEN, test=SOFT)
+
+
+@pytest.mark.parametrize("policy", [CLOSED, OPEN])
+@pytest.mark.parametrize(
+    ("fact", "is_strong", "expected"),
+    [
+        (BROKEN, False, WARN),
+        (BROKEN, True, BLOCK),
+        (SOFTLY_BROKEN, True, BLOCK),
+        (SOFTLY_BROKEN, False, WARN),
+        (FAILED, False, WARN),
+        (BY_TEST, False, WARN),
+        (replace(BY_TEST, hard=False), True, BLOCK),
+    ],
+)
+def test_a_binding_goes_before_the_severity_of_a_test(
+    fact: StandingFact | SpoiltFact, is_strong: bool, expected: GateDecision, policy: Policy
+) -> None:
+    assert bound_answer(fact, policy=policy, duplicates=is_strong).decision is expected
+
+
+@pytest.mark.parametrize(
+    ("fact", "expected"), [(BROKEN, BLOCK), (SOFTLY_BROKEN, WARN), (BY_TEST, BLOCK), (CONFIRMED, BLOCK)]
+)
+def test_a_binding_is_of_its_own_test_alone(fact: StandingFact | SpoiltFact, expected: GateDecision) -> None:
+    assert bound_answer(fact, custom_fares=False).decision is expected
+    assert bound_answer(fact, custom_fares=True).decision is expected
+
+
+def test_a_confirmed_report_blocks_a_pipeline_whatever_it_is_bound_to() -> None:
+    assert bound_answer(CONFIRMED, duplicates=False).decision is BLOCK
+
+
+def test_a_gate_on_incidents_waits_for_one_though_the_binding_is_strong() -> None:
+    assert bound_answer(SOFTLY_BROKEN, policy=ONLY_INCIDENTS, duplicates=True).decision is WARN
+    assert bound_answer(replace(BY_TEST, hard=False), policy=ONLY_INCIDENTS, duplicates=True).decision is BLOCK
+
+
+def test_what_is_not_there_yet_stops_no_pipeline_that_is_bound_weakly() -> None:
+    def decision(hard: Mapping[str, bool]) -> GateDecision:
+        facts = Facts(dataset="core.trips", tests=[TEST], incomplete={1: (day(),)}, calendar=DONE)
+        asked = AskedRange(window=day(), datacenter="sea")
+        return decide([(judge(bound(facts, hard), asked), replace(OPEN, bound=hard))]).decision
+
+    assert (decision({}), decision({"duplicates": True}), decision({"duplicates": False})) == (BLOCK, BLOCK, WARN)
+
+
+def test_the_reason_says_how_the_pipeline_is_bound() -> None:
+    (weak,) = bound_answer(BROKEN, duplicates=False).reasons
+    (strong,) = bound_answer(BROKEN, duplicates=True).reasons
+    (free,) = bound_answer(BROKEN).reasons
+    assert weak.text == f"{free.text} (weak for this pipeline)"
+    assert strong.text == f"{free.text} (strong for this pipeline)"

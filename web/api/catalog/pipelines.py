@@ -14,7 +14,7 @@ from assay import clock
 from assay.access.roles import Action
 from assay.catalog.selectors import home
 from assay.catalog.services import UnableToComplete, record_completion
-from assay.models import ChangeKind, DataChange, WriteMode
+from assay.models import Binding, ChangeKind, DataChange, WriteMode
 from execution_engine.models import Run, RunReason
 from incident_manager.services import ToRead, gate_of, look_up
 from web.access.changes import audited
@@ -91,7 +91,9 @@ class Completed(Api):
             raise Wrong(str(unable), where="outputs") from None
         is_judged = wait_until_judged(changes, seconds=given["wait"]) if given["wait"] else False
         to_read = [ToRead(dataset=each.dataset, window=each.window, datacenter=each.datacenter) for each in changes]
-        return Response({"judged": is_judged, **gates.written(gate_of(to_read, now=clock.now()))}, status=201)
+        return Response(
+            {"judged": is_judged, **gates.written(gate_of(to_read, pipeline=name, now=clock.now()))}, status=201
+        )
 
 
 class PipelineQuality(Api):
@@ -99,13 +101,22 @@ class PipelineQuality(Api):
 
     @extend_schema(responses=dict[str, Any])
     def get(self, request: Request, name: str) -> Response:
-        """The quality of the newest window that the pipeline completed of each dataset that you may read."""
+        """The quality of the newest window that the pipeline completed of each dataset, and the tests it is bound to.
+
+        Datasets that you may not read are left out.
+        """
         outputs = [
             look_up(dataset=c.dataset, window=c.window, datacenter=c.datacenter, now=clock.now(), record=False)
             for c in _newest_outputs(name)
             if may(request, Action.READ, c.dataset)
         ]
-        return Response({"pipeline": name, "outputs": [quality.written(answer) for answer in outputs]})
+        bindings = [
+            {"dataset": row.dataset.full_name, "test": row.test, "gate": row.strength}
+            for row in Binding.objects.filter(pipeline=name).select_related("dataset").order_by("pk")
+            if may(request, Action.READ, row.dataset)
+        ]
+        found = [quality.written(answer) for answer in outputs]
+        return Response({"pipeline": name, "outputs": found, "bindings": bindings})
 
 
 def wait_until_judged(changes: Iterable[DataChange], *, seconds: float) -> bool:

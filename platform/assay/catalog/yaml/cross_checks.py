@@ -8,7 +8,7 @@ from functools import cached_property
 from assay.catalog.placeholders import COLUMN, placeholders
 from assay.time.stored_times import Holds
 
-from .parts import CustomPart, DatasetPart, LineagePart, TemplatePart
+from .parts import BindingPart, CustomPart, DatasetPart, LineagePart, TemplatePart
 from .yaml_text import Path
 
 Finding = tuple[Path, str]
@@ -27,6 +27,7 @@ class YamlParts:
     tests: Mapping[int, CustomPart]
     names: Sequence[str]
     templates: Mapping[int, TemplatePart] = field(default_factory=dict)
+    bindings: Mapping[int, BindingPart] = field(default_factory=dict)
     places: Mapping[tuple[str | int, ...], str] = field(default_factory=dict)
     elsewhere: Mapping[str, bool] = field(default_factory=dict)
 
@@ -55,6 +56,7 @@ def cross_check(parts: YamlParts) -> Iterator[Finding]:
     yield from _lineage(parts)
     yield from _custom(parts)
     yield from _templates(parts)
+    yield from _bindings(parts)
 
 
 def _doubled_names(parts: YamlParts) -> Iterator[Finding]:
@@ -127,6 +129,17 @@ def _custom(parts: YamlParts) -> Iterator[Finding]:
             sentence = f"found 'partition', but {test.dataset} has no partition: write 'weekly' or a cron line."
             yield ("tests", index, "schedule"), sentence
         seen.add((name, test.name))
+
+
+def _bindings(parts: YamlParts) -> Iterator[Finding]:
+    first: dict[tuple[str, str, str], int] = {}
+    for number, binding in parts.bindings.items():
+        if binding.dataset.lower() not in parts.known:
+            yield ("bindings", number, "dataset"), _unknown("dataset", binding.dataset, parts.names, "datasets")
+        key = (binding.pipeline, binding.dataset.lower(), binding.test)
+        if (earlier := first.setdefault(key, number)) != number:
+            sentence = f"found {binding.pipeline!r} bound to {binding.dataset}, test {binding.test!r}, again, first at "
+            yield ("bindings", number), f"{sentence}{parts.place('bindings', earlier)}: keep one of the two."
 
 
 def _templates(parts: YamlParts) -> Iterator[Finding]:

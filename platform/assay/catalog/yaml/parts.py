@@ -11,7 +11,7 @@ from sqlalchemy.exc import ArgumentError
 from assay.access.readers import wrong_readers
 from assay.catalog.locations import PREFIX
 from assay.catalog.placeholders import NAME
-from assay.catalog.profile import CategoryName, GateOn, KindName, Storage, UnknownPolicy
+from assay.catalog.profile import CategoryName, GateOn, KindName, Storage, StrengthName, UnknownPolicy
 from assay.catalog.storages import check_options
 from assay.catalog.tiers import CatchUp, Severity
 from assay.time.durations import parse_duration
@@ -234,9 +234,19 @@ class TemplatePart(YamlPart):
     category: CategoryName = "custom"
 
 
+class BindingPart(YamlPart):
+    """What a pipeline's gate does where a test is bad."""
+
+    pipeline: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^\S(.*\S)?$")]
+    dataset: FullName
+    test: Annotated[str, StringConstraints(min_length=1, max_length=300)]
+    gate: StrengthName
+
+
 PARTS: dict[str, type[YamlPart]] = {
     "datasets": DatasetPart,
     "lineage": LineagePart,
     "tests": CustomPart,
     "templates": TemplatePart,
+    "bindings": BindingPart,
 }

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.catalog.profile import (
+    BindingProfile,
     CatalogProfile,
     Column,
     ColumnSelector,
@@ -52,6 +53,10 @@ def to_profile(parts: YamlParts, folder_of: Callable[[int], Path]) -> CatalogPro
         templates=tuple(
             replace(_template(part), place=place(("templates", number, "assertion"), ""))
             for number, part in parts.templates.items()
+        ),
+        bindings=tuple(
+            BindingProfile(**dict(part), place=place(("bindings", number), ""))
+            for number, part in parts.bindings.items()
         ),
     )
 
