@@ -50,4 +50,5 @@ def stability(numbers: Numbers, past: PooledNumbers) -> float:
 
 def _share_up_to(edges: Floats, quantiles: Floats) -> Floats:
     last = np.append(quantiles[1:] > quantiles[:-1], True)  # of quantiles that are equal
-    return np.interp(edges, quantiles[last], SHARES[last], left=0.0)
+    shares: Floats = np.interp(edges, quantiles[last], SHARES[last], left=0.0)
+    return shares

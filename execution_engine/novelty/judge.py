@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ from execution_engine.novelty.inferred_schema.anomalies import judged as by_sche
 from execution_engine.profiles.lints import SECRETS, lints_of
 from execution_engine.profiles.profile import Profile
 
-from .batch import MEASURED, OF_PAPER, batch_of
+from .batch import MEASURED, OF_PAPER, WHOLE_BATCH, batch_of
 from .columns import changed_columns
 from .companions import put_beside
 from .distances import matched
@@ -38,12 +39,15 @@ def judge(profile: Profile, past: Past, method: Method = Method.PREDICTIVE) -> V
 
 
 def _by_prediction(profile: Profile, past: Past) -> Verdict:
-    causes, notes = changed_columns(profile, past)
     batch = batch_of(profile, past.pools)
     new = {part: batch.aligned(part, past.names) for part in MEASURED}
     put_beside(new, past.companions)
     z = _z(past, new)
     bound = threshold(past.scores, int((~np.isnan(z)).sum()))
+    rows = past.names.index(WHOLE_BATCH), PLACE["rows"]
+    if not profile.rows and past.history.shown[:, *rows].all():
+        return Verdict(status=Status.NOVEL, score=LARGEST_Z, threshold=bound, causes=(_cause(past, *rows, 0.0, inf),))
+    causes, notes = changed_columns(profile, past)
     score = LARGEST_Z if causes else float(largest(z))
     if score <= bound:
         return Verdict(status=Status.LIKE, score=score, threshold=bound, notes=notes)

@@ -51,6 +51,14 @@ def test_eight_accepted_batches_are_needed() -> None:
     assert judge(today, past(8)).status is Status.LIKE
 
 
+def test_of_a_batch_without_rows_the_rows_are_news_and_no_column_is_called_missing() -> None:
+    for nothing in (trips(TODAY).slice(0, 0), pa.table({})):
+        found = verdict(nothing)
+        assert [cause.text for cause in found.causes] == ["rows: 0, usually 500"]
+    released = known().joined(profile(pa.table({}), TODAY), released=True)
+    assert not judge(profile(trips(TODAY).slice(0, 0), TODAY + 1), released).is_novel
+
+
 def doubled(table: pa.Table, name: str) -> pa.Table:
     return with_column(table, name, [None if x is None else 2 * x for x in table[name].to_pylist()])
 
