@@ -9,7 +9,7 @@ BESIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 UNIT := $(PYTEST) --quiet -p no:cacheprovider --hypothesis-profile quick -m "not thorough"
 HALF := $(addprefix tests/unit/execution_engine/,anomalies engines language metrics profiles verification) $(wildcard tests/unit/test_*.py)# takes as long as the rest
 
-.PHONY: help demo up test tests mariadb unit unit-half unit-other-half lint style types layers format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days bench-novelty bench-year fuzz mutants zoo faults guards house screenshot run-ready dev-ready test-ready clean
+.PHONY: help demo up test tests mariadb unit unit-half unit-other-half lint style types layers format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days bench-novelty bench-drift bench-year fuzz mutants zoo faults guards house screenshot run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ bench-largest: test-ready ## Measure the largest legal request of each kind, on 
 
 bench-days: test-ready ## Live through 30 simulated days of 100,000 runs, of which retention keeps seven
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.service.thirty_days --docs
+
+bench-drift: dev-ready ## Measure how often drift of 500 columns raises a false alarm, into docs/benchmarks.md
+	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.drift --docs
 
 bench-novelty: dev-ready ## Measure who finds errors in real tables without a rule, into docs/benchmarks.md
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.novelty --docs

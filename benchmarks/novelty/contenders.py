@@ -63,6 +63,11 @@ def inferred_schema(batch: Profile, accepted: Accepted) -> bool:
     return judge(batch, accepted.past, Method.SCHEMA).is_novel
 
 
+def one_family(batch: Profile, accepted: Accepted) -> bool:
+    """Drift: the largest standardised distance of any column."""
+    return judge(batch, accepted.past, Method.DRIFT).is_novel
+
+
 def two_samples(batch: Profile, accepted: Accepted) -> bool:
     """Kolmogorov-Smirnov of numbers, chi-square of all else, one test a column, corrected by Bonferroni."""
     columns = [(column, accepted.pooled.columns[name]) for name, column in batch.columns.items()]
@@ -140,5 +145,6 @@ CONTENDERS: Mapping[str, Contender] = {
     "statistical tests": two_samples,
     "schema": schema,
     "inferred schema": inferred_schema,
+    "drift": one_family,
     "suggestions": suggestions,
 }

@@ -1,15 +1,23 @@
 """Columns of a batch beside those of its past: which are gone, of another kind, or new."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
+
+import numpy as np
 
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.profile import Profile
 
 from .batch import WHOLE_BATCH
+from .distances import matched
 from .past import Past
-from .statistics import Shown
+from .statistics import PLACE, Shown
 from .terms import LEARNING
 from .verdict import Cause
+
+MOST_NEW = 10  # values never seen before that a cause names
+USUALLY_NEW = 0.05  # of the rows of a usual batch: from here on a new value says nothing
 
 
 def changed_columns(profile: Profile, past: Past) -> tuple[list[Cause], tuple[str, ...]]:
@@ -31,6 +39,30 @@ def changed_columns(profile: Profile, past: Past) -> tuple[list[Cause], tuple[st
         elif len(kinds) < LEARNING:
             notes.append(f"{name} is known from {len(kinds)} batches alone: little of it can be judged")
     return causes, tuple(notes)
+
+
+def with_new_values(causes: Sequence[Cause], profile: Profile, past: Past) -> list[Cause]:
+    """The first cause of each column names the column's new values."""
+    first = {cause.column: at for at, cause in reversed(list(enumerate(causes))) if cause.column is not None}
+    new_values = {at: _new_values(profile, past, name) for name, at in first.items()}
+    return [replace(cause, new_values=new_values.get(at, ())) for at, cause in enumerate(causes)]
+
+
+def _new_values(profile: Profile, past: Past, name: str) -> tuple[object, ...]:
+    """The most frequent values of a column that no accepted batch had, where all that these had are known.
+
+    None where new values are nothing new, as those of an id.
+    """
+    column, pool = profile.columns.get(name), past.pools.get(name)
+    if column is None or pool is None or pool.values.cut or pool.kind is not column.kind:
+        return ()
+    usual = past.history.shown[:, past.names.index(name), PLACE["values_new"]]
+    if np.nanmedian(np.append(usual, 0.0)) > USUALLY_NEW:
+        return ()
+    new = matched(column.values, pool.values) == 0
+    values = column.values
+    order = np.lexsort((values.keys[new], -values.counts[new]))[:MOST_NEW]
+    return tuple(label for label in values.labels[new][order].tolist() if label is not None)
 
 
 def _of_words(column: str, statistic: str, value: str, expected: str) -> Cause:

@@ -35,6 +35,12 @@ def surprise(batch: Ints, past: Ints) -> float:
     return float(-(batch @ np.log((past + 0.5) / (past.sum() + 0.5 * len(past)))) / batch.sum())
 
 
+def edges_of(past: PooledNumbers) -> Floats:
+    """The different deciles of the past."""
+    edges: Floats = np.unique(np.interp(_DECILES, SHARES, past.quantiles.mean(axis=0)))
+    return edges
+
+
 def stability(numbers: Numbers, past: PooledNumbers) -> float:
     """√ of the population stability index over the deciles of the past, each share smoothed by half a row.
 
@@ -42,7 +48,7 @@ def stability(numbers: Numbers, past: PooledNumbers) -> float:
     moves a little with each batch, and the share up to a step would jump with it.
     """
     pooled, own = past.quantiles.mean(axis=0), numbers.points.quantiles(SHARES)
-    edges = np.unique(np.interp(_DECILES, SHARES, pooled))
+    edges = edges_of(past)
     expected, found = (np.diff(_share_up_to(edges, each), prepend=0.0, append=1.0) for each in (pooled, own))
     p, q = (smoothed(each, numbers.finite) for each in (found, expected))
     return float(np.sqrt(stability_index(p, q)))

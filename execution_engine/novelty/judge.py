@@ -1,20 +1,20 @@
 """The judge: is a batch like those that were accepted before it?"""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import inf
 
 import numpy as np
 import numpy.typing as npt
 
+from execution_engine.novelty.family.alarm import judged as by_drift
 from execution_engine.novelty.inferred_schema.anomalies import judged as by_schema
 from execution_engine.profiles.lints import SECRETS, lints_of
 from execution_engine.profiles.profile import Profile
 
 from .batch import MEASURED, OF_PAPER, WHOLE_BATCH, batch_of
-from .columns import changed_columns
+from .columns import changed_columns, with_new_values
 from .companions import put_beside
-from .distances import matched
 from .features import FEATURES
 from .neighbours import judged
 from .past import Past, combined, largest
@@ -26,8 +26,6 @@ from .verdict import Cause, Status, Verdict
 Floats = npt.NDArray[np.float64]
 
 MOST_CAUSES = 20
-MOST_NEW = 10  # values never seen before that a cause names
-USUALLY_NEW = 0.05  # of the rows of a usual batch: from here on a new value says nothing
 
 
 def judge(profile: Profile, past: Past, method: Method = Method.PREDICTIVE) -> Verdict:
@@ -55,7 +53,7 @@ def _by_prediction(profile: Profile, past: Past) -> Verdict:
     order = np.argsort(-sizes, axis=None, kind="stable")[:MOST_CAUSES]
     moved = [divmod(int(place), len(STATISTICS)) for place in order if sizes.flat[place] > bound]
     causes += [_cause(past, at, place, float(new["shown"][at, place]), float(z[at, place])) for at, place in moved]
-    causes = _with_new_values(causes, profile, past)
+    causes = with_new_values(causes, profile, past)
     return Verdict(status=Status.NOVEL, score=score, threshold=bound, causes=tuple(causes), notes=notes)
 
 
@@ -88,30 +86,6 @@ def _cause(past: Past, at: int, place: int, value: float, z: float) -> Cause:
         z=z,
         before=tuple(past.history.shown[:, at, place].tolist()),
     )
-
-
-def _with_new_values(causes: Sequence[Cause], profile: Profile, past: Past) -> list[Cause]:
-    """The first cause of each column names the column's new values."""
-    first = {cause.column: at for at, cause in reversed(list(enumerate(causes))) if cause.column is not None}
-    new_values = {at: _new_values(profile, past, name) for name, at in first.items()}
-    return [replace(cause, new_values=new_values.get(at, ())) for at, cause in enumerate(causes)]
-
-
-def _new_values(profile: Profile, past: Past, name: str) -> tuple[object, ...]:
-    """The most frequent values of a column that no accepted batch had, where all that these had are known.
-
-    None where new values are nothing new, as those of an id.
-    """
-    column, pool = profile.columns.get(name), past.pools.get(name)
-    if column is None or pool is None or pool.values.cut or pool.kind is not column.kind:
-        return ()
-    usual = past.history.shown[:, past.names.index(name), PLACE["values_new"]]
-    if np.nanmedian(np.append(usual, 0.0)) > USUALLY_NEW:
-        return ()
-    new = matched(column.values, pool.values) == 0
-    values = column.values
-    order = np.lexsort((values.keys[new], -values.counts[new]))[:MOST_NEW]
-    return tuple(label for label in values.labels[new][order].tolist() if label is not None)
 
 
 def _by_neighbours(profile: Profile, past: Past) -> Verdict:
@@ -147,4 +121,5 @@ BY_METHOD: Mapping[Method, Callable[[Profile, Past], Verdict]] = {
     Method.PREDICTIVE: _by_prediction,
     Method.NEIGHBOURS: _by_neighbours,
     Method.SCHEMA: by_schema,
+    Method.DRIFT: by_drift,
 }

@@ -12,3 +12,4 @@ class Method(StrEnum):
     PREDICTIVE = "predictive"  # each statistic beside what its history predicts: the largest z
     NEIGHBOURS = "neighbours"  # all statistics together: the distance to the five nearest (Redyuk et al.)
     SCHEMA = "schema"  # a schema inferred from the past: any anomaly (Breck et al.)
+    DRIFT = "drift"  # distances of distributions, all columns as one family: the largest (Westfall and Young)

@@ -44,7 +44,8 @@ class Command(Base):
         add_window_arguments(parser)
         parser.add_argument(
             "--method", choices=[method.value for method in Method], default=Method.PREDICTIVE.value,
-            help="predictive: each statistic by its own history (default); neighbours: Redyuk et al.; schema: breaches",
+            help="predictive: each statistic by its own history (default); neighbours: Redyuk et al.; schema: breaches "
+            "of what was inferred; drift: distributions alone",
         )  # fmt: skip
         told: dict[str, Any] = {"action": "append", "default": [], "metavar": "WINDOW"}
         parser.add_argument("--accept", help="this novel window is right, and so are others like it", **told)

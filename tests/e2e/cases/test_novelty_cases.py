@@ -170,3 +170,16 @@ def test_a_day_without_rows_is_news_unless_the_dataset_may_be_empty(
     land(scenario, "2026-03-20")
     scenario.until(after("2026-03-20", 7))
     assert state(NOVELTY, "2026-03-20") == "PASS"
+
+
+def test_a_user_watches_distributions_alone(scenario: Scenario) -> None:
+    drift = f"{TRIPS}/drift"
+    test = custom(TRIPS, "drift", "novelty(method='drift') <= 1", category="novelty")
+    scenario.catalog(dataset(TRIPS, novelty=False), custom=[test])
+    for day in days(9, 19):
+        land(scenario, day, miles=day == "2026-03-19")
+    scenario.until(after("2026-03-19", 7))
+    assert [state(drift, day) for day in days(9, 19)] == ["LEARNING"] * 8 + ["PASS"] * 2 + ["WARN"]
+    said = runs(drift, "2026-03-19")[-1].sentence
+    assert "population stability index of distance: " in said
+    assert "fare" not in said

@@ -207,3 +207,9 @@ def test_an_inferred_schema_is_printed_and_says_what_breaks_it(
     assert f"the schema of {DAYS - 1} accepted windows" in text
     assert "one of " in text
     assert "EWR" in text
+
+
+def test_drift_of_all_columns_together_is_one_verdict(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    windows = judged(capsys, str(folder), "--method", "drift")
+    assert [key for key, one in windows.items() if one["status"] == "NOVEL"] == [f"2026-03-{BROKEN}"]
+    assert windows[f"2026-03-{BROKEN}"]["causes"][0]["text"].startswith("share of complete values of carrier: 0.9")
