@@ -10,12 +10,16 @@ from assay.models import Binding, DataTest
 Key = tuple[str, str, str]  # pipeline, key of the dataset's name, test
 
 
-def tell_bindings(told: Sequence[BindingProfile], *, source: str, full: bool) -> list[str]:
-    """Write what a source tells, in place of what it told before; a sentence for each that cannot be written."""
+def tell_bindings(told: Sequence[BindingProfile], *, source: str, full: bool) -> tuple[tuple[str, ...], list[str]]:
+    """Write what a source tells, in place of what it told before.
+
+    What came, changed or went, and a sentence for each that cannot be written.
+    """
     rows = {_key(row): row for row in Binding.objects.select_related("dataset")}
     datasets = by_names({binding.dataset for binding in told})
     faults: list[str] = []
     kept: set[int] = set()
+    changed: list[Binding] = []
     for binding in told:
         place = f"{binding.place}: " if binding.place else ""
         whose = f"{place}binding of {binding.pipeline!r} to {binding.dataset}, test {binding.test!r}"
@@ -26,14 +30,16 @@ def tell_bindings(told: Sequence[BindingProfile], *, source: str, full: bool) ->
             faults.append(f"{whose}: the source {row.source!r} has it: keep it in one of the two")
         elif row is None:
             made = {"pipeline": binding.pipeline, "dataset": dataset, "test": binding.test, "strength": binding.gate}
-            kept.add(Binding.objects.create(**made, source=source).pk)
+            changed.append(Binding.objects.create(**made, source=source))
         else:
             kept.add(row.pk)
             if row.strength != binding.gate:
-                Binding.objects.filter(pk=row.pk).update(strength=binding.gate)
-    if full:
-        Binding.objects.filter(source=source).exclude(pk__in=kept).delete()
-    return faults
+                row.strength = binding.gate
+                row.save(update_fields=["strength"])
+                changed.append(row)
+    gone = [row for row in rows.values() if full and row.source == source and row.pk not in kept]
+    Binding.objects.filter(pk__in=[row.pk for row in gone]).delete()
+    return (*(f"{row} ({row.strength})" for row in changed), *(f"{row} (gone)" for row in gone)), faults
 
 
 def idle_bindings(source: str) -> list[Binding]:

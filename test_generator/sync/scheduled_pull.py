@@ -40,7 +40,7 @@ def pull(row: Pull, now: datetime) -> None:
     try:
         with transaction.atomic():
             source, applied = sync_files(conf.catalog_path, name=conf.catalog_source, now=now)
-            told = {"created": applied.created, "changed": applied.changed, "missing": applied.missing}
+            told = {what: getattr(applied, what) for what in ("created", "changed", "missing", "templates", "bindings")}
             if any(told.values()):
                 record(ORIGIN, "catalog.synced", kind="catalog", key=source.name, before=None, after=told)
     except (UnableToReadCatalog, UnableToApply, UnableToWrite) as error:

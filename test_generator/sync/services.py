@@ -1,5 +1,6 @@
 """A full sync with a provider: its catalog, and the tests and templates that its users wrote beside it."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ from assay.models import Dataset, DataTest, Origin, Source
 from execution_engine.engines.files.listing import refusal_of
 from test_generator.data_tests.services import UnableToWrite, revise, start, write_data_test
 from test_generator.definition import Definition
+from test_generator.models import RuleTemplate
 from test_generator.templates.told import tell_templates
 
 from .bindings import tell_bindings
@@ -36,14 +38,14 @@ def sync(
     if refused:
         raise UnableToWrite("\n".join(refused))
     applied = apply_catalog(profile, source=source, full=full, allow_removal=allow_removal, now=now)
-    written, faults = _write_all(profile.custom, source=source, now=now)
-    faults += tell_templates(profile.templates, source=source, full=full, now=now)
-    faults += tell_bindings(profile.bindings, source=source, full=full)
-    if faults:
+    templates, of_templates = tell_templates(profile.templates, source=source, full=full, now=now)
+    written, of_tests = _write_all(profile.custom, source=source, now=now)
+    bindings, of_bindings = tell_bindings(profile.bindings, source=source, full=full)
+    if faults := [*of_tests, *of_templates, *of_bindings]:
         raise UnableToWrite("\n".join(faults))
     if full:
         _note_gone(written, source=source, now=now)
-    return applied
+    return replace(applied, templates=templates, bindings=bindings)
 
 
 def remove_source(name: str, *, now: datetime) -> Applied:
@@ -105,7 +107,7 @@ def _refuse_others(row: DataTest, source: str) -> None:
     if row.origin == Origin.GENERATED:
         raise UnableToWrite("that is the name of a standard test: give it another name")
     is_free = row.retired_at is not None or row.missing_since is not None
-    if row.template and not is_free:
+    if row.template and not is_free and RuleTemplate.objects.filter(name=row.template).exists():
         raise UnableToWrite(f"the template {row.template!r} makes a test of that name: give it another name")
     if row.source != source and not is_free:
         where = f"in the source {row.source!r}" if row.source else "by page or API"

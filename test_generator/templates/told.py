@@ -42,8 +42,10 @@ def fault_of(template: TemplateProfile) -> str | None:
     return f"there is no metric {unknown[0]}{nearest(unknown[0], SIGNATURES)}" if unknown else None
 
 
-def tell_templates(told: Sequence[TemplateProfile], *, source: str, full: bool, now: datetime) -> list[str]:
-    """Write what a source tells; a sentence for each template that cannot be written.
+def tell_templates(
+    told: Sequence[TemplateProfile], *, source: str, full: bool, now: datetime
+) -> tuple[tuple[str, ...], list[str]]:
+    """Write what a source tells; the names of what changed, and a sentence for each template that cannot be written.
 
     The datasets of every template that changed are left to be reconciled, which makes, revises and ends its tests.
     """
@@ -65,8 +67,9 @@ def tell_templates(told: Sequence[TemplateProfile], *, source: str, full: bool, 
     names = {template.name.casefold() for template in told}
     gone = [row for key, row in known.items() if full and row.source == source and key not in names]
     RuleTemplate.objects.filter(pk__in=[row.pk for row in gone]).delete()
-    mark_changed(_datasets_of([*changed, *((row.name, None) for row in gone)]), now)
-    return faults
+    changed += [(row.name, None) for row in gone]
+    mark_changed(_datasets_of(changed), now)
+    return tuple(name for name, _ in changed), faults
 
 
 def _refusal(template: TemplateProfile, row: RuleTemplate | None, source: str) -> str | None:

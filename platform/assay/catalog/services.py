@@ -50,12 +50,14 @@ def removal_fault(gone: Sequence[str], known: int) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Applied:
-    """What an application of a catalog changed, by the datasets' full names."""
+    """What an application of a catalog changed: datasets by their full names, and what is written beside them."""
 
     created: tuple[str, ...]
     changed: tuple[str, ...]
     missing: tuple[str, ...]  # known from the same source before, and no longer told
     known: int  # datasets of the source before
+    templates: tuple[str, ...] = ()  # that came, changed or went, by name
+    bindings: tuple[str, ...] = ()  # the same, as texts
 
 
 @transaction.atomic

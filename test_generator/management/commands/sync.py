@@ -86,7 +86,8 @@ def _synced(options: dict[str, Any]) -> tuple[str, Applied]:
         source, applied = sync_files(options["path"], name=options["source"], allow_removal=removal, now=now)
         name, action = source.name, "catalog.synced"
     given = {"path": str(options["path"])} if options["path"] else {}
-    record(command_origin(), action, kind="catalog", key=name, before=None, after=_told(applied), given=given)
+    after = {**_told(applied), "templates": list(applied.templates), "bindings": list(applied.bindings)}
+    record(command_origin(), action, kind="catalog", key=name, before=None, after=after, given=given)
     return name, applied
 
 

@@ -247,6 +247,7 @@ def test_an_owner_reads_of_each_gap_what_stands_in_the_way_and_how_much_is_teste
         "closed": gap(fares, closed_at=NOW),
         "later": gap(fares, Category.CONSISTENCY, next_report_at=NOW + SECOND),
         "other owner": gap(DatasetFactory.create(owner="bob")),
+        "template": gap(fares, Category.CUSTOM, template="rows", next_report_at=None, mendable=False),
     }
     report_gap(due_gap, NOW)
     row = Notice.objects.get()
@@ -270,7 +271,7 @@ def test_an_owner_reads_of_each_gap_what_stands_in_the_way_and_how_much_is_teste
     next_reports = {name: Gap.objects.get(pk=row.pk).next_report_at for name, row in rows.items()}
     week = NOW + 7 * DAY
     assert next_reports == {
-        "category": week, "dataset": week, "closed": NOW, "later": NOW + SECOND, "other owner": NOW
+        "category": week, "dataset": week, "closed": NOW, "later": NOW + SECOND, "other owner": NOW, "template": None
     }  # fmt: skip
     assert Gap.objects.get(pk=due_gap.pk).next_report_at == week
 

@@ -80,7 +80,9 @@ def test_who_brought_the_catalog_where_it_is_can_be_read_in_the_audit(
     answer(capsys, "sync", str(catalog))
     entry = AuditEntry.objects.get()
     assert (entry.action, entry.via, entry.object_id) == ("catalog.synced", "command", "catalog")
-    assert entry.after == {"created": ["raw.trips"], "changed": [], "missing": []}
+    assert entry.after == {
+        "created": ["raw.trips"], "changed": [], "missing": [], "templates": [], "bindings": []
+    }  # fmt: skip
 
 
 def test_a_catalog_with_an_error_is_refused_whole(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,8 +18,9 @@ pytestmark = pytest.mark.django_db
 MONDAY = day("2026-03-09")
 
 
-def told(*bindings: BindingProfile, source: str = "etl", **more: Any) -> None:
-    sync(CatalogProfile(bindings=bindings), source=source, now=NOW, **more)
+def told(*bindings: BindingProfile, source: str = "etl") -> tuple[str, ...]:
+    """What changed by a sync of these bindings."""
+    return sync(CatalogProfile(bindings=bindings), source=source, now=NOW).bindings
 
 
 def binding(test: DataTest, gate: Any, pipeline: str = "load", **more: Any) -> BindingProfile:
@@ -52,9 +53,15 @@ def test_a_binding_decides_for_its_pipeline_alone_with_an_incident_and_before_on
 
 def test_the_bindings_of_a_source_are_those_that_it_tells() -> None:
     test, other = DataTestFactory.create(name="a"), DataTestFactory.create(name="b")
-    told(binding(test, "weak"), binding(other, "strong"))
+    assert told(binding(test, "weak"), binding(other, "strong")) == (
+        f"load → {test.dataset}: a (weak)",
+        f"load → {other.dataset}: b (strong)",
+    )
     first = Binding.objects.get(test="a").pk
-    told(binding(test, "strong", dataset=test.dataset.full_name.upper()))
+    assert told(binding(test, "strong", dataset=test.dataset.full_name.upper())) == (
+        f"load → {test.dataset}: a (strong)",
+        f"load → {other.dataset}: b (gone)",
+    )
     assert list(Binding.objects.values_list("pk", "test", "strength")) == [(first, "a", "strong")]
     told(binding(other, "weak"), source="other")
     told()

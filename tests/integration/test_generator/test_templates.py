@@ -214,6 +214,26 @@ def test_a_test_that_a_template_made_may_become_a_test_of_its_own() -> None:
     assert DataTest.objects.get(name="rows").retired_at is None
 
 
+def test_a_rule_may_become_a_test_of_its_own_in_one_sync_and_back() -> None:
+    synced(ROWS)
+    first = DataTest.objects.get(name="rows").pk
+    custom = CustomProfile(dataset="raw.trips", name="rows", assertion="row_count() > 9", schedule="weekly")
+    synced(tests=(custom,), now=NOW + HOUR)
+    assert (DataTest.objects.get(name="rows").template, gaps()) == ("", {})
+    synced(ROWS, now=NOW + 2 * HOUR)
+    test = DataTest.objects.get(name="rows")
+    assert (test.pk, test.template, test.missing_since, list(live())) == (first, "rows", None, ["raw.trips/rows"])
+
+
+def test_what_a_sync_did_to_templates_is_returned() -> None:
+    def applied(*templates: TemplateProfile) -> tuple[str, ...]:
+        return sync(CatalogProfile(datasets=(TRIPS,), templates=templates), source="shop", now=NOW).templates
+
+    assert applied(ROWS, KNOWN) == ("rows", "known")
+    assert applied(ROWS, KNOWN) == ()
+    assert applied(replace(ROWS, severity="soft")) == ("rows", "known")
+
+
 def test_a_template_belongs_to_one_source_and_its_tests_to_one_category() -> None:
     synced(ROWS)
     other = CatalogProfile(templates=(replace(ROWS, name="ROWS", place="b.yaml:3"),))
