@@ -84,6 +84,7 @@ class Ending(Claimable):
     incident = models.ForeignKey(Incident, models.CASCADE, related_name="endings")
     kind = models.CharField(max_length=10, choices=WAIVER_KINDS)
     scope = models.CharField(max_length=10, choices=[(scope.value, scope.value) for scope in WaiverScope])
+    until = models.DateTimeField(null=True, blank=True)  # later windows are ignored till then; null: by tier
     reason = models.TextField()
     author = models.CharField(max_length=200)
     said_at = models.DateTimeField()

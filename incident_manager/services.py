@@ -7,7 +7,7 @@ from incident_manager.backtests.services import UnableToBacktest, as_revised, ba
 from incident_manager.gate.services import ToRead, gate, gate_of
 from incident_manager.incidents.endings import accept, end_piece, force_resolve
 from incident_manager.incidents.handle import handle_flip
-from incident_manager.incidents.services import UnableToResolve
+from incident_manager.incidents.services import UnableToResolve, WrongEnd
 from incident_manager.incidents.users import acknowledge, annotate, rerun
 from incident_manager.quality.look_ups import LookUpAnswer, look_up
 from incident_manager.reports.services import (
@@ -30,6 +30,7 @@ __all__ = [
     "UnableToBacktest",
     "UnableToDecide",
     "UnableToResolve",
+    "WrongEnd",
     "accept",
     "acknowledge",
     "annotate",

@@ -19,9 +19,16 @@ TO_JUDGE = Q(state__in=TROUBLED) | Q(waiver__isnull=False)
 
 
 def waive(
-    standings: Iterable[Standing], *, kind: WaiverKind, scope: WaiverScope, reason: str, author: str, now: datetime
+    standings: Iterable[Standing],
+    *,
+    kind: WaiverKind,
+    scope: WaiverScope,
+    until: datetime | None = None,
+    reason: str,
+    author: str,
+    now: datetime,
 ) -> list[Waiver]:
-    """One waiver per standing, as bad as it is now; they are judged anew."""
+    """One waiver per standing, as bad as it is now; they are judged anew. ``until``: as the user said, None by tier."""
     rows = [row for row in standings if row.data_test.revision_id]
     waivers = Waiver.objects.bulk_create(
         Waiver(
@@ -34,7 +41,7 @@ def waive(
             reason=reason,
             author=author,
             starts_at=now,
-            ends_at=waiver_end(scope, made_at=now, tier=row.data_test.dataset.tier),
+            ends_at=waiver_end(scope, made_at=now, tier=row.data_test.dataset.tier, until=until),
         )
         for row in rows
     )

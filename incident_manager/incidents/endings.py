@@ -10,7 +10,7 @@ from django.db.models import Q
 from alerting.models import Standing
 from alerting.services import judge_what_waivers_reach, waive
 from alerting.state import WaiverKind
-from alerting.waivers.rules import WaiverScope
+from alerting.waivers.rules import WaiverScope, wrong_end
 from assay.models import DataTest
 from assay.models import Scope as Reach
 from assay.queue.claims import finish
@@ -19,7 +19,7 @@ from execution_engine.outcome import Outcome
 from incident_manager.intervals import Intervals, overlap, union
 from incident_manager.models import Ending, EntryKind, Incident, SpoiltWindow
 
-from .services import UnableToResolve, demand_open
+from .services import UnableToResolve, WrongEnd, demand_open
 from .spoilt import by_incident, heal
 from .timeline import note
 
@@ -29,12 +29,25 @@ EVERY = Q()
 
 
 @transaction.atomic
-def force_resolve(incident: Incident, *, scope: WaiverScope, reason: str, author: str, now: datetime) -> Incident:
+def force_resolve(
+    incident: Incident,
+    *,
+    scope: WaiverScope,
+    reason: str,
+    author: str,
+    now: datetime,
+    until: datetime | None = None,
+) -> Incident:
     """The incident, ended as a false positive; waivers cover its windows and, by scope ``test``, later ones too.
 
+    Later windows are covered ``until`` an instant; None: for as long as the tier says.
     Of more than ``AT_ONCE`` windows the first are ended here, and the others by the stage ``end``.
     """
-    return _end(incident, kind=WaiverKind.FORCED, scope=scope, reason=reason, author=author, now=now)
+    if until is not None:
+        wrong = wrong_end(scope, made_at=now, tier=incident.dataset.tier, until=until)
+        if wrong is not None:
+            raise WrongEnd(wrong)
+    return _end(incident, kind=WaiverKind.FORCED, scope=scope, reason=reason, author=author, now=now, until=until)
 
 
 @transaction.atomic
@@ -71,7 +84,14 @@ def end_piece(ending: Ending, now: datetime) -> None:
 
 
 def _end(
-    incident: Incident, *, kind: WaiverKind, scope: WaiverScope, reason: str, author: str, now: datetime
+    incident: Incident,
+    *,
+    kind: WaiverKind,
+    scope: WaiverScope,
+    reason: str,
+    author: str,
+    now: datetime,
+    until: datetime | None = None,
 ) -> Incident:
     if not reason.strip():
         raise UnableToResolve("A reason is missing: say why, so that people who ask next month can know.")
@@ -83,12 +103,13 @@ def _end(
             f"{under_way.author} is ending incident {locked.pk}: {under_way.left().count()} windows are left."
         )
     ending = Ending.objects.create(
-        incident=locked, kind=kind, scope=scope, reason=reason, author=author, said_at=now
-    )  # fmt: skip
+        incident=locked, kind=kind, scope=scope, until=until, reason=reason, author=author, said_at=now
+    )
     keys = _to_end(locked, kind)
     for start in range(0, len(keys), NAMED_AT_ONCE):
         SpoiltWindow.objects.filter(pk__in=keys[start : start + NAMED_AT_ONCE]).update(ending=ending)
-    note(locked, kind.value, now=now, actor=author, text=f"{reason} (scope {scope})")
+    reach = f"scope {scope}" if until is None else f"scope {scope} until {until:%Y-%m-%d %H:%M} UTC"
+    note(locked, kind.value, now=now, actor=author, text=f"{reason} ({reach})")
     end_piece(ending, now)
     incident.refresh_from_db()
     return incident
@@ -117,6 +138,7 @@ def _waive(ending: Ending, windows: list[SpoiltWindow], now: datetime, which: Q)
         [row for row in related if _key(row.data_test, row.window) in wanted],
         kind=WaiverKind(ending.kind),
         scope=WaiverScope(ending.scope),
+        until=ending.until,
         reason=ending.reason,
         author=ending.author,
         now=now,

@@ -20,6 +20,10 @@ class UnableToResolve(ValueError):
     """An incident that cannot be ended this way."""
 
 
+class WrongEnd(UnableToResolve):
+    """The end that a user wants of a waiver cannot be."""
+
+
 def incident_for(test: DataTest, *, failed_at: datetime, now: datetime) -> Incident:
     """The open incident that a FAIL belongs to: joined, re-opened or new."""
     key = f"{test.dataset_id}:{test.category}"

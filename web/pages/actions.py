@@ -48,7 +48,7 @@ def _rerun(incident: Incident, given: Given, author: str, now: datetime) -> str:
 
 
 def _force_resolve(incident: Incident, given: Given, author: str, now: datetime) -> str:
-    services.force_resolve(incident, scope=given["scope"], reason=given["reason"], author=author, now=now)
+    services.force_resolve(incident, **given, author=author, now=now)
     return "Resolved as a false positive." + _others(incident)
 
 

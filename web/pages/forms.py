@@ -73,6 +73,7 @@ class ForceForm(ReasonForm):
     """Why an incident was a false positive, and how far that reaches."""
 
     scope = forms.TypedChoiceField(coerce=WaiverScope, choices=[(scope.value, scope.value) for scope in WaiverScope])
+    until = UtcField(required=False)
 
 
 class ReportForm(forms.Form):

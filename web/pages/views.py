@@ -6,6 +6,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from alerting.coverage import coverage_by_tier
 from alerting.services import silences_of
+from alerting.waivers.rules import WaiverScope, waiver_end
 from assay import clock
 from assay.access.roles import Action
 from assay.database.name_keys import name_key
@@ -138,6 +139,7 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         "timeline": shown_timeline(incident, veil),
         "unhealed": incident.spoilt_windows.filter(healed_at=None).count(),
         "may_act": may(request, Action.ACT, incident),
+        "waived_until": waiver_end(WaiverScope.TEST, made_at=clock.now(), tier=incident.dataset.tier),
         "typed": typed,
         "annotation": typed.get("annotate") or annotation(incident),
         "headline": sentences[0] if sentences else "",

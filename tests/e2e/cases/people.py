@@ -1,7 +1,7 @@
 """What people do, and what they hear, in the stories of this folder."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from alerting.models import Alert, Notice
 from alerting.waivers.rules import WaiverScope
@@ -51,9 +51,9 @@ def cause_of(incident: Incident) -> Incident | None:
     return Incident.objects.get(alert=alert.cause_id) if alert.cause_id else None
 
 
-def force(incident: Incident, *, scope: WaiverScope = WaiverScope.WINDOW) -> None:
+def force(incident: Incident, *, scope: WaiverScope = WaiverScope.WINDOW, until: datetime | None = None) -> None:
     """The owner says that it is a false positive, now."""
-    services.force_resolve(incident, scope=scope, reason="counts twins", author="ada", now=clock.now())
+    services.force_resolve(incident, scope=scope, until=until, reason="counts twins", author="ada", now=clock.now())
 
 
 def accept(incident: Incident) -> None:

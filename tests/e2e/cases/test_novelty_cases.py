@@ -1,5 +1,6 @@
 """A table without rules: what is unlike its past is found and explained, and a user who calls it right is heard."""
 
+from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
@@ -143,6 +144,18 @@ def test_what_is_right_until_a_day_is_news_again_after_it(scenario: Scenario) ->
     scenario.land(TRIPS, "2026-04-03", trips("2026-04-03", miles=True), on="2026-04-04 01:00")
     scenario.until("2026-04-04 12:00")
     assert state(NOVELTY, "2026-04-03") == "FAIL"
+
+
+def test_what_a_user_calls_right_until_a_day_of_their_own_is_news_again_from_then_on(scenario: Scenario) -> None:
+    watched(scenario)
+    land(scenario, "2026-03-19", miles=True)
+    scenario.until(after("2026-03-19", 12))
+    until = datetime(2026, 3, 23, tzinfo=UTC)
+    force(open_incident(TRIPS, "novelty"), scope=WaiverScope.TEST, until=until)
+    for day in days(20, 22):
+        land(scenario, day, miles=True)
+        scenario.until(after(day, 12))
+    assert [state(NOVELTY, day) for day in days(20, 22)] == ["PASS", "PASS", "FAIL"]
 
 
 def test_what_is_kept_of_the_past_is_made_anew_where_it_is_lost_and_judges_alike(scenario: Scenario) -> None:

@@ -1,5 +1,7 @@
 """Incidents and reports over REST."""
 
+from datetime import timedelta
+
 import pytest
 from rest_framework.test import APIClient
 
@@ -58,6 +60,18 @@ def test_a_wrong_scope_is_refused(api: APIClient, incident: Incident) -> None:
     body = {"reason": "wrong test", "scope": "galaxy"}
     answer = api.post(f"/api/v1/incidents/{incident.pk}/force-resolve", body, format="json")
     assert (answer.status_code, answer.json()["where"]) == (400, "scope")
+
+
+def test_a_user_says_until_when_later_windows_are_right(api: APIClient, incident: Incident) -> None:
+    address, until = f"/api/v1/incidents/{incident.pk}/force-resolve", NOW + timedelta(days=40)
+    body = {"reason": "fares are in cents till May", "scope": "test", "until": f"{until:%Y-%m-%dT%H:%M:%SZ}"}
+    for wrong in ({"scope": "window"}, {"until": "2026-01-01T00:00:00Z"}, {"until": "2027-01-01T00:00:00Z"}):
+        refused = api.post(address, body | wrong, format="json")
+        assert (refused.status_code, refused.json()["where"]) == (400, "until")
+    assert Waiver.objects.count() == 0
+    said = [entry["text"] for entry in api.post(address, body, format="json").json()["timeline"]]
+    assert said[1] == f"fares are in cents till May (scope test until {until:%Y-%m-%d %H:%M} UTC)"
+    assert Waiver.objects.get().ends_at == until
 
 
 def test_a_report_goes_to_the_owner_who_decides(api: APIClient) -> None:

@@ -32,6 +32,22 @@ def test_open_incidents_come_first_then_those_resolved_last() -> None:
     assert newest_incidents(1) == [new_open]
 
 
+def test_a_wrong_end_of_a_waiver_is_told_and_what_was_typed_stays(client: Client) -> None:
+    incident = IncidentFactory.create()
+    SpoiltWindowFactory.create(incident=incident, dataset=incident.dataset)
+    ada = User.objects.create(username="ada")
+    Member.objects.update_or_create(user=ada, defaults={"role": Role.ADMIN})
+    client.force_login(ada)
+    address = reverse("incident-action", args=[incident.pk, "force-resolve"])
+    typed = {"reason": "fares are in cents", "scope": "test", "until": "2020-01-01T00:00"}
+    page = client.post(address, typed, follow=True).content.decode()
+    assert "The end has passed" in page
+    assert "fares are in cents" in page
+    assert 'value="2020-01-01T00:00"' in page
+    done = client.post(address, {**typed, "until": ""}, follow=True).content.decode()
+    assert "Resolved as a false positive." in done
+
+
 def test_an_incident_of_many_windows_says_how_many_are_still_to_be_ended(client: Client) -> None:
     incident = IncidentFactory.create()
     SpoiltWindowFactory.create_batch(30, incident=incident, dataset=incident.dataset)

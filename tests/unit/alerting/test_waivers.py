@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from alerting.state import WaiverKind
-from alerting.waivers.rules import BrokenResult, WaivedWindows, WaiverScope, covering, covers, waiver_end
+from alerting.waivers.rules import BrokenResult, WaivedWindows, WaiverScope, covering, covers, waiver_end, wrong_end
 from assay.time.windows import Window
 
 NOW = datetime(2024, 3, 5, 6, tzinfo=UTC)
@@ -81,3 +81,24 @@ def test_a_waiver_of_later_windows_ends_sooner_for_critical_tables(
     scope: WaiverScope, tier: int, days: int | None
 ) -> None:
     assert waiver_end(scope, made_at=NOW, tier=tier) == (None if days is None else NOW + days * DAY)
+
+
+def test_a_user_may_say_until_when_later_windows_are_ignored() -> None:
+    until = NOW + 40 * DAY
+    assert wrong_end(WaiverScope.TEST, made_at=NOW, tier=2, until=until) is None
+    assert waiver_end(WaiverScope.TEST, made_at=NOW, tier=2, until=until) == until
+
+
+@pytest.mark.parametrize(
+    ("scope", "tier", "days", "says"),
+    [
+        (WaiverScope.WINDOW, 2, 1, "scope test"),
+        (WaiverScope.TEST, 2, 0, "has passed"),
+        (WaiverScope.TEST, 2, 93, "at most 92 days"),
+        (WaiverScope.TEST, 1, 4, "tier 1 are ignored for at most 3 days"),
+    ],
+)
+def test_an_end_that_cannot_be_is_refused_with_how_to_mend_it(
+    scope: WaiverScope, tier: int, days: int, says: str
+) -> None:
+    assert says in str(wrong_end(scope, made_at=NOW, tier=tier, until=NOW + days * DAY))

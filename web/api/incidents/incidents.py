@@ -17,7 +17,7 @@ from execution_engine.runs.shown_results import Veil
 from incident_manager import services
 from incident_manager.models import Ending, Entry, EntryKind, Incident, Report, SpoiltWindow
 from web.api.conventions.base import Rows
-from web.api.conventions.errors import conflict
+from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, InstantField, Row, Shape, WindowField
 from web.shown.timeline import shown_timeline
 
@@ -168,6 +168,7 @@ class Force(Acceptance):
     """Why it was a false positive, and how far that reaches."""
 
     scope = serializers.ChoiceField([scope.value for scope in WaiverScope], default=WaiverScope.WINDOW.value)
+    until = InstantField(required=False, help_text="of scope test: when later windows count again; by tier if left out")
 
 
 class Incidents(Rows):
@@ -215,7 +216,7 @@ class Incidents(Rows):
     def force_resolve(self, request: Request, pk: str) -> Response:
         """End a false positive."""
         given = self.given(Force)
-        return self._act(services.force_resolve, scope=WaiverScope(given["scope"]), reason=given["reason"])
+        return self._act(services.force_resolve, **{**given, "scope": WaiverScope(given["scope"])})
 
     @extend_schema(request=Acceptance, responses=WholeIncident)
     @action(detail=True, methods=["post"])
@@ -228,6 +229,8 @@ class Incidents(Rows):
         try:
             with self.changing(str(self.action), incident.pk, given):
                 service(incident, **given, author=self.author, now=clock.now())
+        except services.WrongEnd as wrong:
+            raise Wrong(str(wrong), where="until") from None
         except services.UnableToResolve as unable:
             raise conflict(str(unable), mend="Look at the incident's timeline: GET it again.") from None
         return Response(WholeIncident(self.get_object()).data)
