@@ -21,7 +21,7 @@ UNREADABLE = ABNORMAL | {Error.UNREADABLE, Error.NO_PARTITION_COLUMN, Error.ENGI
 UNTESTED = "untested: it ended before the test existed, or is no longer kept"
 UNDECLARED = "untested: it began before its columns were declared as they are"
 NOT_JUDGED = "not judged yet"
-NOVELTY = "novelty"
+WITHOUT_RULES = frozenset({"novelty", "schema"})  # what a table is held to without a rule has to be learned first
 
 
 class Status(StrEnum):
@@ -221,7 +221,7 @@ def _said_of(check: StandingFact) -> tuple[ReasonKind, str, Status | None] | Non
     if check.state is State.UNTESTED:
         return ReasonKind.UNTESTED, UNDECLARED if _is_undeclared(check) else UNTESTED, None
     if check.state is State.LEARNING:
-        if check.test.category == NOVELTY:  # of every dataset in its first days: nobody need read it in each answer
+        if check.test.category in WITHOUT_RULES:  # true of every dataset in its first days
             return None
         return ReasonKind.LEARNING, "learning: not enough history yet", None
     if check.state not in (State.PENDING, State.UNKNOWN):

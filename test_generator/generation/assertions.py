@@ -74,6 +74,11 @@ def novelty() -> str:
     return "novelty() <= 1"
 
 
+def inferred_schema() -> str:
+    """The rows keep to the schema that the partitions before have in common."""
+    return "novelty(method='schema') <= 1"
+
+
 def number(value: float) -> str:
     """A number without exponent or float noise: 0.999, 1, 0.00001."""
     return format(_decimal(value), "f")

@@ -40,6 +40,7 @@ def standard_tests(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Ge
         _duplicates(dataset),
         _consistency(dataset),
         _schema(dataset),
+        _inferred_schema(dataset),
         _novelty(dataset),
     )
     return sum(rules, start=Generation())
@@ -193,13 +194,27 @@ def _schema(dataset: DatasetProfile) -> Generation:
     return Generation(wanted=tuple(wanted))
 
 
+def _inferred_schema(dataset: DatasetProfile) -> Generation:
+    """Each partition keeps to the schema that those before it have in common; for those who ask for it. Soft."""
+    if not dataset.inferred_schema:
+        return Generation()
+    if dataset.partition is None:
+        reason = "it has no partition key, so a schema cannot be inferred from earlier partitions."
+        return _gap(dataset, "schema", reason)
+    return _from_profiles(dataset, "schema", "schema-inferred", assertions.inferred_schema())
+
+
 def _novelty(dataset: DatasetProfile) -> Generation:
     """Each partition is like those before it. Soft: it says that something is unusual, not that it is wrong."""
     if dataset.partition is None or not dataset.targets.novelty:
         return Generation()
+    return _from_profiles(dataset, "novelty", "novelty", assertions.novelty())
+
+
+def _from_profiles(dataset: DatasetProfile, category: StandardCategory, name: str, assertion: str) -> Generation:
     if not dataset.replicas[0].is_in_lake:
-        return _gap(dataset, "novelty", "it lies outside the lake, where no profile is taken.", mendable=False)
-    return Generation(wanted=(_softly(_wanted(dataset, "novelty", "novelty", assertions.novelty())),))
+        return _gap(dataset, category, "it lies outside the lake, where no profile is taken.", mendable=False)
+    return Generation(wanted=(_softly(_wanted(dataset, category, name, assertion)),))
 
 
 def _both_scopes(

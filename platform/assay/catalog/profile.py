@@ -113,6 +113,7 @@ class DatasetProfile:
     catch_up: CatchUp | None = None
     allow_empty: bool = False
     novelty: bool | None = None  # whether new partitions are compared with those before
+    inferred_schema: bool = False  # whether new partitions are held to a schema inferred from those before
     retention: timedelta | None = None
     gate_on: GateOn = "outcome"
     unknown_policy: UnknownPolicy | None = None

@@ -73,6 +73,7 @@ def _metadata_of(dataset: Dataset) -> DatasetProfile:
         catch_up=cast(CatchUp | None, dataset.catch_up or None),
         allow_empty=dataset.allow_empty,
         novelty=dataset.novelty,
+        inferred_schema=dataset.inferred_schema,
         retention=dataset.retention,
         gate_on=cast(GateOn, dataset.gate_on),
         unknown_policy=cast(UnknownPolicy | None, dataset.unknown_policy or None),

@@ -168,6 +168,7 @@ def _columns_of(told: DatasetProfile) -> dict[str, Any]:
         "catch_up": told.catch_up or "",
         "allow_empty": told.allow_empty,
         "novelty": told.novelty,
+        "inferred_schema": told.inferred_schema,
         "retention": told.retention,
         "gate_on": told.gate_on,
         "unknown_policy": told.unknown_policy or "",

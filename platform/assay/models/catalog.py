@@ -41,6 +41,7 @@ class Dataset(Claimable):
     catch_up = models.CharField(max_length=6, blank=True)
     allow_empty = models.BooleanField(default=False)
     novelty = models.BooleanField(null=True, blank=True)  # whether it is watched for it; null: by tier
+    inferred_schema = models.BooleanField(default=False)  # whether it is held to one
     retention = models.DurationField(null=True, blank=True)
     gate_on = models.CharField(max_length=10, default="outcome")  # or "incident"
     unknown_policy = models.CharField(max_length=10, blank=True)  # "open" or "closed"; empty: by tier

@@ -4,19 +4,18 @@ import pytest
 
 from alerting.waivers.rules import WaiverScope
 from tests.e2e.cases.people import force, open_incident, told
-from tests.e2e.cases.test_novelty_cases import TRIPS, after, days, land, trips
-from tests.e2e.scenario import Scenario, custom, dataset, incidents, runs, state
+from tests.e2e.cases.test_novelty_cases import NOVELTY, TRIPS, after, days, land, trips
+from tests.e2e.scenario import Scenario, dataset, incidents, runs, state
 from tests.fakes import Row
 
 pytestmark = pytest.mark.django_db
 
-INFERRED = f"{TRIPS}/inferred"
+INFERRED = f"{TRIPS}/schema-inferred"
 
 
-def watched(scenario: Scenario) -> None:
-    """Trips of ten days, and a test of category schema; nothing else looks at their values."""
-    test = custom(TRIPS, "inferred", "novelty(method='schema') <= 1", category="schema")
-    scenario.catalog(dataset(TRIPS, columns=(), novelty=False), custom=[test])
+def watched(scenario: Scenario, *, novelty: bool = False) -> None:
+    """Trips of ten days, held to an inferred schema; nothing else looks at their values, unless novelty does."""
+    scenario.catalog(dataset(TRIPS, columns=(), inferred_schema=True, novelty=novelty))
     for day in days(9, 18):
         land(scenario, day)
     scenario.until(after("2026-03-18", 7))
@@ -53,6 +52,16 @@ def test_a_value_never_allowed_is_an_incident_until_a_user_allows_it(scenario: S
     land(scenario, "2026-03-23", city="Evora")
     scenario.until(after("2026-03-23", 7))
     assert "outside the 4 known values of city" in sentence("2026-03-23")
+
+
+def test_what_breaks_the_schema_is_told_once_though_it_is_unusual_as_well(scenario: Scenario) -> None:
+    watched(scenario, novelty=True)
+    land(scenario, "2026-03-19", city="Braga")
+    scenario.until(after("2026-03-19", 12))
+    assert [state(each, "2026-03-19") for each in (INFERRED, NOVELTY)] == ["FAIL"] * 2
+    assert {incident.category for incident in incidents()} == {"schema", "novelty"}
+    assert told("opened") == ["trips"]
+    assert open_incident(TRIPS, "novelty").alert.cause == open_incident(TRIPS, "schema").alert
 
 
 def test_a_column_that_is_gone_or_of_another_type_breaks_the_schema(scenario: Scenario) -> None:

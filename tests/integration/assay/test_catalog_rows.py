@@ -70,6 +70,7 @@ FULL = DatasetProfile(
     catch_up="none",
     allow_empty=True,
     novelty=False,
+    inferred_schema=True,
     retention=30 * DAY,
     gate_on="incident",
     unknown_policy="open",

@@ -45,6 +45,7 @@ def test_a_dataset_of_which_little_is_told_leaves_all_else_open() -> None:
         "catch_up": None,
         "allow_empty": False,
         "novelty": None,
+        "inferred_schema": False,
         "retention": None,
         "gate_on": "outcome",
         "unknown_policy": None,

@@ -71,6 +71,19 @@ def test_only_what_is_declared_has_a_test_of_the_schema() -> None:
     assert [name for name in names(generate(dataset(columns=()))) if "schema" in name] == []
 
 
+def test_a_schema_is_inferred_for_those_who_ask_for_it_and_whoever_cannot_have_one_is_told_why() -> None:
+    test = named(generate(dataset(inferred_schema=True)), "schema-inferred")
+    assert (test.definition.assertion, test.definition.severity) == ("novelty(method='schema') <= 1", "soft")
+    assert (test.category, test.scope) == ("schema", "partition")
+    for lacks, reason in [
+        ({"partition": None}, "it has no partition key, so a schema cannot be inferred from earlier partitions."),
+        ({"replicas": (replica("sea", "sql"),)}, "it lies outside the lake, where no profile is taken."),
+    ]:
+        generation = generate(dataset(inferred_schema=True, **lacks))
+        assert "schema-inferred" not in names(generation)
+        assert [gap.reason for gap in generation.gaps if gap.category == "schema"] == [reason]
+
+
 def test_a_sampled_upstream_outside_the_lake_is_looked_up_by_its_sample() -> None:
     generation = generate(dataset(), Upstream(dataset=ORDERS, sampled=True))
     test = named(generation, "completeness-sample:app.orders")

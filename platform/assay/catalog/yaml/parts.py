@@ -157,6 +157,7 @@ class DatasetPart(YamlPart):
     catch_up: CatchUp | None = None
     allow_empty: bool = False
     novelty: bool | None = None
+    inferred_schema: bool = False
     retention: Length | None = None
     gate_on: GateOn = "outcome"
     unknown_policy: UnknownPolicy | None = None

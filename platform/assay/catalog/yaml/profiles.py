@@ -81,6 +81,7 @@ def _dataset(part: DatasetPart, folder: Path) -> DatasetProfile:
         catch_up=part.catch_up,
         allow_empty=part.allow_empty,
         novelty=part.novelty,
+        inferred_schema=part.inferred_schema,
         retention=part.retention,
         gate_on=part.gate_on,
         unknown_policy=part.unknown_policy,
