@@ -13,10 +13,7 @@ from execution_engine.profiles.profile import Profile
 from .bins import Bin, Binned, bins_of_numbers, bins_of_values
 from .measures import chi_square, jensen_shannon, kolmogorov_smirnov, largest_by_chance, smoothed, stability_index
 
-SOME, LARGE = (
-    0.1,
-    0.25,
-)  # the population stability index from which on credit scoring speaks of some, and of large drift
+SOME, LARGE = 0.1, 0.25  # the stability indices from which credit scoring speaks of some, and of large drift
 BY_CHANCE = 0.01  # of comparisons without drift have a column that is said to be beyond chance
 MOSTLY_OTHERS = 0.5  # of the rows of both sides: then values hardly repeat, and their shapes are compared
 
