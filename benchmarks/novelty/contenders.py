@@ -10,9 +10,9 @@ from math import sqrt
 import numpy as np
 from scipy.stats import chi2, kstwobign
 
-from execution_engine.novelty.batch import OF_PAPER, batch_of
-from execution_engine.novelty.distances import matched
 from execution_engine.novelty.judge import judge
+from execution_engine.novelty.measures.batch import OF_PAPER, batch_of
+from execution_engine.novelty.measures.distances import matched
 from execution_engine.novelty.neighbours import on_history, without_gaps
 from execution_engine.novelty.past import Past
 from execution_engine.novelty.terms import Method

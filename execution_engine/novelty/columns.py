@@ -9,10 +9,10 @@ import numpy as np
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.profile import Profile
 
-from .batch import WHOLE_BATCH
-from .distances import matched
+from .measures.batch import WHOLE_BATCH
+from .measures.distances import matched
+from .measures.statistics import PLACE, Shown
 from .past import Past
-from .statistics import PLACE, Shown
 from .terms import LEARNING
 from .verdict import Cause
 

@@ -12,14 +12,14 @@ from execution_engine.novelty.inferred_schema.anomalies import judged as by_sche
 from execution_engine.profiles.lints import SECRETS, lints_of
 from execution_engine.profiles.profile import Profile
 
-from .batch import MEASURED, OF_PAPER, WHOLE_BATCH, batch_of
 from .columns import changed_columns, with_new_values
-from .companions import put_beside
-from .features import FEATURES
+from .measures.batch import MEASURED, OF_PAPER, WHOLE_BATCH, batch_of
+from .measures.companions import put_beside
+from .measures.features import FEATURES
+from .measures.statistics import PLACE, STATISTICS, Shown
 from .neighbours import judged
 from .past import Past, combined, largest
 from .scores import LARGEST_Z, beside_one, of_one, rare_beside_one, rare_of_one, threshold
-from .statistics import PLACE, STATISTICS, Shown
 from .terms import LEARNING, Method
 from .verdict import Cause, Status, Verdict
 

@@ -10,11 +10,11 @@ import numpy.typing as npt
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.profile import Profile
 
-from .batch import MEASURED, Batch, batch_of
-from .companions import Ints, companions, put_beside
-from .pool import Pool
+from .measures.batch import MEASURED, Batch, batch_of
+from .measures.companions import Ints, companions, put_beside
+from .measures.pool import Pool
+from .measures.statistics import PLACE, RARE, STATISTICS
 from .scores import History, leave_one_out, rare_leave_one_out
-from .statistics import PLACE, RARE, STATISTICS
 from .terms import LAST_BATCHES
 
 Floats = npt.NDArray[np.float64]

@@ -4,9 +4,9 @@ from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.envelope import Envelope
 from execution_engine.profiles.values import ValueCounts
 
-from .batch import Batch
+from .measures.batch import Batch
+from .measures.pool import Pool, PooledNumbers
 from .past import Past
-from .pool import Pool, PooledNumbers
 
 ENVELOPE = Envelope(
     magic=b"ASSAYPST",

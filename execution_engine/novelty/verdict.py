@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from .statistics import Shown
+from .measures.statistics import Shown
 
 MOST_SHOWN = 3  # new values in one sentence
 

@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from execution_engine.novelty.batch import batch_of
 from execution_engine.novelty.columns import changed_columns, with_new_values
+from execution_engine.novelty.measures.batch import batch_of
+from execution_engine.novelty.measures.statistics import PLACE, STATISTICS, Shown
 from execution_engine.novelty.past import Past
 from execution_engine.novelty.scores import FALSE_ALARMS, FEWEST, LARGEST_Z, normal_of_t, threshold
-from execution_engine.novelty.statistics import PLACE, STATISTICS, Shown
 from execution_engine.novelty.verdict import Cause, Status, Verdict
 from execution_engine.profiles.profile import Profile
 

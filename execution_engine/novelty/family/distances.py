@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from execution_engine.drift.columns import MOSTLY_OTHERS
-from execution_engine.novelty.batch import WHOLE_BATCH, Batch
-from execution_engine.novelty.distances import edges_of
+from execution_engine.novelty.measures.batch import WHOLE_BATCH, Batch
+from execution_engine.novelty.measures.distances import edges_of
+from execution_engine.novelty.measures.pool import LAST_NUMBERS, Pool
+from execution_engine.novelty.measures.statistics import PLACE, RARE
 from execution_engine.novelty.past import Past
-from execution_engine.novelty.pool import LAST_NUMBERS, Pool
-from execution_engine.novelty.statistics import PLACE, RARE
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.values import ValueCounts
 

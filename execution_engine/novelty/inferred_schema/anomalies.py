@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from execution_engine.novelty.columns import changed_columns
-from execution_engine.novelty.measure import above, below
+from execution_engine.novelty.measures.measure import above, below
+from execution_engine.novelty.measures.statistics import PLACE, RARE, Shown
 from execution_engine.novelty.past import Past
-from execution_engine.novelty.statistics import PLACE, RARE, Shown
 from execution_engine.novelty.verdict import Cause, Status, Verdict
 from execution_engine.profiles.column import ColumnProfile
 from execution_engine.profiles.lints import are_secret

@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import betabinom
 
-from execution_engine.novelty.batch import WHOLE_BATCH
+from execution_engine.novelty.measures.batch import WHOLE_BATCH
+from execution_engine.novelty.measures.pool import Pool
+from execution_engine.novelty.measures.statistics import PLACE, RARE
 from execution_engine.novelty.past import Past
-from execution_engine.novelty.pool import Pool
-from execution_engine.novelty.statistics import PLACE, RARE
 from execution_engine.novelty.terms import LEARNING
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.hashing import Keys

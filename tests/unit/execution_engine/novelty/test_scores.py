@@ -9,11 +9,12 @@ from scipy.stats import chi2_contingency, ks_2samp, nbinom, norm, t
 
 from benchmarks.novelty.contenders import chi_square, kolmogorov_smirnov
 from execution_engine.drift.measures import jensen_shannon
-from execution_engine.novelty.companions import companions
-from execution_engine.novelty.distances import matched, of_values, stability, surprise
-from execution_engine.novelty.features import FEATURES
+from execution_engine.novelty.measures.companions import companions
+from execution_engine.novelty.measures.distances import matched, of_values, stability, surprise
+from execution_engine.novelty.measures.features import FEATURES
+from execution_engine.novelty.measures.pool import PooledNumbers
+from execution_engine.novelty.measures.statistics import PLACE, RARE, STATISTICS
 from execution_engine.novelty.neighbours import judged
-from execution_engine.novelty.pool import PooledNumbers
 from execution_engine.novelty.scores import (
     History,
     leave_one_out,
@@ -23,7 +24,6 @@ from execution_engine.novelty.scores import (
     rare_of_one,
     threshold,
 )
-from execution_engine.novelty.statistics import PLACE, RARE, STATISTICS
 from execution_engine.profiles.gather import column_profile
 from execution_engine.profiles.values import ValueCounts
 
