@@ -1,5 +1,7 @@
 """A profile in words and figures, as one JSON object: what the command, the page and people read (pure)."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
@@ -26,7 +28,9 @@ def described(profile: Profile) -> dict[str, Any]:
     return {
         "rows": profile.all_rows,
         "profiled_rows": profile.rows,
-        "columns": [{"name": name, **_column(column)} for name, column in profile.columns.items()],
+        "columns": [
+            {"name": name, **_column(_from_1970(column, profile.start))} for name, column in profile.columns.items()
+        ],
     }
 
 
@@ -54,6 +58,19 @@ def _column(column: ColumnProfile) -> dict[str, Any]:
     if column.texts is not None:
         told["texts"] = _texts(column)
     return told
+
+
+def _from_1970(column: ColumnProfile, start: float | None) -> ColumnProfile:
+    """The same with dates and timestamps counted from 1970, where they are counted from the start of their window."""
+    if not start or column.kind is not ColumnKind.TIME or not column.type.startswith(("date", "timestamp")):
+        return column
+    labels = np.array([None if label is None else label + start for label in column.values.labels], np.object_)
+    numbers = column.numbers
+    if numbers is not None and numbers.finite:
+        points = replace(numbers.points, numbers=numbers.points.numbers + start)
+        moments = {name: getattr(numbers, name) + start for name in ("low", "high", "mean")}
+        numbers = replace(numbers, points=points, **moments)
+    return replace(column, values=replace(column.values, labels=labels), numbers=numbers)
 
 
 def may_be_key(column: ColumnProfile) -> bool:
@@ -113,6 +130,29 @@ def histogram(column: ColumnProfile) -> list[dict[str, Any]]:
         {"low": shown(float(low), column), "high": shown(float(high), column), "share": float(share)}
         for low, high, share in zip(lows, highs, shares, strict=True)
     ]
+
+
+def bars(column: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The bars of a described column's histogram, the highest one high; none where there are fewer than two.
+
+    ``height`` and ``top`` are texts of numbers from 0 to 1, ``said`` is the share of the rows in words.
+    """
+    bins = column.get("numbers", {}).get("histogram", [])
+    most = max((each["share"] for each in bins), default=0.0)
+    if len(bins) < 2 or not most:
+        return []
+    return [
+        {**each, "height": f"{(height := each['share'] / most):.4f}", "top": f"{1 - height:.4f}",
+         "said": percent(each["share"])}
+        for each in bins
+    ]  # fmt: skip
+
+
+def percent(share: float | None) -> str:
+    """A share for people: never rounded up to 100 %."""
+    if share is None:
+        return "–"
+    return "100 %" if share == 1 else f"{min(share, 0.9999) * 100:.2f} %"
 
 
 def _texts(column: ColumnProfile) -> dict[str, Any]:

@@ -49,6 +49,11 @@ PAGE_FILTERS = {
     ],
     "scores": [{"days": str(days)} for days in (*SPANS, 3)],
     "datasets/<path:name>": [{"test": "0"}, {"test": "x"}],
+    "datasets/<path:name>/columns": [
+        {"text": "<i>", "page": "2"},
+        {"column": "fare", "statistic": "mean"},
+        {"column": "<i>", "statistic": "x"},
+    ],
     "datasets/<path:name>/backtest": [
         {"assertion": "row_count() >= 1"},
         {"assertion": "anomaly(row_count(), last=8) <= 1", "category": "anomaly", "sustain": "1h"},

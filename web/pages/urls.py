@@ -4,6 +4,7 @@ from django.urls import URLPattern, path, re_path
 
 from . import actions, silences, suggestions, views
 from .backtests import backtest_page
+from .columns import columns_page
 from .scores import scores_page
 from .templates import templates_page
 
@@ -11,6 +12,7 @@ urlpatterns: list[URLPattern] = [
     path("", views.catalogue_page, name="catalogue"),
     path("datasets/<path:name>/report", actions.report, name="report"),
     path("datasets/<path:name>/backtest", backtest_page, name="backtest"),
+    path("datasets/<path:name>/columns", columns_page, name="columns"),
     path("datasets/<path:name>/suggestions", suggestions.suggestions_page, name="suggestions"),
     path("datasets/<path:name>/suggest", suggestions.suggest, name="suggest"),
     re_path(

@@ -25,7 +25,7 @@ from web.doctor.work import idle
 from web.pages.selectors.catalogue import FILTERS, catalogue, failing_pull, open_incidents, overview, summary
 from web.pages.selectors.dataset import incidents_of, live_tests, progress, promises
 from web.pages.selectors.day_grid import day_grid
-from web.pages.selectors.drawn_results import history
+from web.pages.selectors.drawn_results import history, newest_groups
 from web.pages.selectors.incident import annotation, incident_by_id, newest_incidents, notices_of, spoilt_windows
 from web.shown.lineage import lineage
 from web.shown.status import MEANINGS, WORDS, ShownStatus
@@ -107,6 +107,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "may_report": may(request, Action.REPORT, dataset),
         "may_test": may(request, Action.TEST, dataset),
         "history": history(chosen, veil) if chosen else None,
+        "groups": newest_groups(chosen, veil) if chosen else None,
         "foretold": foretold(chosen, now),
         "graph": lineage(dataset, now=now),
     }

@@ -4,19 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-WIDTH, HEIGHT = 280.0, 44.0
-_MARGIN = 4.0
+from .small_plot import SmallPlot, small_plot
+
 _MOST = 60  # of the past that are drawn
 
 
 @dataclass(frozen=True, kw_only=True)
 class Moved:
-    """One statistic in words, and as points of a plot: its past as a line, what is usual as a band, now as a dot."""
+    """One statistic in words, and its plot: its past, what is usual, and now as a mark."""
 
     text: str
-    line: str = ""
-    band: tuple[float, float] | None = None  # the upper edge and the height
-    now: tuple[float, float] | None = None
+    plot: SmallPlot | None = None
 
 
 def moved(found: Sequence[Mapping[str, Any]]) -> list[Moved]:
@@ -29,16 +27,6 @@ def _drawn(cause: Mapping[str, Any]) -> Moved:
     value = cause["value"]
     if len(past) < 2 or not isinstance(value, int | float):
         return Moved(text=cause["text"])
-    low, high = min(*past, value), max(*past, value)
-    span = high - low or 1.0
-    step = (WIDTH - 2 * _MARGIN) / len(past)
-
-    def at(number: float) -> float:
-        return round(HEIGHT - _MARGIN - (number - low) / span * (HEIGHT - 2 * _MARGIN), 1)
-
-    points = " ".join(f"{round(_MARGIN + place * step, 1)},{at(each)}" for place, each in enumerate(past))
-    band = None
-    if cause.get("low") is not None and cause.get("high") is not None:
-        top, bottom = at(min(cause["high"], high)), at(max(cause["low"], low))
-        band = (top, max(bottom - top, 1.0))
-    return Moved(text=cause["text"], line=points, band=band, now=(round(WIDTH - _MARGIN, 1), at(value)))
+    low, high = cause.get("low"), cause.get("high")
+    usual = None if low is None or high is None else (low, high)
+    return Moved(text=cause["text"], plot=small_plot([*past, value], [False] * len(past) + [True], usual=usual))

@@ -16,10 +16,10 @@ from .sentence import sentence
 from .verdict import only_predicate
 
 SAID = 3  # groups in a sentence
-FOUND = 20  # groups in the findings
+FOUND = 20  # groups in the findings that were judged, and as many that were not
 MAX_KEY = 60  # characters of a key that are shown
 
-Broken = Sequence[tuple[GroupKey, ConditionJudgement]]
+Judged = Sequence[tuple[GroupKey, ConditionJudgement]]
 Unjudged = Sequence[tuple[GroupKey, Failure]]
 
 
@@ -28,7 +28,7 @@ def label(columns: Sequence[str], key: GroupKey) -> str:
     return ", ".join(_part(column, value) for column, value in zip(columns, key, strict=True))
 
 
-def said(tree: By, held: int, broken: Broken, unjudged: Unjudged) -> str:
+def said(tree: By, held: int, broken: Judged, unjudged: Unjudged) -> str:
     """Counts first, then the worst groups with their values, then some of those that were not judged."""
     judged, wanted = held + len(broken), "all" if tree.percent is None else f"{number_text(tree.percent)} %"
     counts = f"{held} of {judged} groups hold ({_percent(held, judged)}, wanted {wanted}): {to_text(tree.condition)}"
@@ -44,15 +44,16 @@ def _unknown(tree: By, unjudged: Unjudged) -> str:
     return f"{counted} could not be judged, such as {label(tree.columns, key)}: {failure}"
 
 
-def findings(tree: By, held: int, broken: Broken, unjudged: Unjudged) -> dict[str, Any]:
-    """Counts, the worst groups and some of those that were not judged, as JSON."""
+def findings(tree: By, held: int, broken: Judged, unjudged: Unjudged, holding: Judged) -> dict[str, Any]:
+    """Counts, the worst groups, some of those that hold, and some of those that were not judged, as JSON."""
     counts = {"groups": {"held": held, "broken": len(broken), "not_judged": len(unjudged)}}
-    worst = [_found(tree, key, judgement) for key, judgement in broken[:FOUND]]
+    worst, sound = ([_found(tree, *each) for each in some[:FOUND]] for some in (broken, holding))
     unknown = [
         {"group": dict(zip(tree.columns, key, strict=True)), "said": f"{label(tree.columns, key)}: {failure}"}
         for key, failure in unjudged[:FOUND]
     ]
-    return counts | ({"worst_groups": worst} if worst else {}) | ({"groups_not_judged": unknown} if unknown else {})
+    told = {"worst_groups": worst, "groups_that_hold": sound, "groups_not_judged": unknown}
+    return counts | {name: groups for name, groups in told.items() if groups}
 
 
 def _found(tree: By, key: GroupKey, found: ConditionJudgement) -> dict[str, Any]:

@@ -9,6 +9,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from heapq import nsmallest
 from math import inf, isfinite
 from typing import Any, cast
 
@@ -21,7 +22,7 @@ from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey, t
 from execution_engine.outcome import Failure, Outcome, Reason
 
 from .anomaly import WithPast, anomaly, of_group
-from .group_sentence import findings, label, said
+from .group_sentence import FOUND, findings, label, said
 from .history import aggregate
 from .judge import ConditionJudgement, UnableToEvaluate, judge
 from .number import quantity
@@ -34,9 +35,13 @@ ValueOf = Callable[[GroupKey], Number | Failure | None]
 
 @dataclass(kw_only=True)
 class GroupTally:
-    """How many groups hold, which are broken, the worst first, and which could not be judged, with the reason."""
+    """How many groups hold, which are broken, the worst first, and which could not be judged, with the reason.
+
+    ``holding``: of those that hold the ones that are told, the nearest to their bound first.
+    """
 
     held: int = 0
+    holding: list[tuple[GroupKey, ConditionJudgement]] = field(default_factory=list)
     broken: list[tuple[GroupKey, ConditionJudgement]] = field(default_factory=list)
     unjudged: list[tuple[GroupKey, Failure]] = field(default_factory=list)
 
@@ -134,6 +139,8 @@ def _tally(
         _count(tally, key, judge(nodes, known, zero))
     worth = _worth if only_predicate(tree.condition) else _unranked
     tally.broken.sort(key=lambda found: (-worth(found[1]), label(tree.columns, found[0])))
+    room = max(0, FOUND - len(tally.broken))
+    tally.holding = nsmallest(room, tally.holding, key=lambda found: (worth(found[1]), label(tree.columns, found[0])))
     return tally
 
 
@@ -142,6 +149,7 @@ def _count(tally: GroupTally, key: GroupKey, found: ConditionJudgement) -> None:
         tally.unjudged.append((key, found.failure))
     elif found.outcome is Outcome.HELD:
         tally.held += 1
+        tally.holding.append((key, found))
     else:
         tally.broken.append((key, found))
 
@@ -168,7 +176,7 @@ def _verdict(tree: By, tally: GroupTally, known: Mapping[str, Number | None]) ->
         value=tally.held / tally.judged,
         bound=tree.needed,
         operands=known,
-        findings=findings(tree, tally.held, tally.broken, tally.unjudged),
+        findings=findings(tree, tally.held, tally.broken, tally.unjudged, tally.holding),
     )
 
 

@@ -52,7 +52,7 @@ class Command(Base):
         printed = Printed("column", "type", "complete", "different", "usual", "range", title=result["table"])
         for column in result["columns"]:
             printed.add_row(
-                escape(column["name"]), column["type"], _percent(column["complete"]), _distinct(column),
+                escape(column["name"]), column["type"], report.percent(column["complete"]), _distinct(column),
                 escape(_usual(column)), escape(_range(column)),
             )  # fmt: skip
         console.print(printed)
@@ -60,7 +60,7 @@ class Command(Base):
         console.print(f"{result['rows']:,} rows; may be keys: {escape(', '.join(keys)) or 'none'}", soft_wrap=True)
         for column in result["columns"]:
             for lint in column["lints"]:
-                said = f"  {column['name']}: {lint['name']} ({_percent(lint['share'])}): {lint['said']}"
+                said = f"  {column['name']}: {lint['name']} ({report.percent(lint['share'])}): {lint['said']}"
                 console.print(escape(said), soft_wrap=True)
         if "page" in result:
             console.print(f"wrote {escape(result['page'])}")
@@ -74,31 +74,12 @@ def _without(profile: Profile, hidden: frozenset[str]) -> Profile:
 def _page(result: dict[str, Any]) -> str:
     """One file of HTML that needs no other, and no script."""
     columns = [
-        {**column, "plot": _plot(column), "mean": _short(column.get("numbers", {}).get("mean", ""))}
+        {**column, "plot": report.bars(column), "mean": _short(column.get("numbers", {}).get("mean", ""))}
         for column in result["columns"]
     ]
     context = Context({"profile": {**result, "columns": columns}})
     page: str = Engine().from_string(PAGE.read_text()).render(context)
     return page
-
-
-def _plot(column: dict[str, Any]) -> list[dict[str, Any]]:
-    """The bars of a histogram, the highest one high."""
-    bins = column.get("numbers", {}).get("histogram", [])
-    most = max((each["share"] for each in bins), default=0.0)
-    if len(bins) < 2 or not most:
-        return []
-    return [
-        {**each, "height": f"{(height := each['share'] / most):.4f}", "top": f"{1 - height:.4f}",
-         "said": _percent(each["share"])}
-        for each in bins
-    ]  # fmt: skip
-
-
-def _percent(share: float | None) -> str:
-    if share is None:
-        return "–"
-    return "100 %" if share == 1 else f"{min(share, 0.9999) * 100:.2f} %"
 
 
 def _distinct(column: dict[str, Any]) -> str:

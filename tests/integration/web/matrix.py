@@ -73,6 +73,7 @@ GET     {root}                                    *     *     -
 GET     coverage                                  *     *     -
 GET     datasets/{dataset}                        *     *     -
 GET     datasets/{dataset}/backtest               *     *     -
+GET     datasets/{dataset}/columns                *     *     -
 POST    datasets/{dataset}/report                 *     *     -
 POST    datasets/{dataset}/suggest                oxa   a     -
 GET     datasets/{dataset}/suggestions            *     *     -

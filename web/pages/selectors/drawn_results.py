@@ -13,6 +13,7 @@ from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import Veil
 from web.pages.plot_bounds import PlotBounds, bounds
+from web.shown.groups import ShownGroups, groups_of
 
 LONGEST = 1000
 
@@ -47,6 +48,13 @@ def history(data_test: DataTest, veil: Veil) -> dict[str, Any]:
         "low": [bound.low for bound in of_run],
         "high": [bound.high for bound in of_run],
     }
+
+
+def newest_groups(data_test: DataTest, veil: Veil) -> ShownGroups | None:
+    """The groups of its newest window, where it is by columns and what it found may be told."""
+    judged = data_test.runs.filter(outcome__in=(Outcome.HELD, Outcome.BROKEN)).exclude(reason=RunReason.BACKTEST)
+    run = judged.select_related("revision", "data_test__dataset").order_by("-window_start", "-measured_at").first()
+    return None if run is None or veil.hides_run(run) else groups_of(veil.findings(run))
 
 
 def _took(data_test: DataTest) -> dict[datetime, float]:

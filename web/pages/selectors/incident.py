@@ -12,6 +12,7 @@ from execution_engine.language.evaluating.anomaly import EXPECTED
 from execution_engine.language.evaluating.novelty import NOVEL
 from execution_engine.runs.shown_results import Veil
 from incident_manager.models import Ending, Incident, SpoiltWindow
+from web.shown.groups import OF_GROUPS, ShownGroups, groups_of
 from web.shown.moved import Moved, moved
 
 MOST_WINDOWS = 200
@@ -28,6 +29,7 @@ class SpoiltShown:
     sentence: str = ""
     findings: tuple[tuple[str, str], ...] = ()  # of the newest result, such as lost keys: a name and a text each
     moved: tuple[Moved, ...] = ()  # where it is unlike those before it
+    groups: ShownGroups | None = None  # where its test is by columns
 
 
 def newest_incidents(most: int) -> list[Incident]:
@@ -80,9 +82,10 @@ def _spoilt(row: SpoiltWindow, dataset: Dataset, standing: Standing | None, veil
         findings=tuple(
             (name.replace("_", " "), _text(found))
             for name, found in (veil.findings(run) if run else {}).items()
-            if name not in (EXPECTED, NOVEL)  # which the sentence says, and plots show
+            if name not in {EXPECTED, NOVEL, *OF_GROUPS}  # which the sentence says, and plots and tables show
         ),
         moved=tuple(moved(veil.findings(run).get(NOVEL, [])) if run else ()),
+        groups=groups_of(veil.findings(run)) if run else None,
     )
 
 

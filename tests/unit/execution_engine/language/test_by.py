@@ -168,6 +168,15 @@ def test_only_the_worst_twenty_are_found_and_three_said() -> None:
     assert found.sentence.endswith("and 47 more")
 
 
+def test_where_fewer_are_broken_those_that_hold_by_the_least_are_found_too() -> None:
+    found = complete({f"c{i:02}": 0.97 + i / 1000 for i in range(28)} | {"d": 1.0})
+    assert [each["group"]["city"] for each in found.findings["worst_groups"]] == [f"c{i:02}" for i in range(20)]
+    assert "groups_that_hold" not in found.findings
+    found = complete({"a": 0.5, "b": 1.0, "c": 0.99, "d": 0.995})
+    assert [each["group"]["city"] for each in found.findings["groups_that_hold"]] == ["c", "d", "b"]
+    assert found.sentence.endswith("; city = 'a': completeness(email) = 0.5, wanted >= 0.99")
+
+
 def test_a_long_key_is_cut_in_the_sentence_and_whole_in_the_findings() -> None:
     found = complete({"x" * 500: 0.0})
     assert len(found.sentence) < 250
@@ -255,6 +264,14 @@ def test_some_that_were_not_judged_are_found_with_the_reason() -> None:
     found = complete({None: None, "Oslo": 1.0})
     assert found.findings == {
         "groups": {"held": 1, "broken": 0, "not_judged": 1},
+        "groups_that_hold": [
+            {
+                "group": {"city": "Oslo"},
+                "value": 1.0,
+                "bound": 0.99,
+                "said": "city = 'Oslo': completeness(email) = 1, wanted >= 0.99",
+            }
+        ],
         "groups_not_judged": [
             {"group": {"city": None}, "said": "city is null: result is null: completeness(email) is NULL"}
         ],

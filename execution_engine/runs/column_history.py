@@ -1,0 +1,135 @@
+"""The columns of a dataset over its last partitions, by the profiles that novelty compares."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from math import nan
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.catalog.selectors import home, sensitive_columns
+from assay.models import Dataset
+from assay.time.windows import Window
+from execution_engine.models import AcceptedPast, Measurement
+from execution_engine.novelty import stored as stored_pasts
+from execution_engine.novelty.measures.batch import WHOLE_BATCH, Batch, batch_of
+from execution_engine.novelty.measures.statistics import STATISTICS
+from execution_engine.novelty.past import Past
+from execution_engine.parts.row_states import STATE, state_of
+from execution_engine.parts.state_store import UnableToLoadState
+from execution_engine.profiles.column import ColumnKind
+from execution_engine.profiles.envelope import UnableToRead
+from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.stored import from_bytes
+
+from .accepted_past import Word
+
+Floats = npt.NDArray[np.float64]
+
+LAST_WINDOWS = 90
+KEPT_FOR = timedelta(days=400)  # no profile is older: without any, no more rows are looked at
+MOST_READ = 6  # profiles of windows that are no part of the past, the newest
+PROFILES = "profile("
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ColumnHistory:
+    """What is known of columns in the last windows, oldest first.
+
+    ``shown``: of each column an array (windows, statistics), NaN where nothing is known; that of the whole batch
+    stands under ``WHOLE_BATCH``. ``accepted``: whether the window is one that later ones are compared with.
+    ``kinds`` are those of the last window that has the column. ``newest`` is the profile of the last window that has
+    one, ``newest_window`` that window.
+    """
+
+    windows: Sequence[datetime] = ()
+    accepted: Sequence[bool] = ()
+    shown: Mapping[str, Floats] = field(default_factory=dict)
+    kinds: Mapping[str, ColumnKind] = field(default_factory=dict)
+    newest: Profile | None = None
+    newest_window: Window | None = None
+    unreadable: bool = False  # profiles are kept, but none of them can be read
+
+
+def column_history(dataset: Dataset, now: datetime) -> ColumnHistory:
+    """Of the profiles at home of all columns; columns that are sensitive now are left out."""
+    measured = _measured(dataset, now)
+    past, starts = _past(dataset)
+    hidden = sensitive_columns(dataset)
+    count = min(len(starts), len(past.batches))  # the last of both are of the same windows
+    batches = dict(zip(starts[len(starts) - count :], past.batches[len(past.batches) - count :], strict=True))
+    accepted = frozenset(batches)
+    newest, newest_window = None, None
+    others = [row for window, row in sorted(measured.items(), reverse=True) if window not in batches][:MOST_READ]
+    latest = max(measured, default=None)
+    wanted = others if latest is None or latest not in batches else [measured[latest], *others]
+    for row in wanted:
+        profile = _profile(row)
+        if profile is None:
+            continue
+        if newest is None:
+            newest, newest_window = profile, row.window
+        batches.setdefault(row.window_start, batch_of(profile, past.pools))
+    windows = sorted(batches)[-LAST_WINDOWS:]
+    names = dict.fromkeys(name for window in windows for name in batches[window].names)
+    kept = [name for name in names if name == WHOLE_BATCH or name.casefold() not in hidden]
+    return ColumnHistory(
+        windows=windows,
+        accepted=[window in accepted for window in windows],
+        kinds={name: kind for window in windows for name, kind in batches[window].kinds.items() if name in kept},
+        shown={name: _of_column(name, [batches[window] for window in windows]) for name in kept},
+        newest=newest and newest.without_values(name for name in newest.columns if name.casefold() in hidden),
+        newest_window=newest_window,
+        unreadable=bool(measured) and not windows,
+    )
+
+
+def _of_column(name: str, batches: Sequence[Batch]) -> Floats:
+    found = np.full((len(batches), len(STATISTICS)), nan)
+    for at, batch in enumerate(batches):
+        if name in batch.names:
+            found[at] = batch.arrays["shown"][batch.names.index(name)]
+    return found
+
+
+def _measured(dataset: Dataset, now: datetime) -> dict[datetime, Measurement]:
+    """The newest profile of all columns and rows of each of the last windows, without its state."""
+    rows = Measurement.objects.filter(
+        dataset=dataset,
+        datacenter=home(dataset).datacenter,
+        window_start__gte=now - KEPT_FOR,
+        spec_text__startswith=PROFILES,
+        measured_at__isnull=False,
+        failure_reason="",
+    ).order_by("-window_start", "-measured_at", "-pk")
+    found: dict[datetime, Measurement] = {}
+    for row in rows.defer("state")[: 3 * LAST_WINDOWS]:
+        if not row.metric.columns and row.metric.where is None and (row.state_length or not row.state_path):
+            found.setdefault(row.window_start, row)
+    return dict(list(found.items())[:LAST_WINDOWS])
+
+
+def _past(dataset: Dataset) -> tuple[Past, list[datetime]]:
+    """That of the standard test, or else the one that knows most columns; with the windows of its batches."""
+    rows = AcceptedPast.objects.filter(data_test__dataset=dataset, data_test__retired_at=None)
+    found: list[tuple[bool, int, Past, list[datetime]]] = []
+    for row in rows.select_related("data_test").order_by("-kept_at")[:4]:
+        try:
+            past = stored_pasts.from_bytes(state_of(row))
+        except (UnableToRead, UnableToLoadState):
+            continue
+        starts = [datetime.fromisoformat(start) for start, _, word in row.batches if word != Word.LEFT]
+        found.append((row.data_test.name == "novelty", len(past.pools), past, starts))
+    if not found:
+        return Past(), []
+    _, _, past, starts = max(found, key=lambda one: one[:2])
+    return past, starts
+
+
+def _profile(row: Measurement) -> Profile | None:
+    row.refresh_from_db(fields=STATE)
+    try:
+        return from_bytes(state_of(row))
+    except (UnableToRead, UnableToLoadState):
+        return None

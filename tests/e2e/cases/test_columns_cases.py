@@ -1,0 +1,114 @@
+"""The page of a dataset's columns: what profiles say of each over the partitions, and which test names it."""
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from assay.catalog.profile import Column
+from assay.models import Dataset
+from tests.e2e.cases.test_novelty_cases import TRIPS, after, days, land
+from tests.e2e.scenario import Scenario, custom, dataset
+
+pytestmark = pytest.mark.django_db
+
+COLUMNS = (
+    Column(name="id", type="string"),
+    Column(name="fare", type="double"),
+    Column(name="distance", type="double"),
+    Column(name="city", type="string"),
+)
+
+
+def page(path: str = "", **asked: str) -> str:
+    """The page as somebody sees it who may read."""
+    client = Client()
+    client.force_login(User.objects.get_or_create(username="reader")[0])
+    answer = client.get(f"/datasets/{TRIPS}/columns{path}", asked)
+    assert answer.status_code == 200, answer.content
+    return unescape(answer.content.decode())
+
+
+def history(shown: str) -> dict[str, Any]:
+    """What the large plot draws."""
+    found = re.search(r'<script id="history-data" type="application/json">(.*?)</script>', shown, re.DOTALL)
+    assert found is not None
+    read: dict[str, Any] = json.loads(found[1])
+    return read
+
+
+def watched(scenario: Scenario, *, until: int = 18, columns: tuple[Column, ...] = COLUMNS) -> None:
+    """Trips of some days, of which one test names a column."""
+    test = custom(TRIPS, "fares", "completeness(fare) = 1", category="column")
+    scenario.catalog(dataset(TRIPS, columns=columns), custom=[test])
+    for day in days(9, until):
+        land(scenario, day)
+        scenario.until(after(day, 7))
+
+
+def test_each_column_is_drawn_over_its_partitions_with_the_tests_that_name_it(scenario: Scenario) -> None:
+    watched(scenario)
+    shown = page()
+    assert "10 profiled partitions, up to 2026-03-18" in shown
+    rows = shown[shown.index("All columns") :].split('<tr><th scope="row">')[1:]
+    by_name = {name: next(row for row in rows if f">{name}</a>" in row) for name in ("id", "fare", "distance", "city")}
+    assert ">fares</a>" in by_name["fare"]
+    assert all(">fares</a>" not in row for name, row in by_name.items() if name != "fare")
+    assert "mean: 20" in by_name["fare"]
+    assert "mean length: " in by_name["city"]
+    assert "<polyline" in by_name["distance"]
+    assert "<circle" not in shown
+
+
+def test_a_partition_on_which_novelty_is_broken_is_marked_in_the_plot_of_a_column(scenario: Scenario) -> None:
+    watched(scenario)
+    land(scenario, "2026-03-19", miles=True)
+    scenario.until(after("2026-03-19", 7))
+    shown = page(column="distance", statistic="mean")
+    drawn = history(shown)
+    assert drawn["test"] == "mean of distance"
+    assert drawn["outcome"] == ["held"] * 10 + ["broken"]
+    assert drawn["was"] == [None] * 10 + [drawn["value"][-1]]
+    assert drawn["value"][-1] < drawn["low"][-1] < drawn["value"][1] < drawn["high"][-1]
+    assert "<circle" in shown
+    assert 'class="bars"' in shown
+
+
+def test_frequent_values_and_shapes_of_the_newest_partition_are_shown(scenario: Scenario) -> None:
+    watched(scenario, until=10)
+    shown = page(column="city")
+    assert all(city in shown for city in ("Lisbon", "Porto", "Faro"))
+    assert "<code>Aaaa" in shown
+
+
+def test_values_of_a_column_that_is_sensitive_now_are_shown_no_more(scenario: Scenario) -> None:
+    watched(scenario, until=17)
+    marked = [{"name": each.name, "type": each.type, "sensitive": each.name == "city"} for each in COLUMNS]
+    Dataset.objects.update(columns=marked)
+    shown = page(column="city")
+    assert "sensitive" in shown
+    assert not any(city in shown for city in ("Lisbon", "Porto", "Faro"))
+    assert "history-data" not in shown or history(shown) == {}
+
+
+def test_what_is_not_there_is_said(scenario: Scenario) -> None:
+    scenario.catalog(dataset(TRIPS, columns=COLUMNS))
+    shown = page(column="tip", text="zzz", page="9")
+    assert "No partition was profiled yet" in shown
+    assert "There is no column tip." in shown
+    assert "No column has “zzz” in its name." in shown
+    assert "assay run raw.trips --window" in shown
+    Dataset.objects.update(partition_column="", columns=[])
+    assert "has no partitions" in page()
+    assert "none is declared" in page()
+
+
+def test_a_reader_finds_a_column_by_a_part_of_its_name(scenario: Scenario) -> None:
+    watched(scenario, until=9)
+    shown = page(text="IST")
+    assert ">distance</a>" in shown
+    assert ">city</a>" not in shown

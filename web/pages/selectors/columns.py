@@ -1,0 +1,227 @@
+"""The columns of a dataset over its last partitions: what the newest profile says, plots of the past, their tests."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from math import isfinite
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+
+from alerting.models import Standing
+from alerting.state import BROKEN
+from assay.catalog.selectors import sensitive_columns
+from assay.models import Dataset, DataTest
+from assay.time.partition_keys import zone
+from execution_engine.language.operands import operands
+from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import PROFILE, History, Metric
+from execution_engine.metrics.columns import path_of
+from execution_engine.novelty.measures.batch import WHOLE_BATCH
+from execution_engine.novelty.measures.statistics import PLACE, STATISTICS, Shown
+from execution_engine.profiles.column import ColumnKind
+from execution_engine.profiles.report import bars, described
+from execution_engine.runs.column_history import ColumnHistory, column_history
+from web.shown.small_plot import SmallPlot, small_plot
+
+from .dataset import ShownTest
+
+PAGE_SIZE = 50
+DRAWN_SMALL = ("complete", "distinct", "mean", "length_mean")  # of each column those that it has
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnsWanted:
+    """What the reader filters by, and which column and statistic are drawn large."""
+
+    text: str = ""
+    page: str = ""
+    column: str = ""
+    statistic: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """One statistic over time, and its last value in words."""
+
+    words: str
+    last: str
+    plot: SmallPlot | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownColumn:
+    """A column: what the newest profile says of it (see ``described``), plots, and the tests that name it."""
+
+    name: str
+    told: Mapping[str, Any] = field(default_factory=dict)
+    drawn: Sequence[Drawn] = ()
+    tests: Sequence[ShownTest] = ()
+    sensitive: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """The column that is drawn large: its statistics, the one that is drawn, and the bars of its histogram."""
+
+    column: ShownColumn
+    statistics: Sequence[tuple[str, str]]  # name and words
+    statistic: str
+    history: Mapping[str, Any]
+    bars: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownColumns:
+    """All that the page shows; ``unknown``: the column that was asked for and is not there."""
+
+    page: Page[str]
+    columns: Sequence[ShownColumn]
+    rows: Drawn | None
+    windows: int
+    last: str  # the last profiled window, in the dataset's zone
+    chosen: Chosen | None
+    unknown: str
+    unreadable: bool
+
+
+def shown_columns(dataset: Dataset, tests: Sequence[ShownTest], wanted: ColumnsWanted, now: datetime) -> ShownColumns:
+    """The page of columns whose names have the text; the declared ones first, in their order."""
+    found = column_history(dataset, now)
+    profile = {} if found.newest is None else {each["name"]: each for each in described(found.newest)["columns"]}
+    hidden = sensitive_columns(dataset)
+    names = list(dict.fromkeys([*_declared(dataset), *profile, *(name for name in found.shown if name != WHOLE_BATCH)]))
+    by_column = _tests_by_column(tests)
+    marked = _marked(found, tests)
+
+    def column(name: str) -> ShownColumn:
+        is_sensitive = name.casefold() in hidden
+        told = {"type": _type(dataset, name)} | ({} if is_sensitive else dict(profile.get(name, {})))
+        drawn = [] if name not in found.shown else [_drawn(found, name, each, marked) for each in DRAWN_SMALL]
+        return ShownColumn(
+            name=name,
+            told=told,
+            drawn=[each for each in drawn if each is not None],
+            tests=by_column.get(name.casefold(), ()),
+            sensitive=is_sensitive,
+        )
+
+    page = Paginator([name for name in names if wanted.text.casefold() in name.casefold()], PAGE_SIZE)
+    shown = page.get_page(wanted.page)
+    is_there = wanted.column in names
+    return ShownColumns(
+        page=shown,
+        columns=[column(name) for name in shown],
+        rows=_drawn(found, WHOLE_BATCH, "rows", marked) if WHOLE_BATCH in found.shown else None,
+        windows=len(found.windows),
+        last=_key(dataset, found.windows[-1]) if found.windows else "",
+        chosen=_chosen(found, column(wanted.column), wanted.statistic, marked) if is_there else None,
+        unknown="" if is_there else wanted.column,
+        unreadable=found.unreadable,
+    )
+
+
+def _declared(dataset: Dataset) -> list[str]:
+    own = dataset.partition_column.casefold()
+    return [column["name"] for column in dataset.columns if column["name"].casefold() != own]
+
+
+def _type(dataset: Dataset, name: str) -> str:
+    return next((str(column["type"]) for column in dataset.columns if column["name"] == name), "")
+
+
+def _tests_by_column(tests: Sequence[ShownTest]) -> dict[str, list[ShownTest]]:
+    """The tests that name a column, by its name without regard to case; those of whole profiles name none."""
+    found: dict[str, list[ShownTest]] = {}
+    for test in tests:
+        for column in columns_named(test.test):
+            found.setdefault(column, []).append(test)
+    return found
+
+
+def columns_named(test: DataTest) -> frozenset[str]:
+    """The columns of its own dataset that an assertion names outside of conditions, in lower case."""
+    assert test.revision is not None
+    metrics = [_metric(operand) for operand in operands(from_json(test.revision.tree))]
+    own = [metric.spec for metric in metrics if metric.dataset is None]
+    return frozenset(path_of(column)[0].casefold() for spec in own for column in (*spec.columns, *spec.by))
+
+
+def _metric(operand: Metric | History) -> Metric:
+    return operand.metric if isinstance(operand, History) else operand
+
+
+def _marked(found: ColumnHistory, tests: Sequence[ShownTest]) -> Sequence[bool]:
+    """The windows on which a test that compares profiles is broken."""
+    of_profiles = [
+        live.test.pk
+        for live in tests
+        if live.test.revision
+        and any(_metric(each).spec.name == PROFILE for each in operands(from_json(live.test.revision.tree)))
+    ]
+    broken = Standing.objects.filter(data_test__in=of_profiles, state__in=BROKEN, window_start__in=list(found.windows))
+    starts = set(broken.values_list("window_start", flat=True))
+    return [window in starts for window in found.windows]
+
+
+def _drawn(found: ColumnHistory, name: str, statistic: str, marked: Sequence[bool]) -> Drawn | None:
+    values = _values(found, name, statistic)
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    told = STATISTICS[statistic]
+    if statistic == "mean" and found.kinds.get(name) is ColumnKind.TIME:
+        words, last = "mean, from the start of the partition", f"{known[-1] / 3600:,.1f} h"
+    else:
+        words, last = told.words, _figure(known[-1], told.shown)
+    return Drawn(words=words, last=last, plot=small_plot(values, marked))
+
+
+def _values(found: ColumnHistory, name: str, statistic: str) -> list[float | None]:
+    return [value if isfinite(value) else None for value in found.shown[name][:, PLACE[statistic]].tolist()]
+
+
+def _figure(value: float, shown: Shown) -> str:
+    if shown is Shown.SHARE:
+        return "100 %" if value >= 1 else f"{min(value, 0.9999) * 100:.3g} %"
+    return f"{value:,.0f}" if shown is Shown.COUNT or abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _chosen(found: ColumnHistory, column: ShownColumn, wanted: str, marked: Sequence[bool]) -> Chosen:
+    """With the data of its plot as the plot of a test's results takes it: ``usual`` is where nine of ten were."""
+    if column.name not in found.shown:
+        return Chosen(column=column, statistics=(), statistic="", history={}, bars=bars(column.told))
+    known = [name for name in STATISTICS if any(value is not None for value in _values(found, column.name, name))]
+    statistic = wanted if wanted in known else (known[0] if known else "")
+    values = _values(found, column.name, statistic) if statistic else []
+    accepted = sorted(
+        value for value, joined in zip(values, found.accepted, strict=False) if joined and value is not None
+    )
+    low, high = (_quantile(accepted, share) if len(accepted) >= 8 else None for share in (0.05, 0.95))
+    return Chosen(
+        column=column,
+        statistics=[(name, STATISTICS[name].words) for name in known],
+        statistic=statistic,
+        history={
+            "test": f"{STATISTICS[statistic].words} of {column.name}" if statistic else "",
+            "duration": False,
+            "start": [int(window.timestamp()) for window in found.windows],
+            "value": values,
+            "was": [value if is_marked else None for value, is_marked in zip(values, marked, strict=False)],
+            "outcome": ["broken" if is_marked else "held" for is_marked in marked],
+            "low": [low] * len(values),
+            "high": [high] * len(values),
+        },
+        bars=bars(column.told),
+    )
+
+
+def _quantile(values: Sequence[float], share: float) -> float:
+    place = share * (len(values) - 1)
+    low = int(place)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (place - low) * (values[high] - values[low])
+
+
+def _key(dataset: Dataset, window: datetime) -> str:
+    return f"{window.astimezone(zone(dataset.time_zone)):%Y-%m-%d %H:%M}".removesuffix(" 00:00")
