@@ -82,7 +82,7 @@ def test_a_column_is_found_and_drawn_large(watched: Dataset, page: Page, complai
     expect(page.locator("tr", has=page.get_by_role("link", name="km", exact=True))).to_contain_text("kilometres")
     expect(page.locator("tr", has=page.get_by_role("link", name="secret"))).to_contain_text("sensitive: not profiled")
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             page.screenshot(path=shots / f"columns-{scheme}-{width}.png", full_page=True)
