@@ -28,6 +28,7 @@ from execution_engine.verification.repository.metrics import (
 )
 from execution_engine.verification.repository.repository_file import FileRepository, UnableToReadRepository
 
+from .profile import Profile, UnableToProfile
 from .results import CheckResult, ConstraintResult, VerificationResult
 from .suite import Verification, VerificationSuite
 
@@ -48,6 +49,7 @@ __all__ = [
     "MetricsRepository",
     "OnlineNormal",
     "Predictive",
+    "Profile",
     "RelativeRateOfChange",
     "ResultKey",
     "SeasonalTrend",
@@ -55,6 +57,7 @@ __all__ = [
     "Status",
     "StoredMetrics",
     "UnableToAssert",
+    "UnableToProfile",
     "UnableToReadRepository",
     "Verification",
     "VerificationResult",

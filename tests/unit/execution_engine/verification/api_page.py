@@ -27,6 +27,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Checks": ("Check",),
     "Bounds": ("equal_to", "at_least", "at_most", "above", "below", "between", "Bound"),
     "Metrics": ("metric", "SIZE", "Histogram"),
+    "Profiles": ("Profile",),
     "Strategies": (
         *("SimpleThreshold", "AbsoluteChange", "RelativeRateOfChange", "BatchNormal", "OnlineNormal"),
         *("Predictive", "HoltWinters", "SeasonalTrend"),
@@ -35,7 +36,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Repositories": (
         *("ResultKey", "StoredMetrics", "MetricsRepository", "InMemoryRepository", "FileRepository", "FolderOfStates"),
     ),
-    "Exceptions": ("UnableToAssert", "UnableToReadRepository"),
+    "Exceptions": ("UnableToAssert", "UnableToProfile", "UnableToReadRepository"),
 }
 KINDS: Mapping[type, str] = {
     OfCompleteness: "Rows and missing values",
