@@ -7,9 +7,10 @@ from math import isfinite
 from typing import Any
 
 from django.core.paginator import Page, Paginator
+from django.db.models import Q
 
 from alerting.models import Standing
-from alerting.state import BROKEN
+from alerting.state import BROKEN, State
 from assay.catalog.selectors import sensitive_columns
 from assay.models import Dataset, DataTest
 from assay.time.partition_keys import zone
@@ -19,6 +20,7 @@ from execution_engine.language.tree import PROFILE, History, Metric
 from execution_engine.metrics.columns import path_of
 from execution_engine.novelty.measures.batch import WHOLE_BATCH
 from execution_engine.novelty.measures.statistics import PLACE, STATISTICS, Shown
+from execution_engine.outcome import Outcome
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.report import bars, described
 from execution_engine.runs.column_history import ColumnHistory, column_history
@@ -152,14 +154,15 @@ def _metric(operand: Metric | History) -> Metric:
 
 
 def _marked(found: ColumnHistory, tests: Sequence[ShownTest]) -> Sequence[bool]:
-    """The windows on which a test that compares profiles is broken."""
+    """The windows on which a test that compares profiles is broken, be it before it is due."""
     of_profiles = [
         live.test.pk
         for live in tests
         if live.test.revision
         and any(_metric(each).spec.name == PROFILE for each in operands(from_json(live.test.revision.tree)))
     ]
-    broken = Standing.objects.filter(data_test__in=of_profiles, state__in=BROKEN, window_start__in=list(found.windows))
+    is_broken = Q(state__in=BROKEN) | Q(state=State.PENDING, last_outcome=Outcome.BROKEN)
+    broken = Standing.objects.filter(is_broken, data_test__in=of_profiles, window_start__in=list(found.windows))
     starts = set(broken.values_list("window_start", flat=True))
     return [window in starts for window in found.windows]
 
