@@ -10,6 +10,7 @@ from math import sqrt
 import numpy as np
 from scipy.stats import chi2, kstwobign
 
+from execution_engine.novelty.days import Day
 from execution_engine.novelty.judge import judge
 from execution_engine.novelty.measures.batch import OF_PAPER, batch_of
 from execution_engine.novelty.measures.distances import matched
@@ -31,10 +32,11 @@ RETAINED = (0.2, 1.0)  # completeness between which a lower bound is suggested
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Accepted:
-    """What came before: as our judge keeps it, and as one profile of all rows."""
+    """What came before: as our judge keeps it, and as one profile of all rows; and the day of the batch at hand."""
 
     past: Past
     pooled: Profile
+    day: Day | None = None
 
 
 Contender = Callable[[Profile, Accepted], bool]  # is the batch novel?
@@ -42,7 +44,7 @@ Contender = Callable[[Profile, Accepted], bool]  # is the batch novel?
 
 def ours(batch: Profile, accepted: Accepted) -> bool:
     """The largest predictive z."""
-    return judge(batch, accepted.past).is_novel
+    return judge(batch, accepted.past, day=accepted.day).is_novel
 
 
 def nearest(batch: Profile, accepted: Accepted) -> bool:

@@ -57,6 +57,7 @@ def race(
     spoilt_at = set(judged_at(len(profiles), every))
     accepted = Accepted(past=Past(), pooled=Profile(rows=0))
     for at, profile in enumerate(profiles):
+        accepted = replace(accepted, day=batches.days[at])
         trials = list(trials_of(batches.tables[at], kinds, seed + at)) if at in spoilt_at else []
         if at >= FIRST:
             _ = accepted.past.scores  # kept between verdicts, as it is of the past alone
@@ -79,7 +80,7 @@ def _judge(found: Found, contender: Contender, trial: Trial, accepted: Accepted)
 
 def _joined(accepted: Accepted, profile: Profile) -> Accepted:
     parts = [accepted.pooled, profile] if accepted.pooled.columns else [profile]
-    return replace(accepted, past=accepted.past.joined(profile), pooled=merged_profiles(parts))
+    return replace(accepted, past=accepted.past.joined(profile, day=accepted.day), pooled=merged_profiles(parts))
 
 
 def from_json(said: Mapping[str, Any]) -> Found:

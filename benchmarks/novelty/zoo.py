@@ -92,7 +92,7 @@ def batches_of(specimen: Specimen) -> Batches:
     periods = times.dt.to_period(specimen.span).astype(str)
     kept = [name for name in frame.columns if name != column and str(name).lower() not in TIME_WORDS][:MOST_COLUMNS]
     all_of_it = cut(f"{specimen.package}/{specimen.item}", frame[kept], [periods], [])
-    return replace(all_of_it, tables=all_of_it.tables[:MOST_BATCHES])
+    return replace(all_of_it, tables=all_of_it.tables[:MOST_BATCHES], days=all_of_it.days[:MOST_BATCHES])
 
 
 def _candidates() -> Iterator[Specimen]:

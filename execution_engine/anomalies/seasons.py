@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
+from .public_holidays import holidays_of
 from .series import Series
 from .strategies import Interval, refused
 
@@ -224,13 +225,10 @@ def _last_sunday(days: Sequence[datetime | None]) -> list[int]:
 
 
 def _holidays(strategy: SeasonalTrend) -> "HolidayBase":
-    from holidays import country_holidays
-
     try:
-        return country_holidays(strategy.country)
-    except NotImplementedError:
-        why = "no country that is known: write its two letters of ISO 3166, such as 'US'"
-        raise refused(strategy, "country", why) from None
+        return holidays_of(strategy.country)
+    except ValueError as error:
+        raise refused(strategy, "country", str(error)) from None
 
 
 def _check_season(strategy: HoltWinters | SeasonalTrend) -> None:

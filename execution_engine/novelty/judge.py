@@ -13,38 +13,46 @@ from execution_engine.profiles.lints import SECRETS, lints_of
 from execution_engine.profiles.profile import Profile
 
 from .columns import changed_columns, with_new_values
+from .days import SUNDAY, WEEKDAYS, Day, RareDay
 from .measures.batch import MEASURED, OF_PAPER, WHOLE_BATCH, batch_of
 from .measures.companions import put_beside
 from .measures.features import FEATURES
 from .measures.statistics import PLACE, STATISTICS, Shown
 from .neighbours import judged
-from .past import Past, combined, largest
-from .scores import LARGEST_Z, beside_one, of_one, rare_beside_one, rare_of_one, threshold
+from .past import Past, combined, largest, nearer
+from .scores import LARGEST_Z, Like, beside_like, of_one, rare_beside_like, rare_of_one, threshold
+from .seasons import is_usual
 from .terms import LEARNING, Method
 from .verdict import Cause, Status, Verdict
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 MOST_CAUSES = 20
+ON_SUNDAY = Day(weekday=SUNDAY)
+LIKE_ALL, LIKE_ITS_WEEKDAY, LIKE_SUNDAYS, LIKE_RARE_DAYS = range(4)  # which batches one is compared with
 
 
-def judge(profile: Profile, past: Past, method: Method = Method.PREDICTIVE) -> Verdict:
-    """What a batch is beside its accepted past."""
+def judge(profile: Profile, past: Past, method: Method = Method.PREDICTIVE, *, day: Day | None = None) -> Verdict:
+    """What a batch is beside its accepted past; by predictions, beside its like where its ``day`` is known."""
     if len(past.batches) < LEARNING:
         note = f"{len(past.batches)} of the {LEARNING} accepted batches that a verdict needs"
         return Verdict(status=Status.LEARNING, notes=(note,))
+    if method is Method.PREDICTIVE:
+        return _by_prediction(profile, past, day)
     return BY_METHOD[method](profile, past)
 
 
-def _by_prediction(profile: Profile, past: Past) -> Verdict:
+def _by_prediction(profile: Profile, past: Past, day: Day | None) -> Verdict:
     batch = batch_of(profile, past.pools)
     new = {part: batch.aligned(part, past.names) for part in MEASURED}
     put_beside(new, past.companions)
-    z = _z(past, new)
+    z, with_what = _compared(past, new, day)
     bound = threshold(past.scores, int((~np.isnan(z)).sum()))
     rows = past.names.index(WHOLE_BATCH), PLACE["rows"]
     if not profile.rows and past.history.shown[:, *rows].all():
-        return Verdict(status=Status.NOVEL, score=LARGEST_Z, threshold=bound, causes=(_cause(past, *rows, 0.0, inf),))
+        empty = _cause(past, *rows, 0.0, inf, _alike(past, day, LIKE_ALL))
+        return Verdict(status=Status.NOVEL, score=LARGEST_Z, threshold=bound, causes=(empty,))
     causes, notes = changed_columns(profile, past)
     score = LARGEST_Z if causes else float(largest(z))
     if score <= bound:
@@ -52,24 +60,65 @@ def _by_prediction(profile: Profile, past: Past) -> Verdict:
     sizes = np.nan_to_num(np.abs(z))
     order = np.argsort(-sizes, axis=None, kind="stable")[:MOST_CAUSES]
     moved = [divmod(int(place), len(STATISTICS)) for place in order if sizes.flat[place] > bound]
-    causes += [_cause(past, at, place, float(new["shown"][at, place]), float(z[at, place])) for at, place in moved]
+    for at, place in moved:
+        like = _alike(past, day, int(with_what[at, place]))
+        causes.append(_cause(past, at, place, float(new["shown"][at, place]), float(z[at, place]), like))
     causes = with_new_values(causes, profile, past)
     return Verdict(status=Status.NOVEL, score=score, threshold=bound, causes=tuple(causes), notes=notes)
 
 
-def _z(past: Past, new: dict[str, Floats]) -> Floats:
-    """The z of each statistic beside the past, or beside a batch that a person released, where this is nearer."""
-    statistics, counts = (new["scaled"], new["floors"], new["least"]), (new["rare"], new["of"])
-    z = combined(of_one(past.history, *statistics), rare_of_one(past.history, *counts))
-    for place in past.released:
-        near = combined(beside_one(past.history, place, *statistics), rare_beside_one(past.history, place, *counts))
-        z = np.where(np.abs(near) < np.abs(z), near, z)
-    return z
+def _compared(past: Past, new: dict[str, Floats], day: Day | None) -> tuple[Floats, Ints]:
+    """The z of each statistic, and the place in ``_alike`` of the batches that it was compared with.
+
+    Beside the past, what weekdays add being taken off; or, where this is nearer, beside like rare days, for a holiday
+    beside Sundays, or beside a batch that a person released, as it was measured.
+    """
+    counts = new["rare"], new["of"]
+    rare = rare_of_one(past.history, *counts)
+
+    def beside_all(on: Day | None) -> Floats:
+        scaled = new["scaled"] - past.seasons.of(on)
+        return combined(of_one(past.history, scaled, new["floors"], new["least"]), rare)
+
+    z = beside_all(day)
+    with_what = np.where(past.seasons.is_seasonal(day), LIKE_ITS_WEEKDAY, LIKE_ALL)
+    others: list[tuple[int, Floats]] = []
+    if day is not None and day.rare is RareDay.HOLIDAY:
+        others.append((LIKE_SUNDAYS, np.where(past.seasons.is_seasonal(ON_SUNDAY), beside_all(ON_SUNDAY), np.nan)))
+    if day is not None and (like := past.rare_like(day)) is not None:
+        others.append((LIKE_RARE_DAYS, like.z(past.history, new, past.off(day))))
+    others += [(LIKE_ALL, _beside_released(past, place, new)) for place in past.released]
+    for what, other in others:
+        with_what = np.where(np.abs(other) < np.abs(z), what, with_what)
+        z = nearer(z, other)
+    return z, with_what
 
 
-def _cause(past: Past, at: int, place: int, value: float, z: float) -> Cause:
+def _beside_released(past: Past, place: int, new: dict[str, Floats]) -> Floats:
+    """The z beside one batch: as two draws differ, by the others' spread."""
+    own = past.measured["scaled"][place]
+    draws, counts = (~np.isnan(own)).astype(np.float64), (past.history.rare[place], past.history.of[place])
+    like = Like(mean=own, draws=draws, rare=counts[0], of=counts[1])
+    return combined(
+        beside_like(past.history, like, new["scaled"], new["floors"], new["least"], place),
+        rare_beside_like(past.history, like, new["rare"], new["of"]),
+    )
+
+
+def _alike(past: Past, day: Day | None, what: int) -> tuple[Floats, str]:
+    """What was shown of the batches that one of this day was compared with, and when these were, in words."""
+    shown = past.history.shown
+    if day is None or what == LIKE_ALL:
+        return shown, ""
+    if what == LIKE_RARE_DAYS and (like := past.rare_like(day)) is not None and day.rare is not None:
+        return like.shown, day.rare.when
+    weekday = SUNDAY if what == LIKE_SUNDAYS else day.weekday
+    return shown[[is_usual(batch.day, weekday) for batch in past.last]], f"on {WEEKDAYS[weekday]}"
+
+
+def _cause(past: Past, at: int, place: int, value: float, z: float, like: tuple[Floats, str]) -> Cause:
     name, statistic = past.names[at], list(STATISTICS.values())[place]
-    before = past.history.shown[:, at, place]
+    before = like[0][:, at, place]
     before = before[~np.isnan(before)]
     low, high = np.quantile(before, [0.05, 0.95]).tolist()
     words = statistic.words
@@ -83,6 +132,7 @@ def _cause(past: Past, at: int, place: int, value: float, z: float) -> Cause:
         expected=float(np.median(before)),
         low=low,
         high=high,
+        when=like[1],
         z=z,
         before=tuple(past.history.shown[:, at, place].tolist()),
     )
@@ -118,7 +168,6 @@ def without_secrets(cause: Cause, profile: Profile) -> Cause:
 
 
 BY_METHOD: Mapping[Method, Callable[[Profile, Past], Verdict]] = {
-    Method.PREDICTIVE: _by_prediction,
     Method.NEIGHBOURS: _by_neighbours,
     Method.SCHEMA: by_schema,
     Method.DRIFT: by_drift,

@@ -1,6 +1,6 @@
 """The accepted past of a table: statistics of each batch, taken when it joined, and the pools of its columns."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -10,11 +10,13 @@ import numpy.typing as npt
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.profile import Profile
 
+from .days import Day, RareDay
 from .measures.batch import MEASURED, Batch, batch_of
 from .measures.companions import Ints, companions, put_beside
 from .measures.pool import Pool
 from .measures.statistics import PLACE, RARE, STATISTICS
-from .scores import History, leave_one_out, rare_leave_one_out
+from .scores import History, Like, beside_like, leave_one_out, rare_beside_like, rare_leave_one_out
+from .seasons import FEWEST_LIKE, Seasons, seasons_of
 from .terms import LAST_BATCHES
 
 Floats = npt.NDArray[np.float64]
@@ -33,54 +35,147 @@ class Past:
     batches: tuple[Batch, ...] = ()
     pools: Mapping[str, Pool] = field(default_factory=dict)
 
-    def joined(self, profile: Profile, *, released: bool = False) -> "Past":
+    def joined(self, profile: Profile, *, released: bool = False, day: Day | None = None) -> "Past":
         """With one more accepted batch; ``released``: though it was novel, so others like it are no news either."""
-        batch = replace(batch_of(profile, self.pools), released=released)
+        batch = replace(batch_of(profile, self.pools), released=released, day=day)
         pools = dict(self.pools)
         for name, column in profile.columns.items():
             if column.present and column.kind is not ColumnKind.NOTHING:
                 pools[name] = pools.get(name, Pool(kind=column.kind)).joined(column)
         return Past(batches=(*self.batches, batch)[-MOST_BATCHES:], pools=pools)
 
+    def dated(self, days: Sequence[Day | None]) -> "Past":
+        """With the days of its last batches; those before them are of no day."""
+        known = days[len(days) - min(len(days), len(self.batches)) :]
+        aligned = (*[None] * (len(self.batches) - len(known)), *known)
+        if aligned == tuple(batch.day for batch in self.batches):
+            return self
+        dated = tuple(replace(batch, day=day) for batch, day in zip(self.batches, aligned, strict=True))
+        return Past(batches=dated, pools=self.pools)
+
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The columns of the last batches, in order."""
-        return tuple(sorted({name for batch in self._last for name in batch.names}))
+        return tuple(sorted({name for batch in self.last for name in batch.names}))
 
     @cached_property
     def history(self) -> History:
-        """Arrays (batches, columns, statistics) of the last batches, in which a column was of its present kind."""
-        changed = np.array([[self._is_changed(batch, name) for name in self.names] for batch in self._last])[..., None]
-        arrays = {
-            part: np.where(changed, np.nan, [batch.aligned(part, self.names) for batch in self._last])
-            for part in MEASURED
-        }
-        put_beside(arrays, companions(arrays["scaled"]))
-        return History(**arrays)
+        """Arrays (batches, columns, statistics) of the last batches, in which a column was of its present kind.
+
+        What a weekday adds is taken off what is scaled.
+        """
+        arrays = self.measured
+        return History(**{**arrays, "scaled": arrays["scaled"] - self.seasons.history})
+
+    @cached_property
+    def seasons(self) -> Seasons:
+        """What weekdays add to each statistic of each column."""
+        return seasons_of(self.measured["scaled"], [batch.day for batch in self.last])
 
     @cached_property
     def companions(self) -> Ints:
         """For each of the columns the place of the one whose gaps it shares; -1 where there is none."""
-        return companions(self.history.scaled)
+        return companions(self.measured["scaled"])
 
     @cached_property
     def scores(self) -> Floats:
         """The score of each of the last batches that were not released, given the others."""
         z = combined(leave_one_out(self.history), rare_leave_one_out(self.history))
+        for place, batch in enumerate(self.last):
+            if (rare := self.rare_like(batch.day)) is None:
+                continue
+            new = {part: array[place] for part, array in self.measured.items()}
+            z[place] = nearer(z[place], rare.z(self.history, new, self.off(batch.day), without=place - len(self.last)))
         return np.delete(largest(z), self.released)
 
     @cached_property
     def released(self) -> list[int]:
         """Which of the last batches were."""
-        return [place for place, batch in enumerate(self._last) if batch.released]
+        return [place for place, batch in enumerate(self.last) if batch.released]
+
+    @cached_property
+    def measured(self) -> dict[str, Floats]:
+        """The arrays of ``history`` as they were measured."""
+        arrays = self._arrays(self.last)
+        put_beside(arrays, companions(arrays["scaled"]))
+        return arrays
 
     @property
-    def _last(self) -> tuple[Batch, ...]:
+    def last(self) -> tuple[Batch, ...]:
+        """The batches that others are compared with."""
         return self.batches[-LAST_BATCHES:]
+
+    def off(self, day: Day | None) -> Floats | float:
+        """What is taken off a rare day beside its like: nothing off a holiday, as it has no weekday."""
+        return 0.0 if day is None or day.rare is RareDay.HOLIDAY else self.seasons.of(day)
+
+    def rare_like(self, day: Day | None) -> "RareLike | None":
+        """The batches of all that are kept that are of the same rare day; None where they are too few."""
+        if day is None or day.rare is None:
+            return None
+        if day.rare not in self._rare:
+            places = [at for at, batch in enumerate(self.batches) if batch.day and batch.day.rare is day.rare]
+            self._rare[day.rare] = self._rare_of(places) if len(places) >= FEWEST_LIKE else None
+        return self._rare[day.rare]
+
+    def _rare_of(self, places: Sequence[int]) -> "RareLike":
+        batches = [self.batches[at] for at in places]
+        arrays = self._arrays(batches)
+        put_beside(arrays, self.companions)
+        off = [np.broadcast_to(self.off(batch.day), arrays["scaled"].shape[1:]) for batch in batches]
+        return RareLike(
+            places=np.array(places) - len(self.batches),
+            scaled=arrays["scaled"] - np.array(off),
+            shown=arrays["shown"],
+            rare=arrays["rare"],
+            of=arrays["of"],
+        )
+
+    @cached_property
+    def _rare(self) -> dict[RareDay, "RareLike | None"]:
+        return {}
+
+    def _arrays(self, batches: Sequence[Batch]) -> dict[str, Floats]:
+        changed = np.array([[self._is_changed(batch, name) for name in self.names] for batch in batches])[..., None]
+        return {
+            part: np.where(changed, np.nan, [batch.aligned(part, self.names) for batch in batches]) for part in MEASURED
+        }
 
     def _is_changed(self, batch: Batch, name: str) -> bool:
         pool, kind = self.pools.get(name), batch.kinds.get(name)
         return pool is not None and kind not in (None, pool.kind, ColumnKind.NOTHING)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RareLike:
+    """The batches of one rare day, in arrays (batches, columns, …).
+
+    ``places`` are counted from the end of the past, the last being -1.
+    """
+
+    places: Ints
+    scaled: Floats
+    shown: Floats
+    rare: Floats
+    of: Floats
+
+    def z(self, history: History, new: Mapping[str, Floats], off: Floats | float, without: int | None = None) -> Floats:
+        """The z of each statistic of a batch beside these, where three of them have it.
+
+        ``without``: the place of the batch itself, where it is one of history.
+        """
+        kept = self.places != without
+        count = (~np.isnan(self.scaled[kept])).sum(axis=0)
+        like = Like(
+            mean=np.nansum(self.scaled[kept], axis=0) / np.maximum(count, 1),
+            draws=np.where(count >= FEWEST_LIKE, count, 0).astype(np.float64),
+            rare=np.nansum(self.rare[kept], axis=0),
+            of=np.where(kept.sum() >= FEWEST_LIKE, np.nansum(self.of[kept], axis=0), np.nan),
+        )
+        return combined(
+            beside_like(history, like, new["scaled"] - off, new["floors"], new["least"], without),
+            rare_beside_like(history, like, new["rare"], new["of"]),
+        )
 
 
 def past_of(profiles: Iterable[Profile]) -> Past:
@@ -97,6 +192,11 @@ def combined(z: Floats, rare: Floats) -> Floats:
     own = z[..., _RARE_PLACES]
     z[..., _RARE_PLACES] = np.where(np.nan_to_num(rare) > np.abs(np.nan_to_num(own)), rare * _RARE_SIGNS, own)
     return z
+
+
+def nearer(z: Floats, other: Floats) -> Floats:
+    """Of two comparisons of each statistic the one that is less apart; a NaN is none."""
+    return np.where(np.abs(other) < np.abs(z), other, z)
 
 
 def largest(z: Floats) -> Floats:

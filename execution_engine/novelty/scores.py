@@ -1,6 +1,6 @@
 """From statistics and their history to z's, and from the largest of them to a score with its threshold."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log, sqrt
 
 import numpy as np
@@ -37,16 +37,36 @@ def of_one(history: History, scaled: Floats, floors: Floats, least: Floats) -> F
     return _z(_sums(history), scaled, floors, least)
 
 
-def beside_one(history: History, place: int, scaled: Floats, floors: Floats, least: Floats) -> Floats:
-    """The same beside a single batch of history, in place of the mean: as two draws differ, by the others' spread."""
-    others = _sums(history).without(history)
-    sums = _Sums(
-        count=others.count[place],
-        mean=history.scaled[place],
-        squares=others.squares[place],
-        excess=others.excess[place],
-    )
-    return _z(sums, scaled, floors, least, draws=1.0)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Like:
+    """A few batches that one is compared with, in place of all: of each statistic the mean and of how many batches,
+    and what was counted out of how many. ``draws`` is 0 where too few have the statistic.
+    """
+
+    mean: Floats
+    draws: Floats
+    rare: Floats
+    of: Floats
+
+
+def beside_like(
+    history: History, like: Like, scaled: Floats, floors: Floats, least: Floats, without: int | None = None
+) -> Floats:
+    """The z beside the mean of a few batches, by the spread of all; NaN where too few have the statistic.
+
+    ``without``: the place in history of a batch that its spread shall not be of.
+    """
+    all_of_it = _sums(history)
+    if without is not None:
+        others = all_of_it.without(history)
+        all_of_it = _Sums(
+            count=others.count[without],
+            mean=others.mean[without],
+            squares=others.squares[without],
+            excess=others.excess[without],
+        )
+    z = _z(replace(all_of_it, mean=like.mean), scaled, floors, least, draws=np.maximum(like.draws, 1))
+    return np.where(like.draws > 0, z, np.nan)
 
 
 def leave_one_out(history: History) -> Floats:
@@ -112,9 +132,9 @@ def rare_of_one(history: History, rare: Floats, of: Floats) -> Floats:
     return _rare_z(total, rows, spread, rare, of)
 
 
-def rare_beside_one(history: History, place: int, rare: Floats, of: Floats) -> Floats:
-    """The same given the counts of a single batch of history."""
-    return _rare_z(history.rare[place], history.of[place], _rare_sums(history)[2], rare, of)
+def rare_beside_like(history: History, like: Like, rare: Floats, of: Floats) -> Floats:
+    """The same given what was counted in a few batches."""
+    return _rare_z(like.rare, like.of, _rare_sums(history)[2], rare, of)
 
 
 def rare_leave_one_out(history: History) -> Floats:

@@ -4,6 +4,7 @@ from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.envelope import Envelope
 from execution_engine.profiles.values import ValueCounts
 
+from .days import Day, RareDay
 from .measures.batch import Batch
 from .measures.pool import Pool, PooledNumbers
 from .past import Past
@@ -12,8 +13,8 @@ ENVELOPE = Envelope(
     magic=b"ASSAYPST",
     version=1,
     what="past",
-    classes=(Past, Batch, Pool, PooledNumbers, ValueCounts),
-    enums=(ColumnKind,),
+    classes=(Past, Batch, Pool, PooledNumbers, ValueCounts, Day),
+    enums=(ColumnKind, RareDay),
 )
 
 

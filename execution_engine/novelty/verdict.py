@@ -22,7 +22,7 @@ class Cause:
     """One statistic that moved. ``column`` is None where it is of the whole batch.
 
     ``low`` to ``high`` is where nine of ten accepted batches were. ``z`` is how many standard deviations the value is
-    off, where the method knows; infinite for what never happened before.
+    off, where the method knows; infinite for what never happened before. ``expected`` is their median.
     """
 
     column: str | None
@@ -32,6 +32,7 @@ class Cause:
     expected: float | str | None
     low: float | None = None
     high: float | None = None
+    when: str = ""  # of which like days they are, such as "on Saturdays"; empty: of all
     z: float
     new_values: tuple[Any, ...] = ()
     before: tuple[float, ...] = field(
@@ -46,6 +47,7 @@ class Cause:
         if self.low is not None and self.high is not None:
             low, high = _written(self.low, self.shown), _written(self.high, self.shown)
             said += f", usually {low}" if low == high else f", usually {low} to {high}"
+            said += f" {self.when}" if self.when else ""
         elif self.expected is not None:
             said += f", usually {_written(self.expected, self.shown)}"
         if self.new_values:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.profile import Profile
 
+from ..days import Day
 from .features import features_of
 from .measure import measured, measured_rows
 from .pool import Pool
@@ -26,13 +27,14 @@ _SEVEN_DIGITS = np.uint64(0xFFFF_FFFF_E000_0000)  # of a double: sign, exponent 
 class Batch:
     """Names with the whole batch first, the kind of each column, and arrays (names, …) of ``MEASURED`` and OF_PAPER.
 
-    ``released``: it was novel, and a person said that it is right.
+    ``released``: it was novel, and a person said that it is right. ``day``: where it holds one local day.
     """
 
     names: tuple[str, ...]
     kinds: Mapping[str, ColumnKind]
     arrays: Mapping[str, Floats]
     released: bool = False
+    day: Day | None = None
 
     def aligned(self, part: str, names: Sequence[str]) -> Floats:
         """An array in the order of other names; NaN where this batch has none of a name."""
