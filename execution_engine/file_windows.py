@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ from assay.catalog.selectors import by_name, home, sensitive_columns
 from assay.catalog.storages import FILES
 from assay.command_line.command import UnableToRun, key_values
 from assay.models import Dataset
+from assay.time.granularity import Granularity
 from assay.time.windows import Window
 from execution_engine.engines.arrow.batches import batches_of
 from execution_engine.engines.files.listing import Listing, list_part, list_partitions
@@ -37,11 +38,15 @@ class TooLarge(UnableToRun):
 
 @dataclass(frozen=True, kw_only=True)
 class FileWindow:
-    """One window's rows, and the instant that it starts at, in seconds since 1970, where that is known."""
+    """One window's rows, and the instant that it starts at, in seconds since 1970, where that is known.
+
+    ``day``: the local day that it is of, where its key names one or the dataset is cut into days.
+    """
 
     key: str
     rows: pa.Table
     start: float | None = None
+    day: date | None = None
 
 
 def add_window_arguments(parser: CommandParser) -> None:
@@ -99,7 +104,13 @@ def windows_of_dataset(
     for window in _tracked(windows, quiet=options["json"]):
         if (rows := rows_of(dataset, table, window, most_bytes=most_bytes)) is not None:
             kept = rows if in_full else rows.drop_columns(hidden_columns(dataset, rows.column_names))
-            yield FileWindow(key=partitioning.key(window), rows=kept, start=window.start.timestamp())
+            local = window.start.astimezone(partitioning.zone).date()
+            yield FileWindow(
+                key=partitioning.key(window),
+                rows=kept,
+                start=window.start.timestamp(),
+                day=local if partitioning.granularity is Granularity.DAY else None,
+            )
 
 
 def rows_of_dataset(dataset: Dataset, most_bytes: int) -> pa.Table | None:
@@ -163,7 +174,10 @@ def windows_of_files(options: dict[str, Any]) -> Iterator[FileWindow]:
 
 def _dated(key: str, rows: pa.Table) -> FileWindow:
     """A window whose key names a day starts with this day: so days of a week are alike."""
-    return FileWindow(key=key, rows=rows, start=start_of_day(key))
+    start = start_of_day(key)
+    return FileWindow(
+        key=key, rows=rows, start=start, day=None if start is None else datetime.fromtimestamp(start, UTC).date()
+    )
 
 
 def start_of_day(key: str) -> float | None:

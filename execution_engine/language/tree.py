@@ -6,6 +6,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from execution_engine.anomalies.public_holidays import holidays_of
 from execution_engine.metrics.spec import Literal as OptionValue
 from execution_engine.metrics.spec import MetricSpec, quoted, written_literal
 from execution_engine.novelty.terms import LEARNING, Method
@@ -183,12 +184,25 @@ class History(Placed):
     def method(self) -> Method:
         """How novelty judges; ValueError where its options are wrong."""
         given = dict(self.options)
-        said = given.pop("method", Method.PREDICTIVE.value)
+        said, country = given.pop("method", Method.PREDICTIVE.value), given.pop("country", None)
         if given:
-            raise ValueError(f"novelty has no option {next(iter(given))}=: it takes method=")
+            raise ValueError(f"novelty has no option {next(iter(given))}=: it takes method= and country=")
         if said not in tuple(Method):
             raise ValueError(f"there is no method {said!r}: take one of {', '.join(Method)}")
+        if country is not None and said != Method.PREDICTIVE:
+            raise ValueError(f"country= is of method='{Method.PREDICTIVE}': {said} knows no holidays")
         return Method(str(said))
+
+    @property
+    def country(self) -> str:
+        """Whose public holidays novelty compares with each other, none if empty; ValueError where nobody knows it."""
+        said = dict(self.options).get("country", "")
+        if said:
+            try:
+                holidays_of(str(said))
+            except ValueError as error:
+                raise ValueError(f"country={said!r} is {error}") from None
+        return str(said)
 
     def at(self, part: str) -> Span:
         """The place of ``last``, ``every`` or ``min``; of the call if it is not known."""

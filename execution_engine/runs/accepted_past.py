@@ -12,11 +12,13 @@ from hashlib import blake2s
 
 from assay.database.bulk import in_parts
 from assay.models import DataTest
+from assay.time.granularity import Granularity
 from assay.time.windows import Window
 from execution_engine.language.evaluating.novelty import BesidePast
 from execution_engine.language.tree import History
 from execution_engine.models import AcceptedPast, Measurement, Release, Run
 from execution_engine.novelty import stored as stored_pasts
+from execution_engine.novelty.days import Calendar, Day
 from execution_engine.novelty.judge import judge
 from execution_engine.novelty.past import MOST_BATCHES, Past
 from execution_engine.novelty.terms import Method
@@ -67,16 +69,22 @@ class KnownPast:
         fits = len(own) <= len(wanted) and all(map(PastBatch.is_as, wanted, own))
         return len(own) if fits else None
 
-    def with_batch(self, batch: PastBatch, profile: Profile | None, method: Method) -> "KnownPast":
+    def dated(self, calendar: Calendar | None) -> "KnownPast":
+        """With the days of its batches: one that was kept may know none, or those of another zone or country."""
+        return replace(self, past=self.past.dated([_day(start, calendar) for start in self.starts]))
+
+    def with_batch(
+        self, batch: PastBatch, profile: Profile | None, method: Method, day: Day | None = None
+    ) -> "KnownPast":
         """With one more; it joins unless it is novel and nobody said that it is right."""
         word, past = Word.LEFT, self.past
-        if profile is not None and profile.rows and self._takes(batch, profile, method):
+        if profile is not None and profile.rows and self._takes(batch, profile, method, day):
             word = Word.RELEASED if batch.word is Word.RELEASED else Word.JOINED
-            past = past.joined(profile, released=word is Word.RELEASED)
+            past = past.joined(profile, released=word is Word.RELEASED, day=day)
         return KnownPast(past=past, batches=(*self.batches, replace(batch, word=word))[-MOST_BATCHES:])
 
-    def _takes(self, batch: PastBatch, profile: Profile, method: Method) -> bool:
-        return batch.word is not Word.UNJUDGED or not judge(profile, self.past, method).is_novel
+    def _takes(self, batch: PastBatch, profile: Profile, method: Method, day: Day | None) -> bool:
+        return batch.word is not Word.UNJUDGED or not judge(profile, self.past, method, day=day).is_novel
 
     @property
     def starts(self) -> list[str]:
@@ -100,12 +108,14 @@ class AcceptedPasts:
             profile = from_bytes(state_of(measurement))
         except (UnableToRead, UnableToLoadState) as error:
             return Failure(reason=Reason.ENGINE_UNREACHABLE, detail=f"{measurement.spec_text}: {error}")
-        known = self._past(run.data_test, history, wants, sources)
+        calendar = _calendar(run, history, wants, sources)
+        known = self._past(run.data_test, history, wants, sources, calendar)
         return BesidePast(
             profile=profile,
             past=known.past,
             windows=known.starts,
             may_be_empty=run.data_test.dataset.allow_empty,
+            day=_day(measurement.window_start.isoformat(), calendar),
         )
 
     def save(self) -> None:
@@ -119,11 +129,13 @@ class AcceptedPasts:
             row.save()
         self._changed.clear()
 
-    def _past(self, test: DataTest, history: History, wants: Sequence[Want], sources: Sources) -> KnownPast:
+    def _past(
+        self, test: DataTest, history: History, wants: Sequence[Want], sources: Sources, calendar: Calendar | None
+    ) -> KnownPast:
         key = (test.pk, blake2s(history.metric.text.encode(), digest_size=16).hexdigest())
         rows = _measured(wants, sources)
         wanted = _batches(test, rows, self._now)
-        known = self._known.get(key) or _kept(*key)
+        known = (self._known.get(key) or _kept(*key)).dated(calendar)
         count = known.covers(wanted)
         if count is None:
             newest = known.batches[-1].start
@@ -132,11 +144,25 @@ class AcceptedPasts:
             is_newer = True
         by_key = {row.pk: row for row in rows.values()}
         for batch in wanted[count:]:
-            known = known.with_batch(batch, _profile(by_key[batch.measurement]), history.method)
+            profile, day = _profile(by_key[batch.measurement]), _day(batch.start, calendar)
+            known = known.with_batch(batch, profile, history.method, day)
         self._known[key] = known
         if test.pk is not None and is_newer and count < len(wanted):
             self._changed[test.pk, key[1]] = known
         return known
+
+
+def _calendar(run: Run, history: History, wants: Sequence[Want], sources: Sources) -> Calendar | None:
+    """That of the table whose batches are compared; None where they are not of a day each."""
+    dataset = sources.dataset(wants[0].dataset) if wants else run.data_test.dataset
+    partitioning = dataset.partitioning
+    if partitioning is None or partitioning.granularity is not Granularity.DAY:
+        return None
+    return Calendar(zone=partitioning.zone, country=history.country)
+
+
+def _day(start: str, calendar: Calendar | None) -> Day | None:
+    return None if calendar is None else calendar.day(datetime.fromisoformat(start))
 
 
 def _measured(wants: Sequence[Want], sources: Sources) -> dict[Window, Measurement]:

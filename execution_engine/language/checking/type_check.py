@@ -118,6 +118,8 @@ class _Check:
             self.problems.append(Problem(message=message, place=history.at("min")))
         elif fault := _fault_of_function(history):
             self.problems.append(Problem(message=fault, place=history.place))
+        elif fault := _fault_of_country(history):
+            self.problems.append(Problem(message=fault, place=history.at("country")))
 
 
 def _fault_of_function(history: History) -> str | None:
@@ -135,6 +137,15 @@ def _fault_of_function(history: History) -> str | None:
     except (ValueError, TypeError) as error:
         return str(error)
     return None if needed <= history.last else f"{what} needs {needed} past windows: write last={needed} or more"
+
+
+def _fault_of_country(history: History) -> str | None:
+    """What is wrong with the country whose holidays novelty knows."""
+    try:
+        _ = history.country if history.function is HistoryFunction.NOVELTY else ""
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 MAX_COLUMNS = 8

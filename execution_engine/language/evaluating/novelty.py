@@ -10,6 +10,7 @@ from execution_engine.novelty.verdict import Cause, Status, Verdict
 from execution_engine.outcome import Failure, Reason
 
 if TYPE_CHECKING:
+    from execution_engine.novelty.days import Day
     from execution_engine.novelty.past import Past
     from execution_engine.profiles.profile import Profile
 
@@ -27,6 +28,7 @@ class BesidePast:
     past: "Past"
     windows: Sequence[str]
     may_be_empty: bool = False  # no rows are no news
+    day: "Day | None" = None  # of the batch
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -78,7 +80,7 @@ def novelty(history: History, given: BesidePast) -> Novelty | Failure:
     """The verdict on the window, or that too few before it were accepted."""
     from execution_engine.novelty.judge import judge, without_secrets  # with it scipy, for what asks for novelty
 
-    found = judge(given.profile, given.past, history.method)
+    found = judge(given.profile, given.past, history.method, day=given.day)
     if given.may_be_empty and not given.profile.rows:
         found = Verdict(status=Status.LIKE, score=0.0, threshold=1.0)
     found = replace(found, causes=tuple(without_secrets(cause, given.profile) for cause in found.causes))

@@ -1,6 +1,7 @@
 """``assay novelty``: which windows of a table are unlike those before them, without rules and without server."""
 
 from collections.abc import Sequence
+from datetime import date
 from math import isfinite
 from typing import Any
 
@@ -12,6 +13,7 @@ from rich.table import Table as Printed
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
+from execution_engine.anomalies.public_holidays import holidays_of
 from execution_engine.engines.files.listing import UnableToListFiles
 from execution_engine.file_windows import (
     FileWindow,
@@ -20,6 +22,7 @@ from execution_engine.file_windows import (
     windows_of_dataset,
     windows_of_files,
 )
+from execution_engine.novelty.days import Day, day_of
 from execution_engine.novelty.inferred_schema.infer import infer
 from execution_engine.novelty.judge import judge, without_secrets
 from execution_engine.novelty.past import Past
@@ -47,6 +50,9 @@ class Command(Base):
             help="predictive: each statistic by its own history (default); neighbours: Redyuk et al.; schema: breaches "
             "of what was inferred; drift: distributions alone",
         )  # fmt: skip
+        parser.add_argument(
+            "--country", default="", help="whose public holidays are compared with each other: two letters, such as US"
+        )
         told: dict[str, Any] = {"action": "append", "default": [], "metavar": "WINDOW"}
         parser.add_argument("--accept", help="this novel window is right, and so are others like it", **told)
         parser.add_argument("--wrong", help="nothing is to be learned from this window", **told)
@@ -62,10 +68,15 @@ class Command(Base):
             else:
                 super().prepare()
                 windows = windows_of_dataset(dataset_named(options["table"]), LAST_BATCHES, options)
+            _check_country(options)
             past, judged, last = Past(), [], Profile(rows=0)
+            days, are_days = set[date | None](), True
             for window in windows:
+                if window.day in days:  # parts of days have no weekdays that they are compared by
+                    past, are_days = past.dated(()), False
+                days |= {window.day} - {None}
                 last = gathered_profile([window.rows], window.start)
-                past, shown = _judged(window, last, past, options)
+                past, shown = _judged(window, last, past, options, _day(window, options) if are_days else None)
                 judged.append(shown)
         except UnableToListFiles as error:
             raise UnableToRun(str(error.failure.detail)) from None
@@ -104,14 +115,32 @@ class Command(Base):
             console.print(escape(f"If this is right: --accept {last['window']}"), soft_wrap=True)
 
 
-def _judged(window: FileWindow, profile: Profile, past: Past, options: dict[str, Any]) -> tuple[Past, dict[str, Any]]:
+def _check_country(options: dict[str, Any]) -> None:
+    """Raises UnableToRun for a country that nobody knows, or whose holidays the method cannot use."""
+    if not options["country"]:
+        return
+    if options["method"] != Method.PREDICTIVE:
+        raise UnableToRun(f"--country is of --method {Method.PREDICTIVE}: {options['method']} knows no holidays")
+    try:
+        holidays_of(options["country"])
+    except ValueError as error:
+        raise UnableToRun(f"--country {options['country']} is {error}") from None
+
+
+def _day(window: FileWindow, options: dict[str, Any]) -> Day | None:
+    return None if window.day is None else day_of(window.day, options["country"])
+
+
+def _judged(
+    window: FileWindow, profile: Profile, past: Past, options: dict[str, Any], day: Day | None
+) -> tuple[Past, dict[str, Any]]:
     """The past with this window, where it joins, and what is told of it."""
-    verdict = judge(profile, past, Method(options["method"]))
+    verdict = judge(profile, past, Method(options["method"]), day=day)
     is_released = verdict.is_novel and window.key in options["accept"]
     if window.key in options["wrong"] or (verdict.is_novel and not is_released):
         return past, _shown(window, profile, verdict, None)
     joined = "released" if is_released else "accepted"
-    return past.joined(profile, released=is_released), _shown(window, profile, verdict, joined)
+    return past.joined(profile, released=is_released, day=day), _shown(window, profile, verdict, joined)
 
 
 def _check_names(given: Sequence[str], known: Sequence[str]) -> None:
