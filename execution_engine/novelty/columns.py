@@ -6,12 +6,12 @@ from math import inf
 
 import numpy as np
 
+from execution_engine.novelty.measures.batch import WHOLE_BATCH
+from execution_engine.novelty.measures.distances import matched
+from execution_engine.novelty.measures.statistics import PLACE, Shown
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.profile import Profile
 
-from .measures.batch import WHOLE_BATCH
-from .measures.distances import matched
-from .measures.statistics import PLACE, Shown
 from .past import Past
 from .terms import LEARNING
 from .verdict import Cause

@@ -9,15 +9,15 @@ import numpy.typing as npt
 
 from execution_engine.novelty.family.alarm import judged as by_drift
 from execution_engine.novelty.inferred_schema.anomalies import judged as by_schema
+from execution_engine.novelty.measures.batch import MEASURED, OF_PAPER, WHOLE_BATCH, batch_of
+from execution_engine.novelty.measures.companions import put_beside
+from execution_engine.novelty.measures.features import FEATURES
+from execution_engine.novelty.measures.statistics import PLACE, STATISTICS, Shown
 from execution_engine.profiles.lints import SECRETS, lints_of
 from execution_engine.profiles.profile import Profile
 
 from .columns import changed_columns, with_new_values
 from .days import SUNDAY, WEEKDAYS, Day, RareDay
-from .measures.batch import MEASURED, OF_PAPER, WHOLE_BATCH, batch_of
-from .measures.companions import put_beside
-from .measures.features import FEATURES
-from .measures.statistics import PLACE, STATISTICS, Shown
 from .neighbours import judged
 from .past import Past, combined, largest, nearer
 from .scores import LARGEST_Z, Like, beside_like, of_one, rare_beside_like, rare_of_one, threshold

@@ -7,14 +7,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from execution_engine.novelty.measures.batch import MEASURED, Batch, batch_of
+from execution_engine.novelty.measures.companions import Ints, companions, put_beside
+from execution_engine.novelty.measures.pool import Pool
+from execution_engine.novelty.measures.statistics import PLACE, RARE, STATISTICS
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.profile import Profile
 
 from .days import Day, RareDay
-from .measures.batch import MEASURED, Batch, batch_of
-from .measures.companions import Ints, companions, put_beside
-from .measures.pool import Pool
-from .measures.statistics import PLACE, RARE, STATISTICS
 from .scores import History, Like, beside_like, leave_one_out, rare_beside_like, rare_leave_one_out
 from .seasons import FEWEST_LIKE, Seasons, seasons_of
 from .terms import LAST_BATCHES

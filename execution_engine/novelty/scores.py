@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc, ndtri, stdtrit
 
-from .measures.statistics import STATISTICS
+from execution_engine.novelty.measures.statistics import STATISTICS
 
 Floats = npt.NDArray[np.float64]
 

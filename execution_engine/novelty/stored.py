@@ -1,12 +1,12 @@
 """The accepted past of a table as bytes; one that cannot be read is made anew from the profiles of its batches."""
 
+from execution_engine.novelty.measures.batch import Batch
+from execution_engine.novelty.measures.pool import Pool, PooledNumbers
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.envelope import Envelope
 from execution_engine.profiles.values import ValueCounts
 
 from .days import Day, RareDay
-from .measures.batch import Batch
-from .measures.pool import Pool, PooledNumbers
 from .past import Past
 
 ENVELOPE = Envelope(

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from .measures.statistics import Shown
+from execution_engine.novelty.measures.statistics import Shown
 
 MOST_SHOWN = 3  # new values in one sentence
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from execution_engine.novelty.days import Day
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.profile import Profile
 
-from ..days import Day
 from .features import features_of
 from .measure import measured, measured_rows
 from .pool import Pool
