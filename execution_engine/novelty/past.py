@@ -24,6 +24,8 @@ Floats = npt.NDArray[np.float64]
 MOST_BATCHES = 366  # that are kept
 
 ONE_SIDED = np.array([statistic.is_distance for statistic in STATISTICS.values()])
+# A distance from the pool of all days only shrinks as that grows, and what one row moves is chance on any weekday.
+_HAS_WEEKDAYS = np.array([not (statistic.is_distance or statistic.by_rows) for statistic in STATISTICS.values()])
 _RARE_PLACES = np.array([PLACE[name] for name in RARE])
 _RARE_SIGNS = np.array([STATISTICS[name].rare_sign for name in RARE])
 
@@ -70,7 +72,8 @@ class Past:
     @cached_property
     def seasons(self) -> Seasons:
         """What weekdays add to each statistic of each column."""
-        return seasons_of(self.measured["scaled"], [batch.day for batch in self.last])
+        scaled = np.where(_HAS_WEEKDAYS, self.measured["scaled"], np.nan)
+        return seasons_of(scaled, [batch.day for batch in self.last])
 
     @cached_property
     def companions(self) -> Ints:

@@ -8,6 +8,8 @@ import pytest
 
 from alerting.waivers.rules import WaiverScope
 from execution_engine.models import AcceptedPast
+from execution_engine.novelty.stored import from_bytes, to_bytes
+from execution_engine.parts.row_states import keep_state, state_of
 from tests.e2e.cases.people import force, open_incident, told
 from tests.e2e.scenario import Scenario, custom, dataset, incidents, runs, spoilt, state
 from tests.fakes import Row
@@ -16,6 +18,7 @@ pytestmark = pytest.mark.django_db
 
 TRIPS, NOVELTY = "raw.trips", "raw.trips/novelty"
 CITIES = ("Lisbon", "Porto", "Faro")
+WEEKENDS = [f"2026-03-{day:02}" for day in (1, 7, 8, 14, 15, 21, 22, 28, 29)]
 
 
 def trips(key: str, *, count: int = 400, miles: bool = False, **more: Any) -> list[Row]:
@@ -196,3 +199,17 @@ def test_a_user_watches_distributions_alone(scenario: Scenario) -> None:
     said = runs(drift, "2026-03-19")[-1].sentence
     assert "population stability index of distance: " in said
     assert "fare" not in said
+
+
+def test_a_sunday_is_compared_with_sundays_of_its_zone_even_by_a_past_that_knew_no_days(scenario: Scenario) -> None:
+    scenario.catalog(dataset(TRIPS, time_zone="Asia/Tokyo"))  # the windows start on the day before, in UTC
+    for day in days(1, 28):
+        land(scenario, day, count=80 if day in WEEKENDS else 400)
+    scenario.until(after("2026-03-28", 7))
+    (kept,) = AcceptedPast.objects.all()
+    keep_state(kept, to_bytes(from_bytes(state_of(kept)).dated(())))  # as one that was kept before there were days
+    kept.save()
+    land(scenario, "2026-03-29")
+    scenario.until(after("2026-03-29", 7))
+    assert state(NOVELTY, "2026-03-29") == "FAIL"
+    assert " on Sundays" in sentence("2026-03-29")
