@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from execution_engine.novelty.days import Day
 from execution_engine.novelty.judge import judge
 from execution_engine.novelty.past import Past
 from execution_engine.novelty.verdict import Status
@@ -32,6 +33,7 @@ class ChallengedWindow:
     rows: pa.Table
     hidden: Sequence[str] = ()
     start: float | None = None
+    day: Day | None = None
 
     def profile_of(self, rows: pa.Table) -> Profile:
         """Of the columns that may be seen."""
@@ -98,8 +100,8 @@ class Challenger:
         kept = window.rows if window.rows.num_rows <= KEYS_UP_TO else None
         shown = None if kept is None else kept.drop_columns(list(window.hidden))
         self._suggesting.append(SuggestedWindow(key=window.moment.key, profile=profile, rows=shown))
-        if not judge(profile, self._past).is_novel:
-            self._past = self._past.joined(profile)
+        if not judge(profile, self._past, day=window.day).is_novel:
+            self._past = self._past.joined(profile, day=window.day)
             self.verifier.join(self.asked, window.rows, window.moment)
 
     def _challenge(
@@ -108,7 +110,7 @@ class Challenger:
         everything = [*self.asked, *suggested]
         said = self.verifier.said(everything, window.rows, window.moment)
         self._note_unjudged(window.moment.key, said)
-        verdict = judge(window.profile_of(window.rows), self._past)
+        verdict = judge(window.profile_of(window.rows), self._past, day=window.day)
         novel = None if verdict.status is Status.LEARNING else verdict.is_novel
         alarms = {name for name, one in said.items() if one.status is ConstraintStatus.FAILURE}
         self.found.sound.append(
@@ -151,7 +153,7 @@ class Challenger:
         broken = {name for name, one in said.items() if one.status is ConstraintStatus.FAILURE}
         novel = None if sound is None else False
         if sound is False:
-            novel = judge(window.profile_of(rows), self._past).is_novel
+            novel = judge(window.profile_of(rows), self._past, day=window.day).is_novel
         self.found.trials.append(
             Trial(
                 window=window.moment.key,

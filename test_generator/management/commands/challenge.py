@@ -19,12 +19,14 @@ from execution_engine import storage
 from execution_engine.engines.files.listing import UnableToListFiles
 from execution_engine.engines.protocol import Table
 from execution_engine.file_windows import (
+    FileWindow,
     add_window_arguments,
     dataset_named,
     hidden_columns,
     windows_of_dataset,
     windows_of_files,
 )
+from execution_engine.novelty.days import Day, day_of
 from execution_engine.novelty.terms import LAST_BATCHES
 from execution_engine.verification.checks_file.checks_file import ChecksFile, UnableToReadChecks, read_checks
 from execution_engine.verification.constraints.assertion import AssertionConstraint
@@ -130,7 +132,9 @@ def _windows(dataset: Dataset | None, options: dict[str, Any]) -> Iterator[Chall
             days = timedelta(days=at) if window.start is None else timedelta(0)
             at_ = FIRST_DAY + days if window.start is None else datetime.fromtimestamp(window.start, UTC)
             if window.rows.num_rows:
-                yield ChallengedWindow(moment=Moment(key=window.key, at=at_), rows=window.rows, start=window.start)
+                yield ChallengedWindow(
+                    moment=Moment(key=window.key, at=at_), rows=window.rows, start=window.start, day=_day(window)
+                )
         return
     partitioning = dataset.partitioning
     for window in windows_of_dataset(dataset, LAST_BATCHES + options["windows"], options, in_full=True):
@@ -138,7 +142,11 @@ def _windows(dataset: Dataset | None, options: dict[str, Any]) -> Iterator[Chall
         if window.rows.num_rows:
             hidden = hidden_columns(dataset, window.rows.column_names)
             moment = moment_of(partitioning.window(window.key), partitioning)
-            yield ChallengedWindow(moment=moment, rows=window.rows, hidden=hidden, start=window.start)
+            yield ChallengedWindow(moment=moment, rows=window.rows, hidden=hidden, start=window.start, day=_day(window))
+
+
+def _day(window: FileWindow) -> Day | None:
+    return None if window.day is None else day_of(window.day)
 
 
 def _checks(path: Path | None) -> ChecksFile:
