@@ -50,9 +50,29 @@ def range_of(column: Mapping[str, Any]) -> str:
     return ""
 
 
+def usual_of(column: Mapping[str, Any]) -> str:
+    """Where nine of ten numbers or times lie, or how long texts are; empty where neither is known."""
+    numbers, texts = column.get("numbers", {}), column.get("texts", {})
+    if "quantiles" in numbers:
+        low, high = (_brief(numbers["quantiles"][share]) for share in ("0.05", "0.95"))
+        day, _, time = high.partition(" ")
+        return low if low == high else f"{low} to {time if time and low.startswith(day) else high}"
+    if texts.get("longest") is None:
+        return ""
+    shortest, longest = texts["shortest"], texts["longest"]
+    return f"{longest} characters" if shortest == longest else f"{shortest} to {longest} characters"
+
+
 def short(value: Any) -> str:
     """A number to six digits; anything else as it is."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _brief(value: Any) -> str:
+    """A number to four digits, a time to the minute."""
+    if isinstance(value, int | float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return str(value)[:16].replace("T", " ")
 
 
 def _distinct(column: Mapping[str, Any]) -> str:

@@ -132,7 +132,7 @@ class AcceptedPasts:
     def _past(
         self, test: DataTest, history: History, wants: Sequence[Want], sources: Sources, calendar: Calendar | None
     ) -> KnownPast:
-        key = (test.pk, blake2s(history.metric.text.encode(), digest_size=16).hexdigest())
+        key = (test.pk, operand_key(history))
         rows = _measured(wants, sources)
         wanted = _batches(test, rows, self._now)
         known = (self._known.get(key) or _kept(*key)).dated(calendar)
@@ -163,6 +163,11 @@ def _calendar(run: Run, history: History, wants: Sequence[Want], sources: Source
 
 def _day(start: str, calendar: Calendar | None) -> Day | None:
     return None if calendar is None else calendar.day(datetime.fromisoformat(start))
+
+
+def operand_key(history: History) -> str:
+    """Under which the past of what a test compares is kept beside the test."""
+    return blake2s(history.metric.text.encode(), digest_size=16).hexdigest()
 
 
 def _measured(wants: Sequence[Want], sources: Sources) -> dict[Window, Measurement]:

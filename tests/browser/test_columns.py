@@ -9,7 +9,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from alerting.state import State
-from assay.models import Dataset
+from assay.models import Dataset, DataTest
+from execution_engine.language.operands import operands
+from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import History
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import AcceptedPast, Measurement
 from execution_engine.novelty import stored as stored_pasts
@@ -17,6 +20,7 @@ from execution_engine.novelty.past import past_of
 from execution_engine.parts.row_states import keep_state
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.stored import to_bytes
+from execution_engine.runs.accepted_past import operand_key
 from tests.browser.scene import Scene
 from tests.factories import DataTestFactory, StandingFactory
 
@@ -42,12 +46,20 @@ def orders(at: int, *, miles: bool = False) -> pa.Table:
 @pytest.fixture
 def watched(scene: Scene) -> Dataset:
     """Forty days of which all but the last were accepted."""
+    return profiled(40, is_broken=True)
+
+
+def profiled(count: int, *, is_broken: bool) -> Dataset:
+    """So many days of orders; the last one may be one on which novelty is broken."""
     dataset = Dataset.objects.get(full_name="mart.trip_fares")
     Dataset.objects.filter(pk=dataset.pk).update(columns=[{"name": "secret", "type": "string", "sensitive": True}])
     test = DataTestFactory.create(dataset=dataset, name="novelty", category="novelty", assertion="novelty() <= 1")
     named = DataTestFactory.create(dataset=dataset, name="kilometres", category="column", assertion="mean(km) < 10")
-    days = [LAST - timedelta(days=back) for back in range(39, -1, -1)]
-    profiles = [gathered_profile([orders(at, miles=day == LAST)], day.timestamp()) for at, day in enumerate(days)]
+    days = [LAST - timedelta(days=back) for back in range(count - 1, -1, -1)]
+    profiles = [
+        gathered_profile([orders(39 - back, miles=is_broken and not back)], day.timestamp())
+        for back, day in zip(range(count - 1, -1, -1), days, strict=True)
+    ]
     rows = [
         Measurement(
             dataset=dataset, datacenter=dataset.replicas.all()[0].datacenter, spec=(spec := profile_at(day)).to_json(),
@@ -59,15 +71,23 @@ def watched(scene: Scene) -> Dataset:
     for row, profile in zip(rows, profiles, strict=True):
         keep_state(row, to_bytes(profile))
     Measurement.objects.bulk_create(rows)
-    past = AcceptedPast(data_test=test, operand="x", kept_at=LAST)
+    past = AcceptedPast(data_test=test, operand=key_of(test), kept_at=LAST)
     past.batches = [[row.window_start.isoformat(), row.pk, "joined"] for row in rows[:-1]]
     keep_state(past, stored_pasts.to_bytes(past_of(profiles[:-1])))
     past.save()
-    for each, state in ((test, State.WARN), (named, State.PASS)):
+    for each, state in ((test, State.WARN if is_broken else State.PASS), (named, State.PASS)):
         StandingFactory.create(
             data_test=each, revision=each.revision, state=state, window_start=LAST, window_end=LAST + timedelta(days=1)
         )
     return dataset
+
+
+def key_of(test: DataTest) -> str:
+    """Under which the past of what it compares is kept."""
+    assert test.revision is not None
+    (history,) = operands(from_json(test.revision.tree))
+    assert isinstance(history, History)
+    return operand_key(history)
 
 
 def profile_at(day: datetime) -> MetricSpec:
@@ -103,6 +123,26 @@ def test_a_column_is_found_and_drawn_large(watched: Dataset, page: Page, complai
     page.keyboard.press("Enter")
     expect(page.locator("tbody tr", has=page.get_by_role("link", name="order id"))).to_have_count(1)
     expect(page.get_by_role("link", name="city")).to_have_count(0)
+    assert complaints == []
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_calm_partitions_are_drawn_without_a_mark_and_one_alone_without_a_line(
+    scene: Scene, page: Page, complaints: list[str], shots: Path, count: int
+) -> None:
+    dataset = profiled(count, is_broken=False)
+    page.goto(f"/datasets/{dataset.full_name}/columns?column=at")
+    expect(page.locator("main")).to_contain_text(
+        f"{count} profiled partition{'s' if count > 1 else ''}, up to 2026-03-09"
+    )
+    expect(page.locator("circle")).to_have_count(0)
+    expect(page.locator("#history canvas")).to_have_count(1 if count > 1 else 0)
+    expect(page.locator("#chosen")).to_contain_text("2026-03-09T")
+    assert (page.locator("polyline").count() > 0) is (count > 1)
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.screenshot(path=shots / f"columns-{count}-{width}.png", full_page=True)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
     assert complaints == []
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from math import isfinite
 from typing import Any
 
@@ -11,25 +12,38 @@ from django.db.models import Q
 
 from alerting.models import Standing
 from alerting.state import BROKEN, State
-from assay.catalog.selectors import sensitive_columns
-from assay.models import Dataset, DataTest
+from assay.catalog.selectors import sensitive_columns, slas
+from assay.models import Category, Dataset
 from assay.time.partition_keys import zone
-from execution_engine.language.operands import operands
-from execution_engine.language.serialise import from_json
-from execution_engine.language.tree import PROFILE, History, Metric
-from execution_engine.metrics.columns import path_of
+from execution_engine.language.tree import PROFILE
 from execution_engine.novelty.measures.batch import WHOLE_BATCH
 from execution_engine.novelty.measures.statistics import PLACE, STATISTICS, Shown
 from execution_engine.outcome import Outcome
 from execution_engine.profiles.column import ColumnKind
+from execution_engine.profiles.lines import usual_of
 from execution_engine.profiles.report import bars, described
 from execution_engine.runs.column_history import ColumnHistory, column_history
 from web.shown.small_plot import SmallPlot, small_plot
 
-from .dataset import ShownTest
+from .dataset import ShownTest, asks_for
 
 PAGE_SIZE = 50
-DRAWN_SMALL = ("complete", "distinct", "mean", "length_mean")  # of each column those that it has
+DRAWN_SMALL = {  # of each column those that it has, with the words under its plot
+    "complete": "complete",
+    "distinct": "distinct per row",
+    "mean": "mean",
+    "length_mean": "mean length",
+}
+
+
+class Unprofiled(StrEnum):
+    """Why nothing is known of any partition."""
+
+    UNREADABLE = "unreadable"  # profiles are kept, but none of them can be read
+    NO_PARTITIONS = "no partitions"
+    GAP = "gap"  # the test of novelty cannot be written
+    NOT_WATCHED = "not watched"  # nor does its tier or metadata ask for it
+    NOT_YET = "not yet"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +61,7 @@ class Drawn:
     """One statistic over time, and its last value in words."""
 
     words: str
+    short: str
     last: str
     plot: SmallPlot | None
 
@@ -57,6 +72,7 @@ class ShownColumn:
 
     name: str
     told: Mapping[str, Any] = field(default_factory=dict)
+    usual: str = ""  # where most numbers, times or lengths of the newest profile lie
     drawn: Sequence[Drawn] = ()
     tests: Sequence[ShownTest] = ()
     sensitive: bool = False
@@ -84,7 +100,8 @@ class ShownColumns:
     last: str  # the last profiled window, in the dataset's zone
     chosen: Chosen | None
     unknown: str
-    unreadable: bool
+    unprofiled: Unprofiled | None
+    gap: str  # why its partitions cannot be profiled
 
 
 def shown_columns(dataset: Dataset, tests: Sequence[ShownTest], wanted: ColumnsWanted, now: datetime) -> ShownColumns:
@@ -92,7 +109,7 @@ def shown_columns(dataset: Dataset, tests: Sequence[ShownTest], wanted: ColumnsW
     found = column_history(dataset, now)
     profile = {} if found.newest is None else {each["name"]: each for each in described(found.newest)["columns"]}
     hidden = sensitive_columns(dataset)
-    names = list(dict.fromkeys([*_declared(dataset), *profile, *(name for name in found.shown if name != WHOLE_BATCH)]))
+    names = _names(dataset, profile, found, tests)
     by_column = _tests_by_column(tests)
     marked = _marked(found, tests)
 
@@ -103,6 +120,7 @@ def shown_columns(dataset: Dataset, tests: Sequence[ShownTest], wanted: ColumnsW
         return ShownColumn(
             name=name,
             told=told,
+            usual=usual_of(told),
             drawn=[each for each in drawn if each is not None],
             tests=by_column.get(name.casefold(), ()),
             sensitive=is_sensitive,
@@ -110,17 +128,44 @@ def shown_columns(dataset: Dataset, tests: Sequence[ShownTest], wanted: ColumnsW
 
     page = Paginator([name for name in names if wanted.text.casefold() in name.casefold()], PAGE_SIZE)
     shown = page.get_page(wanted.page)
-    is_there = wanted.column in names
+    chosen = next((name for name in sorted(names, key=wanted.column.__ne__) if _is_same(name, wanted.column)), None)
+    gap = dataset.gaps.filter(category=Category.NOVELTY, template="", closed_at=None).first()
     return ShownColumns(
         page=shown,
         columns=[column(name) for name in shown],
         rows=_drawn(found, WHOLE_BATCH, "rows", marked) if WHOLE_BATCH in found.shown else None,
         windows=len(found.windows),
         last=_key(dataset, found.windows[-1]) if found.windows else "",
-        chosen=_chosen(found, column(wanted.column), wanted.statistic, marked) if is_there else None,
-        unknown="" if is_there else wanted.column,
-        unreadable=found.unreadable,
+        chosen=None if chosen is None else _chosen(found, column(chosen), wanted.statistic, marked),
+        unknown=wanted.column if chosen is None else "",
+        unprofiled=None if found.windows else _unprofiled(dataset, tests, found, has_gap=gap is not None),
+        gap=gap.reason if gap else "",
     )
+
+
+def _names(dataset: Dataset, profile: Mapping[str, Any], found: ColumnHistory, tests: Sequence[ShownTest]) -> list[str]:
+    """The declared ones, those that were profiled, and those that tests alone know, each once."""
+    known = dict.fromkeys([*_declared(dataset), *profile, *(name for name in found.shown if name != WHOLE_BATCH)])
+    folded = {name.casefold() for name in known}
+    tested = {name.casefold(): name for test in tests for name in test.columns if name.casefold() not in folded}
+    return [*known, *tested.values()]
+
+
+def _is_same(name: str, asked: str) -> bool:
+    """Whether a column is the one that was asked for, as an assertion may write it in another case."""
+    return name.casefold() == asked.casefold()
+
+
+def _unprofiled(dataset: Dataset, tests: Sequence[ShownTest], found: ColumnHistory, *, has_gap: bool) -> Unprofiled:
+    if found.unreadable:
+        return Unprofiled.UNREADABLE
+    if not dataset.partition_column:
+        return Unprofiled.NO_PARTITIONS
+    if any(asks_for(PROFILE, live.test) for live in tests):
+        return Unprofiled.NOT_YET
+    if has_gap:
+        return Unprofiled.GAP
+    return Unprofiled.NOT_YET if slas(dataset).novelty else Unprofiled.NOT_WATCHED
 
 
 def _declared(dataset: Dataset) -> list[str]:
@@ -136,31 +181,14 @@ def _tests_by_column(tests: Sequence[ShownTest]) -> dict[str, list[ShownTest]]:
     """The tests that name a column, by its name without regard to case; those of whole profiles name none."""
     found: dict[str, list[ShownTest]] = {}
     for test in tests:
-        for column in columns_named(test.test):
+        for column in dict.fromkeys(name.casefold() for name in test.columns):
             found.setdefault(column, []).append(test)
     return found
 
 
-def columns_named(test: DataTest) -> frozenset[str]:
-    """The columns of its own dataset that an assertion names outside of conditions, in lower case."""
-    assert test.revision is not None
-    metrics = [_metric(operand) for operand in operands(from_json(test.revision.tree))]
-    own = [metric.spec for metric in metrics if metric.dataset is None]
-    return frozenset(path_of(column)[0].casefold() for spec in own for column in (*spec.columns, *spec.by))
-
-
-def _metric(operand: Metric | History) -> Metric:
-    return operand.metric if isinstance(operand, History) else operand
-
-
 def _marked(found: ColumnHistory, tests: Sequence[ShownTest]) -> Sequence[bool]:
     """The windows on which a test that compares profiles is broken, be it before it is due."""
-    of_profiles = [
-        live.test.pk
-        for live in tests
-        if live.test.revision
-        and any(_metric(each).spec.name == PROFILE for each in operands(from_json(live.test.revision.tree)))
-    ]
+    of_profiles = [live.test.pk for live in tests if asks_for(PROFILE, live.test)]
     is_broken = Q(state__in=BROKEN) | Q(state=State.PENDING, last_outcome=Outcome.BROKEN)
     broken = Standing.objects.filter(is_broken, data_test__in=of_profiles, window_start__in=list(found.windows))
     starts = set(broken.values_list("window_start", flat=True))
@@ -174,10 +202,14 @@ def _drawn(found: ColumnHistory, name: str, statistic: str, marked: Sequence[boo
         return None
     told = STATISTICS[statistic]
     if statistic == "mean" and found.kinds.get(name) is ColumnKind.TIME:
-        words, last = "mean, from the start of the partition", f"{known[-1] / 3600:,.1f} h"
+        short, words, last = (
+            "mean, since its start",
+            "mean, from the start of the partition",
+            f"{known[-1] / 3600:,.1f}\u00a0h",
+        )
     else:
-        words, last = told.words, _figure(known[-1], told.shown)
-    return Drawn(words=words, last=last, plot=small_plot(values, marked))
+        short, words, last = DRAWN_SMALL.get(statistic, told.words), told.words, _figure(known[-1], told.shown)
+    return Drawn(words=words, short=short, last=last, plot=small_plot(values, marked))
 
 
 def _values(found: ColumnHistory, name: str, statistic: str) -> list[float | None]:
@@ -186,13 +218,13 @@ def _values(found: ColumnHistory, name: str, statistic: str) -> list[float | Non
 
 def _figure(value: float, shown: Shown) -> str:
     if shown is Shown.SHARE:
-        return "100 %" if value >= 1 else f"{min(value, 0.9999) * 100:.3g} %"
+        return "100\u00a0%" if value >= 1 else f"{min(value, 0.9999) * 100:.3g}\u00a0%"
     return f"{value:,.0f}" if shown is Shown.COUNT or abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _chosen(found: ColumnHistory, column: ShownColumn, wanted: str, marked: Sequence[bool]) -> Chosen:
     """With the data of its plot as the plot of a test's results takes it: ``usual`` is where nine of ten were."""
-    if column.name not in found.shown:
+    if column.name not in found.shown or len(found.windows) < 2:
         return Chosen(column=column, statistics=(), statistic="", history={}, bars=bars(column.told))
     known = [name for name in STATISTICS if any(value is not None for value in _values(found, column.name, name))]
     statistic = wanted if wanted in known else (known[0] if known else "")
@@ -208,6 +240,7 @@ def _chosen(found: ColumnHistory, column: ShownColumn, wanted: str, marked: Sequ
         history={
             "test": f"{STATISTICS[statistic].words} of {column.name}" if statistic else "",
             "duration": False,
+            "share": bool(statistic) and STATISTICS[statistic].shown is Shown.SHARE,
             "start": [int(window.timestamp()) for window in found.windows],
             "value": values,
             "was": [value if is_marked else None for value, is_marked in zip(values, marked, strict=False)],

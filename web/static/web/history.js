@@ -36,7 +36,7 @@
       legend: { show: true, live: true }, cursor: { points: { show: false } },
       scales: { x: { range: (u, first, last) => { const margin = (last - first) * 0.015 || 43200; return [first - margin, last + margin]; } }, y: { range: (u, low, high) => {
         const margin = (high - low) * 0.12 || Math.abs(high) * 0.1 || 1;
-        return [low >= 0 && low - margin < 0 ? Math.min(0, low) : low - margin, high + margin];
+        return [low >= 0 && low - margin < 0 ? Math.min(0, low) : low - margin, data.share && high <= 1 ? Math.min(high + margin, 1.005) : high + margin];
       } } },
       axes: [{ ...axis, space: 90, values: (u, ticks) => ticks.map((tick) => (tick % 86400 ? instant(tick).slice(5) : instant(tick).slice(0, 10))) }, { ...axis, size: 70, values: (u, ticks) => ticks.map(figure) }],
       series: [
