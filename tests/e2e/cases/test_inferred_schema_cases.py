@@ -61,7 +61,9 @@ def test_what_breaks_the_schema_is_told_once_though_it_is_unusual_as_well(scenar
     assert [state(each, "2026-03-19") for each in (INFERRED, NOVELTY)] == ["FAIL"] * 2
     assert {incident.category for incident in incidents()} == {"schema", "novelty"}
     assert told("opened") == ["trips"]
-    assert open_incident(TRIPS, "novelty").alert.cause == open_incident(TRIPS, "schema").alert
+    effect, cause = open_incident(TRIPS, "novelty").alert, open_incident(TRIPS, "schema").alert
+    assert effect is not None
+    assert effect.cause == cause
 
 
 def test_a_column_that_is_gone_or_of_another_type_breaks_the_schema(scenario: Scenario) -> None:

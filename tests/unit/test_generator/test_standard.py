@@ -75,10 +75,11 @@ def test_a_schema_is_inferred_for_those_who_ask_for_it_and_whoever_cannot_have_o
     test = named(generate(dataset(inferred_schema=True)), "schema-inferred")
     assert (test.definition.assertion, test.definition.severity) == ("novelty(method='schema') <= 1", "soft")
     assert (test.category, test.scope) == ("schema", "partition")
-    for lacks, reason in [
+    lacking: list[tuple[dict[str, Any], str]] = [
         ({"partition": None}, "it has no partition key, so a schema cannot be inferred from earlier partitions."),
         ({"replicas": (replica("sea", "sql"),)}, "it lies outside the lake, where no profile is taken."),
-    ]:
+    ]
+    for lacks, reason in lacking:
         generation = generate(dataset(inferred_schema=True, **lacks))
         assert "schema-inferred" not in names(generation)
         assert [gap.reason for gap in generation.gaps if gap.category == "schema"] == [reason]

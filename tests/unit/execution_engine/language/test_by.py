@@ -169,7 +169,8 @@ def test_only_the_worst_twenty_are_found_and_three_said() -> None:
 
 
 def test_where_fewer_are_broken_those_that_hold_by_the_least_are_found_too() -> None:
-    found = complete({f"c{i:02}": 0.97 + i / 1000 for i in range(28)} | {"d": 1.0})
+    values: dict[str | None, float | None] = {f"c{i:02}": 0.97 + i / 1000 for i in range(28)}
+    found = complete({**values, "d": 1.0})
     assert [each["group"]["city"] for each in found.findings["worst_groups"]] == [f"c{i:02}" for i in range(20)]
     assert "groups_that_hold" not in found.findings
     found = complete({"a": 0.5, "b": 1.0, "c": 0.99, "d": 0.995})
