@@ -1,22 +1,39 @@
 """The groups of one result in rows, as the assertion was judged by columns. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
+
+from execution_engine.exact import from_json
+from execution_engine.language.evaluating.group_sentence import label
 
 OF_GROUPS = frozenset({"groups", "worst_groups", "groups_that_hold", "groups_not_judged"})  # names of findings
 NULL = "null"
+WIDTH = 100.0  # of a bar, in units of its drawing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """A value beside its bound, each as a length from 0 to ``WIDTH``."""
+
+    length: float
+    bound: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroupRow:
-    """One group: its key, one value for each column, and what was found; ``status`` is held, broken or unknown."""
+    """One group: its key, one value for each column, and what was found; ``status`` is held, broken or unknown.
+
+    ``value`` and ``bound`` are known where the assertion compares one figure; ``said`` does not repeat the key.
+    """
 
     key: Sequence[str]
     status: str
-    value: Any = None
-    bound: Any = None
-    said: str = ""
+    said: str
+    value: float | None = None
+    bound: float | None = None
+    bar: Bar | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +45,11 @@ class ShownGroups:
     held: int
     broken: int
     not_judged: int
+
+    @property
+    def has_values(self) -> bool:
+        """Whether any of them has one figure that was compared."""
+        return any(row.value is not None for row in self.rows)
 
     @property
     def more(self) -> int:
@@ -47,7 +69,7 @@ def groups_of(findings: Mapping[str, Any]) -> ShownGroups | None:
     ]
     return ShownGroups(
         columns=list(told[0][1]["group"]) if told else [],
-        rows=[_row(status, each) for status, each in told],
+        rows=_with_bars([_row(status, each) for status, each in told]),
         held=counts["held"],
         broken=counts["broken"],
         not_judged=counts["not_judged"],
@@ -55,10 +77,36 @@ def groups_of(findings: Mapping[str, Any]) -> ShownGroups | None:
 
 
 def _row(status: str, found: Mapping[str, Any]) -> GroupRow:
+    group = found["group"]
     return GroupRow(
-        key=[NULL if value is None else str(value) for value in found["group"].values()],
+        key=[NULL if value is None else str(value) for value in group.values()],
         status=status,
-        value=found.get("value"),
-        bound=found.get("bound"),
-        said=found["said"],
+        said=found["said"].removeprefix(f"{label(list(group), tuple(group.values()))}: "),
+        value=_number(found.get("value")),
+        bound=_number(found.get("bound")),
     )
+
+
+def _number(stored: Any) -> float | None:
+    number = None if stored is None else from_json(stored)
+    return None if number is None or not isfinite(number) else float(number)
+
+
+def _with_bars(rows: Sequence[GroupRow]) -> list[GroupRow]:
+    """With bars to one scale, where no figure is below 0."""
+    figures = [number for row in rows for number in (row.value, row.bound) if number is not None]
+    most = max(figures, default=0.0)
+    if most <= 0 or min(figures) < 0:
+        return list(rows)
+    return [
+        row if row.value is None else replace(row, bar=Bar(length=_length(row.value, most), bound=_bound(row, most)))
+        for row in rows
+    ]
+
+
+def _bound(row: GroupRow, most: float) -> float | None:
+    return None if row.bound is None else _length(row.bound, most)
+
+
+def _length(number: float, most: float) -> float:
+    return round(number / most * WIDTH, 1)

@@ -34,7 +34,7 @@
     const chart = new uPlot({
       width: place.clientWidth, height: 250, tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), "UTC"),
       legend: { show: true, live: true }, cursor: { points: { show: false } },
-      scales: { x: { range: (u, first, last) => { const margin = (last - first) * 0.015 || 43200; return [first - margin, last + margin]; } }, y: { range: (u, low, high) => {
+      scales: { x: { range: (u, first, last) => { const end = data.start.length > 1 ? last : first; const margin = (end - first) * 0.015 || 43200; return [first - margin, end + margin]; } }, y: { range: (u, low, high) => {
         const margin = (high - low) * 0.12 || Math.abs(high) * 0.1 || 1;
         return [low >= 0 && low - margin < 0 ? Math.min(0, low) : low - margin, data.share && high <= 1 ? Math.min(high + margin, 1.005) : high + margin];
       } } },
