@@ -1,10 +1,11 @@
-"""When a dataset's windows were complete, and up to when it is."""
+"""When a dataset's windows were complete, up to when it is, and on which of them tests are broken."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Q, QuerySet
 
 from assay.catalog.selectors import slas
 from assay.models import Category, Dataset
@@ -12,10 +13,11 @@ from assay.time.windows import Window
 from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
 from execution_engine.language.evaluating.sentence import length_shown
 from execution_engine.models import Measurement
+from execution_engine.outcome import Outcome
 from execution_engine.planning.planner import hash_of
 
 from .models import Standing
-from .state import TROUBLED
+from .state import BROKEN, TROUBLED, State
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +33,13 @@ class Took:
         """As people read it: ``3h 20m of 4h``."""
         allowed = self.allowed.total_seconds()
         return f"{length_shown(Decimal(self.seconds))} of {length_shown(Decimal(allowed))}"
+
+
+def broken_starts(tests: Iterable[int], starts: Collection[datetime]) -> frozenset[datetime]:
+    """Of windows that start then those on which any of the tests, by its id, is broken, be it before it is due."""
+    is_broken = Q(state__in=BROKEN) | Q(state=State.PENDING, last_outcome=Outcome.BROKEN)
+    rows = Standing.objects.filter(is_broken, data_test__in=list(tests), window_start__in=list(starts))
+    return frozenset(rows.values_list("window_start", flat=True))
 
 
 def complete_up_to(dataset: Dataset) -> datetime | None:

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from execution_engine.metrics.columns import path_of
+
 from .tree import By, History, HistoryFunction, Metric, Node, Operand
 from .walk import postorder
 
@@ -17,6 +19,13 @@ def operands(tree: Node) -> tuple[Operand, ...]:
 def compares_profiles(tree: Node) -> bool:
     """Whether it asks how novel rows are, so that it matters which batches were accepted."""
     return any(isinstance(node, History) and node.function is HistoryFunction.NOVELTY for node in postorder(tree))
+
+
+def columns_named(tree: Node) -> tuple[str, ...]:
+    """The columns of its own dataset that it names outside of conditions, as they are written, each once."""
+    metrics = [operand.metric if isinstance(operand, History) else operand for operand in operands(tree)]
+    own = [metric.spec for metric in metrics if metric.dataset is None]
+    return tuple(dict.fromkeys(path_of(column)[0] for spec in own for column in (*spec.columns, *spec.by)))
 
 
 def grouped(operand: Operand, columns: tuple[str, ...]) -> Operand:

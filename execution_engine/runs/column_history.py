@@ -1,9 +1,10 @@
 """The columns of a dataset over its last partitions, by the profiles that novelty compares."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from math import nan
+from math import isfinite, nan
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +18,14 @@ from execution_engine.language.tree import History
 from execution_engine.models import AcceptedPast, Measurement
 from execution_engine.novelty import stored as stored_pasts
 from execution_engine.novelty.measures.batch import WHOLE_BATCH, Batch, batch_of
-from execution_engine.novelty.measures.statistics import STATISTICS
+from execution_engine.novelty.measures.statistics import PLACE, STATISTICS
 from execution_engine.novelty.past import Past
 from execution_engine.parts.row_states import STATE, state_of
 from execution_engine.parts.state_store import UnableToLoadState
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.envelope import UnableToRead
 from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.report import described
 from execution_engine.profiles.stored import from_bytes
 
 from .accepted_past import Word, operand_key
@@ -88,6 +90,34 @@ def column_history(dataset: Dataset, now: datetime) -> ColumnHistory:
         newest_window=newest_window,
         unreadable=bool(measured) and not windows,
     )
+
+
+def names_of(dataset: Dataset, found: ColumnHistory, named: Iterable[str] = ()) -> list[str]:
+    """The declared columns in their order, then those that were profiled, then those that are ``named`` alone."""
+    own = dataset.partition_column.casefold()
+    declared = [column["name"] for column in dataset.columns if column["name"].casefold() != own]
+    profiled = found.newest.columns if found.newest else ()
+    known = dict.fromkeys([*declared, *profiled, *(name for name in found.shown if name != WHOLE_BATCH)])
+    folded = {name.casefold() for name in known}
+    return [*known, *{name.casefold(): name for name in named if name.casefold() not in folded}.values()]
+
+
+def told_of(dataset: Dataset, found: ColumnHistory) -> dict[str, dict[str, Any]]:
+    """By column what the newest profile says of it (see ``described``); of one that is sensitive its type alone."""
+    hidden = sensitive_columns(dataset)
+    told = {column["name"]: {"type": str(column["type"])} for column in dataset.columns}
+    if found.newest is not None:
+        told |= {
+            each["name"]: each for each in described(found.newest)["columns"] if each["name"].casefold() not in hidden
+        }
+    return told
+
+
+def values_of(found: ColumnHistory, column: str, statistic: str) -> list[float | None]:
+    """Of each window, None where it is not known; empty of a column that is not known in any."""
+    if column not in found.shown:
+        return []
+    return [value if isfinite(value) else None for value in found.shown[column][:, PLACE[statistic]].tolist()]
 
 
 def _of_column(name: str, batches: Sequence[Batch]) -> Floats:

@@ -50,7 +50,7 @@ def test_groups_are_listed_with_bars_the_worst_first(
             "33 groups: 2 broken, 30 held, 1 not judged. 28 more are not listed."
         )
         for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.emulate_media(color_scheme=scheme)
             for width in WIDTHS:
                 page.set_viewport_size({"width": width, "height": 900})
                 table.scroll_into_view_if_needed()

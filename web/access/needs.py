@@ -61,6 +61,7 @@ NEEDS: Mapping[tuple[str, str], Action] = MappingProxyType(
         ("PipelineQuality", "get"): Action.READ,
         ("Scores", "get"): Action.READ,
         ("Coverage", "get"): Action.READ,
+        ("Columns", "get"): Action.READ,
         ("Tokens", "list"): Action.SHOW_TOKENS,
         ("Tokens", "create"): Action.MAKE_TOKEN,
         ("Tokens", "destroy"): Action.SHOW_TOKENS,

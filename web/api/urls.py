@@ -8,6 +8,7 @@ from web.api.accounts.auth import Login, Logout
 from web.api.accounts.members import Members
 from web.api.accounts.tokens import Tokens
 from web.api.catalog.backtests import Backtests
+from web.api.catalog.columns import Columns
 from web.api.catalog.coverage import Coverage
 from web.api.catalog.data_tests import DataTests
 from web.api.catalog.datasets import Datasets
@@ -50,6 +51,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("pipelines/<str:name>/quality", PipelineQuality.as_view()),
     path("scores", Scores.as_view()),
     path("coverage", Coverage.as_view()),
+    path("columns", Columns.as_view()),
     path("backtest", Backtests.as_view()),
     *router.urls,
 ]

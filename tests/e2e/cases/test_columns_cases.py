@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from rest_framework.test import APIClient
 
 from assay.catalog.profile import Column
 from assay.models import Dataset
@@ -32,6 +33,16 @@ def page(path: str = "", **asked: str) -> str:
     answer = client.get(f"/datasets/{TRIPS}/columns{path}", asked)
     assert answer.status_code == 200, answer.content
     return unescape(answer.content.decode())
+
+
+def answer(**asked: str) -> dict[str, Any]:
+    """What the API says of the columns of trips."""
+    client = APIClient()
+    client.force_authenticate(User.objects.get_or_create(username="reader")[0])
+    found = client.get("/api/v1/columns", {"dataset": TRIPS, **asked})
+    assert found.status_code == 200, found.content
+    read: dict[str, Any] = found.json()
+    return read
 
 
 def history(shown: str) -> dict[str, Any]:
@@ -94,6 +105,35 @@ def test_values_of_a_column_that_is_sensitive_now_are_shown_no_more(scenario: Sc
     assert "sensitive" in shown
     assert not any(city in shown for city in ("Lisbon", "Porto", "Faro"))
     assert "history-data" not in shown or history(shown) == {}
+
+
+def test_the_api_tells_the_same_of_each_column_and_partition(scenario: Scenario) -> None:
+    watched(scenario)
+    land(scenario, "2026-03-19", miles=True)
+    scenario.until(after("2026-03-19", 7))
+    found = answer(text="A")
+    assert found["count"] == 2
+    assert [column["name"] for column in found["columns"]] == ["fare", "distance"]
+    assert [window["broken"] for window in found["windows"]] == [False] * 10 + [True]
+    assert [window["accepted"] for window in found["windows"]] == [True] * 10 + [False]
+    assert found["windows"][0]["start"] == "2026-03-09T00:00:00Z"
+    assert all(380 <= window["rows"] <= 420 for window in found["windows"])
+    fare, distance = found["columns"]
+    assert (fare["complete"], fare["nulls"], fare["sensitive"], len(fare["data_tests"])) == (1.0, 0, False, 1)
+    assert fare["usual"].startswith("1")
+    means = distance["over_time"]["mean"]
+    assert (len(means), means[0], distance["over_time"]["length_mean"], distance["data_tests"]) == (11, None, [], [])
+    assert means[-1] < 6 < means[1]
+    assert [column["name"] for column in answer(limit="1", offset="1")["columns"]] == ["fare"]
+
+
+def test_the_api_tells_nothing_of_a_column_that_is_sensitive_now(scenario: Scenario) -> None:
+    watched(scenario, until=17)
+    marked = [{"name": each.name, "type": each.type, "sensitive": each.name == "city"} for each in COLUMNS]
+    Dataset.objects.update(columns=marked)
+    (city,) = answer(text="city")["columns"]
+    assert (city["type"], city["sensitive"], city["complete"], city["usual"]) == ("string", True, None, "")
+    assert city["over_time"] == {"complete": [], "distinct": [], "mean": [], "length_mean": []}
 
 
 def test_the_figures_of_some_rows_are_not_shown_as_those_of_the_table(scenario: Scenario) -> None:

@@ -107,6 +107,7 @@ def body(method: str, template: str, estate: Estate) -> Any:
     bodies: dict[tuple[str, str], Any] = {
         ("GET", "backtest"): {"data_test": test, **RANGE},
         ("POST", "backtest"): {"data_test": test, **RANGE},
+        ("GET", "columns"): {"dataset": name},
         ("GET", "lineage"): {"dataset": name},
         ("GET", "suggestions"): {"dataset": name},
         ("GET", "suggestions/reading"): {"dataset": name},

@@ -112,6 +112,7 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("POST", "auth/logout"): lambda: Largest(written=1),
         ("GET", "backtest"): lambda: _backtest(estate),
         ("POST", "backtest"): lambda: _backtest(estate, written=2 * MOST_BACKTESTED + 2),
+        ("GET", "columns"): lambda: page("text", 300, dataset=name),
         ("GET", "coverage"): lambda: text("owner", NAME),
         ("GET", "data-tests"): lambda: page(dataset=name),
         ("POST", "data-tests"): lambda: Largest(sent=_test(estate, 4096), larger=_test(estate, 4097), written=4),

@@ -5,6 +5,7 @@ from html import unescape
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from rest_framework.test import APIClient
 
 from assay import clock
 from assay.models import Category, Dataset
@@ -61,6 +62,25 @@ def test_tests_are_found_by_a_column_that_nobody_declared(reader: Client) -> Non
     assert f'?test={test.pk}#plot">whole</a>' in shown
     assert "a.b" not in shown
     assert 'id="chosen-title">City' in page(reader, dataset, column="city")
+
+
+def test_before_anything_is_profiled_the_api_tells_declared_columns_and_those_that_tests_name(api: APIClient) -> None:
+    dataset = DatasetFactory.create()
+    test = DataTestFactory.create(dataset=dataset, assertion="mean(FARE) > 1 by `a.b`")
+    found = api.get("/api/v1/columns", {"dataset": dataset.full_name}).json()
+    assert (found["dataset"], found["count"], found["windows"]) == (dataset.full_name, 3, [])
+    assert [(column["name"], column["type"], column["data_tests"]) for column in found["columns"]] == [
+        ("id", "bigint", []),
+        ("fare", "double", [test.pk]),
+        ("a.b", "", [test.pk]),
+    ]
+    assert all(column["complete"] is None for column in found["columns"])
+
+
+@pytest.mark.parametrize("asked", [{}, {"dataset": "no.such"}, {"limit": "0"}, {"offset": "x"}, {"column": "fare"}])
+def test_the_api_refuses_a_question_that_it_does_not_know(api: APIClient, asked: dict[str, str]) -> None:
+    dataset = {"dataset": DatasetFactory.create().full_name} if asked else {}
+    assert api.get("/api/v1/columns", {**dataset, **asked}).status_code == 400
 
 
 def test_the_page_of_a_dataset_leads_from_each_test_to_its_columns(reader: Client) -> None:

@@ -61,6 +61,7 @@ QUESTIONS = (
     "/api/v1/runs?dataset=hr.pay",
     "/api/v1/measurements?dataset=hr.pay",
     "/api/v1/lineage?dataset=hr.pay",
+    "/api/v1/columns?dataset=hr.pay",
 )
 
 
@@ -97,8 +98,10 @@ def test_who_is_no_reader_sees_no_page(pay: Dataset) -> None:
     browser = Client()
     browser.force_login(User.objects.create_user("vera"))
     incident = pay.incidents.get().pk
-    answers = [browser.get(address) for address in ("/datasets/hr.pay", f"/incidents/{incident}")]
-    assert [answer.status_code for answer in answers] == [403, 403]
+    answers = [
+        browser.get(address) for address in ("/datasets/hr.pay", "/datasets/hr.pay/columns", f"/incidents/{incident}")
+    ]
+    assert [answer.status_code for answer in answers] == [403, 403, 403]
     assert f"/incidents/{incident}" not in browser.get("/incidents").content.decode()
     assert "987654" not in browser.get("/").content.decode()
 

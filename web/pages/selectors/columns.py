@@ -4,28 +4,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from math import isfinite
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Q
 
-from alerting.models import Standing
-from alerting.state import BROKEN, State
+from alerting.selectors import broken_starts
 from assay.catalog.selectors import sensitive_columns, slas
 from assay.models import Category, Dataset
 from assay.time.partition_keys import zone
-from execution_engine.language.tree import PROFILE
+from execution_engine.language.operands import compares_profiles
+from execution_engine.language.serialise import from_json
 from execution_engine.novelty.measures.batch import WHOLE_BATCH
-from execution_engine.novelty.measures.statistics import PLACE, STATISTICS, Shown
-from execution_engine.outcome import Outcome
+from execution_engine.novelty.measures.statistics import STATISTICS, Shown
 from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.lines import usual_of
-from execution_engine.profiles.report import bars, described
-from execution_engine.runs.column_history import ColumnHistory, column_history
+from execution_engine.profiles.report import bars
+from execution_engine.runs.column_history import ColumnHistory, column_history, names_of, told_of, values_of
 from web.shown.small_plot import SmallPlot, small_plot
 
-from .dataset import ShownTest, asks_for
+from .dataset import ShownTest
 
 PAGE_SIZE = 50
 DRAWN_SMALL = {  # of each column those that it has, with the words under its plot
@@ -107,23 +104,22 @@ class ShownColumns:
 def shown_columns(dataset: Dataset, tests: Sequence[ShownTest], wanted: ColumnsWanted, now: datetime) -> ShownColumns:
     """The page of columns whose names have the text; the declared ones first, in their order."""
     found = column_history(dataset, now)
-    profile = {} if found.newest is None else {each["name"]: each for each in described(found.newest)["columns"]}
-    hidden = sensitive_columns(dataset)
-    names = _names(dataset, profile, found, tests)
+    told_by_name, hidden = told_of(dataset, found), sensitive_columns(dataset)
+    names = names_of(dataset, found, (name for test in tests for name in test.columns))
     by_column = _tests_by_column(tests)
-    marked = _marked(found, tests)
+    broken = broken_starts([live.test.pk for live in tests if _compares_profiles(live)], found.windows)
+    marked = [window in broken for window in found.windows]
 
     def column(name: str) -> ShownColumn:
-        is_sensitive = name.casefold() in hidden
-        told = {"type": _type(dataset, name)} | ({} if is_sensitive else dict(profile.get(name, {})))
-        drawn = [] if name not in found.shown else [_drawn(found, name, each, marked) for each in DRAWN_SMALL]
+        told = told_by_name.get(name, {})
+        drawn = [_drawn(found, name, each, marked) for each in DRAWN_SMALL]
         return ShownColumn(
             name=name,
             told=told,
             usual=usual_of(told),
             drawn=[each for each in drawn if each is not None],
             tests=by_column.get(name.casefold(), ()),
-            sensitive=is_sensitive,
+            sensitive=name.casefold() in hidden,
         )
 
     page = Paginator([name for name in names if wanted.text.casefold() in name.casefold()], PAGE_SIZE)
@@ -133,7 +129,7 @@ def shown_columns(dataset: Dataset, tests: Sequence[ShownTest], wanted: ColumnsW
     return ShownColumns(
         page=shown,
         columns=[column(name) for name in shown],
-        rows=_drawn(found, WHOLE_BATCH, "rows", marked) if WHOLE_BATCH in found.shown else None,
+        rows=_drawn(found, WHOLE_BATCH, "rows", marked),
         windows=len(found.windows),
         last=_key(dataset, found.windows[-1]) if found.windows else "",
         chosen=None if chosen is None else _chosen(found, column(chosen), wanted.statistic, marked),
@@ -141,14 +137,6 @@ def shown_columns(dataset: Dataset, tests: Sequence[ShownTest], wanted: ColumnsW
         unprofiled=None if found.windows else _unprofiled(dataset, tests, found, has_gap=gap is not None),
         gap=gap.reason if gap else "",
     )
-
-
-def _names(dataset: Dataset, profile: Mapping[str, Any], found: ColumnHistory, tests: Sequence[ShownTest]) -> list[str]:
-    """The declared ones, those that were profiled, and those that tests alone know, each once."""
-    known = dict.fromkeys([*_declared(dataset), *profile, *(name for name in found.shown if name != WHOLE_BATCH)])
-    folded = {name.casefold() for name in known}
-    tested = {name.casefold(): name for test in tests for name in test.columns if name.casefold() not in folded}
-    return [*known, *tested.values()]
 
 
 def _is_same(name: str, asked: str) -> bool:
@@ -161,20 +149,11 @@ def _unprofiled(dataset: Dataset, tests: Sequence[ShownTest], found: ColumnHisto
         return Unprofiled.UNREADABLE
     if not dataset.partition_column:
         return Unprofiled.NO_PARTITIONS
-    if any(asks_for(PROFILE, live.test) for live in tests):
+    if any(map(_compares_profiles, tests)):
         return Unprofiled.NOT_YET
     if has_gap:
         return Unprofiled.GAP
     return Unprofiled.NOT_YET if slas(dataset).novelty else Unprofiled.NOT_WATCHED
-
-
-def _declared(dataset: Dataset) -> list[str]:
-    own = dataset.partition_column.casefold()
-    return [column["name"] for column in dataset.columns if column["name"].casefold() != own]
-
-
-def _type(dataset: Dataset, name: str) -> str:
-    return next((str(column["type"]) for column in dataset.columns if column["name"] == name), "")
 
 
 def _tests_by_column(tests: Sequence[ShownTest]) -> dict[str, list[ShownTest]]:
@@ -186,17 +165,12 @@ def _tests_by_column(tests: Sequence[ShownTest]) -> dict[str, list[ShownTest]]:
     return found
 
 
-def _marked(found: ColumnHistory, tests: Sequence[ShownTest]) -> Sequence[bool]:
-    """The windows on which a test that compares profiles is broken, be it before it is due."""
-    of_profiles = [live.test.pk for live in tests if asks_for(PROFILE, live.test)]
-    is_broken = Q(state__in=BROKEN) | Q(state=State.PENDING, last_outcome=Outcome.BROKEN)
-    broken = Standing.objects.filter(is_broken, data_test__in=of_profiles, window_start__in=list(found.windows))
-    starts = set(broken.values_list("window_start", flat=True))
-    return [window in starts for window in found.windows]
+def _compares_profiles(live: ShownTest) -> bool:
+    return live.test.revision is not None and compares_profiles(from_json(live.test.revision.tree))
 
 
 def _drawn(found: ColumnHistory, name: str, statistic: str, marked: Sequence[bool]) -> Drawn | None:
-    values = _values(found, name, statistic)
+    values = values_of(found, name, statistic)
     known = [value for value in values if value is not None]
     if not known:
         return None
@@ -212,10 +186,6 @@ def _drawn(found: ColumnHistory, name: str, statistic: str, marked: Sequence[boo
     return Drawn(words=words, short=short, last=last, plot=small_plot(values, marked))
 
 
-def _values(found: ColumnHistory, name: str, statistic: str) -> list[float | None]:
-    return [value if isfinite(value) else None for value in found.shown[name][:, PLACE[statistic]].tolist()]
-
-
 def _figure(value: float, shown: Shown) -> str:
     if shown is Shown.SHARE:
         return "100\u00a0%" if value >= 1 else f"{min(value, 0.9999) * 100:.3g}\u00a0%"
@@ -226,9 +196,9 @@ def _chosen(found: ColumnHistory, column: ShownColumn, wanted: str, marked: Sequ
     """With the data of its plot as the plot of a test's results takes it: ``usual`` is where nine of ten were."""
     if column.name not in found.shown or len(found.windows) < 2:
         return Chosen(column=column, statistics=(), statistic="", history={}, bars=bars(column.told))
-    known = [name for name in STATISTICS if any(value is not None for value in _values(found, column.name, name))]
+    known = [name for name in STATISTICS if any(value is not None for value in values_of(found, column.name, name))]
     statistic = wanted if wanted in known else (known[0] if known else "")
-    values = _values(found, column.name, statistic) if statistic else []
+    values = values_of(found, column.name, statistic) if statistic else []
     accepted = sorted(
         value for value, joined in zip(values, found.accepted, strict=False) if joined and value is not None
     )

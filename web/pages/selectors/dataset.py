@@ -13,10 +13,8 @@ from assay.catalog.selectors import slas
 from assay.models import Dataset, DataTest
 from assay.time.durations import format_duration
 from assay.time.partition_keys import zone
-from execution_engine.language.operands import operands
+from execution_engine.language.operands import columns_named
 from execution_engine.language.serialise import from_json
-from execution_engine.language.tree import History, Metric
-from execution_engine.metrics.columns import path_of
 from execution_engine.runs.shown_results import Veil
 from incident_manager.models import Incident
 from web.shown.status import RANK, ShownStatus, status_of
@@ -84,20 +82,5 @@ def incidents_of(dataset: Dataset, limit: int = 20) -> list[Incident]:
 def _live(test: DataTest, standing: Standing | None, veil: Veil) -> ShownTest:
     status = status_of(standing.state, standing.waiver_id is not None) if standing else ShownStatus.PENDING
     sentence = sentence_of(standing, veil) if standing else ""
-    return ShownTest(test=test, standing=standing, status=status, sentence=sentence, columns=_columns_named(test))
-
-
-def _columns_named(test: DataTest) -> tuple[str, ...]:
-    """Those that an assertion names outside of conditions, as it writes them, each once."""
-    own = [metric.spec for metric in _metrics(test) if metric.dataset is None]
-    return tuple(dict.fromkeys(path_of(column)[0] for spec in own for column in (*spec.columns, *spec.by)))
-
-
-def asks_for(metric: str, test: DataTest) -> bool:
-    """Whether its assertion asks for a metric of this name."""
-    return any(asked.spec.name == metric for asked in _metrics(test))
-
-
-def _metrics(test: DataTest) -> list[Metric]:
-    asked = operands(from_json(test.revision.tree)) if test.revision else []
-    return [operand.metric if isinstance(operand, History) else operand for operand in asked]
+    columns = columns_named(from_json(test.revision.tree)) if test.revision else ()
+    return ShownTest(test=test, standing=standing, status=status, sentence=sentence, columns=columns)

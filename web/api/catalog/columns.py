@@ -1,0 +1,151 @@
+"""Columns of a dataset over its last partitions, by the profiles that novelty compares."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from alerting.selectors import broken_starts
+from assay import clock
+from assay.catalog.selectors import sensitive_columns
+from assay.models import Dataset, DataTest
+from execution_engine.language.operands import columns_named, compares_profiles
+from execution_engine.language.serialise import from_json
+from web.api.conventions.base import Api
+from web.api.conventions.fields import DatasetField, FiniteField, Shape
+
+PAGE_SIZE = 50
+OVER_TIME = ("complete", "distinct", "mean", "length_mean")
+
+
+class ColumnQuery(Shape):
+    """Which columns."""
+
+    dataset = DatasetField()
+    text = serializers.CharField(required=False, max_length=300, help_text="part of the name")
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=1000, default=PAGE_SIZE)
+    offset = serializers.IntegerField(required=False, min_value=0, max_value=10**9, default=0)
+
+
+class ProfiledWindowRow(serializers.Serializer[Any]):
+    """A partition that was profiled."""
+
+    start = serializers.DateTimeField()
+    accepted = serializers.BooleanField(help_text="whether later partitions are compared with it")
+    broken = serializers.BooleanField(help_text="whether a test of novelty is broken on it now")
+    rows = FiniteField(allow_null=True)
+
+
+class LintRow(serializers.Serializer[Any]):
+    """What looks odd, and in which share of the rows."""
+
+    name = serializers.CharField()
+    said = serializers.CharField()
+    share = FiniteField()
+
+
+class SeriesField(serializers.ListField):
+    """A figure for each of the windows; empty where no window has it."""
+
+    child = FiniteField(allow_null=True)
+
+
+class OverTimeRow(serializers.Serializer[Any]):
+    """Figures by window. The mean of times is in seconds from the start of the window."""
+
+    complete = SeriesField(help_text="share of complete values")
+    distinct = SeriesField(help_text="distinct values per row")
+    mean = SeriesField(help_text="of numbers and times")
+    length_mean = SeriesField(help_text="mean length of texts")
+
+
+class ColumnRow(serializers.Serializer[Any]):
+    """A column as the newest profile knows it; what is not known, or not told as it is sensitive, is null."""
+
+    name = serializers.CharField()
+    type = serializers.CharField()
+    sensitive = serializers.BooleanField()
+    nulls = serializers.IntegerField(allow_null=True)
+    complete = FiniteField(allow_null=True)
+    distinct = serializers.IntegerField(allow_null=True)
+    distinct_is_exact = serializers.BooleanField(allow_null=True)
+    usual = serializers.CharField(help_text="where nine of ten numbers or times lie, or how long texts are")
+    lints = LintRow(many=True)
+    data_tests = serializers.ListField(child=serializers.IntegerField(), help_text="live tests that name it")
+    over_time = OverTimeRow()
+
+
+class ColumnsAnswer(serializers.Serializer[Any]):
+    """The columns that match; ``count`` is of all pages."""
+
+    dataset = serializers.CharField()
+    count = serializers.IntegerField()
+    windows = ProfiledWindowRow(many=True)
+    columns = ColumnRow(many=True)
+
+
+class Columns(Api):
+    """GET the columns of a dataset over its last partitions."""
+
+    @extend_schema(parameters=[ColumnQuery], responses=ColumnsAnswer)
+    def get(self, request: Request) -> Response:
+        """At most 90 profiled partitions, the oldest first, and so many columns of those whose names have the text."""
+        return Response(ColumnsAnswer(_answer(**self.asked(ColumnQuery))).data)
+
+
+def _answer(dataset: Dataset, limit: int, offset: int, text: str = "") -> dict[str, Any]:
+    from execution_engine.novelty.measures.batch import WHOLE_BATCH  # with it numpy, for this address alone
+    from execution_engine.profiles.lines import usual_of
+    from execution_engine.runs.column_history import column_history, names_of, told_of, values_of
+
+    trees = {test.pk: from_json(test.revision.tree) for test in _live(dataset) if test.revision}
+    named = {test: columns_named(tree) for test, tree in trees.items()}
+    folded = {test: {name.casefold() for name in names} for test, names in named.items()}
+    found = column_history(dataset, clock.now())
+    hidden, told = sensitive_columns(dataset), told_of(dataset, found)
+    broken = broken_starts([test for test, tree in trees.items() if compares_profiles(tree)], found.windows)
+    rows = values_of(found, WHOLE_BATCH, "rows")
+    names = names_of(dataset, found, (name for each in named.values() for name in each))
+    fitting = [name for name in names if text.casefold() in name.casefold()]
+
+    def row(name: str) -> dict[str, Any]:
+        known: dict[str, Any] = {
+            "type": "",
+            "nulls": None,
+            "complete": None,
+            "distinct": None,
+            "distinct_is_exact": None,
+            "lints": [],
+        }
+        series = {statistic: values_of(found, name, statistic) for statistic in OVER_TIME}
+        return (
+            known
+            | told.get(name, {})
+            | {
+                "name": name,
+                "sensitive": name.casefold() in hidden,
+                "usual": usual_of(told.get(name, {})),
+                "data_tests": [test for test, names in folded.items() if name.casefold() in names],
+                "over_time": {
+                    statistic: values if any(value is not None for value in values) else []
+                    for statistic, values in series.items()
+                },
+            }
+        )
+
+    return {
+        "dataset": dataset.full_name,
+        "count": len(fitting),
+        "windows": [
+            {"start": start, "accepted": accepted, "broken": start in broken, "rows": count}
+            for start, accepted, count in zip(found.windows, found.accepted, rows, strict=True)
+        ],
+        "columns": [row(name) for name in fitting[offset : offset + limit]],
+    }
+
+
+def _live(dataset: Dataset) -> QuerySet[DataTest]:
+    return DataTest.objects.filter(dataset=dataset, retired_at=None).select_related("revision").order_by("pk")
