@@ -56,12 +56,13 @@ class ColumnHistory:
     newest: Profile | None = None
     newest_window: Window | None = None
     unreadable: bool = False  # profiles are kept, but none of them can be read
+    is_past_lost: bool = False  # what novelty keeps of accepted windows cannot be read: only the newest are known
 
 
 def column_history(dataset: Dataset, now: datetime) -> ColumnHistory:
     """Of the profiles at home of all columns; columns that are sensitive now are left out."""
     measured = _measured(dataset, now)
-    past, starts = _past(dataset)
+    past, starts, is_lost = _past(dataset)
     hidden = sensitive_columns(dataset)
     count = min(len(starts), len(past.batches))  # the last of both are of the same windows
     batches = dict(zip(starts[len(starts) - count :], past.batches[len(past.batches) - count :], strict=True))
@@ -89,6 +90,7 @@ def column_history(dataset: Dataset, now: datetime) -> ColumnHistory:
         newest=newest and newest.without_values(name for name in newest.columns if name.casefold() in hidden),
         newest_window=newest_window,
         unreadable=bool(measured) and not windows,
+        is_past_lost=is_lost and bool(windows),
     )
 
 
@@ -145,15 +147,17 @@ def _measured(dataset: Dataset, now: datetime) -> dict[datetime, Measurement]:
     return dict(list(found.items())[:LAST_WINDOWS])
 
 
-def _past(dataset: Dataset) -> tuple[Past, list[datetime]]:
+def _past(dataset: Dataset) -> tuple[Past, list[datetime], bool]:
     """That of the standard test, or else the one that knows most columns; with the windows of its batches.
 
-    Of the pasts of all rows, as the figures of some rows are not the table's.
+    Of the pasts of all rows, as the figures of some rows are not the table's. The last of the three is whether there
+    are some, of which none can be read.
     """
     rows = AcceptedPast.objects.filter(data_test__dataset=dataset, data_test__retired_at=None)
     found: list[tuple[bool, int, Past, list[datetime]]] = []
     joined = rows.select_related("data_test__revision").defer("state").order_by("-kept_at")
-    for row in [row for row in joined if _of_all_rows(row)][:4]:
+    kept = [row for row in joined if _of_all_rows(row)][:4]
+    for row in kept:
         try:
             past = stored_pasts.from_bytes(state_of(row))
         except (UnableToRead, UnableToLoadState):
@@ -161,9 +165,9 @@ def _past(dataset: Dataset) -> tuple[Past, list[datetime]]:
         starts = [datetime.fromisoformat(start) for start, _, word in row.batches if word != Word.LEFT]
         found.append((row.data_test.name == "novelty", len(past.pools), past, starts))
     if not found:
-        return Past(), []
+        return Past(), [], bool(kept)
     _, _, past, starts = max(found, key=lambda one: one[:2])
-    return past, starts
+    return past, starts, False
 
 
 def _of_all_rows(row: AcceptedPast) -> bool:

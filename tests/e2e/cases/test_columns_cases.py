@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from assay.catalog.profile import Column
 from assay.models import Dataset
-from execution_engine.models import AcceptedPast
+from execution_engine.models import AcceptedPast, Measurement
 from tests.e2e.cases.test_novelty_cases import TRIPS, after, days, land
 from tests.e2e.scenario import Scenario, custom, dataset
 
@@ -144,6 +144,26 @@ def test_the_figures_of_some_rows_are_not_shown_as_those_of_the_table(scenario: 
         scenario.until(after(day, 7))
     assert AcceptedPast.objects.exists()
     assert "No partition was profiled yet" in page()
+
+
+def test_where_the_kept_past_cannot_be_read_the_newest_partitions_are_drawn_and_that_is_said(
+    scenario: Scenario,
+) -> None:
+    watched(scenario)
+    assert "cannot read" not in page()
+    AcceptedPast.objects.update(state=b"ASSAYPST and noise", state_path="")
+    shown = page()
+    assert "6 profiled partitions, up to 2026-03-18" in shown
+    assert "Assay cannot read what it kept of earlier partitions, so only the newest are drawn." in shown
+
+
+def test_where_no_profile_can_be_read_the_page_says_so(scenario: Scenario) -> None:
+    watched(scenario, until=10)
+    AcceptedPast.objects.all().delete()
+    Measurement.objects.filter(spec_text__startswith="profile(").update(state=b"noise", state_path="", state_length=5)
+    shown = page(column="fare")
+    assert "Profiles of this dataset are kept, but Assay cannot read them." in shown
+    assert "No profile knows this column yet." in shown
 
 
 def test_what_is_not_there_is_said(scenario: Scenario) -> None:

@@ -97,6 +97,7 @@ class ShownColumns:
     last: str  # the last profiled window, in the dataset's zone
     chosen: Chosen | None
     unknown: str
+    is_past_lost: bool  # only the newest partitions are drawn
     unprofiled: Unprofiled | None
     gap: str  # why its partitions cannot be profiled
 
@@ -134,6 +135,7 @@ def shown_columns(dataset: Dataset, tests: Sequence[ShownTest], wanted: ColumnsW
         last=_key(dataset, found.windows[-1]) if found.windows else "",
         chosen=None if chosen is None else _chosen(found, column(chosen), wanted.statistic, marked),
         unknown=wanted.column if chosen is None else "",
+        is_past_lost=found.is_past_lost,
         unprofiled=None if found.windows else _unprofiled(dataset, tests, found, has_gap=gap is not None),
         gap=gap.reason if gap else "",
     )
