@@ -36,6 +36,7 @@ LAST_WINDOWS = 90
 KEPT_FOR = timedelta(days=400)  # no profile is older: without any, no more rows are looked at
 MOST_READ = 6  # profiles of windows that are no part of the past, the newest
 MOST_COLUMNS = 1000  # of them together, after which no further one is read: each takes a third of a millisecond
+MOST_BYTES = 32 << 20  # of a past, as it is kept: some 480 columns over a year; more is too much for one request
 PROFILES = "profile("
 
 
@@ -56,7 +57,7 @@ class ColumnHistory:
     newest: Profile | None = None
     newest_window: Window | None = None
     unreadable: bool = False  # profiles are kept, but none of them can be read
-    is_past_lost: bool = False  # what novelty keeps of accepted windows cannot be read: only the newest are known
+    is_past_lost: bool = False  # what novelty keeps of accepted windows cannot be read here: only the newest are known
 
 
 def column_history(dataset: Dataset, now: datetime) -> ColumnHistory:
@@ -81,12 +82,12 @@ def column_history(dataset: Dataset, now: datetime) -> ColumnHistory:
         batches.setdefault(row.window_start, batch_of(profile, past.pools))
     windows = sorted(batches)[-LAST_WINDOWS:]
     names = dict.fromkeys(name for window in windows for name in batches[window].names)
-    kept = [name for name in names if name == WHOLE_BATCH or name.casefold() not in hidden]
+    kept = {name for name in names if name == WHOLE_BATCH or name.casefold() not in hidden}
     return ColumnHistory(
         windows=windows,
         accepted=[window in accepted for window in windows],
         kinds={name: kind for window in windows for name, kind in batches[window].kinds.items() if name in kept},
-        shown={name: _of_column(name, [batches[window] for window in windows]) for name in kept},
+        shown=_by_column([name for name in names if name in kept], [batches[window] for window in windows]),
         newest=newest and newest.without_values(name for name in newest.columns if name.casefold() in hidden),
         newest_window=newest_window,
         unreadable=bool(measured) and not windows,
@@ -122,12 +123,11 @@ def values_of(found: ColumnHistory, column: str, statistic: str) -> list[float |
     return [value if isfinite(value) else None for value in found.shown[column][:, PLACE[statistic]].tolist()]
 
 
-def _of_column(name: str, batches: Sequence[Batch]) -> Floats:
-    found = np.full((len(batches), len(STATISTICS)), nan)
+def _by_column(names: Sequence[str], batches: Sequence[Batch]) -> dict[str, Floats]:
+    found = np.full((len(names), len(batches), len(STATISTICS)), nan)
     for at, batch in enumerate(batches):
-        if name in batch.names:
-            found[at] = batch.arrays["shown"][batch.names.index(name)]
-    return found
+        found[:, at] = batch.aligned("shown", names)
+    return dict(zip(names, found, strict=True))
 
 
 def _measured(dataset: Dataset, now: datetime) -> dict[datetime, Measurement]:
@@ -142,7 +142,7 @@ def _measured(dataset: Dataset, now: datetime) -> dict[datetime, Measurement]:
     ).order_by("-window_start", "-measured_at", "-pk")
     found: dict[datetime, Measurement] = {}
     for row in rows.defer("state")[: 3 * LAST_WINDOWS]:
-        if not row.metric.columns and row.metric.where is None and (row.state_length or not row.state_path):
+        if not row.metric.columns and row.metric.where is None:
             found.setdefault(row.window_start, row)
     return dict(list(found.items())[:LAST_WINDOWS])
 
@@ -151,13 +151,15 @@ def _past(dataset: Dataset) -> tuple[Past, list[datetime], bool]:
     """That of the standard test, or else the one that knows most columns; with the windows of its batches.
 
     Of the pasts of all rows, as the figures of some rows are not the table's. The last of the three is whether there
-    are some, of which none can be read.
+    are some, of which none can be read here.
     """
     rows = AcceptedPast.objects.filter(data_test__dataset=dataset, data_test__retired_at=None)
     found: list[tuple[bool, int, Past, list[datetime]]] = []
     joined = rows.select_related("data_test__revision").defer("state").order_by("-kept_at")
     kept = [row for row in joined if _of_all_rows(row)][:4]
     for row in kept:
+        if row.state_length > MOST_BYTES:
+            continue
         try:
             past = stored_pasts.from_bytes(state_of(row))
         except (UnableToRead, UnableToLoadState):

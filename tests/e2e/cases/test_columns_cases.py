@@ -154,7 +154,15 @@ def test_where_the_kept_past_cannot_be_read_the_newest_partitions_are_drawn_and_
     AcceptedPast.objects.update(state=b"ASSAYPST and noise", state_path="")
     shown = page()
     assert "6 profiled partitions, up to 2026-03-18" in shown
-    assert "Assay cannot read what it kept of earlier partitions, so only the newest are drawn." in shown
+    assert "Only the newest partitions are drawn: Assay cannot read what it kept of earlier ones here." in shown
+
+
+def test_a_past_that_is_too_large_for_a_page_is_not_drawn(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched(scenario)
+    monkeypatch.setattr("execution_engine.runs.column_history.MOST_BYTES", -1)
+    shown = page()
+    assert "Only the newest partitions are drawn" in shown
+    assert "6 profiled partitions" in shown
 
 
 def test_where_no_profile_can_be_read_the_page_says_so(scenario: Scenario) -> None:

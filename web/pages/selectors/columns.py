@@ -195,7 +195,7 @@ def _figure(value: float, shown: Shown) -> str:
 
 
 def _chosen(found: ColumnHistory, column: ShownColumn, wanted: str, marked: Sequence[bool]) -> Chosen:
-    """With the data of its plot as the plot of a test's results takes it: ``usual`` is where nine of ten were."""
+    """With the data of its plot as the plot of a test's results takes it: nine of ten lay from ``low`` to ``high``."""
     if column.name not in found.shown or len(found.windows) < 2:
         return Chosen(column=column, statistics=(), statistic="", history={}, bars=bars(column.told))
     known = [name for name in STATISTICS if any(value is not None for value in values_of(found, column.name, name))]
