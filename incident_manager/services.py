@@ -4,7 +4,7 @@ Other packages call only what is named here; what is decided stands in pure modu
 """
 
 from incident_manager.backtests.services import UnableToBacktest, as_revised, backtest, untried
-from incident_manager.gate.services import ToRead, gate, gate_of
+from incident_manager.gate.services import ToRead, foresee, gate, gate_of
 from incident_manager.incidents.endings import accept, end_piece, force_resolve
 from incident_manager.incidents.handle import handle_flip
 from incident_manager.incidents.services import UnableToResolve, WrongEnd
@@ -42,6 +42,7 @@ __all__ = [
     "fix_report",
     "follow_change",
     "force_resolve",
+    "foresee",
     "gate",
     "gate_of",
     "handle_flip",

@@ -53,6 +53,8 @@ class Because:
     test: str | None = None
     incident_id: int | None = None
     report_id: int | None = None
+    category: str = ""
+    kind: ReasonKind | None = None  # None: it is about the answer itself
 
     @property
     def window(self) -> Window:
@@ -79,6 +81,8 @@ def decide(known: Iterable[tuple[Answer, Policy]]) -> GateAnswer:
             test=reason.test,
             incident_id=reason.incident_id,
             report_id=reason.report_id,
+            category=reason.category,
+            kind=reason.kind,
         )
         for answer, policy in known
         for reason in answer.reasons

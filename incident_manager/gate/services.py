@@ -58,14 +58,8 @@ def gate_of(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> 
     """
     reasons: list[Because] = []
     wanted: list[tuple[int, Window]] = []
-    bindings = bindings_of(pipeline, [each.dataset for each in to_read])
-    for each, facts in zip(to_read, _known(to_read, now), strict=True):
-        strong = bindings.get(each.dataset.pk, {})
-        answer = judge(
-            bound(facts, strong),
-            AskedRange(window=each.window, datacenter=each.datacenter or home(each.dataset).datacenter),
-        )
-        reasons += decide([(answer, replace(policy_of(each.dataset), bound=strong))]).reasons
+    for each, facts, answer, said in _answered(to_read, pipeline, now):
+        reasons += said
         left = MOST_MEASURED - len(wanted)
         found = list(islice(_unjudged(each.dataset, facts, answer), left + 1))
         wanted += found[:left]
@@ -81,6 +75,25 @@ def gate_of(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> 
         decision=answer_of_all.decision.value,
     )
     return answer_of_all
+
+
+def foresee(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> GateAnswer:
+    """What the gate would answer now, for people who look: nothing is tested for it, and nothing is written."""
+    return gathered(reason for *_, said in _answered(to_read, pipeline, now) for reason in said)
+
+
+def _answered(
+    to_read: Sequence[ToRead], pipeline: str, now: datetime
+) -> Iterator[tuple[ToRead, Facts, Answer, tuple[Because, ...]]]:
+    """Of each: what is known, what it comes to, and what the gate says to it."""
+    bindings = bindings_of(pipeline, [each.dataset for each in to_read])
+    for each, facts in zip(to_read, _known(to_read, now), strict=True):
+        strong = bindings.get(each.dataset.pk, {})
+        answer = judge(
+            bound(facts, strong),
+            AskedRange(window=each.window, datacenter=each.datacenter or home(each.dataset).datacenter),
+        )
+        yield each, facts, answer, decide([(answer, replace(policy_of(each.dataset), bound=strong))]).reasons
 
 
 def policy_of(dataset: Dataset) -> Policy:

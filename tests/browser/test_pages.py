@@ -16,7 +16,9 @@ def test_the_catalogue_shows_open_incidents_before_all_else(
     first = page.locator("#matrix tbody tr").first
     expect(first).to_contain_text("mart.trip_fares")
     expect(first.locator(".pill.fail")).to_have_count(3)  # the table, and two of its categories
-    expect(page.locator(".incident-card")).to_have_count(2)
+    expect(page.locator(".incident-card")).to_have_count(1)  # of the root cause alone
+    expect(page.locator(".incident-card")).to_contain_text("2026-03-09 is not complete 12 h after its end")
+    expect(page.locator(".incident-card")).to_contain_text("with it completeness")
     page.screenshot(path=shots / "catalogue.png", full_page=True)
     assert complaints == []
 
@@ -39,6 +41,7 @@ def test_the_dataset_page_draws_days_results_and_lineage(
     expect(page.locator(".grid tbody tr")).to_have_count(4)
     expect(page.locator(".grid .dot.fail")).to_have_count(2)
     expect(page.locator("#history canvas")).to_be_visible()
+    page.locator("#lineage").scroll_into_view_if_needed()
     expect(page.locator("#lineage canvas").first).to_be_visible()
     expect(page.locator("#history-rows tr")).to_have_count(27)
     page.screenshot(path=shots / f"dataset-{scheme}.png", full_page=True)

@@ -69,9 +69,12 @@ def keep_after_login(request: HttpRequest, text: str) -> None:
 
 
 def typed_before(request: HttpRequest) -> dict[str, dict[str, str]]:
-    """What was typed into a form of this page and could not be taken, by form; it is shown once only."""
+    """What was typed into a form of this page and could not be taken, by form; it is shown once only.
+
+    A page that keeps itself new asks again without being opened.
+    """
     kept: dict[str, Any] = request.session.get(IN_SESSION) or {}
-    if unquote(kept.get("home", "")) != request.path:
+    if unquote(kept.get("home", "")) != request.path or "X-Live" in request.headers:
         return {}
     del request.session[IN_SESSION]
     return {kept["form"].replace("-", "_"): kept["fields"]}

@@ -8,6 +8,7 @@ from alerting.waivers.rules import WaiverScope
 from assay.time.instants import UnableToTakeInstant, taken
 from incident_manager.models import Saw
 from web.pages.selectors.catalogue import FILTERS, CatalogueFilter
+from web.pages.selectors.may_use import SPANS, WantedRange
 from web.shown.status import ShownStatus
 
 TIERS = range(6)
@@ -38,6 +39,28 @@ class WantedForm(forms.Form):
         """The page that is asked for, from 1."""
         self.is_valid()
         return self.cleaned_data.get("page") or 1
+
+
+class RangeForm(forms.Form):
+    """The range of a dataset that somebody asks about; a number that cannot be read asks for the last partition."""
+
+    first = forms.CharField(required=False, max_length=100)
+    last = forms.CharField(required=False, max_length=100)
+    span = forms.TypedChoiceField(
+        required=False, coerce=int, empty_value=None, choices=[(span, span) for span in SPANS]
+    )
+    datacenter = forms.CharField(required=False, max_length=60)
+
+    def wanted(self) -> WantedRange:
+        """What is asked about."""
+        self.is_valid()
+        given = self.cleaned_data
+        return WantedRange(
+            first=given.get("first") or "",
+            last=given.get("last") or "",
+            span=given.get("span") or 1,
+            datacenter=given.get("datacenter") or "",
+        )
 
 
 class UtcField(forms.DateTimeField):

@@ -1,5 +1,7 @@
 """The pages, server-rendered: read with the selectors, render."""
 
+from datetime import datetime
+
 from django.contrib.auth import views as auth
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -22,17 +24,29 @@ from web.access.throttles import SAFE
 from web.access.typed import typed_before
 from web.access.who import may, readable
 from web.doctor.work import idle
-from web.pages.selectors.catalogue import FILTERS, catalogue, failing_pull, open_incidents, overview, summary
+from web.pages.selectors.catalogue import FILTERS, catalogue, failing_pull, overview, summary
 from web.pages.selectors.dataset import incidents_of, live_tests, progress, promises
 from web.pages.selectors.day_grid import day_grid
+from web.pages.selectors.day_results import DayResults, day_results
 from web.pages.selectors.drawn_results import history, newest_groups
-from web.pages.selectors.incident import annotation, incident_by_id, newest_incidents, notices_of, spoilt_windows
+from web.pages.selectors.incident import (
+    annotation,
+    headline_of,
+    incident_by_id,
+    newest_incidents,
+    notices_of,
+    spoilt_windows,
+)
+from web.pages.selectors.may_use import SPANS, may_use
+from web.pages.selectors.outlook import outlook
+from web.pages.selectors.root_causes import MOST_CARDS, cards, chain_of, effects_of, open_roots
 from web.shown.lineage import lineage
+from web.shown.reasons import folded
 from web.shown.status import MEANINGS, WORDS, ShownStatus
 from web.shown.timeline import shown_timeline
 
 from .backtests import foretold
-from .forms import TIERS, WantedForm
+from .forms import TIERS, RangeForm, WantedForm
 from .page_policy import demand, page
 
 MOST_INCIDENTS = 200
@@ -64,8 +78,11 @@ def catalogue_page(request: HttpRequest) -> HttpResponse:
         return render(request, "web/_matrix.html", context)
     statuses = [(status.value, WORDS[status].lower()) for status in FILTERS]
     context |= {"here": "catalogue", "now": now, "idle": idle(), "tiers": TIERS, "statuses": statuses}
-    incidents = readable(request, open_incidents())
-    context |= {"summary": summary(all_.statuses), "open_incidents": incidents, "pull": failing_pull()}
+    roots = open_roots(MOST_CARDS)
+    shown = readable(request, roots)
+    hidden = [root for root in roots if root not in shown]  # what these cause may be read all the same
+    shown += readable(request, effects_of(hidden, MOST_CARDS - len(shown)))
+    context |= {"summary": summary(all_.statuses), "causes": cards(shown, Veil(now)), "pull": failing_pull()}
     return render(request, "web/catalogue.html", context)
 
 
@@ -76,6 +93,9 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
     demand(request, Action.READ, dataset)
     now = clock.now()
     veil = Veil(now)
+    use = may_use(dataset, RangeForm(request.GET).wanted(), now=now)
+    if request.headers.get("HX-Target") == "use":
+        return render(request, "web/_may_use.html", {"dataset": dataset, "use": use, "use_spans": SPANS})
     tests = live_tests(dataset, veil)
     known = facts_now({dataset.pk: dataset.full_name}, now=now)[dataset.pk]
     answer, replicas = judge(known, AskedRange()), dataset.replicas.all()
@@ -87,6 +107,9 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "now": now,
         "idle": idle(),
         "answer": answer,
+        "reasons": folded(answer.reasons),
+        "use": use,
+        "use_spans": SPANS,
         "replicas": [(replica, judge(known, AskedRange(datacenter=replica.datacenter)).status) for replica in replicas],
         "promises": promises(dataset),
         "progress": progress(dataset),
@@ -95,6 +118,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "legend": [
             (status, WORDS[status], MEANINGS[status]) for status in ShownStatus if status is not ShownStatus.NONE
         ],
+        "day": _day_asked(request, dataset, veil, now),
         "incidents": incidents_of(dataset),
         "tests": tests,
         "gaps": dataset.gaps.filter(closed_at=None),
@@ -114,6 +138,13 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "web/dataset.html", context)
 
 
+def _day_asked(request: HttpRequest, dataset: Dataset, veil: Veil, now: datetime) -> DayResults | None:
+    """The results of the day whose cell was chosen in the grid."""
+    label, category = request.GET.get("day", ""), request.GET.get("category", "")
+    known = category if category in Category.values else ""
+    return day_results(dataset, label, known, veil, now=now) if label else None
+
+
 @page
 def incidents_page(request: HttpRequest) -> HttpResponse:
     """The newest incidents of all datasets, open ones first."""
@@ -130,8 +161,6 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
     demand(request, Action.READ, incident)
     veil, typed = Veil(clock.now()), typed_before(request)
     windows = spoilt_windows(incident, veil)
-    unhealed = [spoilt for spoilt in windows if spoilt.row.healed_at is None]
-    sentences = [spoilt.sentence for spoilt in (unhealed or windows) if spoilt.standing]
     context = {
         "here": "incidents",
         "incident": incident,
@@ -143,8 +172,9 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         "waived_until": waiver_end(WaiverScope.TEST, made_at=clock.now(), tier=incident.dataset.tier),
         "typed": typed,
         "annotation": typed.get("annotate") or annotation(incident),
-        "headline": sentences[0] if sentences else "",
-        "effects": incident.alert.effects.all() if incident.alert else [],
+        "headline": headline_of(incident, windows, veil),
+        "chain": chain_of(incident),
+        "outlook": outlook(incident, windows),
         "reports": incident.all_reports(),
         "notices": notices_of(incident),
         "silences": silences_of(incident.alert) if incident.alert else [],

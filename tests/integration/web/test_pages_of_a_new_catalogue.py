@@ -32,7 +32,7 @@ def rides() -> Dataset:
 def test_the_page_of_a_dataset_shows_a_test_that_has_not_run_yet_without_a_value(page: Client, rides: Dataset) -> None:
     answer = page.get("/datasets/shop.rides")
     assert answer.status_code == 200
-    assert '<td class="num">–</td>' in answer.content.decode()
+    assert '<td class="num" data-label="Value">–</td>' in answer.content.decode()
 
 
 def test_the_page_of_a_users_report_shows_its_window_without_a_value(page: Client, rides: Dataset) -> None:

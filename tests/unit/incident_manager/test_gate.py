@@ -267,6 +267,7 @@ def test_a_reason_of_an_answer_says_all_that_is_known_of_it() -> None:
         kind=ReasonKind.SPOILT,
         text="so",
         windows=(day(0), day(2), day(4)),
+        category="freshness",
         hard=True,
         test="t",
         incident_id=7,
@@ -282,6 +283,8 @@ def test_a_reason_of_an_answer_says_all_that_is_known_of_it() -> None:
         test="t",
         incident_id=7,
         report_id=3,
+        category="freshness",
+        kind=ReasonKind.SPOILT,
     )
     assert told.window == Window(start=day(0).start, end=day(4).end)
 

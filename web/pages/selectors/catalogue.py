@@ -93,12 +93,6 @@ def catalogue(wanted: CatalogueFilter, all_: Overview, *, page: int, now: dateti
     return Catalogue(page=shown, rows=rows)
 
 
-def open_incidents(limit: int = 6) -> list[Incident]:
-    """The newest open incidents of the most critical tiers."""
-    found = Incident.objects.filter(resolved_at=None).select_related("dataset", "alert__cause__dataset")
-    return list(found.order_by("tier", "-detected_at")[:limit])
-
-
 def failing_pull() -> Pull | None:
     """The scheduled read of the catalog, while it is refused."""
     return Pull.objects.filter(failing_since__isnull=False).first()

@@ -14,12 +14,13 @@ from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import Veil
 from web.pages.plot_bounds import PlotBounds, bounds
 from web.shown.groups import ShownGroups, groups_of
+from web.shown.partitions import keys_of
 
 LONGEST = 1000
 
 
 def history(data_test: DataTest, veil: Veil) -> dict[str, Any]:
-    """Parallel columns by window, oldest first: start (seconds), value, outcome and the bounds of its revision.
+    """Parallel columns by window, oldest first: key, start (seconds), value, outcome and the bounds of its revision.
 
     ``was`` is the value that was first seen broken, whatever the newest result is: what is mended stays in sight.
     Of freshness the value is how long the window took to be complete. What must not be told now has no value.
@@ -41,6 +42,7 @@ def history(data_test: DataTest, veil: Veil) -> dict[str, Any]:
     return {
         "test": data_test.name,
         "duration": any(bound.is_duration for bound in of_run),
+        "key": [keys_of(run.window, data_test.dataset.partitioning) for run in runs],
         "start": [int(run.window_start.timestamp()) for run in runs],
         "value": [took.get(run.window_start, _shown(run)) if run.value == 0 else _shown(run) for run in runs],
         "was": [_shown(first_broken.get(run.window_start)) for run in runs],

@@ -1,22 +1,28 @@
 """The pages of incidents: the newest of all; of one what is spoilt and why, what caused it, and who was told."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Prefetch
+from django.db.models import F, Prefetch, QuerySet, Window
+from django.db.models.functions import RowNumber
 
 from alerting.models import Alert, Notice, Standing
-from alerting.verdicts.shown_standing import sentence_of
-from assay.models import Dataset
+from alerting.verdicts.shown_standing import is_hidden, sentence_of
+from assay.models import DataTest, Origin
 from execution_engine.language.evaluating.anomaly import EXPECTED
 from execution_engine.language.evaluating.novelty import NOVEL
+from execution_engine.models import Run, RunReason
+from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import Veil
 from incident_manager.models import Ending, Incident, SpoiltWindow
 from web.shown.groups import OF_GROUPS, ShownGroups, groups_of
+from web.shown.headline import WorstResult, headline
 from web.shown.moved import Moved, moved
+from web.shown.partitions import keys_of
 
 MOST_WINDOWS = 200
-MOST_KEYS = 2  # of partitions that stand for a window; a longer one is shown by its ends
+MOST_OF_MANY = 20  # windows of each, where many incidents are shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,27 +62,33 @@ def annotation(incident: Incident) -> dict[str, str]:
 
 def spoilt_windows(incident: Incident, veil: Veil) -> list[SpoiltShown]:
     """The newest 200 spoilt windows, the unhealed first, in two statements."""
-    rows = list(
-        incident.spoilt_windows.select_related("data_test__revision").order_by("healed_at", "-window_start")[
-            :MOST_WINDOWS
-        ]
-    )
+    rows = SpoiltWindow.objects.filter(incident=incident).order_by("healed_at", "-window_start")
+    return _shown(rows[:MOST_WINDOWS], veil)
+
+
+def newest_bad(incidents: Sequence[Incident], veil: Veil) -> list[SpoiltShown]:
+    """The newest windows of each of these incidents that are still bad, in two statements."""
+    bad = SpoiltWindow.objects.filter(incident__in=incidents, healed_at__isnull=True)
+    newest = Window(RowNumber(), partition_by=[F("incident")], order_by=[F("window_start").desc()])
+    return _shown(bad.annotate(nth=newest).filter(nth__lte=MOST_OF_MANY), veil)
+
+
+def _shown(wanted: QuerySet[SpoiltWindow], veil: Veil) -> list[SpoiltShown]:
+    rows = list(wanted.select_related("data_test__revision", "dataset"))
     joined = ("data_test__dataset", "revision", "last_run__revision", "last_run__data_test__dataset")
     standings = Standing.objects.select_related(*joined).filter(
         data_test__in={row.data_test_id for row in rows if row.data_test_id},
         window_key__in={_window_key(row) for row in rows},
     )
     by_place = {(standing.data_test_id, standing.window_key): standing for standing in standings}
-    return [
-        _spoilt(row, incident.dataset, by_place.get((row.data_test_id or 0, _window_key(row))), veil) for row in rows
-    ]
+    return [_spoilt(row, by_place.get((row.data_test_id or 0, _window_key(row))), veil) for row in rows]
 
 
-def _spoilt(row: SpoiltWindow, dataset: Dataset, standing: Standing | None, veil: Veil) -> SpoiltShown:
+def _spoilt(row: SpoiltWindow, standing: Standing | None, veil: Veil) -> SpoiltShown:
     run = standing.last_run if standing else None
     return SpoiltShown(
         row=row,
-        key=_partition_key(dataset, row),
+        key=keys_of(row.window, None if row.whole_table else row.dataset.partitioning),
         standing=standing,
         sentence=sentence_of(standing, veil) if standing else "",
         findings=tuple(
@@ -89,6 +101,54 @@ def _spoilt(row: SpoiltWindow, dataset: Dataset, standing: Standing | None, veil
     )
 
 
+def headline_of(incident: Incident, windows: list[SpoiltShown], veil: Veil) -> str:
+    """What is wrong, by the worst of the newest results that are bad; of one that is over, by the worst there was.
+
+    Nothing where a user has found it, as no test has a word on it.
+    """
+    bad = [spoilt for spoilt in windows if spoilt.row.healed_at is None and spoilt.standing]
+    others = len({spoilt.key for spoilt in (bad or windows) if spoilt.row.data_test_id})
+    if bad and not incident.resolved_at:
+        worst = max(bad, key=lambda spoilt: (spoilt.standing is not None and spoilt.standing.excess) or 0.0)
+        assert worst.standing is not None
+        told = None if is_hidden(worst.standing, veil) else worst.standing.value
+        return headline(_worst(worst.standing.data_test, worst, told, worst.sentence), others=others - 1, is_over=False)
+    run = _worst_run(windows) if windows else None
+    if run is None:
+        return ""
+    shown = next(spoilt for spoilt in windows if _is_of(spoilt, run))
+    value = None if veil.hides_run(run) else run.value
+    sentence = "" if veil.hides_run(run) else run.sentence
+    return headline(_worst(run.data_test, shown, value, sentence), others=others - 1, is_over=True)
+
+
+def _worst(test: DataTest, spoilt: SpoiltShown, value: float | None, sentence: str) -> WorstResult:
+    return WorstResult(
+        test=test.name,
+        category=test.category,
+        is_standard=test.origin == Origin.GENERATED and not test.template,
+        keys="" if spoilt.row.whole_table else spoilt.key,
+        value=value,
+        sentence=sentence,
+        datacenter=test.datacenter,
+        spoils=test.spoils,
+    )
+
+
+def _worst_run(windows: list[SpoiltShown]) -> Run | None:
+    """The broken run of these windows that lay farthest beyond its bound."""
+    tests = {spoilt.row.data_test_id for spoilt in windows if spoilt.row.data_test_id}
+    starts = {spoilt.row.window_start for spoilt in windows}
+    broken = Run.objects.filter(data_test__in=tests, window_start__in=starts, outcome=Outcome.BROKEN)
+    joined = broken.exclude(reason=RunReason.BACKTEST).select_related("revision", "data_test__dataset")
+    found = joined.order_by(F("excess").desc(nulls_last=True), "-measured_at")[:MOST_WINDOWS]
+    return next((run for run in found if any(_is_of(spoilt, run) for spoilt in windows)), None)
+
+
+def _is_of(spoilt: SpoiltShown, run: Run) -> bool:
+    return (spoilt.row.data_test_id, spoilt.row.window_start) == (run.data_test_id, run.window_start)
+
+
 def notices_of(incident: Incident) -> list[Notice]:
     """What was told of the incident, to whom, or why not."""
     return (
@@ -98,15 +158,6 @@ def notices_of(incident: Incident) -> list[Notice]:
 
 def _window_key(row: SpoiltWindow) -> str:
     return "table" if row.whole_table else row.window.text
-
-
-def _partition_key(dataset: Dataset, row: SpoiltWindow) -> str:
-    """The partition's key where the window is one; else the window in short."""
-    partitioning = dataset.partitioning
-    tiles = partitioning.tile(row.window, MOST_KEYS) if partitioning and not row.whole_table else None
-    if partitioning and tiles:
-        return " – ".join(partitioning.key(tile) for tile in tiles)
-    return f"{row.window_start:%Y-%m-%d %H:%M} – {row.window_end:%Y-%m-%d %H:%M} UTC"
 
 
 def _text(value: Any) -> str:

@@ -1,0 +1,142 @@
+"""May I use this? The answer at the top of a dataset's page is the gate's, for a range that one chooses."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from rest_framework.test import APIClient
+
+from assay.models import Category, Dataset
+from execution_engine.models import Run
+from incident_manager.services import report
+from tests.factories import (
+    NOW,
+    DatasetFactory,
+    DataTestFactory,
+    IncidentFactory,
+    RunFactory,
+    SpoiltWindowFactory,
+    StandingFactory,
+    day,
+)
+
+pytestmark = pytest.mark.django_db
+GOOD, BAD = day("2026-03-08"), day("2026-03-09")
+
+
+@pytest.fixture
+def reader(client: Client, user: User) -> Client:
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def trips(user: User) -> Dataset:
+    """A table whose 9 March is broken, and has an incident."""
+    dataset = DatasetFactory.create(name="trips", tier=1, datacenters=("sea", "phx"))
+    test = DataTestFactory.create(dataset=dataset, name="rows", category=Category.CUSTOM)
+    StandingFactory.create(data_test=test, window=GOOD)
+    StandingFactory.create(data_test=test, window=BAD, state="FAIL", last_outcome="broken")
+    incident = IncidentFactory.create(dataset=dataset, category=Category.CUSTOM)
+    SpoiltWindowFactory.create(incident=incident, data_test=test, window=BAD)
+    return dataset
+
+
+def card(reader: Client, query: str = "", name: str = "raw.trips") -> str:
+    """The card alone, as a change of its form asks for it."""
+    answer = reader.get(f"/datasets/{name}?{query}", headers={"HX-Request": "true", "HX-Target": "use"})
+    assert answer.status_code == 200
+    text = answer.content.decode()
+    assert text.lstrip().startswith('<section id="use"')
+    return text
+
+
+@pytest.mark.parametrize(
+    ("query", "word", "decision"),
+    [
+        ("", "No", "block"),
+        ("span=7", "No", "block"),
+        ("first=2026-03-08", "Yes", "allow"),
+        ("last=2026-03-08", "Yes", "allow"),
+        ("first=2026-03-08&last=2026-03-09", "No", "block"),
+        ("span=a lot", "No", "block"),
+    ],
+)
+def test_the_answer_is_that_of_the_gate_on_the_chosen_range(
+    reader: Client, api: APIClient, trips: Dataset, query: str, word: str, decision: str
+) -> None:
+    text = card(reader, query)
+    assert f'<section id="use" class="use {decision}"' in text
+    assert f"<b>{word}</b>" in text
+    window = "2026-03-08" if "08" in query and "09" not in query else "2026-03-08T00:00:00Z/2026-03-10T00:00:00Z"
+    asked = {"datasets": ["raw.trips"], "window": window}
+    assert api.post("/api/v1/gate", asked, format="json").json()["decision"] == decision
+
+
+def test_a_broken_test_and_its_incident_are_told_once_with_a_link(reader: Client, trips: Dataset) -> None:
+    text = card(reader)
+    assert text.count('<li class="block">') == 1
+    assert "Custom is broken (FAIL)" in text
+    assert "see incident" in text
+
+
+def test_a_reported_table_may_be_used_with_care(reader: Client, user: User) -> None:
+    dataset = DatasetFactory.create(name="trips", tier=4)
+    StandingFactory.create(data_test=DataTestFactory.create(dataset=dataset), window=BAD)
+    report(dataset=dataset, window=BAD, reporter="eve", description="doubled", now=NOW)
+    assert "<b>With care</b>" in card(reader)
+
+
+@pytest.mark.parametrize("query", ["first=9 March", "first=2026-03-09&last=2026-03-08", "last=<b>", "first=9999-12-31"])
+def test_a_range_that_cannot_be_read_is_told_beside_what_was_typed(reader: Client, trips: Dataset, query: str) -> None:
+    text = card(reader, query)
+    assert "<b>Which range?</b>" in text
+    assert "<b></b>" not in text
+    assert 'class="reasons"' not in text
+
+
+def test_looking_asks_for_no_run(reader: Client, user: User) -> None:
+    dataset = DatasetFactory.create(name="trips", tier=0)
+    DataTestFactory.create(dataset=dataset)
+    assert "<b>No</b>" in card(reader)  # tier 0: what nobody has judged is not let through
+    assert not Run.objects.exists()
+
+
+def test_a_table_without_a_copy_or_without_partitions_has_a_page(reader: Client, user: User) -> None:
+    DatasetFactory.create(name="whole", partition_column="", granularity="")
+    dataset = DatasetFactory.create(name="nowhere")
+    dataset.replicas.all().delete()
+    assert "May I use this?" in reader.get("/datasets/raw.whole").content.decode()
+    assert "May I use this?" not in reader.get("/datasets/raw.nowhere").content.decode()
+
+
+def test_a_cell_of_the_grid_leads_to_the_results_of_its_day(reader: Client, trips: Dataset) -> None:
+    test = trips.data_tests.get()
+    RunFactory.create(data_test=test, window=BAD, outcome="broken", sentence="row_count() is 3, wanted at least 100")
+    RunFactory.create(data_test=test, window=GOOD, sentence="of another day")
+    page = reader.get("/datasets/raw.trips").content.decode()
+    assert 'href="?day=2026-03-09&amp;category=custom#results"' in page
+    shown = reader.get("/datasets/raw.trips?day=2026-03-09&category=custom").content.decode()
+    results = shown[shown.index('id="results"') :]
+    results = results[: results.index("</section>")]
+    assert "row_count() is 3, wanted at least 100" in results
+    assert "of another day" not in results
+    other = reader.get("/datasets/raw.trips?day=2026-03-09&category=freshness").content.decode()
+    assert "No test has run on it yet." in other
+    assert 'id="results"' not in reader.get("/datasets/raw.trips?day=soon").content.decode()
+
+
+def test_a_healed_fault_keeps_a_mark_in_the_grid(reader: Client, trips: Dataset) -> None:
+    standing = StandingFactory.create(data_test=trips.data_tests.get(), window=day("2026-03-05"))
+    standing.flips.create(
+        data_test=standing.data_test,
+        revision=standing.revision,
+        window_start=standing.window_start,
+        window_end=standing.window_end,
+        old="FAIL",
+        new="PASS",
+        at=day("2026-03-06").start,
+    )
+    page = reader.get("/datasets/raw.trips").content.decode()
+    grid = page[page.index('<table class="grid">') : page.index("</table>", page.index('<table class="grid">'))]
+    assert grid.count("was-bad") == 1
+    assert "custom, 2026-03-05, it was bad before" in grid
