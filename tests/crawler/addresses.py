@@ -14,7 +14,7 @@ from drf_spectacular.generators import SchemaGenerator
 from alerting.models import Standing
 from assay.models import DataChange, Dataset, Replica
 from incident_manager.models import Incident
-from web.pages.forms import WantedForm
+from web.pages.forms import IncidentsForm, WantedForm
 from web.pages.scores import SPANS
 
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
@@ -47,8 +47,24 @@ PAGE_FILTERS = {
         *({"tier": str(tier)} for tier in (0, 2, 9)),
         *({"status": str(value)} for value, _ in WantedForm.base_fields["status"].choices),  # type: ignore[attr-defined]
     ],
+    "incidents": [
+        {"q": "table"},
+        {"q": "<i>"},
+        {"page": "2"},
+        *({"state": str(value)} for value, _ in IncidentsForm.base_fields["state"].choices),  # type: ignore[attr-defined]
+        {"category": "freshness", "tier": "0"},
+        {"category": "<i>", "tier": "x", "state": "no"},
+    ],
     "scores": [{"days": str(days)} for days in (*SPANS, 3)],
-    "datasets/<path:name>": [{"test": "0"}, {"test": "x"}],
+    "datasets/<path:name>": [
+        {"test": "0"},
+        {"test": "x"},
+        {"span": "7"},
+        {"first": "2026-03-01", "last": "2026-03-09", "datacenter": "phx"},
+        {"first": "<i>"},
+        {"day": "2026-03-09", "category": "completeness"},
+        {"day": "<i>", "category": "<i>"},
+    ],
     "datasets/<path:name>/columns": [
         {"text": "<i>", "page": "2"},
         {"column": "fare", "statistic": "mean"},

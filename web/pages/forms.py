@@ -5,9 +5,11 @@ from datetime import UTC, date, datetime
 from django import forms
 
 from alerting.waivers.rules import WaiverScope
+from assay.models import Category
 from assay.time.instants import UnableToTakeInstant, taken
 from incident_manager.models import Saw
 from web.pages.selectors.catalogue import FILTERS, CatalogueFilter
+from web.pages.selectors.incidents import IncidentFilter, IncidentState
 from web.pages.selectors.may_use import SPANS, WantedRange
 from web.shown.status import ShownStatus
 
@@ -60,6 +62,35 @@ class RangeForm(forms.Form):
             last=given.get("last") or "",
             span=given.get("span") or 1,
             datacenter=given.get("datacenter") or "",
+        )
+
+
+class IncidentsForm(forms.Form):
+    """The filters of the page of incidents; what cannot be read filters nothing."""
+
+    q = forms.CharField(required=False, max_length=200)
+    state = forms.TypedChoiceField(
+        required=False,
+        coerce=IncidentState,
+        empty_value=None,
+        choices=[(state.value, state.value) for state in IncidentState],
+    )
+    category = forms.ChoiceField(required=False, choices=Category.choices)
+    tier = forms.TypedChoiceField(
+        required=False, coerce=int, empty_value=None, choices=[(tier, tier) for tier in TIERS]
+    )
+    page = forms.IntegerField(required=False, min_value=1, max_value=10**6)
+
+    def wanted(self) -> IncidentFilter:
+        """What the reader filters by."""
+        self.is_valid()
+        given = self.cleaned_data
+        return IncidentFilter(
+            text=given.get("q") or "",
+            state=given.get("state"),
+            category=given.get("category") or "",
+            tier=given.get("tier"),
+            page=given.get("page") or 1,
         )
 
 

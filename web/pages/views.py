@@ -33,10 +33,10 @@ from web.pages.selectors.incident import (
     annotation,
     headline_of,
     incident_by_id,
-    newest_incidents,
     notices_of,
     spoilt_windows,
 )
+from web.pages.selectors.incidents import IncidentState, listed_incidents
 from web.pages.selectors.may_use import SPANS, may_use
 from web.pages.selectors.outlook import outlook
 from web.pages.selectors.root_causes import MOST_CARDS, cards, chain_of, effects_of, open_roots
@@ -46,10 +46,8 @@ from web.shown.status import MEANINGS, WORDS, ShownStatus
 from web.shown.timeline import shown_timeline
 
 from .backtests import foretold
-from .forms import TIERS, RangeForm, WantedForm
+from .forms import TIERS, IncidentsForm, RangeForm, WantedForm
 from .page_policy import demand, page
-
-MOST_INCIDENTS = 200
 
 login = LoginPage.as_view()
 log_out = auth.LogoutView.as_view(next_page="login")
@@ -147,9 +145,24 @@ def _day_asked(request: HttpRequest, dataset: Dataset, veil: Veil, now: datetime
 
 @page
 def incidents_page(request: HttpRequest) -> HttpResponse:
-    """The newest incidents of all datasets, open ones first."""
-    shown = readable(request, newest_incidents(MOST_INCIDENTS))
-    return render(request, "web/incidents.html", {"here": "incidents", "incidents": shown, "now": clock.now()})
+    """The incidents of all datasets, open ones first; of a filter's request only the list."""
+    wanted, query = IncidentsForm(request.GET).wanted(), request.GET.copy()
+    query.pop("page", None)
+    found = listed_incidents(wanted)
+    context = {
+        "here": "incidents",
+        "now": clock.now(),
+        "wanted": wanted,
+        "found": found,
+        "incidents": readable(request, found.rows),
+        "query": query.urlencode(),
+        "states": [state.value for state in IncidentState],
+        "categories": Category.values,
+        "tiers": TIERS,
+        "is_filtered": bool(wanted.text or wanted.state or wanted.category or wanted.tier is not None),
+    }
+    whole_page = "web/incidents.html"
+    return render(request, "web/_incident_list.html" if request.headers.get("HX-Request") else whole_page, context)
 
 
 @page

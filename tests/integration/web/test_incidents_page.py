@@ -1,6 +1,7 @@
 """The page of all incidents, and that of one."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -11,8 +12,9 @@ from assay.access.roles import Role
 from assay.models import Member
 from incident_manager.models import Incident
 from incident_manager.tasks import end
-from tests.factories import NOW, IncidentFactory, SpoiltWindowFactory
-from web.pages.selectors.incident import newest_incidents
+from tests.factories import NOW, DatasetFactory, IncidentFactory, SpoiltWindowFactory
+from web.pages.selectors import incidents
+from web.pages.selectors.incidents import IncidentFilter, IncidentState, listed_incidents
 
 pytestmark = pytest.mark.django_db
 
@@ -27,9 +29,68 @@ def incident(*, detected: int, resolved: int | None = None) -> Incident:
 def test_open_incidents_come_first_then_those_resolved_last() -> None:
     old_open, early = incident(detected=90), incident(detected=3, resolved=2)
     new_open, late = incident(detected=5), incident(detected=80, resolved=1)
-    assert newest_incidents(10) == [new_open, old_open, late, early]
-    assert newest_incidents(3) == [new_open, old_open, late]
-    assert newest_incidents(1) == [new_open]
+    assert listed_incidents(IncidentFilter()).rows == [new_open, old_open, late, early]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_every_incident_is_on_one_page(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(incidents, "PAGE_SIZE", size)
+    wanted = [
+        incident(detected=5),
+        incident(detected=90),
+        incident(detected=80, resolved=1),
+        incident(detected=3, resolved=2),
+    ]
+    found: list[Incident] = []
+    for number in range(1, 5):
+        page = listed_incidents(IncidentFilter(page=number))
+        found += page.rows
+        assert page.has_next is (len(found) < 4)
+        assert page.open == 2
+    assert found == wanted
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        ({"text": "trips"}, ["open", "taken", "healed"]),
+        ({"text": "TRIPS ada"}, ["open", "taken", "healed"]),
+        ({"text": "trips joan"}, []),
+        ({"state": IncidentState.OPEN}, ["open", "other", "taken"]),
+        ({"state": IncidentState.UNTAKEN}, ["open", "other"]),
+        ({"state": IncidentState.RESOLVED}, ["healed"]),
+        ({"category": "freshness"}, ["other"]),
+        ({"tier": 1}, ["open", "taken", "healed"]),
+        ({"tier": 1, "state": IncidentState.OPEN, "text": "raw"}, ["open", "taken"]),
+        ({"tier": 5}, []),
+    ],
+)
+def test_incidents_are_found_by_what_they_are_of_and_how_they_stand(wanted: dict[str, Any], names: list[str]) -> None:
+    trips, fares = (
+        DatasetFactory.create(name="trips", tier=1),
+        DatasetFactory.create(name="fares", owner="joan", team="money"),
+    )
+    rows = {
+        "open": IncidentFactory.create(dataset=trips, detected_at=NOW - timedelta(hours=1)),
+        "other": IncidentFactory.create(dataset=fares, category="freshness", detected_at=NOW - timedelta(hours=2)),
+        "taken": IncidentFactory.create(
+            dataset=trips, category="schema", detected_at=NOW - timedelta(hours=3), acknowledged_at=NOW
+        ),
+        "healed": IncidentFactory.create(dataset=trips, open_key=None, resolved_at=NOW, resolution="auto"),
+    }
+    assert listed_incidents(IncidentFilter(**wanted)).rows == [rows[name] for name in names]
+
+
+def test_the_filters_are_on_the_page_and_an_empty_list_says_why(client: Client) -> None:
+    client.force_login(User.objects.create(username="ada"))
+    assert "No incident so far." in client.get("/incidents").content.decode()
+    IncidentFactory.create(dataset=DatasetFactory.create(name="trips"))
+    assert "raw.trips" in client.get("/incidents?q=trips&state=open").content.decode()
+    page = client.get("/incidents?q=%3Cb%3Enothing&tier=x&state=odd").content.decode()
+    assert "No incident matches." in page
+    assert 'value="&lt;b&gt;nothing"' in page
+    part = client.get("/incidents?q=trips", headers={"HX-Request": "true"}).content.decode()
+    assert part.lstrip().startswith('<div id="list"')
 
 
 def test_a_wrong_end_of_a_waiver_is_told_and_what_was_typed_stays(client: Client) -> None:

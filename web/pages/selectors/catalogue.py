@@ -107,10 +107,16 @@ def summary(statuses: Mapping[int, Quality]) -> dict[str, int]:
 
 def _filtered(wanted: CatalogueFilter) -> QuerySet[Dataset]:
     """The datasets that are wanted, of any status."""
-    found = Dataset.objects.all()
-    for word in wanted.text.split():
-        found = found.filter(Q(full_name__icontains=word) | Q(owner__icontains=word) | Q(team__icontains=word))
+    found = matching(wanted.text)
     return found if wanted.tier is None else found.filter(tier=wanted.tier)
+
+
+def matching(text: str) -> QuerySet[Dataset]:
+    """The datasets of which each word of a text is in the name, the owner or the team."""
+    found = Dataset.objects.all()
+    for word in text.split():
+        found = found.filter(Q(full_name__icontains=word) | Q(owner__icontains=word) | Q(team__icontains=word))
+    return found
 
 
 Matrix = dict[tuple[int, str], Cell]

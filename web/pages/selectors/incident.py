@@ -1,4 +1,4 @@
-"""The pages of incidents: the newest of all; of one what is spoilt and why, what caused it, and who was told."""
+"""The page of one incident: what is spoilt and why, and who was told."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,14 +36,6 @@ class SpoiltShown:
     findings: tuple[tuple[str, str], ...] = ()  # of the newest result, such as lost keys: a name and a text each
     moved: tuple[Moved, ...] = ()  # where it is unlike those before it
     groups: ShownGroups | None = None  # where its test is by columns
-
-
-def newest_incidents(most: int) -> list[Incident]:
-    """The open ones, the newest first, then those that were resolved last: each along an index, never sorted all."""
-    rows = Incident.objects.select_related("dataset", "alert__cause__dataset")
-    still_open = list(rows.filter(resolved_at=None).order_by("-detected_at", "-pk")[:most])
-    resolved = rows.filter(resolved_at__isnull=False).order_by("-resolved_at", "-pk")
-    return [*still_open, *resolved[: most - len(still_open)]]
 
 
 def incident_by_id(pk: int) -> Incident | None:
