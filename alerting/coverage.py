@@ -14,8 +14,8 @@ from .channels import is_reachable
 from .models import Waiver
 
 
-def coverage_by_tier(*, now: datetime, owner: str | None = None) -> tuple[TierCoverage, ...]:
-    """The coverage of every tier, of all datasets or of one owner's."""
+def coverage_by_tier(*, now: datetime, owner: str | None = None, team: str | None = None) -> tuple[TierCoverage, ...]:
+    """The coverage of every tier, of all datasets, or of one owner's or team's."""
     datasets = Dataset.objects.filter(missing_since__isnull=True)
     waivers = Waiver.objects.filter(data_test=OuterRef("pk"), ends_at__gt=now, ended_at__isnull=True)
     tests = DataTest.objects.filter(origin=Origin.GENERATED, retired_at__isnull=True)
@@ -23,6 +23,7 @@ def coverage_by_tier(*, now: datetime, owner: str | None = None) -> tuple[TierCo
     live, waived = Counter(pk for pk, _ in rows), Counter(pk for pk, waived in rows if waived)
     gaps = Counter(Gap.objects.filter(closed_at__isnull=True, mendable=True).values_list("dataset", flat=True))
     reachable = cache(is_reachable)
+    whose = {name: value for name, value in (("owner", owner), ("team", team)) if value is not None}
     return coverage(
         [
             DatasetCoverage(
@@ -34,6 +35,6 @@ def coverage_by_tier(*, now: datetime, owner: str | None = None) -> tuple[TierCo
                 owner=dataset.owner,
                 is_reachable=reachable(dataset.owner),
             )
-            for dataset in datasets.filter(**({} if owner is None else {"owner": owner}))
+            for dataset in datasets.filter(**whose)
         ]
     )

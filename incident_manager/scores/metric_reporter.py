@@ -1,15 +1,17 @@
 """The metric reporter: reads from incidents, reports, tests and look-ups what ``scores`` needs, for any range."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from alerting.models import Standing
-from assay.models import Dataset, DataTest
+from assay.models import Category, Dataset, DataTest
 from assay.time.windows import Window
 from incident_manager.incidents.lifecycle import How
 from incident_manager.models import EntryKind, Incident, LookUp, ReportState, Resolution, SpoiltWindow
@@ -26,6 +28,7 @@ from .rules import (
     combine,
     score_dataset,
     score_queries,
+    time_tested,
 )
 
 USUAL_RANGE = timedelta(days=28)  # what pages and commands show unless another range is asked for
@@ -53,6 +56,15 @@ class ReportedScores:
     rows: tuple[ScoreRow, ...]
     total: Score
     queries: QueryScore
+
+
+class Group(StrEnum):
+    """What scores are listed by; the value names the column of incidents."""
+
+    CATEGORY = "category"
+    TIER = "tier"
+    TEAM = "team"
+    OWNER = "owner"
 
 
 class Life(NamedTuple):
@@ -127,13 +139,92 @@ def _score(wanted: ScoreFilter, asked: Window) -> dict[int, DatasetScore]:
         tested |= _tested(ScoreFilter(datasets=moved, category=wanted.category), asked)
     claimed = {row.dataset_id for row in incidents if row.kind == EntryKind.REPORTED}
     rivals = _incidents(ScoreFilter(datasets=claimed), asked) if claimed else []  # of all categories and owners
-    windows = _windows([*incidents, *rivals], claimed)
-    detected: dict[int, list[DetectedIncident]] = defaultdict(list)
-    for row in rivals:
-        if row.kind == EntryKind.DETECTED:
-            detected[row.dataset_id].append(_detected(row, windows))
-    records = _records(incidents, windows, tested)
-    return {pk: score_dataset(each, asked, detected=detected[pk]) for pk, each in records.items()}
+    return _History.of(incidents, rivals, tested).scored(asked)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _History:
+    """What scores are made of, read once for any part of the range that it was read for."""
+
+    records: Mapping[int, Mapping[str, Record]]  # by dataset and category
+    detected: Mapping[int, Sequence[DetectedIncident]]  # of the datasets that somebody reported on
+
+    @classmethod
+    def of(cls, incidents: Collection[Incident], rivals: Iterable[Incident], tested: Mapping[int, Spans]) -> "_History":
+        """From the incidents that count, all others of the datasets that were reported, and when these were tested."""
+        claimed = {row.dataset_id for row in incidents if row.kind == EntryKind.REPORTED}
+        others = [row for row in rivals if row.dataset_id in claimed]
+        windows = _windows([*incidents, *others], claimed)
+        detected: dict[int, list[DetectedIncident]] = defaultdict(list)
+        for row in others:
+            if row.kind == EntryKind.DETECTED:
+                detected[row.dataset_id].append(_detected(row, windows))
+        return cls(records=_records(incidents, windows, tested), detected=detected)
+
+    def scored(self, asked: Window) -> dict[int, DatasetScore]:
+        """The scores by dataset over the range, or over a part of it."""
+        return {pk: score_dataset(each, asked, detected=self.detected.get(pk, ())) for pk, each in self.records.items()}
+
+    def total(self, asked: Window) -> Score:
+        """Of all together; of the many in which nothing happened only the tested time counts."""
+        eventful = {
+            pk: each for pk, each in self.records.items() if any(one.incidents or one.reports for one in each.values())
+        }
+        calm = sum(
+            (time_tested(each.values(), asked) for pk, each in self.records.items() if pk not in eventful), timedelta(0)
+        )
+        bad = replace(self, records=eventful).scored(asked).values()
+        return combine([Score(total=calm), *(one.whole for one in bad)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredGroup:
+    """The score of one tier, team, owner or category over a range, and over each of its parts, oldest first."""
+
+    name: str
+    total: Score
+    parts: tuple[Score, ...]
+
+
+def scores_by(group: Group, *, start: datetime, end: datetime, now: datetime, parts: int) -> list[ScoredGroup]:
+    """The scores of each tier, team, owner or category, each as ``scores`` gives it, by name, and of even parts of it.
+
+    Datasets without a team are in no team. It reads as many statements however many groups there are.
+    """
+    asked = Window(start=start, end=min(end, now))
+    incidents, tested = _incidents(ScoreFilter(), asked), _tested(ScoreFilter(), asked)
+    if group is Group.CATEGORY:
+        found = {name: _of_category(name, incidents, tested) for name in Category.values}
+    else:
+        found = _of_people(group, incidents, tested)
+    steps = [asked.start + asked.duration * n / parts for n in range(parts + 1)]
+    pieces = [Window(start=one, end=other) for one, other in pairwise(steps)]
+    return [
+        ScoredGroup(name=name, total=history.total(asked), parts=tuple(history.total(piece) for piece in pieces))
+        for name, history in sorted(found.items())
+        if name and history.records
+    ]
+
+
+def _of_category(name: str, incidents: Collection[Incident], tested: Mapping[int, Spans]) -> _History:
+    own = [row for row in incidents if row.category == name]
+    spans = {pk: {name: each[name]} for pk, each in tested.items() if name in each}
+    return _History.of(own, incidents, spans)
+
+
+def _of_people(group: Group, incidents: Collection[Incident], tested: Mapping[int, Spans]) -> dict[str, _History]:
+    """By tier, team or owner: of incidents those at their detection, else those of now."""
+    datasets: dict[str, set[int]] = defaultdict(set)
+    for pk, value in Dataset.objects.values_list("pk", group.value):
+        datasets[str(value)].add(pk)
+    by_value: dict[str, list[Incident]] = defaultdict(list)
+    for row in incidents:
+        by_value[str(getattr(row, group.value))].append(row)
+    found = {}
+    for value in {*datasets, *by_value}:
+        own = {*datasets[value], *(row.dataset_id for row in by_value[value])}
+        found[value] = _History.of(by_value[value], incidents, {pk: tested[pk] for pk in own if pk in tested})
+    return found
 
 
 def _records(
@@ -180,7 +271,8 @@ def _incidents(wanted: ScoreFilter, asked: Window) -> list[Incident]:
     rows = wanted.narrow(rows.filter(detected_at__lt=asked.end)).filter(
         Q(kind=EntryKind.DETECTED) | Q(report__state__in=CONFIRMED)
     )
-    return list(rows.only("dataset_id", "category", "kind", "resolution").prefetch_related("episodes"))
+    read = ("dataset_id", "category", "kind", "resolution", "tier", "team", "owner")
+    return list(rows.only(*read).prefetch_related("episodes"))
 
 
 def _windows(incidents: Iterable[Incident], datasets: Collection[int]) -> dict[int, list[Window]]:

@@ -194,6 +194,12 @@ def _tested(records: Iterable[Record], asked: Window) -> Window | None:
     return next(iter(clip([span], asked)), None)
 
 
+def time_tested(records: Iterable[Record], asked: Window) -> timedelta:
+    """How much of the asked range was tested in any of the records."""
+    tested = _tested(records, asked)
+    return tested.duration if tested else timedelta(0)
+
+
 def _bad_in(tested: Window | None, bad: Iterable[Window]) -> timedelta:
     return total(clip(bad, tested)) if tested else timedelta(0)
 

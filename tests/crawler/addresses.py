@@ -34,6 +34,7 @@ ONE_OF_TWO = {"/api/v1/backtest"}
 ROWS = {
     "datasets/": (Dataset, "full_name"),
     "incidents/": (Incident, "pk"),
+    "teams/": (Dataset, "team"),
     "api/v1/datasets/": (Dataset, "full_name"),
     "api/v1/pipelines/": (DataChange, "pipeline"),
 }
@@ -55,15 +56,15 @@ PAGE_FILTERS = {
         {"category": "freshness", "tier": "0"},
         {"category": "<i>", "tier": "x", "state": "no"},
     ],
-    "scores": [{"days": str(days)} for days in (*SPANS, 3)],
+    "scores": [
+        *({"days": str(days)} for days in (*SPANS, 3)),
+        *({"by": group} for group in ("tier", "team", "owner", "category", "<i>")),
+    ],
     "datasets/<path:name>": [
-        {"test": "0"},
         {"test": "x"},
-        {"span": "7"},
         {"first": "2026-03-01", "last": "2026-03-09", "datacenter": "phx"},
         {"first": "<i>"},
         {"day": "2026-03-09", "category": "completeness"},
-        {"day": "<i>", "category": "<i>"},
     ],
     "datasets/<path:name>/columns": [
         {"text": "<i>", "page": "2"},

@@ -1,43 +1,67 @@
-"""The page that measures ourselves: precision, recall and quality of any range."""
+"""The page that measures ourselves: precision, recall and quality of any range, and how these went."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from assay import clock
-from assay.models import Category
-from incident_manager.scores.metric_reporter import USUAL_RANGE, ScoreRow, scores
-from incident_manager.scores.rules import Score, combine
+from incident_manager.scores.metric_reporter import USUAL_RANGE, Group, ScoredGroup, scores, scores_by
+from web.shown.small_plot import SmallPlot, small_plot
 
 from .page_policy import page
 
-SPANS = (7, 28, 90, 365)  # days
+SPANS = {7: 7, 28: 14, 90: 15, 365: 13}  # days, and the even parts that they are drawn in
 DEFAULT_SPAN = USUAL_RANGE.days
+MOST_DATASETS = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownGroup:
+    """A group with its quality over time, drawn and in words."""
+
+    group: ScoredGroup
+    plot: SmallPlot | None
+    said: str
 
 
 @page
 def scores_page(request: HttpRequest) -> HttpResponse:
-    """How good tests and data have been over the last days, in all, by category and by dataset."""
-    asked = request.GET.get("days", "")
+    """How good tests and data have been over the last days, in all, by what one chooses, and by dataset."""
+    asked, by = request.GET.get("days", ""), request.GET.get("by", "")
     days = int(asked) if asked in map(str, SPANS) else DEFAULT_SPAN
+    group = Group(by) if by in list(Group) else Group.CATEGORY
     now = clock.now()
-    found = scores(start=now - timedelta(days=days), end=now, now=now)
+    start = now - timedelta(days=days)
+    found = scores(start=start, end=now, now=now)
     context = {
         "here": "scores",
         "days": days,
-        "spans": SPANS,
+        "spans": list(SPANS),
+        "group": group,
+        "groups": list(Group),
         "total": found.total,
         "queries": found.queries,
-        "by_category": _by_category(found.rows),
+        "rows": [_shown(one) for one in scores_by(group, start=start, end=now, now=now, parts=SPANS[days])],
         "by_dataset": [  # those that were bad for longest
-            (row.dataset, row.score) for row in sorted(found.rows, key=lambda row: (-row.score.bad, row.dataset))[:50]
-        ],
+            (row.dataset, row.score) for row in sorted(found.rows, key=lambda row: (-row.score.bad, row.dataset))
+        ][:MOST_DATASETS],
     }
     return render(request, "web/scores.html", context)
 
 
-def _by_category(rows: Sequence[ScoreRow]) -> list[tuple[str, Score]]:
-    groups = ((name, [row.by_category[name] for row in rows if name in row.by_category]) for name in Category.values)
-    return [(name, combine(scores)) for name, scores in groups if scores]
+def _shown(one: ScoredGroup) -> ShownGroup:
+    values = [part.data_quality for part in one.parts]
+    return ShownGroup(
+        group=one, plot=small_plot(values, [value is not None and value < 1 for value in values]), said=_said(values)
+    )
+
+
+def _said(values: Sequence[float | None]) -> str:
+    """The plot in words, for who cannot see it."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return "no quality over time yet"
+    return f"data quality over time: from {known[0]:.1%} to {known[-1]:.1%}, at worst {min(known):.1%}"

@@ -6,6 +6,7 @@ from . import actions, silences, suggestions, views
 from .backtests import backtest_page
 from .columns import columns_page
 from .scores import scores_page
+from .teams import team_page
 from .templates import templates_page
 
 urlpatterns: list[URLPattern] = [
@@ -25,6 +26,7 @@ urlpatterns: list[URLPattern] = [
     path("incidents/<int:pk>", views.incident_page, name="incident"),
     re_path(rf"^incidents/(?P<pk>\d+)/(?P<action>{'|'.join(actions.ACTIONS)})$", actions.act, name="incident-action"),
     path("scores", scores_page, name="scores"),
+    path("teams/<path:team>", team_page, name="team"),
     path("silences", silences.silences_page, name="silences"),
     path("silences/new", silences.new_silence, name="silence-new"),
     path("silences/<int:pk>/end", silences.end, name="silence-end"),

@@ -53,13 +53,14 @@ def build(owner: str, other_member: str) -> Estate:
         owner=owner, team="", name=f"trips_of_{owner}", source="push", first_partition="2026-03-01"
     )
     test = DataTestFactory.create(dataset=dataset)
-    incident = IncidentFactory.create(dataset=dataset)
+    incident = IncidentFactory.create(dataset=dataset, team="crew")
     SpoiltWindowFactory.create(incident=incident, data_test=test)
     StandingFactory.create(data_test=test, state="FAIL", last_outcome="broken", value=90.0, excess=10.0)
     names = {
         "dataset": dataset.full_name,
         "test": test.pk,
         "incident": incident.pk,
+        "team": incident.team,
         "report": ReportFactory.create(dataset=dataset).pk,
         "run": RunFactory.create(data_test=test).pk,
         "quarantine": _quarantine(test).pk,

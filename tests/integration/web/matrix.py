@@ -89,6 +89,7 @@ POST    incidents/{incident}/annotate             oxa   xa    -
 POST    incidents/{incident}/force-resolve        oxa   xa    -
 POST    incidents/{incident}/rerun                oxa   xa    -
 GET     scores                                    *     *     -
+GET     teams/{team}                              *     *     -
 GET     silences                                  *     *     -
 POST    silences/new                              oxa   xa    -
 POST    silences/{silence}/end                    oxa   xa    -

@@ -13,6 +13,9 @@ from rest_framework.test import APIClient
 from assay import clock
 from assay.models import Dataset
 from incident_manager.models import Incident
+from incident_manager.scores.metric_reporter import Group, scores_by
+from incident_manager.scores.rules import combine
+from incident_manager.services import confirm_report, report
 from tests.factories import (
     DAY,
     HOUR,
@@ -191,3 +194,58 @@ def test_a_query_over_three_tables_is_one_and_fails_by_any_of_them(api: APIClien
     assert (asked["total"], asked["failed"], asked["quality"]) == (1, 1, 0.0)
     Incident.objects.update(resolved_at=NOW, resolution="forced")
     assert scores(api, NOW - HOUR, NOW + timedelta(minutes=1))["look_ups"]["quality_without_forced"] == 1.0
+
+
+@pytest.mark.parametrize("group", list(Group))
+def test_the_scores_of_a_group_are_those_that_the_api_gives_for_it(api: APIClient, group: Group) -> None:
+    trips = judged("freshness", "custom", name="trips", tier=1, team="rides", owner="ada")
+    fares = judged("freshness", name="fares", tier=1, team="money", owner="joan")
+    judged("custom", name="calm", tier=3, team="rides", owner="eve")
+    judged("custom", name="alone", tier=5, team="", owner="eve")
+    bad(trips, "freshness", NOW - 9 * HOUR, NOW - 5 * HOUR)
+    bad(trips, "custom", NOW - 7 * HOUR, NOW - 1 * HOUR)
+    bad(fares, "freshness", NOW - 30 * HOUR, NOW - 20 * HOUR)
+    moved = bad(fares, "custom", NOW - 3 * HOUR, NOW - 2 * HOUR)  # it was another's then
+    Incident.objects.filter(pk=moved.pk).update(team="rides", owner="eve", tier=2)
+    claim = report(dataset=trips, window=MONDAY, reporter="eve", description="late", now=NOW - 12 * HOUR, saw="late")
+    confirm_report(claim, author="ada", now=NOW - 11 * HOUR)
+    found = scores_by(group, start=NOW - 2 * DAY, end=NOW, now=NOW, parts=4)
+    assert [one.name for one in found] == EXPECTED[group]
+    for one in found:
+        told = scores(api, NOW - 2 * DAY, NOW, **{group.value: one.name})["total"]
+        assert told["bad"] == one.total.bad.total_seconds()
+        assert told["tested"] == one.total.total.total_seconds()
+        assert (told["precision"], told["recall"]) == (one.total.precision, one.total.recall)
+        assert told["false_negative"] == one.total.false_negative.total_seconds()
+        assert one.total == combine(one.parts)
+
+
+EXPECTED = {
+    Group.CATEGORY: ["custom", "freshness"],
+    Group.TIER: ["1", "2", "3", "5"],
+    Group.TEAM: ["money", "rides"],
+    Group.OWNER: ["ada", "eve", "joan"],
+}
+
+
+def test_the_page_lists_scores_by_what_one_chooses_and_leads_to_the_team(pages: Client) -> None:
+    trips = judged("freshness", name="trips", team="rides & co")
+    bad(trips, "freshness", NOW - 9 * HOUR, NOW - 5 * HOUR)
+    page = pages.get("/scores?by=team&days=7").content.decode()
+    assert '<a href="/teams/rides%20&amp;%20co">rides &amp; co</a>' in page
+    assert "data quality over time: from 100.0% to" in page
+    team = pages.get("/teams/rides%20&%20co").content.decode()
+    assert "Team rides &amp; co" in team
+    assert "raw.trips" in team
+    assert "97.6 %" not in pages.get("/scores?by=nothing").content.decode()
+    assert pages.get("/teams/none").status_code == 404
+
+
+def test_a_team_sees_what_is_open_and_what_nobody_tests(pages: Client) -> None:
+    trips = judged("freshness", name="trips", team="rides", owner="ada")
+    judged("custom", name="fares", team="money")
+    IncidentFactory.create(dataset=trips, category="freshness")
+    page = pages.get("/teams/rides").content.decode()
+    assert page.count("incident-card") == 1
+    assert "raw.fares" not in page
+    assert "People whom no channel reaches: ada" in page

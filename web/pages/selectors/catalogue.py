@@ -27,6 +27,7 @@ class CatalogueFilter:
     """What the reader filters by; empty: everything."""
 
     text: str = ""
+    team: str = ""  # exactly this one
     tier: int | None = None
     status: ShownStatus | None = None
 
@@ -58,9 +59,10 @@ class Overview:
     statuses: Mapping[int, Quality]
 
 
-def overview(*, now: datetime) -> Overview:
-    """How all datasets stand."""
-    known = facts_now(dict(Dataset.objects.values_list("pk", "full_name")), now=now)
+def overview(datasets: QuerySet[Dataset] | None = None, *, now: datetime) -> Overview:
+    """How all datasets stand, or some of them."""
+    wanted = Dataset.objects.all() if datasets is None else datasets
+    known = facts_now(dict(wanted.values_list("pk", "full_name")), now=now)
     return Overview(known=known, statuses={id_: judge(facts, AskedRange()).status for id_, facts in known.items()})
 
 
@@ -108,6 +110,8 @@ def summary(statuses: Mapping[int, Quality]) -> dict[str, int]:
 def _filtered(wanted: CatalogueFilter) -> QuerySet[Dataset]:
     """The datasets that are wanted, of any status."""
     found = matching(wanted.text)
+    if wanted.team:
+        found = found.filter(team=wanted.team)
     return found if wanted.tier is None else found.filter(tier=wanted.tier)
 
 

@@ -67,6 +67,13 @@ def effects_of(roots: Collection[Incident], most: int) -> list[Incident]:
     return list(joined.order_by("tier", "-detected_at")[:most]) if roots else []
 
 
+def open_of_team(team: str, most: int) -> list[Incident]:
+    """The open incidents of a team, whatever causes them, of the most critical tiers, the newest first."""
+    rows = Incident.objects.filter(team=team, resolved_at=None)
+    joined = rows.select_related("dataset", "alert").prefetch_related(_EFFECTS)
+    return list(joined.order_by("tier", "-detected_at")[:most])
+
+
 def cards(incidents: Sequence[Incident], veil: Veil) -> list[CauseCard]:
     """A card for each, in two statements."""
     bad: dict[int, list[SpoiltShown]] = defaultdict(list)
