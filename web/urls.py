@@ -5,6 +5,7 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import AllowAny
 
 import web.api.conventions.authentication_schema  # noqa: F401 - tells the OpenAPI generator of our own authentication
+from web.api.conventions import errors
 from web.api.conventions.base import NotThere
 
 from . import probes
@@ -18,3 +19,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(r"^api/", NotThere.as_view()),
     path("", include("web.pages.urls")),
 ]
+
+handler400, handler403, handler404, handler500 = errors.bad_request, errors.forbidden, errors.not_found, errors.fault

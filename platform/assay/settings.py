@@ -129,6 +129,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.LimitOffsetPagination",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "web.api.conventions.errors.answer_error",
     "DEFAULT_THROTTLE_CLASSES": ["web.access.throttles.ByCost"],
     "DEFAULT_THROTTLE_RATES": merged(CONFIG.rates),
     "NUM_PROXIES": CONFIG.proxies,

@@ -19,7 +19,7 @@ from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance
 
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance]
-ERROR = {"error", "where", "mend"}
+ERROR = {"type", "title", "status", "detail", "instance", "where", "mend", "error"}
 MOST_WAIT = 0.01  # seconds; a pipeline may ask for 300
 TEXTS = ["", "a", "é", "🚕", "a" * 10_000, "' or 1=1 --", "../../etc/passwd", "${env:HOME}", "<b>", "2026-03-09", "{}"]
 WINDOWS = ["2026-03-09", "2026-03-08T00:00Z/2026-03-10T00:00Z", "0001-01-01", "9999-12-31", "2026-02-30", "x/y"]

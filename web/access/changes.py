@@ -14,6 +14,7 @@ from assay.accounts.audit import RequestOrigin, record
 from assay.time.windows import Window
 
 from .client import address_of
+from .request_ids import known_id
 from .who import way_of
 
 Picture = Mapping[str, Any]
@@ -52,7 +53,7 @@ def origin_of(request: Request | HttpRequest) -> RequestOrigin:
         actor=request.user.get_username(),
         via=way_of(request),
         ip=address_of(request),
-        request_id=request.META.get("assay.request_id", ""),
+        request_id=known_id(request),
     )
 
 

@@ -7,8 +7,10 @@ from uuid import uuid4
 import structlog
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from rest_framework.request import Request
 
 HEADER = "X-Request-ID"
+IN_META = "assay.request_id"
 VALID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
@@ -21,11 +23,16 @@ class RequestIds:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """The answer, with the id."""
         known = request_id(request.headers.get(HEADER, ""))
-        request.META["assay.request_id"] = known
+        request.META[IN_META] = known
         with structlog.contextvars.bound_contextvars(request_id=known):
             response = self.get_response(request)
         response.headers[HEADER] = known
         return response
+
+
+def known_id(request: Request | HttpRequest) -> str:
+    """The id of this request; empty where no middleware gave it one."""
+    return str(request.META.get(IN_META, ""))
 
 
 def request_id(given: str) -> str:

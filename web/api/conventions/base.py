@@ -1,6 +1,6 @@
 """What all resources share: who is let in, how lists are cut, and how errors are answered."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, TypeVar
 
@@ -22,7 +22,6 @@ from web.access.needs import need_of
 from web.access.permissions import MayUse
 from web.access.who import hidden_datasets
 
-from .errors import answer_error
 from .strict_json import StrictJSONParser
 
 T = TypeVar("T")
@@ -74,10 +73,6 @@ class Api(APIView):
     ]
     permission_classes = (MayUse,)
     parser_classes = (StrictJSONParser,)
-
-    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
-        """Errors in this API's own shape."""
-        return answer_error
 
     @property
     def author(self) -> str:

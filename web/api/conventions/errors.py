@@ -1,23 +1,16 @@
-"""What goes wrong is answered as ``{"error": what, "where": …, "mend": …}``, whatever raised it."""
+"""What goes wrong below ``/api/`` is answered as a problem of RFC 9457, whatever raised it."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponseBase
+from django.views import defaults
 from rest_framework import status
 from rest_framework.exceptions import APIException, ValidationError
-from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-SEE_SCHEMA = "Correct it and send the request again; /api/schema says what is accepted."
-MENDS = {
-    status.HTTP_401_UNAUTHORIZED: "Get a token from POST /api/v1/auth/login and send it as 'Authorization: Token …'.",
-    status.HTTP_403_FORBIDDEN: "Ask for the permission, or send the CSRF token with the session's cookie.",
-    status.HTTP_404_NOT_FOUND: "Look it up in the list of its kind.",
-    status.HTTP_405_METHOD_NOT_ALLOWED: SEE_SCHEMA,
-    status.HTTP_413_REQUEST_ENTITY_TOO_LARGE: "Send it in parts; an operator can raise the limit (ASSAY_BODY_BYTES).",
-    status.HTTP_429_TOO_MANY_REQUESTS: "Wait as Retry-After says; an operator can raise the rate (ASSAY_RATES).",
-}
+from .problems import SEE_SCHEMA, problem_answer
 
 
 class Wrong(APIException):
@@ -42,28 +35,57 @@ def conflict(error: str, *, mend: str) -> Wrong:
     return Wrong(error, mend=mend, code=status.HTTP_409_CONFLICT)
 
 
-def answer_error(error: Exception, context: dict[str, Any]) -> Response | None:
+def answer_error(error: Exception, context: dict[str, Any]) -> HttpResponseBase | None:
     """The answer for an error of ours or of the framework; None for a fault, which is answered with 500."""
     if isinstance(error, RequestDataTooBig):
         error = TooLarge()
     response = exception_handler(error, context)
     if response is None:
         return None
+    request = context["request"]
+    headers = {name: value for name, value in response.items() if name.lower() != "content-type"}
     if isinstance(error, Wrong):
-        response.data = _body(str(error.detail), error.where, error.mend)
-    elif isinstance(error, ValidationError):
+        where, mend = error.where, error.mend
+        return problem_answer(request, error.status_code, str(error.detail), where=where, mend=mend, headers=headers)
+    if isinstance(error, ValidationError):
         places = list(_places(error.detail))
         text = "; ".join(f"{place}: {said}" if place else said for place, said in places)
-        response.data = _body(text, ", ".join(dict.fromkeys(place for place, _ in places if place)), SEE_SCHEMA)
-    else:
-        detail = getattr(error, "detail", None) or "Not found."
-        mend = MENDS.get(response.status_code, SEE_SCHEMA)
-        response.data = _body(str(detail), context["request"].path, mend)
-    return response
+        where = ", ".join(dict.fromkeys(place for place, _ in places if place))
+        return problem_answer(request, response.status_code, text, where=where, headers=headers)
+    detail = str(getattr(error, "detail", None) or "Not found.")
+    return problem_answer(request, response.status_code, detail, headers=headers)
 
 
-def _body(error: str, where: str, mend: str) -> dict[str, str]:
-    return {"error": error, "where": where, "mend": mend}
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """What Django refuses before any view sees it, such as a host that is not ours."""
+    if _is_api(request):
+        return problem_answer(request, 400, "The request was refused before it was read.")
+    return defaults.bad_request(request, exception)
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """What is forbidden outside of the views of the API."""
+    if _is_api(request):
+        return problem_answer(request, 403, str(exception) or "This is forbidden.")
+    return defaults.permission_denied(request, exception)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """An address that nothing answers."""
+    if _is_api(request):
+        return problem_answer(request, 404, "Not found.")
+    return defaults.page_not_found(request, exception)
+
+
+def fault(request: HttpRequest) -> HttpResponseBase:
+    """A fault of ours; the log has what happened, the answer only says that something did."""
+    if _is_api(request):
+        return problem_answer(request, 500, "Assay has failed to answer; the fault is not in the request.")
+    return defaults.server_error(request)
+
+
+def _is_api(request: HttpRequest) -> bool:
+    return request.path.startswith("/api/")
 
 
 def _places(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
