@@ -128,7 +128,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.LimitOffsetPagination",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "web.api.conventions.openapi.Described",
     "EXCEPTION_HANDLER": "web.api.conventions.errors.answer_error",
     "DEFAULT_THROTTLE_CLASSES": ["web.access.throttles.ByCost"],
     "DEFAULT_THROTTLE_RATES": merged(CONFIG.rates),
@@ -137,7 +137,18 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Assay",
+    "DESCRIPTION": "May this data be used, what is wrong with it, and who knows? docs/api.md has the whole story.",
     "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "ENUM_NAME_OVERRIDES": {
+        "IncidentKindEnum": "incident_manager.models.EntryKind",
+        "QualityStatusEnum": "web.api.consumption.answers.STATUSES",
+        "ResolutionEnum": "incident_manager.models.Resolution",
+        "WaiverScopeEnum": "web.api.incidents.incidents.WAIVER_SCOPES",
+        "OfferStateEnum": "test_generator.models.OfferState",
+        "ReportStateEnum": "incident_manager.models.ReportState",
+    },
     "SERVE_INCLUDE_SCHEMA": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

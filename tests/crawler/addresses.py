@@ -168,9 +168,9 @@ def _values(parameter: dict[str, Any]) -> list[tuple[str, str]]:
         return [(name, replicas.first() or "sea")]
     if shape.get("format") == "date-time":
         return [(name, _instant(name))]
-    return [
-        (name, {"boolean": "true", "integer": "1", "number": "1"}.get(shape.get("type", ""), EXAMPLES.get(name, "x")))
-    ]
+    kinds = shape.get("type", "")  # several, where null is one of them
+    kind = kinds[0] if isinstance(kinds, list) else kinds
+    return [(name, {"boolean": "true", "integer": "1", "number": "1"}.get(kind, EXAMPLES.get(name, "x")))]
 
 
 EXAMPLES = {"window": "2026-03-09T00:00:00Z/2026-03-10T00:00:00Z"}

@@ -129,11 +129,7 @@ def refusal(person: Person, action: Action | None, dataset: Owned | None = None)
     is_within = reach is ANY or (reach is OWN and (dataset is None or owns(person, dataset)))
     if not is_within:
         of_what = f" of {dataset.name}" if dataset else ""
-        every = [str(role) for role in Role if reach_of(role, action) is ANY]
-        own = [str(role) for role in Role if reach_of(role, action) is OWN]
-        whose = [f"{' or '.join(own)} (of their own datasets)"] if own else []
-        allowed = ", ".join([*whose, *every])
-        told = f"{person.name} has the role {person.role}, and may not {action}{of_what}. Who may: {allowed}."
+        told = f"{person.name} has the role {person.role}, and may not {action}{of_what}. Who may: {who_may(action)}."
         return AccessRefusal(text=told)
     return None if person.scopes is None else _beyond(person.scopes, action)
 
@@ -143,10 +139,23 @@ def reach_of(role: Role, action: Action) -> AllowedOn:
     return dict(zip(Role, RULES.get(action, ()), strict=False)).get(role, NO)
 
 
+def who_may(action: Action) -> str:
+    """The roles that may do something, in words."""
+    every = [str(role) for role in Role if reach_of(role, action) is ANY]
+    own = [str(role) for role in Role if reach_of(role, action) is OWN]
+    whose = [f"{' or '.join(own)} (of their own datasets)"] if own else []
+    return ", ".join([*whose, *every])
+
+
+def scopes_for(action: Action) -> list[str]:
+    """The scopes of which a token needs one to do something; none: no token may."""
+    return [str(scope) for scope in TokenScope if action in SCOPES[scope]]
+
+
 def _beyond(scopes: Collection[str], action: Action) -> AccessRefusal | None:
     if any(action in SCOPES[TokenScope(scope)] for scope in scopes if scope in set(TokenScope)):
         return None
-    enough = [str(scope) for scope in TokenScope if action in SCOPES[scope]]
+    enough = scopes_for(action)
     if not enough:
         return AccessRefusal(text=f"No token may {action}: sign in with your password to do this.")
     has = f"the scope{'s' * (len(scopes) > 1)} {', '.join(sorted(scopes))}" if scopes else "no scope"

@@ -46,6 +46,6 @@ class Audit(Rows):
 
     @extend_schema(parameters=[AuditQuery])
     def list(self, request: Request) -> Response:
-        """The entries that match."""
+        """The entries of the audit that match."""
         wanted = {FILTERS.get(name, name): value for name, value in self.asked(AuditQuery).items()}
         return self.page_of(self.get_queryset().filter(**wanted))

@@ -27,7 +27,11 @@ class Login(Api):
 
     @extend_schema(request=None, responses=TokenAnswer)
     def post(self, request: Request) -> Response:
-        """A new token, which may do all that its user may do, for some hours."""
+        """Get a token for a name and a password.
+
+        They are sent as HTTP basic authentication, without a token. The token may do all that its user may, for ten
+        hours.
+        """
         assert request.user.is_authenticated
         row, token = make_token(request.user, name="login", scopes=every_scope(), life=None, origin=origin_of(request))
         return Response(TokenAnswer({"token": token, "expiry": row.expiry}).data)
@@ -38,7 +42,7 @@ class Logout(Api):
 
     @extend_schema(request=None, responses={204: None})
     def post(self, request: Request) -> Response:
-        """Nothing: the token is gone."""
+        """End the token that is sent."""
         if isinstance(request.auth, AccessToken):
             revoke_token(request.auth, origin=origin_of(request), action="token.logout")
         return Response(status=204)

@@ -49,11 +49,11 @@ class Members(Rows):
     lookup_value_regex = "[^/]+"
 
     def list(self, request: Request) -> Response:
-        """Everybody who can sign in, and services."""
+        """Everybody who can sign in, and services, by name."""
         return self.page_of(self.get_queryset())
 
     def retrieve(self, request: Request, name: str) -> Response:
-        """One of them."""
+        """One member."""
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=NewMember)

@@ -73,13 +73,16 @@ class Tokens(Rows):
 
     @extend_schema(parameters=[TokenQuery])
     def list(self, request: Request) -> Response:
-        """The tokens that one may see."""
+        """The tokens that one may see, the newest first."""
         asked, rows = self.asked(TokenQuery), self.get_queryset()
         return self.page_of(rows.filter(user__username=asked["user"]) if "user" in asked else rows)
 
     @extend_schema(request=NewToken, responses={201: MadeToken})
     def create(self, request: Request) -> Response:
-        """A token for oneself."""
+        """Make a token for oneself, with a name, a life and a few scopes.
+
+        This takes the password or a session: a token makes no tokens. The answer alone shows the token.
+        """
         given = self.given(NewToken)
         if given["days"] > config().token_days:
             raise Wrong(f"A token lives at most {config().token_days} days.", where="days")
@@ -95,6 +98,6 @@ class Tokens(Rows):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, id: str) -> Response:
-        """Revoke it: requests with it are refused from now on."""
+        """Revoke a token: requests with it are refused from now on."""
         revoke_token(self.get_object(), origin=origin_of(request))
         return Response(status=204)

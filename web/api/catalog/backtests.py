@@ -18,6 +18,8 @@ from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import DatasetField, LengthField, Shape, with_range
 
+from .answers import BacktestAnswer
+
 WRITTEN = DataTest.objects.filter(revision__isnull=False).select_related("dataset", "revision")
 
 
@@ -38,17 +40,22 @@ class BacktestQuery(Shape):
 class Backtests(Api):
     """What a test would have done; GET reads what is stored, POST has measured what is missing as well."""
 
-    @extend_schema(parameters=[BacktestQuery], responses=dict[str, Any])
+    @extend_schema(parameters=[BacktestQuery], responses=BacktestAnswer)
     def get(self, request: Request) -> Response:
-        """What it would have raised, by what is stored. Nothing is opened, told or written.
+        """What a test would have raised over the past, by what is stored.
+
+        Nothing is opened, told or written.
 
         Give ``data_test``, or ``dataset`` and ``assertion``. ``scans_needed`` says what a POST of the same would read.
         """
         return Response(self._found(self.asked(BacktestQuery)))
 
-    @extend_schema(request=BacktestQuery, responses={202: dict[str, Any]})
+    @extend_schema(request=BacktestQuery, responses={202: BacktestAnswer})
     def post(self, request: Request) -> Response:
-        """The same, and ask for what was never measured; GET answers with it once it is read."""
+        """What a test would have raised, and have measured what is missing.
+
+        GET answers with it once it is read.
+        """
         given = self.given(BacktestQuery)
         with audited(request, "backtest.measure", kind="backtest", given={**given}):
             return Response(self._found(given, measure=True), status=202)

@@ -92,7 +92,10 @@ class Columns(Api):
 
     @extend_schema(parameters=[ColumnQuery], responses=ColumnsAnswer)
     def get(self, request: Request) -> Response:
-        """At most 90 profiled partitions, the oldest first, and so many columns of those whose names have the text."""
+        """The columns of a dataset over its last partitions.
+
+        At most 90 profiled partitions, the oldest first, and so many columns of those whose names have the text.
+        """
         return Response(ColumnsAnswer(_answer(**self.asked(ColumnQuery))).data)
 
 

@@ -48,6 +48,9 @@ class Coverage(Api):
 
     @extend_schema(parameters=[CoverageQuery], responses=CoverageAnswer)
     def get(self, request: Request) -> Response:
-        """The coverage of tests and of reachable owners, by tier; the log reaches nobody."""
+        """What is tested, and which owners a notice can reach, by tier.
+
+        The log reaches nobody.
+        """
         asked = self.asked(CoverageQuery)
         return Response(CoverageAnswer({"tiers": coverage_by_tier(now=clock.now(), owner=asked.get("owner"))}).data)

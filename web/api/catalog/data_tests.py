@@ -80,17 +80,20 @@ class DataTests(Rows):
 
     @extend_schema(parameters=[DataTestQuery])
     def list(self, request: Request) -> Response:
-        """The tests that match."""
+        """The data tests that match."""
         wanted = self.asked(DataTestQuery)
         return self.page_of(self.get_queryset().filter(retired_at__isnull=wanted.pop("live"), **wanted))
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One test."""
+        """One data test and its newest revision."""
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=NewDataTest, responses={201: DataTestRow})
     def create(self, request: Request) -> Response:
-        """Write a user's test; its assertion is parsed and type-checked first."""
+        """Write a user's test.
+
+        Its assertion is parsed and type-checked first.
+        """
         given = self.given(NewDataTest)
         self.check_object_permissions(request, given["dataset"])
         self._demand_tried(given["dataset"], given["assertion"], given.get("severity"))
@@ -104,7 +107,10 @@ class DataTests(Rows):
 
     @extend_schema(request=DataTestRevision)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Give a user's test a new revision; what is broken is judged anew by it."""
+        """Give a user's test a new revision.
+
+        What is broken is judged anew by it.
+        """
         changes: dict[str, Any] = self.given(DataTestRevision)
         found = self._own()
         assert found.revision is not None

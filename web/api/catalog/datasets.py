@@ -136,12 +136,16 @@ class Datasets(Rows):
 
     @extend_schema(responses=DatasetDetail)
     def retrieve(self, request: Request, name: str) -> Response:
-        """One dataset."""
+        """One dataset, with how long its last windows took to be complete."""
         return Response(DatasetDetail(self.get_object()).data)
 
     @extend_schema(request=dict[str, Any])
     def update(self, request: Request, name: str) -> Response:
-        """Push one dataset, written as in a catalog file; its tests are reconciled by that."""
+        """Push one dataset into the catalog.
+
+        The body is the dataset as in a catalog file (docs/catalog.md), as JSON. Its standard tests are written anew by
+        that.
+        """
         part = _part(request.data, name)
         profile = to_profile(YamlParts(datasets={0: part}, lineage={}, tests={}, names=[name]), lambda _: NOWHERE)
         try:

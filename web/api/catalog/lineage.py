@@ -16,6 +16,8 @@ from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import DatasetField, Shape
 from web.shown.lineage import lineage
 
+from .answers import HeardEvent, LineageGraph
+
 
 class LineageQuery(Shape):
     """Around which dataset."""
@@ -26,9 +28,12 @@ class LineageQuery(Shape):
 class Lineage(Api):
     """GET the graph, POST an event."""
 
-    @extend_schema(parameters=[LineageQuery], responses=dict[str, Any])
+    @extend_schema(parameters=[LineageQuery], responses=LineageGraph)
     def get(self, request: Request) -> Response:
-        """What lies up to three hops up and down; ``hops`` is negative upstream."""
+        """What lies up to three hops up and down of a dataset.
+
+        ``hops`` is negative upstream.
+        """
         graph = lineage(self.asked(LineageQuery)["dataset"], now=clock.now())
         names = {node.id: node.name for node in graph.nodes}
         datasets = [{"name": n.name, "tier": n.tier, "status": n.status, "hops": n.column} for n in graph.nodes]
@@ -38,9 +43,12 @@ class Lineage(Api):
         ]
         return Response({"datasets": datasets, "edges": edges})
 
-    @extend_schema(request=dict[str, Any], responses={201: dict[str, Any]})
+    @extend_schema(request=dict[str, Any], responses={201: HeardEvent})
     def post(self, request: Request) -> Response:
-        """What an OpenLineage run event led to; ``unknown`` names datasets that the catalog lacks."""
+        """Tell of a run, as the clients of OpenLineage do.
+
+        ``unknown`` names datasets that the catalog lacks.
+        """
         try:
             event = read_event(request.data)
         except UnableToReadEvent as unable:

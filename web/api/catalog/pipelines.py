@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterable
 from threading import BoundedSemaphore
-from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -19,11 +18,14 @@ from execution_engine.models import Run, RunReason
 from incident_manager.services import ToRead, gate_of, look_up
 from web.access.changes import audited
 from web.access.who import may
+from web.api import examples
 from web.api.consumption import gate as gates
 from web.api.consumption import quality
+from web.api.consumption.answers import CompletionVerdict, PipelineAnswer
 from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import DatasetField, Shape
+from web.api.conventions.openapi import shown_by
 
 LONGEST_WAIT = 300  # seconds
 LOOK_EVERY = 0.5  # seconds
@@ -48,6 +50,7 @@ class Output(Shape):
     mode = serializers.ChoiceField(WriteMode.choices, required=False, default="")
 
 
+@shown_by(examples.COMPLETION)
 class Completion(Shape):
     """What a pipeline has written; with ``wait`` the answer comes when it is judged, or so many seconds later.
 
@@ -63,9 +66,13 @@ class Completion(Shape):
 class Completed(Api):
     """POST the outputs of a pipeline that has ended."""
 
-    @extend_schema(request=Completion, responses={201: dict[str, Any]})
+    @extend_schema(request=Completion, responses={201: CompletionVerdict})
     def post(self, request: Request, name: str) -> Response:
-        """The gate's answer on the outputs, and whether all that was triggered has been judged."""
+        """Tell what a pipeline has written, and have it tested.
+
+        The answer is the gate's on the outputs, and whether all that was triggered has been judged. With ``wait`` it
+        comes when all is judged, or so many seconds later.
+        """
         given, now = self.given(Completion), clock.now()
         if len(name) > LONGEST_NAME or "\0" in name:
             raise Wrong(f"The pipeline's name is above {LONGEST_NAME} characters, or holds a NUL.", where="name")
@@ -99,11 +106,12 @@ class Completed(Api):
 class PipelineQuality(Api):
     """GET how good the outputs are."""
 
-    @extend_schema(responses=dict[str, Any])
+    @extend_schema(responses=PipelineAnswer)
     def get(self, request: Request, name: str) -> Response:
-        """The quality of the newest window that the pipeline completed of each dataset, and the tests it is bound to.
+        """How good the outputs of a pipeline are.
 
-        Datasets that you may not read are left out.
+        Of each dataset the newest window that it completed, and the tests to which the pipeline is bound. Datasets that
+        you may not read are left out.
         """
         outputs = [
             look_up(dataset=c.dataset, window=c.window, datacenter=c.datacenter, now=clock.now(), record=False)

@@ -86,7 +86,7 @@ class ReadingQuery(Shape):
     dataset = DatasetField()
 
 
-class Rejection(Shape):
+class OfferRejection(Shape):
     """Why it is not wanted."""
 
     reason = serializers.CharField(required=False, max_length=1000)
@@ -102,7 +102,7 @@ class Suggestions(Rows):
 
     @extend_schema(parameters=[SuggestionQuery])
     def list(self, request: Request) -> Response:
-        """Those of a dataset that match."""
+        """The suggestions of a dataset that match."""
         asked = self.asked(SuggestionQuery)
         least = asked.get("least_held", 0)
         shown = [
@@ -113,12 +113,15 @@ class Suggestions(Rows):
         return self.page_of(self.get_queryset().filter(pk__in=shown))
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One of them."""
+        """One suggestion."""
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=ReadingQuery, responses={202: ReadingRow})
     def create(self, request: Request) -> Response:
-        """Have a dataset's last partitions read for suggestions, beside its data; GET says what was found."""
+        """Have a dataset's last partitions read for suggestions.
+
+        They are read beside the data; GET says what was found.
+        """
         dataset: Dataset = self.given(ReadingQuery)["dataset"]
         self.check_object_permissions(request, dataset)
         try:
@@ -128,7 +131,7 @@ class Suggestions(Rows):
             raise Wrong(str(unable), where="dataset") from None
         return Response(ReadingRow(row).data, status=202)
 
-    @extend_schema(parameters=[ReadingQuery], responses=ReadingRow, filters=False)
+    @extend_schema(parameters=[ReadingQuery], responses={200: ReadingRow, 404: None}, filters=False)
     @action(detail=False, pagination_class=None)
     def reading(self, request: Request) -> Response:
         """How far the newest reading of a dataset's past is."""
@@ -140,7 +143,10 @@ class Suggestions(Rows):
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
     def accept(self, request: Request, pk: str) -> Response:
-        """Make it a soft test of its dataset; the assertion is parsed and type-checked first."""
+        """Make a suggestion a soft test of its dataset.
+
+        Its assertion is parsed and type-checked first.
+        """
         row = self.get_object()
         try:
             with self.changing("accept", row.pk):
@@ -151,11 +157,14 @@ class Suggestions(Rows):
             raise Wrong(str(unable), where="assertion") from None
         return self.retrieve(request, pk)
 
-    @extend_schema(request=Rejection)
+    @extend_schema(request=OfferRejection)
     @action(detail=True, methods=["post"])
     def reject(self, request: Request, pk: str) -> Response:
-        """Offer neither it nor its rule on the same columns again, until this is taken back."""
-        row, given = self.get_object(), self.given(Rejection)
+        """Reject a suggestion.
+
+        Neither it nor its rule on the same columns is offered again, until this is taken back.
+        """
+        row, given = self.get_object(), self.given(OfferRejection)
         return self._decided("reject", row, reject_suggestion, given)
 
     @extend_schema(request=None)

@@ -13,11 +13,16 @@ from assay.models import Dataset
 from assay.time.windows import UnableToReadWindow, Window
 from incident_manager.gate.rules import GateAnswer
 from incident_manager.services import ToRead, gate_of
+from web.api import examples
 from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import DatasetsField, Shape
+from web.api.conventions.openapi import shown_by
+
+from .answers import GateVerdict
 
 
+@shown_by(examples.GATE_QUESTION)
 class GateQuestion(Shape):
     """What a pipeline is about to read: a window as START/END, or a partition's key."""
 
@@ -30,9 +35,12 @@ class GateQuestion(Shape):
 class Gate(Api):
     """POST what will be read."""
 
-    @extend_schema(request=GateQuestion, responses=dict[str, Any])
+    @extend_schema(request=GateQuestion, responses=GateVerdict)
     def post(self, request: Request) -> Response:
-        """``allow``, ``warn`` or ``block`` with every reason, strictest first."""
+        """Ask whether a pipeline may read this data now.
+
+        ``allow``, ``warn`` or ``block`` with every reason, the strictest first.
+        """
         given, now = self.given(GateQuestion), clock.now()
         windows = [read_window(dataset, given["window"], where="window") for dataset in given["datasets"]]
         for dataset in given["datasets"]:

@@ -18,10 +18,13 @@ from incident_manager.models import Incident
 from incident_manager.quality.facts import Facts
 from incident_manager.quality.rules import AnswerReason, AskedRange, Status, judge, worst
 from incident_manager.services import LookUpAnswer, look_up
+from web.api import examples
 from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import DatasetField, InstantField, Shape, demand_readable, with_range
+from web.api.conventions.openapi import shown_by
 
+from .answers import QueryAnswer, RangeQuality
 from .gate import demand_replica
 from .sql_tables import TableUse, UnableToReadQuery, ranges, table_uses
 
@@ -38,6 +41,7 @@ class QualityQuery(Shape):
     datacenter = serializers.CharField(required=False, default="", max_length=60)
 
 
+@shown_by(examples.SQL_QUESTION)
 class SqlQuestion(Shape):
     """A query; ``from`` and ``to`` bound the tables that it reads in whole."""
 
@@ -52,9 +56,11 @@ class SqlQuestion(Shape):
 class Quality(Api):
     """GET the quality of a range."""
 
-    @extend_schema(parameters=[QualityQuery], responses=dict[str, Any])
+    @extend_schema(parameters=[QualityQuery], responses=RangeQuality)
     def get(self, request: Request) -> Response:
-        """The worst of what is known of the range, with every reason and the incidents.
+        """Ask how good a range of a dataset is.
+
+        The worst of what is known of the range, with every reason and the incidents.
 
         ``bad``: the latest result of a test is broken, an incident is open or a report is confirmed. ``unknown``: a
         hard test is due and has given no verdict, or the data cannot be read. ``reported``: a user claims that it is
@@ -71,9 +77,12 @@ class Quality(Api):
 class QueryQuality(Api):
     """POST a query."""
 
-    @extend_schema(request=SqlQuestion, responses=dict[str, Any])
+    @extend_schema(request=SqlQuestion, responses=QueryAnswer)
     def post(self, request: Request) -> Response:
-        """The quality of every table and range that the query reads; the worst of them is its status."""
+        """Ask how good all is that a query reads.
+
+        Of every table and range that it reads; the worst of them is its status. Statements are in Spark SQL.
+        """
         given, now, question = self.given(SqlQuestion), clock.now(), uuid4()
         try:
             uses = table_uses(given["sql"])
@@ -133,7 +142,8 @@ def reason_written(reason: AnswerReason) -> dict[str, Any]:
 def _not_known(name: str) -> dict[str, Any]:
     answer = judge(Facts(dataset=name, is_known=False), AskedRange())
     reasons = [reason_written(reason) for reason in answer.reasons]
-    return {"dataset": name, "status": answer.status, "reasons": reasons, "incidents": [], "reports": []}
+    nowhere = {"from": None, "to": None, "datacenter": None}
+    return {"dataset": name, **nowhere, "status": answer.status, "reasons": reasons, "incidents": [], "reports": []}
 
 
 def _incident(answer: LookUpAnswer, incident: Incident) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from incident_manager.scores.metric_reporter import ScoreRow, scores
 from incident_manager.scores.rules import Score
 from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong
-from web.api.conventions.fields import DatasetField, Shape, with_range
+from web.api.conventions.fields import DatasetField, Shape, Spanned, with_range
 
 
 @with_range
@@ -27,12 +27,60 @@ class ScoreQuery(Shape):
     dataset = DatasetField(required=False)
 
 
+class ScoreFigures(serializers.Serializer[Any]):
+    """Durations in seconds, and what they come to; a share of nothing is null."""
+
+    precision = serializers.FloatField(allow_null=True)
+    recall = serializers.FloatField(allow_null=True)
+    true_positive = serializers.FloatField()
+    false_positive = serializers.FloatField()
+    false_negative = serializers.FloatField()
+    tested = serializers.FloatField(help_text="since there was a live test")
+    bad = serializers.FloatField()
+    bad_share = serializers.FloatField(allow_null=True)
+    data_quality = serializers.FloatField(allow_null=True)
+    open = serializers.BooleanField(help_text="whether an incident was still open at the end")
+
+
+class CategoryScore(ScoreFigures):
+    """Those of one category."""
+
+    category = serializers.ChoiceField(Category.choices)
+
+
+class DatasetScore(ScoreFigures):
+    """Those of one dataset."""
+
+    dataset = serializers.CharField()
+    categories = CategoryScore(many=True)
+
+
+class LookUpScore(serializers.Serializer[Any]):
+    """How many look-ups were told of bad data."""
+
+    total = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    failed_share = serializers.FloatField(allow_null=True)
+    quality = serializers.FloatField(allow_null=True)
+    quality_without_forced = serializers.FloatField(allow_null=True)
+
+
+class ScoresAnswer(Spanned):
+    """The scores of a range."""
+
+    total = ScoreFigures()
+    look_ups = LookUpScore()
+    datasets = DatasetScore(many=True)
+
+
 class Scores(Api):
     """GET how good tests and data were."""
 
-    @extend_schema(parameters=[ScoreQuery], responses=dict[str, Any])
+    @extend_schema(parameters=[ScoreQuery], responses=ScoresAnswer)
     def get(self, request: Request) -> Response:
-        """Durations in seconds; a share of nothing is null, as is the quality of what was never tested.
+        """How good tests and data were: precision, recall and quality by duration.
+
+        Durations in seconds; a share of nothing is null, as is the quality of what was never tested.
 
         A look-up over several tables is one, and fails by any of them.
         """

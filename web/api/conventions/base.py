@@ -57,6 +57,21 @@ class Pages(LimitOffsetPagination):
             parameter["schema"] |= {"minimum": 1 if parameter["name"] == "limit" else 0, "maximum": 10**18}
         return found
 
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """One page, for the schema: ``count`` is of all pages."""
+        said = "the address of that page; null: none"
+        link = {"type": ["string", "null"], "format": "uri", "description": said, "example": None}
+        return {
+            "type": "object",
+            "required": ["count", "next", "previous", "results"],
+            "properties": {
+                "count": {"type": "integer", "example": 1},
+                "next": link,
+                "previous": link,
+                "results": schema,
+            },
+        }
+
     def _demand_whole(self, request: Request, name: str, *, least: int) -> None:
         text = request.query_params.get(name, str(least))
         if not (text.isascii() and text.isdigit() and len(text) < 100 and int(text) >= least):

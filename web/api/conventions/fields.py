@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from math import isfinite
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db import models
 from rest_framework import serializers
@@ -124,6 +124,17 @@ class FiniteField(serializers.FloatField):
         return finite(float(value))  # type: ignore[no-any-return]
 
 
+class Spanned(serializers.Serializer[Any]):
+    """An answer about a range, which it names as ``from`` and ``to``: the first is no name in Python."""
+
+    span_may_be_null: ClassVar[bool] = False
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """The fields with the two."""
+        ends = {name: serializers.DateTimeField(allow_null=self.span_may_be_null) for name in ("from", "to")}
+        return {**super().get_fields(), **ends}
+
+
 class FiniteJsonField(serializers.JSONField):
     """Any JSON; figures that JSON has no number for are null."""
 
@@ -133,7 +144,7 @@ class FiniteJsonField(serializers.JSONField):
 
 
 class Row(serializers.ModelSerializer[Any]):
-    """A row of a table, fit for JSON."""
+    """A row of a table, fit for JSON; an answer has all of its fields, whatever a row may leave out."""
 
     serializer_field_mapping = {
         **serializers.ModelSerializer.serializer_field_mapping,
@@ -141,6 +152,13 @@ class Row(serializers.ModelSerializer[Any]):
         models.JSONField: FiniteJsonField,
         models.DurationField: LengthField,
     }
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """The fields, each of them needed."""
+        fields = super().get_fields()
+        for field in fields.values():
+            field.required = True
+        return fields
 
 
 def finite(value: Any) -> Any:

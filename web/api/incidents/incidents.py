@@ -16,14 +16,17 @@ from assay.models import Category
 from execution_engine.runs.shown_results import Veil
 from incident_manager import services
 from incident_manager.models import Ending, Entry, EntryKind, Incident, Report, SpoiltWindow
+from web.api import examples
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, InstantField, Row, Shape, WindowField
+from web.api.conventions.openapi import shown_by
 from web.shown.timeline import shown_timeline
 
 from .silences import SilenceRow
 
 MOST_WINDOWS = 200
+WAIVER_SCOPES = [scope.value for scope in WaiverScope]
 
 
 class SpoiltWindowRow(Row):
@@ -48,6 +51,7 @@ class EntryRow(Row):
         fields = ("at", "actor", "event", "text")
 
 
+@shown_by(examples.INCIDENT)
 class IncidentRow(Row):
     """An incident."""
 
@@ -84,6 +88,7 @@ class EndingRow(Row):
         fields = ("kind", "scope", "author", "said_at", "windows_left")
 
 
+@shown_by(examples.WHOLE_INCIDENT)
 class WholeIncident(IncidentRow):
     """An incident with its windows, its timeline and the users who reported it."""
 
@@ -145,6 +150,7 @@ class IncidentQuery(Shape):
     open = serializers.BooleanField(required=False, allow_null=True, default=None)
 
 
+@shown_by(examples.ANNOTATION)
 class Annotation(Shape):
     """What an owner says; what is left out stays as it is."""
 
@@ -158,16 +164,18 @@ class Nothing(Shape):
     """An empty body."""
 
 
+@shown_by(examples.ACCEPTANCE)
 class Acceptance(Shape):
     """Why it stays as it is."""
 
     reason = serializers.CharField(max_length=10_000)
 
 
+@shown_by(examples.FORCE)
 class Force(Acceptance):
     """Why it was a false positive, and how far that reaches."""
 
-    scope = serializers.ChoiceField([scope.value for scope in WaiverScope], default=WaiverScope.WINDOW.value)
+    scope = serializers.ChoiceField(WAIVER_SCOPES, default=WaiverScope.WINDOW.value)
     until = InstantField(required=False, help_text="of scope test: when later windows count again; by tier if left out")
 
 
@@ -202,7 +210,7 @@ class Incidents(Rows):
     @extend_schema(request=Nothing, responses=WholeIncident)
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, pk: str) -> Response:
-        """Take it up."""
+        """Take an incident up."""
         return self._act(services.acknowledge, **self.given(Nothing))
 
     @extend_schema(request=Nothing, responses=WholeIncident)
@@ -214,14 +222,14 @@ class Incidents(Rows):
     @extend_schema(request=Force, responses=WholeIncident)
     @action(detail=True, methods=["post"], url_path="force-resolve")
     def force_resolve(self, request: Request, pk: str) -> Response:
-        """End a false positive."""
+        """End an incident that was a false positive."""
         given = self.given(Force)
         return self._act(services.force_resolve, **{**given, "scope": WaiverScope(given["scope"])})
 
     @extend_schema(request=Acceptance, responses=WholeIncident)
     @action(detail=True, methods=["post"])
     def accept(self, request: Request, pk: str) -> Response:
-        """End one that is real and will not be repaired."""
+        """End an incident that is real and will not be repaired."""
         return self._act(services.accept, **self.given(Acceptance))
 
     def _act(self, service: Callable[..., object], **given: Any) -> Response:

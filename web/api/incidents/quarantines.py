@@ -50,17 +50,20 @@ class Quarantines(Rows):
 
     @extend_schema(parameters=[QuarantineQuery])
     def list(self, request: Request) -> Response:
-        """Those that match."""
+        """The quarantined metrics that match."""
         return self.page_of(self.get_queryset().filter(**self.asked(QuarantineQuery)))
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One of them."""
+        """One quarantined metric."""
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=None, responses=Lifted)
     @action(detail=True, methods=["post"])
     def lift(self, request: Request, pk: str) -> Response:
-        """Let it be measured again; the runs that it had kept from measuring are requested anew."""
+        """Let a quarantined metric be measured again.
+
+        The runs that it had kept from measuring are requested anew.
+        """
         suspect = self.get_object()
         with self.changing("lift", pk):
             runs = lift_quarantine(suspect, now=clock.now())

@@ -12,13 +12,16 @@ from assay import clock
 from assay.models import DataTest
 from incident_manager import services
 from incident_manager.models import Report, ReportState, Saw
+from web.api import examples
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, Row, Shape, WindowField
+from web.api.conventions.openapi import shown_by
 
 from .incidents import Nothing
 
 
+@shown_by(examples.REPORT)
 class ReportRow(Row):
     """A claim; its known part joined incidents, the rest opened one of its own."""
 
@@ -33,6 +36,7 @@ class ReportRow(Row):
         )  # fmt: skip
 
 
+@shown_by(examples.REPORT_ANSWER)
 class Answer(ReportRow):
     """A new claim, with what its reporter is told."""
 
@@ -53,6 +57,7 @@ class ReportQuery(Shape):
     state = serializers.ChoiceField(ReportState.choices, required=False)
 
 
+@shown_by(examples.NEW_REPORT)
 class NewReport(Shape):
     """What is wrong, and where."""
 
@@ -63,12 +68,14 @@ class NewReport(Shape):
     description = serializers.CharField(max_length=10_000)
 
 
+@shown_by(examples.CONFIRMATION)
 class Confirmation(Shape):
     """The test that was missing, if one was written: once it holds, the report is fixed."""
 
     offered = serializers.PrimaryKeyRelatedField(queryset=DataTest.objects.filter(retired_at=None), required=False)
 
 
+@shown_by(examples.REPORT_REJECTION)
 class Rejection(Shape):
     """Why the claim is wrong."""
 
@@ -94,7 +101,10 @@ class Reports(Rows):
 
     @extend_schema(request=NewReport, responses={201: Answer})
     def create(self, request: Request) -> Response:
-        """Claim that data is bad; what a test or another report knows already joins its incident."""
+        """Report bad data.
+
+        What a test or another report knows already joins its incident.
+        """
         given = self.given(NewReport)
         place = given.get("datacenter")
         if place and place not in {replica.datacenter for replica in given["dataset"].replicas.all()}:
@@ -107,7 +117,7 @@ class Reports(Rows):
     @extend_schema(request=Confirmation)
     @action(detail=True, methods=["post"])
     def confirm(self, request: Request, pk: str) -> Response:
-        """The claim is right: it blocks from now on."""
+        """Confirm a report: it blocks from now on."""
         given = self.given(Confirmation)
         if "offered" in given:
             self.check_object_permissions(request, given["offered"])
@@ -116,13 +126,13 @@ class Reports(Rows):
     @extend_schema(request=Rejection)
     @action(detail=True, methods=["post"])
     def reject(self, request: Request, pk: str) -> Response:
-        """The claim is wrong."""
+        """Reject a report: the claim is wrong."""
         return self._decide(services.reject_report, **self.given(Rejection))
 
     @extend_schema(request=Nothing)
     @action(detail=True, methods=["post"])
     def fix(self, request: Request, pk: str) -> Response:
-        """The data is repaired."""
+        """Close a report: the data is repaired."""
         return self._decide(services.fix_report, **self.given(Nothing))
 
     def _decide(self, service: Callable[..., Report], **given: object) -> Response:

@@ -99,7 +99,7 @@ class Runs(Rows):
         return self.page_of(self.get_queryset().filter(**wanted))
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One run."""
+        """One run and what it saw."""
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=NewRun, responses={201: RunRow})

@@ -58,19 +58,22 @@ class Silences(Rows):
 
     @extend_schema(parameters=[SilenceQuery])
     def list(self, request: Request) -> Response:
-        """Those that match."""
+        """The mutes that match."""
         asked = self.asked(SilenceQuery)
         if asked.pop("active"):
             asked["ends_at__gt"] = clock.now()
         return self.page_of(self.get_queryset().filter(**asked))
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One of them."""
+        """One mute."""
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=NewSilence, responses={201: SilenceRow})
     def create(self, request: Request) -> Response:
-        """Let notices of what matches wait until the end. Incidents, look-ups and gates go on as ever."""
+        """Mute notices of what matches, until an instant.
+
+        Incidents, look-ups and gates go on as ever.
+        """
         given: dict[str, Any] = self.given(NewSilence)
         self.check_object_permissions(request, Silence(dataset=given.get("dataset"), owner=given.get("owner", "")))
         try:
@@ -84,7 +87,10 @@ class Silences(Rows):
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
     def end(self, request: Request, pk: str) -> Response:
-        """End it now; Assay decides at once about the notices that it muted."""
+        """End a mute now.
+
+        Assay decides at once about the notices that it muted.
+        """
         row = self.get_object()
         try:
             with self.changing("end", row.pk):

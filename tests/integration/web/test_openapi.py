@@ -1,0 +1,205 @@
+"""The OpenAPI document is valid, says something of every operation, and says what the API really answers."""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.test import Client
+from django.urls import resolve
+from drf_spectacular.generators import SchemaGenerator
+from jsonschema import Draft202012Validator, FormatChecker
+from openapi_spec_validator import OpenAPIV31SpecValidator
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
+from rest_framework.test import APIClient
+
+from assay import clock
+from assay.models import Member
+from tests.factories import NOW
+from tests.integration.web.estate import Estate, body, build
+from tests.integration.web.matrix import API, Line, lines
+
+METHODS = ("get", "post", "put", "patch", "delete")
+WITH_EXAMPLES = ("quality", "gate", "reports", "incidents", "pipelines/{name}/completed")
+ROOT = "urn:assay"
+
+
+@cache
+def document() -> dict[str, Any]:
+    """The document, with every object that lists its members closed: an answer has no others."""
+    made: dict[str, Any] = json.loads(
+        json.dumps(SchemaGenerator().get_schema(request=None, public=True))  # type: ignore[no-untyped-call]
+    )
+    return made
+
+
+@cache
+def closed() -> Registry[Any]:
+    """The document as a resource, with its objects closed."""
+    whole = json.loads(json.dumps(document()))
+    for part in whole["components"]["schemas"].values():
+        if "properties" in part:
+            part.setdefault("additionalProperties", False)
+    resource: Resource[Any] = DRAFT202012.create_resource(whole)
+    return Registry[Any]().with_resource(ROOT, resource)
+
+
+def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Method, path and what the document says of each operation."""
+    for path, item in document()["paths"].items():
+        yield from ((method, path, item[method]) for method in METHODS if method in item)
+
+
+def wrong_with(value: Any, *place: str) -> list[str]:
+    """How a value differs from the schema at a place of the document."""
+    pointer = "/".join(part.replace("~", "~0").replace("/", "~1").replace("{", "%7B") for part in place)
+    validator = Draft202012Validator(
+        {"$ref": f"{ROOT}#/{pointer.replace('}', '%7D')}"}, registry=closed(), format_checker=FormatChecker()
+    )
+    return [f"{'/'.join(map(str, each.path))}: {each.message[:300]}" for each in validator.iter_errors(value)]
+
+
+def path_of(line: Line, address: str) -> str:
+    """The path of the document that an address belongs to."""
+    route = str(resolve(urlsplit(address).path).route)
+    found = [path for path in document()["paths"] if fits(path, address) and path.count("/") >= route.count("/") - 1]
+    literal = [path for path in found if path == address]
+    (path,) = literal or found
+    return str(path)
+
+
+def fits(path: str, address: str) -> bool:
+    """Whether an address is one of a path with parameters."""
+    wanted, given = path.split("/"), address.split("/")
+    return len(wanted) == len(given) and all(
+        part == word or part.startswith("{") for part, word in zip(wanted, given, strict=True)
+    )
+
+
+@pytest.fixture(autouse=True)
+def _models(db: None) -> None:
+    """Making the document may ask for rows."""
+
+
+def test_the_document_is_valid_openapi() -> None:
+    assert [str(error) for error in OpenAPIV31SpecValidator(document()).iter_errors()] == []
+
+
+def test_the_document_is_made_without_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    assert "arning" not in capsys.readouterr().err
+
+
+def test_every_operation_has_words_a_tag_and_typed_answers() -> None:
+    for method, path, operation in operations():
+        told = f"{method.upper()} {path}"
+        assert operation.get("summary", ""), told
+        assert len(operation.get("description", "")) > len("."), told
+        assert operation["summary"] != operation["description"], told
+        assert operation.get("tags"), told
+        assert "operationId" in operation, told
+        fine = {code: answer for code, answer in operation["responses"].items() if code.startswith("2")}
+        assert fine, told
+        for code, answer in fine.items():
+            if code == "204":
+                continue
+            for kind, content in answer["content"].items():
+                assert is_typed(content["schema"]), (told, code, kind)
+
+
+def is_typed(schema: dict[str, Any]) -> bool:
+    """Whether a schema says more than that it is some object."""
+    return "$ref" in schema or schema.get("type") == "string" or is_typed(schema.get("items", {}) or {"type": "string"})
+
+
+def test_every_operation_names_the_problems_it_may_have() -> None:
+    for method, path, operation in operations():
+        assert {"400", "401", "403", "429", "500"} <= set(operation["responses"]), (method, path)
+        for code, answer in operation["responses"].items():
+            if not code.startswith("2"):
+                shown = answer["$ref"].removeprefix("#/components/responses/")
+                assert set(document()["components"]["responses"][shown]["content"]) == {"application/problem+json"}
+
+
+def test_what_users_ask_most_has_examples_that_fit() -> None:
+    seen = 0
+    for method, path, operation in operations():
+        if not path.removeprefix("/api/v1/").startswith(WITH_EXAMPLES):
+            continue
+        bodies = [("requestBody",)] if method == "post" else []
+        places = [*bodies, *(("responses", code) for code in operation["responses"] if code.startswith("2"))]
+        for place in places:
+            part = operation
+            for key in place:
+                part = part.get(key, {})
+            content = part.get("content", {}).get("application/json", {})
+            has_fields = place[0] == "responses"
+            if content and has_fields:
+                assert content.get("examples"), (method, path, place)
+            for example in content.get("examples", {}).values():
+                inside = ("paths", path, method, *place, "content", "application/json", "schema")
+                assert wrong_with(example["value"], *inside) == [], (method, path, place)
+                seen += 1
+    assert seen > 20
+
+
+def test_a_token_is_described_as_it_is_got() -> None:
+    login = document()["paths"]["/api/v1/auth/login"]["post"]
+    assert login["security"] == [{"basicAuth": []}]
+    schemes = document()["components"]["securitySchemes"]
+    for name in ("bearer", "knoxApiToken"):
+        assert "without another token" in schemes[name]["description"]
+
+
+@pytest.fixture
+def estate() -> Estate:
+    """A row of every kind, as the matrix of access has it."""
+    clock.simulate(NOW)
+    for name in ("grace", "third"):
+        user = User.objects.create_user(name)
+        Member.objects.create(user=user, role="admin" if name == "grace" else "viewer")
+    return build("grace", "third")
+
+
+def test_every_answer_is_as_the_document_says(estate: Estate) -> None:
+    client = APIClient()
+    client.force_login(User.objects.get(username="grace"))
+    wrong, asked = [], 0
+    for line in lines(API):
+        address = estate.address(line.address)
+        given = body(line.method, line.address, estate)
+        with transaction.atomic():
+            as_json = {} if line.method == "GET" else {"format": "json"}
+            answer = getattr(client, line.method.lower())(address, given, **as_json)
+            transaction.set_rollback(True)
+        place = ("paths", path_of(line, address), line.method.lower(), "responses", str(answer.status_code))
+        assert answer.status_code < 300, (line, answer.content)
+        known = document()["paths"][place[1]][place[2]]["responses"]
+        assert place[4] in known, (line, place[4], list(known))
+        if answer.status_code == 204:
+            continue
+        asked += 1
+        found = wrong_with(answer.json(), *place, "content", "application/json", "schema")
+        wrong += [f"{line.method} {address}: {each}" for each in found]
+    assert wrong == [], "\n".join(wrong)
+    assert asked > 50
+
+
+def test_a_problem_is_as_the_document_says(client: Client) -> None:
+    answer = client.get("/api/v1/gate")
+    place = ("components", "responses", "NotSignedIn", "content", "application/problem+json", "schema")
+    assert wrong_with(answer.json(), *place) == []
+    assert wrong_with({**answer.json(), "status": "401"}, *place) != []
+
+
+def test_an_answer_with_a_member_that_the_document_lacks_is_noticed() -> None:
+    place = ("components", "schemas", "GateVerdict")
+    assert wrong_with({"decision": "allow", "reasons": []}, *place) == []
+    assert wrong_with({"decision": "allow", "reasons": [], "more": 1}, *place) != []
+    assert wrong_with({"decision": "maybe", "reasons": []}, *place) != []
+    assert wrong_with({"decision": "allow"}, *place) != []

@@ -1,0 +1,108 @@
+"""How each operation gets into the OpenAPI document: its words from docstrings, its problems and needs from our rules.
+
+The first line of a method's docstring is the summary, the rest the description, or else that of its class.
+"""
+
+from collections.abc import Callable
+from inspect import getdoc
+from typing import Any, TypeVar
+
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ResolvedComponent
+from drf_spectacular.utils import OpenApiExample, extend_schema_serializer
+from rest_framework import serializers
+
+from assay.access.roles import Action, Role, scopes_for, who_may
+from web.access.needs import need_of
+
+from .problems import KINDS, MEDIA_TYPE
+
+T = TypeVar("T")
+ALWAYS = (400, 401, 403, 429, 500)
+
+
+class Problem(serializers.Serializer[Any]):
+    """What is wrong, as RFC 9457 has it, with the place and how to mend it."""
+
+    type = serializers.CharField(help_text="a reference that leads to the explanation of this kind of problem")
+    title = serializers.CharField(help_text="the kind in words")
+    status = serializers.IntegerField()
+    detail = serializers.CharField(help_text="what is wrong this time")
+    instance = serializers.CharField(help_text="the address, with the id of the request as its fragment")
+    where = serializers.CharField(allow_blank=True, help_text="the parameter or field that is wrong, or the address")
+    mend = serializers.CharField(help_text="how to mend it")
+    error = serializers.CharField(help_text="the same as detail, for older programs")
+
+
+class Described(AutoSchema):
+    """One operation of the document."""
+
+    def get_summary(self) -> str | None:
+        """The first line of the method's docstring."""
+        return _plain(self._doc().partition("\n")[0]).rstrip(".") or None
+
+    def get_description(self) -> str:  # type: ignore[override]
+        """The rest of it, or the docstring of its class, and who may."""
+        said = self._doc().partition("\n")[2].strip() or getdoc(type(self.view)) or ""
+        return "\n\n".join(part for part in (_plain(said), self._needs()) if part)
+
+    def _doc(self) -> str:
+        method = getattr(self.view, getattr(self.view, "action", self.method.lower()), None)
+        return (getdoc(method) if method else "") or ""
+
+    def _needs(self) -> str:
+        need = need_of(self.view, self.method)
+        if need is None or need is Action.LEAVE:
+            return ""
+        scopes = " or ".join(f"`{scope}`" for scope in scopes_for(need))
+        token = f"A token needs the scope {scopes}." if scopes else "It takes name and password, or a session."
+        roles = who_may(need)
+        return f"{token} Who may: {'every role' if roles == ', '.join(Role) else roles}."
+
+    def _get_serializer_field_meta(self, field: Any, direction: Any) -> dict[str, Any]:
+        """What is said of a field; a default that may not be sent is no default of the document."""
+        meta: dict[str, Any] = super()._get_serializer_field_meta(field, direction)  # type: ignore[no-untyped-call]
+        if meta.get("default") == "" and not getattr(field, "allow_blank", False):
+            del meta["default"]
+        if isinstance(field, serializers.JSONField):
+            meta.pop("nullable", None)  # any JSON may be null already: as one of two it would be both
+        return meta
+
+    def _get_response_bodies(self, direction: Any = "response") -> dict[str, Any]:
+        """The answers, and the problems that this operation may have."""
+        answers: dict[str, Any] = super()._get_response_bodies(direction)
+        fine = {code: answer for code, answer in answers.items() if not code.startswith("4")}
+        problems = {*ALWAYS, *(int(code) for code in answers if code.startswith("4"))}
+        problems |= {404} if "{" in self.path else set()
+        problems |= {409} if self.method != "GET" else set()
+        problems |= {413, 415} if self.method in ("POST", "PUT", "PATCH") else set()
+        return fine | {str(status): self._problem(status) for status in sorted(problems)}
+
+    def _problem(self, status: int) -> dict[str, str]:
+        """The reference to the answer that all operations have for this status."""
+        kind = KINDS[status]
+        shape = self.resolve_serializer(Problem, "response").ref
+        content = {MEDIA_TYPE: {"schema": shape}}
+        name = "".join(word.capitalize() for word in kind.slug.split("-"))
+        answer = ResolvedComponent(  # type: ignore[no-untyped-call]
+            name=name,
+            type=ResolvedComponent.RESPONSE,
+            schema={"description": f"{kind.title}.", "content": content},
+            object=name,
+        )
+        self.registry.register_on_missing(answer)
+        reference: dict[str, str] = answer.ref
+        return reference
+
+
+def shown_by(example: dict[str, Any]) -> Callable[[type[T]], type[T]]:
+    """The shape with an example, in the requests and answers that have it; a list has it as its one row."""
+    annotate: Callable[[type[T]], type[T]] = extend_schema_serializer(
+        examples=[OpenApiExample("An example", value=example)]
+    )
+    return annotate
+
+
+def _plain(text: str) -> str:
+    """Markdown, of what docstrings have in reStructuredText."""
+    return text.replace("``", "`")
