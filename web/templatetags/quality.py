@@ -12,7 +12,7 @@ from typing import Literal
 
 from django import template
 from django.templatetags.static import static
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from assay.models import Category
@@ -36,6 +36,15 @@ def icon(name: str) -> SafeString:
         '<svg class="icon" aria-hidden="true" focusable="false"><use href="{}#{}"></use></svg>',
         static("web/icons.svg"),
         name,
+    )
+
+
+@register.filter
+def as_code(text: str) -> SafeString:
+    """A text in which what stands between backticks is code."""
+    parts = text.split("`")
+    return format_html_join(
+        "", "{}", ((format_html("<code>{}</code>", part) if n % 2 else part,) for n, part in enumerate(parts))
     )
 
 

@@ -102,6 +102,7 @@ OPEN = frozenset(
         ("*", "readyz"),
         ("*", "metrics"),
         ("GET", "api/schema"),
+        ("*", "api/docs"),
         ("POST", "api/v1/auth/login"),
         ("*", "api/"),
         ("*", "login"),

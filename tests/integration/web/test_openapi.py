@@ -46,7 +46,8 @@ def closed() -> Registry[Any]:
         if "properties" in part:
             part.setdefault("additionalProperties", False)
     resource: Resource[Any] = DRAFT202012.create_resource(whole)
-    return Registry[Any]().with_resource(ROOT, resource)
+    registry: Registry[Any] = Registry().with_resource(ROOT, resource)
+    return registry
 
 
 def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
