@@ -7,7 +7,6 @@ from rest_framework.permissions import AllowAny
 import web.api.conventions.authentication_schema  # noqa: F401 - tells the OpenAPI generator of our own authentication
 from web.api.conventions import errors
 from web.api.conventions.base import NotThere
-from web.pages.api_docs import api_docs_page
 
 from . import probes
 
@@ -16,10 +15,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("readyz", probes.readyz),
     path("metrics", probes.metrics),
     path("api/schema", SpectacularAPIView.as_view(permission_classes=[AllowAny]), name="schema"),
-    path("api/docs", api_docs_page, name="api-docs"),
     path("api/v1/", include("web.api.urls")),
-    re_path(r"^api/", NotThere.as_view()),
     path("", include("web.pages.urls")),
+    re_path(r"^api/", NotThere.as_view()),
 ]
 
 handler400, handler403, handler404, handler500 = errors.bad_request, errors.forbidden, errors.not_found, errors.fault

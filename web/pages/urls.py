@@ -3,6 +3,7 @@
 from django.urls import URLPattern, path, re_path
 
 from . import actions, silences, suggestions, views
+from .api_docs import api_docs_page
 from .backtests import backtest_page
 from .columns import columns_page
 from .scores import scores_page
@@ -32,6 +33,7 @@ urlpatterns: list[URLPattern] = [
     path("silences/<int:pk>/end", silences.end, name="silence-end"),
     path("coverage", views.coverage_page, name="coverage"),
     path("templates", templates_page, name="templates"),
+    path("api/docs", api_docs_page, name="api-docs"),
     path("login", views.login, name="login"),
     path("logout", views.logout, name="logout"),
 ]
