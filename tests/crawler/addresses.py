@@ -36,6 +36,7 @@ ROWS = {
     "incidents/": (Incident, "pk"),
     "teams/": (Dataset, "team"),
     "api/v1/datasets/": (Dataset, "full_name"),
+    "api/v1/badges/": (Dataset, "full_name"),
     "api/v1/pipelines/": (DataChange, "pipeline"),
 }
 # What the forms of pages may send; a page that is not named has no filters.

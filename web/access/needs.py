@@ -57,6 +57,7 @@ NEEDS: Mapping[tuple[str, str], Action] = MappingProxyType(
         ("Quality", "get"): Action.ASK,
         ("QueryQuality", "post"): Action.ASK,
         ("Gate", "post"): Action.ASK,
+        ("Badge", "get"): Action.ASK,
         ("Completed", "post"): Action.PUSH,
         ("PipelineQuality", "get"): Action.READ,
         ("Scores", "get"): Action.READ,

@@ -19,6 +19,7 @@ from web.api.catalog.templates import Templates
 from web.api.consumption.gate import Gate
 from web.api.consumption.quality import Quality, QueryQuality
 from web.api.consumption.scores import Scores
+from web.api.feeds.badges import Badge
 from web.api.incidents.incidents import Incidents
 from web.api.incidents.quarantines import Quarantines
 from web.api.incidents.reports import Reports
@@ -53,5 +54,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("coverage", Coverage.as_view()),
     path("columns", Columns.as_view()),
     path("backtest", Backtests.as_view()),
+    path("badges/<path:name>.svg", Badge.as_view(), name="badge"),
     *router.urls,
 ]

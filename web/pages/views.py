@@ -11,6 +11,7 @@ from alerting.services import silences_of
 from alerting.waivers.rules import WaiverScope, waiver_end
 from assay import clock
 from assay.access.roles import Action
+from assay.config import config
 from assay.database.name_keys import name_key
 from assay.models import Category, Dataset
 from execution_engine.runs.shown_results import Veil
@@ -132,6 +133,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "groups": newest_groups(chosen, veil) if chosen else None,
         "foretold": foretold(chosen, now),
         "graph": lineage(dataset, now=now),
+        "public_url": config().public_url.rstrip("/"),
     }
     return render(request, "web/dataset.html", context)
 

@@ -14,6 +14,7 @@ from assay.access.roles import Action, TokenScope
 from assay.accounts.tokens import make_token, revoke_token
 from assay.config import config
 from assay.models import AccessToken
+from web.access.address_keys import address_key
 from web.access.changes import origin_of
 from web.access.who import may
 from web.api.conventions.base import Api, Rows
@@ -37,6 +38,7 @@ class MadeToken(TokenRow):
     """A new token, shown only now."""
 
     token = serializers.CharField()
+    address_key = serializers.CharField(help_text="for addresses of badges and calendars: ?key=…; ends with the token")
 
 
 class TokenQuery(Shape):
@@ -93,7 +95,7 @@ class Tokens(Rows):
             life=timedelta(days=given["days"]),
             origin=origin_of(request),
         )
-        row.token = token
+        row.token, row.address_key = token, address_key(row)
         return Response(MadeToken(row).data, status=201)
 
     @extend_schema(responses={204: None})
