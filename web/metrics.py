@@ -12,6 +12,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from alerting.models import Standing
+from alerting.notices.policy import Hush
 from alerting.state import State
 from assay import clock
 from assay.models import Category, DataTest, Tallied
@@ -20,6 +21,8 @@ from assay.queue.tallies import totals
 from assay.scheduler.beat import scheduler
 from execution_engine.outcome import Outcome
 from incident_manager.models import Incident
+
+from .data_metrics import data_figures
 
 SETTLED = ("sent", "suppressed", "dead")
 GROWING = (State.PASS, State.UNTESTED)  # with every window that there ever was: too many to count at each reading
@@ -32,7 +35,8 @@ class Figures(Collector):
     def collect(self) -> Iterator[Metric]:
         """The metric families."""
         try:
-            families = [*_tallied(), *_stages(), _incidents(), _standings(), _skipped(), _scheduler()]
+            service = [*_tallied(), *_stages(), _incidents(), _standings(), _skipped(), _scheduler()]
+            families = [*service, *data_figures(clock.now())]
         except DatabaseError:
             families = []
         yield _gauge("assay_up", "1 where the database answers", {"": float(bool(families))})
@@ -45,6 +49,8 @@ def _tallied() -> Iterator[Metric]:
     yield _counter("assay_runs", "Runs that ended", runs, "outcome")
     notices = dict.fromkeys(SETTLED, 0.0) | amounts[Tallied.NOTICES]
     yield _counter("assay_notices", "Notices that were settled", notices, "settled")
+    hushed = dict.fromkeys(Hush, 0.0) | amounts[Tallied.SUPPRESSED]
+    yield _counter("assay_notices_suppressed", "Notices that were suppressed, by reason", hushed, "reason")
     yield _scans(amounts[Tallied.SCANS], amounts[Tallied.SCANS_FAILED])
     yield _counter("assay_pruned_rows", "Rows that had had their time", amounts[Tallied.PRUNED], "table")
     seconds = amounts[Tallied.SCAN_SECONDS]

@@ -75,6 +75,7 @@ def write_down(
     )
     if is_new and hush:
         tally(Tallied.NOTICES, "suppressed")
+        tally(Tallied.SUPPRESSED, str(hush))
 
 
 def told(alert: Alert, events: Iterable[str]) -> frozenset[Address]:

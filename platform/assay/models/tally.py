@@ -8,6 +8,7 @@ class Tallied(models.TextChoices):
 
     RUNS = "runs"  # by outcome
     NOTICES = "notices"  # by what became of them
+    SUPPRESSED = "suppressed"  # notices, by why nobody was told
     SCANS = "scans"  # by datacenter: those that ended well
     SCANS_FAILED = "scans_failed"  # by datacenter
     SCAN_SECONDS = "scan_seconds"  # by datacenter

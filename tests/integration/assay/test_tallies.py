@@ -70,6 +70,7 @@ def test_what_ended_before_there_were_tallies_is_counted_by_the_migrations() -> 
     assert totals() == {
         Tallied.RUNS: {"held": 2, "broken": 1},
         Tallied.NOTICES: {"sent": 1, "dead": 1},
+        Tallied.SUPPRESSED: {},
         Tallied.SCANS: {"sea": 1},
         Tallied.SCANS_FAILED: {"sea": 1},
         Tallied.SCAN_SECONDS: {"sea": 5.0},

@@ -32,17 +32,18 @@ from tests.factories import (
 from tests.fakes import rows
 from tests.integration.execution_engine.conftest import Loop
 from tests.integration.execution_engine.conftest import loop as loop
-from web import metrics
+from web import data_metrics, metrics
 
 pytestmark = pytest.mark.django_db
 
-MOST_STATEMENTS = 8  # where every stage is idle; one more for each that has work
+MOST_STATEMENTS = 16  # where every stage is idle; one more for each that has work
 
 
 @pytest.fixture(autouse=True)
 def noon() -> None:
     """The clock."""
     clock.simulate(NOW)
+    data_metrics.COUNTED.at = float("-inf")
 
 
 def read(name: str) -> dict[tuple[str, ...], float]:
@@ -182,9 +183,78 @@ def test_where_the_database_is_away_we_are_not_up(monkeypatch: pytest.MonkeyPatc
 
 def test_names_follow_the_conventions_of_prometheus(client: Client) -> None:
     families = list(text_string_to_metric_families(client.get("/metrics").content.decode()))
-    assert len({family.name for family in families}) == len(families) == 13
+    assert len({family.name for family in families}) == len(families) == 17
     for family in families:
         assert re.fullmatch(r"assay_[a-z]+(_[a-z]+)*", family.name)
         assert family.documentation
         assert not re.search("_(ms|minutes|hours|kb|percent)$", family.name)
         assert {sample.name.endswith("_total") for sample in family.samples} <= {family.type == "counter"}
+
+
+def test_open_incidents_are_told_by_tier_team_and_category() -> None:
+    for team, tier, count in (("rides", 1, 2), ("", 3, 1)):
+        for n in range(count):
+            dataset = DatasetFactory.create(name=f"of {team} {n}")
+            IncidentFactory.create(dataset=dataset, team=team, tier=tier, category="freshness")
+    ended = IncidentFactory.create(team="rides", tier=1, open_key=None, resolved_at=NOW)
+    assert read("assay_team_incidents_open") == {("freshness", "rides", "1"): 2, ("freshness", "", "3"): 1}
+    assert ended.resolved_at is not None
+
+
+def test_however_many_teams_there_are_fifty_are_named() -> None:
+    for n in range(60):
+        IncidentFactory.create(dataset=DatasetFactory.create(name=f"of {n}"), team=f"team {n}", tier=0)
+    found = read("assay_team_incidents_open")
+    assert len({team for _, team, _ in found}) == 51
+    assert sum(found.values()) == 60
+    assert sum(count for (_, team, _), count in found.items() if team == "(others)") == 10
+
+
+def test_datasets_are_counted_by_the_answer_that_look_ups_give() -> None:
+    good, bad = (DatasetFactory.create(name=name, tier=tier) for name, tier in (("good", 0), ("bad", 4)))
+    DatasetFactory.create(name="untested", tier=4)
+    StandingFactory.create(data_test=DataTestFactory.create(dataset=good))
+    StandingFactory.create(data_test=DataTestFactory.create(dataset=bad), state="FAIL", last_outcome="broken")
+    found = read("assay_datasets")
+    assert len(found) == 30
+    some = {("good", "0"): 1, ("bad", "4"): 1, ("untested", "4"): 1}
+    assert {labels: count for labels, count in found.items() if count} == some
+
+
+def test_counts_of_datasets_are_kept_for_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    DatasetFactory.create(tier=2)
+    assert read("assay_datasets")["untested", "2"] == 1
+    DatasetFactory.create(name="another", tier=2)
+    assert read("assay_datasets")["untested", "2"] == 1
+    monkeypatch.setattr(data_metrics, "FRESH_FOR", -1.0)
+    assert read("assay_datasets")["untested", "2"] == 2
+
+
+def test_the_lag_of_a_tier_is_that_of_the_window_that_is_due_longest() -> None:
+    late = DataTestFactory.create(
+        dataset=DatasetFactory.create(name="late", tier=1), category="freshness", assertion="freshness() < 4h"
+    )
+    for key, hours, state in (("2026-03-09", 3, "WARN"), ("2026-03-08", 27, "FAIL"), ("2026-03-07", 51, "PASS")):
+        StandingFactory.create(data_test=late, window=day(key), state=state, due_at=NOW - hours * HOUR)
+    StandingFactory.create(state="FAIL", due_at=NOW - 90 * HOUR)  # of another category
+    found = read("assay_freshness_lag_seconds")
+    assert found == {(str(tier),): 27 * 3600.0 if tier == 1 else 0.0 for tier in range(6)}
+
+
+def test_suppressed_notices_are_counted_by_their_reason() -> None:
+    incident = IncidentFactory.create()
+    assert incident.alert is not None
+    planned = PlannedNotice(
+        key="k",
+        event=Event.OPENED,
+        recipient="ada",
+        channel="log",
+        due_at=NOW,
+        step=NoticeStep.SUPPRESS,
+        reason=Hush.SILENCED,
+    )
+    for _ in range(2):
+        write_down(planned, alert=incident.alert, subject="s", body="b", facts={}, now=NOW)
+    found = read("assay_notices_suppressed_total")
+    assert set(found) == {(hush.value,) for hush in Hush}
+    assert {reason: count for (reason,), count in found.items() if count} == {"silenced": 1}
