@@ -214,3 +214,26 @@ class LookUp(Windowed):
 
     def __str__(self) -> str:
         return f"look-up of {self.dataset_id} {self.window.text}"
+
+
+class GateOverride(Windowed):
+    """A user's word that pipelines may read a window although the gate would block; it ends by itself."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="gate_overrides")
+    pipeline = models.CharField(max_length=200, blank=True)  # empty: all
+    starts_at = models.DateTimeField()
+    ends_at = models.DateTimeField()
+    author = models.CharField(max_length=200)
+    reason = models.TextField()
+
+    class Meta:
+        indexes = [models.Index(fields=("dataset", "ends_at"))]
+
+    def __str__(self) -> str:
+        return f"override of {self.dataset_id} {self.window.text}"
+
+    @property
+    def said(self) -> str:
+        """Who may read what until when, and why."""
+        who = f"pipeline {self.pipeline}" if self.pipeline else "every pipeline"
+        return f"{who} may read {self.window.text} until {self.ends_at:%Y-%m-%d %H:%M} UTC: {self.reason}"

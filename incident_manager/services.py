@@ -4,6 +4,8 @@ Other packages call only what is named here; what is decided stands in pure modu
 """
 
 from incident_manager.backtests.services import UnableToBacktest, as_revised, backtest, untried
+from incident_manager.gate.overrides import UnableToOverride
+from incident_manager.gate.overriding import end_override, override
 from incident_manager.gate.services import ToRead, foresee, gate, gate_of
 from incident_manager.incidents.endings import accept, end_piece, force_resolve
 from incident_manager.incidents.handle import handle_flip
@@ -29,6 +31,7 @@ __all__ = [
     "ToRead",
     "UnableToBacktest",
     "UnableToDecide",
+    "UnableToOverride",
     "UnableToResolve",
     "WrongEnd",
     "accept",
@@ -38,6 +41,7 @@ __all__ = [
     "backtest",
     "check_standing",
     "confirm_report",
+    "end_override",
     "end_piece",
     "fix_report",
     "follow_change",
@@ -48,6 +52,7 @@ __all__ = [
     "handle_flip",
     "look_up",
     "offer",
+    "override",
     "reject_report",
     "rejudge_revision",
     "remind_report",

@@ -20,6 +20,7 @@ class Event(StrEnum):
     KNOWN_AGAIN = "known again"  # and is judged after all
     GAPS = "gaps"  # standard tests that cannot be written
     REPORTED = "reported"  # a user's claim, and what became of it
+    OVERRIDDEN = "overridden"  # somebody lets pipelines read what the gate blocks
     PLATFORM = "platform"  # a fault of Assay itself
 
 

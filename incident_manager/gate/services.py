@@ -20,6 +20,8 @@ from incident_manager.quality.rules import Answer, AnswerReason, AskedRange, Rea
 from incident_manager.quality.selectors import known_of_all
 
 from .bindings import bound
+from .overrides import overridden
+from .overriding import overrides_of
 from .rules import Because, GateAnswer, GateDecision, Policy, decide, gathered
 
 log = structlog.get_logger(__name__)
@@ -87,13 +89,16 @@ def _answered(
 ) -> Iterator[tuple[ToRead, Facts, Answer, tuple[Because, ...]]]:
     """Of each: what is known, what it comes to, and what the gate says to it."""
     bindings = bindings_of(pipeline, [each.dataset for each in to_read])
+    overrides = overrides_of(pipeline, [each.dataset for each in to_read], now=now)
     for each, facts in zip(to_read, _known(to_read, now), strict=True):
         strong = bindings.get(each.dataset.pk, {})
         answer = judge(
             bound(facts, strong),
             AskedRange(window=each.window, datacenter=each.datacenter or home(each.dataset).datacenter),
         )
-        yield each, facts, answer, decide([(answer, replace(policy_of(each.dataset), bound=strong))]).reasons
+        decided = decide([(answer, replace(policy_of(each.dataset), bound=strong))]).reasons
+        lasting = overrides.get(each.dataset.pk, ())
+        yield each, facts, answer, tuple(because for one in decided for because in overridden(one, lasting))
 
 
 def policy_of(dataset: Dataset) -> Policy:

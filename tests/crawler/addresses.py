@@ -20,6 +20,8 @@ from web.pages.scores import SPANS
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
 POST_ONLY = {
     "api/v1/pipelines/<str:name>/completed",
+    "datasets/<path:name>/override",
+    "datasets/(?P<name>.+)/overrides/(?P<pk>\\d+)/end",
     "datasets/<path:name>/report",
     "datasets/<path:name>/suggest",
     "silences/<int:pk>/end",

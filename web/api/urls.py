@@ -17,6 +17,7 @@ from web.api.catalog.pipelines import Completed, PipelineQuality
 from web.api.catalog.suggestions import Suggestions
 from web.api.catalog.templates import Templates
 from web.api.consumption.gate import Gate
+from web.api.consumption.overrides import GateOverrides
 from web.api.consumption.quality import Quality, QueryQuality
 from web.api.consumption.scores import Scores
 from web.api.feeds.badges import Badge
@@ -37,6 +38,7 @@ router.register("incidents", Incidents, basename="api-incident")
 router.register("quarantines", Quarantines, basename="api-quarantine")
 router.register("reports", Reports, basename="api-report")
 router.register("silences", Silences, basename="api-silence")
+router.register("gate/overrides", GateOverrides, basename="api-gate-override")
 router.register("tokens", Tokens, basename="api-token")
 router.register("members", Members, basename="api-member")
 router.register("audit", Audit, basename="api-audit")

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path, re_path
 
-from . import actions, silences, suggestions, views
+from . import actions, overrides, silences, suggestions, views
 from .api_docs import api_docs_page
 from .backtests import backtest_page
 from .columns import columns_page
@@ -13,6 +13,8 @@ from .templates import templates_page
 urlpatterns: list[URLPattern] = [
     path("", views.catalogue_page, name="catalogue"),
     path("datasets/<path:name>/report", actions.report, name="report"),
+    path("datasets/<path:name>/override", overrides.new_override, name="override-new"),
+    re_path(r"^datasets/(?P<name>.+)/overrides/(?P<pk>\d+)/end$", overrides.end, name="override-end"),
     path("datasets/<path:name>/backtest", backtest_page, name="backtest"),
     path("datasets/<path:name>/columns", columns_page, name="columns"),
     path("datasets/<path:name>/suggestions", suggestions.suggestions_page, name="suggestions"),

@@ -1,6 +1,6 @@
 """The pages, server-rendered: read with the selectors, render."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.contrib.auth import views as auth
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -15,6 +15,8 @@ from assay.config import config
 from assay.database.name_keys import name_key
 from assay.models import Category, Dataset
 from execution_engine.runs.shown_results import Veil
+from incident_manager.gate.overrides import longest, usual
+from incident_manager.gate.overriding import lasting
 from incident_manager.models import Saw
 from incident_manager.quality.now import facts_now
 from incident_manager.quality.rules import AskedRange, judge
@@ -49,6 +51,8 @@ from web.shown.timeline import shown_timeline
 from .backtests import foretold
 from .forms import TIERS, IncidentsForm, RangeForm, WantedForm
 from .page_policy import demand, page
+
+HOUR = timedelta(hours=1)
 
 login = LoginPage.as_view()
 log_out = auth.LogoutView.as_view(next_page="login")
@@ -99,7 +103,8 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
     known = facts_now({dataset.pk: dataset.full_name}, now=now)[dataset.pk]
     answer, replicas = judge(known, AskedRange()), dataset.replicas.all()
     wanted = request.GET.get("test", "")
-    typed = typed_before(request).get("report", {})
+    before = typed_before(request)
+    typed = before.get("report", {})
     chosen = next((live.test for live in tests if str(live.test.pk) == wanted), tests[0].test if tests else None)
     context = {
         "dataset": dataset,
@@ -127,6 +132,11 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "saw": Saw.values,
         "seen": typed.get("saw") or Saw.SOMETHING_ELSE,
         "typed": typed,
+        "overrides": lasting(dataset, now=now),
+        "may_override": may(request, Action.OVERRIDE, dataset),
+        "override": before.get("override", {}),
+        "usual_override": usual(dataset.tier) // HOUR,
+        "longest_override": longest(dataset.tier) // HOUR,
         "may_report": may(request, Action.REPORT, dataset),
         "may_test": may(request, Action.TEST, dataset),
         "history": history(chosen, veil) if chosen else None,

@@ -1,8 +1,7 @@
 """``assay backtest``: what a test would have raised over the past."""
 
-from argparse import ArgumentTypeError
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -13,14 +12,13 @@ from rich.table import Table
 
 from assay import clock
 from assay.catalog.selectors import by_name
+from assay.command_line.arguments import instant, length
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
 from assay.config import config
 from assay.models import Category, Dataset, DataTest, Severity
 from assay.queue.drain import drain
-from assay.time.durations import UnableToReadDuration, parse_duration
-from assay.time.instants import taken
 from execution_engine.runs.shown_results import Veil
 from incident_manager.backtests.as_json import as_json
 from incident_manager.services import UnableToBacktest, as_revised, backtest
@@ -44,12 +42,12 @@ class Command(Base):
         parser.add_argument("--assertion", help="an assertion that no test has yet, such as 'row_count() > 0'")
         parser.add_argument("--category", choices=Category.values, default=Category.CUSTOM.value)
         parser.add_argument("--severity", choices=Severity.values)
-        parser.add_argument("--from", dest="start", type=_instant, help="ISO 8601 (default: 28 days before --to)")
-        parser.add_argument("--to", dest="end", type=_instant, help="ISO 8601 (default: now)")
+        parser.add_argument("--from", dest="start", type=instant, help="ISO 8601 (default: 28 days before --to)")
+        parser.add_argument("--to", dest="end", type=instant, help="ISO 8601 (default: now)")
         parser.add_argument(
-            "--sustain", type=_length, help="fails after so long, such as 4h (default: as the test says)"
+            "--sustain", type=length, help="fails after so long, such as 4h (default: as the test says)"
         )
-        parser.add_argument("--grace", type=_length, help="notify after so long (default: as the dataset says)")
+        parser.add_argument("--grace", type=length, help="notify after so long (default: as the dataset says)")
         parser.add_argument("--measure", action="store_true", help="read the windows that were never measured")
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
@@ -177,18 +175,3 @@ def _written(dataset: Dataset, name: str) -> DataTest:
         return found
     known = ", ".join(sorted(tests.values_list("name", flat=True))) or "none"
     raise UnableToRun(f"{dataset.full_name} has no test {name!r}: take one of {known}")
-
-
-def _instant(text: str) -> datetime:
-    try:
-        instant = datetime.fromisoformat(text)
-        return taken(instant if instant.tzinfo else instant.replace(tzinfo=UTC))
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from None
-
-
-def _length(text: str) -> timedelta:
-    try:
-        return parse_duration(text)
-    except UnableToReadDuration as error:
-        raise ArgumentTypeError(str(error)) from None

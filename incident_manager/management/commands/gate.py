@@ -3,20 +3,24 @@
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.db import transaction
 from rich.console import Console
 
 from assay import clock
+from assay.accounts.audit import record
 from assay.catalog.asked_window import asked_window, latest_ended
 from assay.catalog.selectors import by_name
+from assay.command_line.arguments import instant
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
+from assay.command_line.command_origin import command_origin
 from assay.command_line.exit_codes import ExitCode, FailOn
 from assay.config import config
 from assay.models import Dataset
 from assay.queue.drain import drain
 from assay.time.windows import UnableToReadWindow, Window
 from incident_manager.gate.rules import GateAnswer, GateDecision
-from incident_manager.services import ToRead, gate_of
+from incident_manager.services import ToRead, UnableToOverride, gate_of, override
 
 CODES = {GateDecision.ALLOW: ExitCode.HELD, GateDecision.WARN: ExitCode.WARNED, GateDecision.BLOCK: ExitCode.FAILED}
 
@@ -35,11 +39,18 @@ class Command(Base):
         parser.add_argument(
             "--fail-on", choices=FailOn.CHOICES, default="warn", help="from which answer on to exit > 0"
         )
+        parser.add_argument(
+            "--override", metavar="REASON", help="first let pipelines (or only --pipeline) read it although it is bad"
+        )
+        parser.add_argument(
+            "--until", type=instant, help="when the override ends, in ISO 8601 (default: in 24 h; tiers 0, 1: in 4 h)"
+        )
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """The decision and every reason."""
         datasets = [_dataset(name) for name in options["datasets"]]
         asked = [(dataset, _window(dataset, options["window"])) for dataset in datasets]
+        _override(asked, options)
         answer = _ask(asked, options["datacenter"], options["pipeline"])
         if not config().broker_url and drain():
             answer = _ask(asked, options["datacenter"], options["pipeline"])  # what had no verdict was tested just now
@@ -76,6 +87,24 @@ def _window(dataset: Dataset, text: str | None) -> Window:
     try:
         return asked_window(dataset, text) if text else latest_ended(dataset, clock.now())
     except UnableToReadWindow as error:
+        raise UnableToRun(str(error)) from None
+
+
+def _override(asked: list[tuple[Dataset, Window]], options: dict[str, Any]) -> None:
+    """Write the override that the options give for each dataset; all of them, or none."""
+    if options["override"] is None:
+        if options["until"] is not None:
+            raise UnableToRun("--until says when an override ends: give its reason with --override REASON")
+        return
+    origin = command_origin()
+    given = {"pipeline": options["pipeline"], "reason": options["override"], "ends_at": options["until"]}
+    try:
+        with transaction.atomic():
+            for dataset, window in asked:
+                row = override(dataset=dataset, window=window, **given, author=origin.actor, now=clock.now())
+                after = {"dataset": dataset.full_name, "window": window.text, "said": row.said}
+                record(origin, "gate_override.create", kind="gate_override", key=row.pk, before=None, after=after)
+    except UnableToOverride as error:
         raise UnableToRun(str(error)) from None
 
 

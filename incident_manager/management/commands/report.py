@@ -1,8 +1,7 @@
 """``assay report``: how good data and tests were."""
 
-from argparse import ArgumentTypeError
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -12,11 +11,11 @@ from rich.table import Table
 
 from assay import clock
 from assay.catalog.selectors import by_name
+from assay.command_line.arguments import instant
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
 from assay.models import Category, Dataset
-from assay.time.instants import taken
 from incident_manager.quality.now import facts_now, of_category
 from incident_manager.quality.rules import AskedRange, Status, judge
 from incident_manager.scores.metric_reporter import USUAL_RANGE, ScoreRow, scores
@@ -32,8 +31,8 @@ class Command(Base):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """The range, and what to narrow it to."""
-        parser.add_argument("--from", dest="start", type=_instant, help="start of the range, ISO 8601")
-        parser.add_argument("--to", dest="end", type=_instant, help="end of the range, ISO 8601 (default: now)")
+        parser.add_argument("--from", dest="start", type=instant, help="start of the range, ISO 8601")
+        parser.add_argument("--to", dest="end", type=instant, help="end of the range, ISO 8601 (default: now)")
         parser.add_argument("--dataset", help="full name, such as raw.trips")
         parser.add_argument("--category", choices=Category.values)
         parser.add_argument("--tier", type=int, choices=range(6))
@@ -74,14 +73,6 @@ class Command(Base):
         for each in result["unknown"]:
             why = "; ".join(f"{reason['test']}: {reason['text']}" for reason in each["reasons"][:MOST_REASONS])
             console.print(f"[bold]unknown now[/bold]: {each['dataset']}: {escape(why)}", soft_wrap=True)
-
-
-def _instant(text: str) -> datetime:
-    try:
-        instant = datetime.fromisoformat(text)
-        return taken(instant if instant.tzinfo else instant.replace(tzinfo=UTC))
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from None
 
 
 def _dataset(name: str | None) -> Dataset | None:

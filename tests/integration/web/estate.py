@@ -14,6 +14,7 @@ from assay.models import AccessToken, Dataset, DataTest
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Suspect
 from execution_engine.outcome import Reason
+from incident_manager.models import GateOverride
 from test_generator.models import Offer, PastReading
 from tests.factories import (
     HOUR,
@@ -65,6 +66,7 @@ def build(owner: str, other_member: str) -> Estate:
         "run": RunFactory.create(data_test=test).pk,
         "quarantine": _quarantine(test).pk,
         "silence": _silence(dataset).pk,
+        "override": _override(dataset).pk,
         "suggestion": _offer(dataset, "min(fare) >= 0", "offered").pk,
         "rejected": _offer(dataset, "max(fare) <= 100", "rejected").pk,
         "token": AccessToken.objects.create(User.objects.get(username=owner))[0].token_key,
@@ -76,6 +78,18 @@ def build(owner: str, other_member: str) -> Estate:
 def _silence(dataset: Dataset) -> Silence:
     return Silence.objects.create(
         dataset=dataset, starts_at=NOW - HOUR, ends_at=NOW + HOUR, author=dataset.owner, reason="Migration."
+    )
+
+
+def _override(dataset: Dataset) -> GateOverride:
+    return GateOverride.objects.create(
+        dataset=dataset,
+        window_start=MONDAY.start,
+        window_end=MONDAY.end,
+        starts_at=NOW - HOUR,
+        ends_at=NOW + HOUR,
+        author=dataset.owner,
+        reason="The report needs it.",
     )
 
 
@@ -119,6 +133,7 @@ def body(method: str, template: str, estate: Estate) -> Any:
         ("PATCH", "data-tests/{test}"): {"assertion": "row_count() > 5"},
         ("PUT", "datasets/{dataset}"): _profile(estate.dataset),
         ("POST", "gate"): {"datasets": [name], "window": "2026-03-09"},
+        ("POST", "gate/overrides"): {"dataset": name, "window": "2026-03-09", "reason": "The report needs it."},
         ("POST", "incidents/{incident}/accept"): {"reason": "known"},
         ("POST", "incidents/{incident}/force-resolve"): {"reason": "known"},
         ("POST", "incidents/{incident}/annotations"): {"root_cause": "disk full"},
@@ -138,6 +153,8 @@ def form(template: str, estate: Estate) -> dict[str, str]:
     """What the form of a page sends."""
     if template == "silences/new":
         return {"dataset": estate.dataset.full_name, "ends_at": "2026-03-10T13:00", "reason": "Migration."}
+    if template.endswith("/override"):
+        return {"window": "2026-03-09", "reason": "The report needs it."}
     if template.endswith("/report"):
         return {**PAGE_RANGE, "description": "Fares doubled."}
     return {"reason": "known", "scope": "window", "text": "looked at"}

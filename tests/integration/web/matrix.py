@@ -24,6 +24,10 @@ GET     api/v1/datasets                           *     *     read
 GET     api/v1/datasets/{dataset}                 *     *     read
 PUT     api/v1/datasets/{dataset}                 pa    pa    ingest
 POST    api/v1/gate                               *     *     gate
+GET     api/v1/gate/overrides                     *     *     read
+POST    api/v1/gate/overrides                     oxa   xa    act
+GET     api/v1/gate/overrides/{override}          *     *     read
+POST    api/v1/gate/overrides/{override}/end      oxa   xa    act
 GET     api/v1/incidents                          *     *     read
 GET     api/v1/incidents/{incident}               *     *     read
 POST    api/v1/incidents/{incident}/accept        oxa   xa    act
@@ -76,6 +80,8 @@ GET     coverage                                  *     *     -
 GET     datasets/{dataset}                        *     *     -
 GET     datasets/{dataset}/backtest               *     *     -
 GET     datasets/{dataset}/columns                *     *     -
+POST    datasets/{dataset}/override               oxa   xa    -
+POST    datasets/{dataset}/overrides/{override}/end oxa xa    -
 POST    datasets/{dataset}/report                 *     *     -
 POST    datasets/{dataset}/suggest                oxa   a     -
 GET     datasets/{dataset}/suggestions            *     *     -
