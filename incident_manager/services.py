@@ -4,9 +4,10 @@ Other packages call only what is named here; what is decided stands in pure modu
 """
 
 from incident_manager.backtests.services import UnableToBacktest, as_revised, backtest, untried
+from incident_manager.gate.completing import WrittenWindow, answer_on, are_judged, complete
 from incident_manager.gate.overrides import UnableToOverride
 from incident_manager.gate.overriding import end_override, override
-from incident_manager.gate.services import ToRead, foresee, gate, gate_of
+from incident_manager.gate.services import ToRead, foresee, gate, gate_of, unreadable_in
 from incident_manager.incidents.endings import accept, end_piece, force_resolve
 from incident_manager.incidents.handle import handle_flip
 from incident_manager.incidents.services import UnableToResolve, WrongEnd
@@ -33,13 +34,17 @@ __all__ = [
     "UnableToDecide",
     "UnableToOverride",
     "UnableToResolve",
+    "WrittenWindow",
     "WrongEnd",
     "accept",
     "acknowledge",
     "annotate",
+    "answer_on",
+    "are_judged",
     "as_revised",
     "backtest",
     "check_standing",
+    "complete",
     "confirm_report",
     "end_override",
     "end_piece",
@@ -59,5 +64,6 @@ __all__ = [
     "reply",
     "report",
     "rerun",
+    "unreadable_in",
     "untried",
 ]

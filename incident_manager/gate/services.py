@@ -101,6 +101,16 @@ def _answered(
         yield each, facts, answer, tuple(because for one in decided for because in overridden(one, lasting))
 
 
+def unreadable_in(dataset: Dataset, datacenter: str) -> str | None:
+    """Why there is nothing to read in a datacenter, or anywhere if none is named; None where there is."""
+    places = [replica.datacenter for replica in dataset.replicas.all()]
+    if not places:
+        return f"{dataset} has no replica to read; add one to its metadata."
+    if datacenter and datacenter not in places:
+        return f"{dataset} has no replica in {datacenter!r}; it has {', '.join(places)}."
+    return None
+
+
 def policy_of(dataset: Dataset) -> Policy:
     """What a dataset asks of its gate."""
     return Policy(fail_closed=slas(dataset).fail_closed, only_incidents=dataset.gate_on == DATASETS_ONLY_INCIDENTS)

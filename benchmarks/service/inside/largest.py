@@ -33,9 +33,9 @@ from benchmarks.service.inside.latency import serving
 from execution_engine.language.parsing.parse import parse
 from execution_engine.language.serialise import to_json
 from execution_engine.models import Run
+from incident_manager.gate.completing import MOST_OUTPUTS
 from incident_manager.models import Ending, Incident, SpoiltWindow
 from incident_manager.tasks import end
-from web.api.catalog.pipelines import MOST_OUTPUTS
 from web.api.consumption.gate import GateQuestion
 from web.api.consumption.sql_tables import MOST_WORDS
 

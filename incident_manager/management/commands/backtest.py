@@ -11,7 +11,6 @@ from rich.progress import Progress
 from rich.table import Table
 
 from assay import clock
-from assay.catalog.selectors import by_name
 from assay.command_line.arguments import instant, length
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
@@ -21,6 +20,7 @@ from assay.models import Category, Dataset, DataTest, Severity
 from assay.queue.drain import drain
 from execution_engine.runs.shown_results import Veil
 from incident_manager.backtests.as_json import as_json
+from incident_manager.management.named import named_dataset
 from incident_manager.services import UnableToBacktest, as_revised, backtest
 from test_generator.services import UnableToWrite, draft
 
@@ -154,9 +154,7 @@ def _number(value: float | None) -> str:
 
 
 def _test(options: Mapping[str, Any]) -> DataTest:
-    dataset = by_name(options["dataset"])
-    if dataset is None:
-        raise UnableToRun(f"the catalog has no dataset {options['dataset']!r}; `assay sync` reads it")
+    dataset = named_dataset(options["dataset"])
     if (options["test"] is None) == (options["assertion"] is None):
         raise UnableToRun("give either the name of a test or --assertion TEXT")
     if options["revision"] is not None and options["test"] is None:

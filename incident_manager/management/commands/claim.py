@@ -8,15 +8,14 @@ from rich.console import Console
 
 from assay import clock
 from assay.accounts.audit import record
-from assay.catalog.asked_window import asked_window
-from assay.catalog.selectors import by_name
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.command_origin import command_origin
 from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset
-from assay.time.windows import UnableToReadWindow, Window
+from assay.time.windows import Window
 from incident_manager import services
+from incident_manager.management.named import named_dataset, named_window
 from incident_manager.models import Saw
 
 
@@ -35,13 +34,12 @@ class Command(Base):
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """The report, and what its reporter is told."""
-        if (dataset := by_name(options["dataset"])) is None:
-            raise UnableToRun(f"the catalog has no dataset {options['dataset']!r}; `assay sync` reads it")
+        dataset = named_dataset(options["dataset"])
         place = options["datacenter"]
         if place and not dataset.replicas.filter(datacenter=place).exists():
             raise UnableToRun(f"{dataset} has no replica in {place!r}")
         given = {name: options[name] for name in ("datacenter", "saw", "description")}
-        return ExitCode.HELD, _report(dataset, _window(dataset, options["window"]), given)
+        return ExitCode.HELD, _report(dataset, named_window(dataset, options["window"]), given)
 
     def show(self, console: Console, result: Any) -> None:
         """What the reporter is told."""
@@ -64,10 +62,3 @@ def _report(dataset: Dataset, window: Window, given: dict[str, str]) -> dict[str
     }
     record(origin, "report.create", kind="report", key=row.pk, before=None, after=told, given=given)
     return told
-
-
-def _window(dataset: Dataset, text: str) -> Window:
-    try:
-        return asked_window(dataset, text)
-    except UnableToReadWindow as error:
-        raise UnableToRun(str(error)) from None

@@ -8,21 +8,21 @@ from rich.console import Console
 
 from assay import clock
 from assay.accounts.audit import record
-from assay.catalog.asked_window import asked_window, latest_ended
-from assay.catalog.selectors import by_name
-from assay.command_line.arguments import instant
+from assay.command_line.arguments import instant, length
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.command_origin import command_origin
 from assay.command_line.exit_codes import ExitCode, FailOn
+from assay.command_line.wait import wait_for
 from assay.config import config
 from assay.models import Dataset
 from assay.queue.drain import drain
-from assay.time.windows import UnableToReadWindow, Window
+from assay.time.windows import Window
+from incident_manager.gate.as_json import as_json
 from incident_manager.gate.rules import GateAnswer, GateDecision
-from incident_manager.services import ToRead, UnableToOverride, gate_of, override
-
-CODES = {GateDecision.ALLOW: ExitCode.HELD, GateDecision.WARN: ExitCode.WARNED, GateDecision.BLOCK: ExitCode.FAILED}
+from incident_manager.gate.waiting import in_the_way
+from incident_manager.management.named import CODES, named_dataset, named_window, show_answer
+from incident_manager.services import ToRead, UnableToOverride, gate_of, override, unreadable_in
 
 
 class Command(Base):
@@ -40,6 +40,10 @@ class Command(Base):
             "--fail-on", choices=FailOn.CHOICES, default="warn", help="from which answer on to exit > 0"
         )
         parser.add_argument(
+            "--wait", type=length, metavar="LENGTH", help="while it blocks, ask again for so long, such as 30m"
+        )
+        parser.add_argument("--poll", type=length, metavar="LENGTH", help="ask so often (default: after 5 s, … 60 s)")
+        parser.add_argument(
             "--override", metavar="REASON", help="first let pipelines (or only --pipeline) read it although it is bad"
         )
         parser.add_argument(
@@ -48,46 +52,59 @@ class Command(Base):
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """The decision and every reason."""
-        datasets = [_dataset(name) for name in options["datasets"]]
-        asked = [(dataset, _window(dataset, options["window"])) for dataset in datasets]
-        _override(asked, options)
-        answer = _ask(asked, options["datacenter"], options["pipeline"])
-        if not config().broker_url and drain():
-            answer = _ask(asked, options["datacenter"], options["pipeline"])  # what had no verdict was tested just now
-        reasons = [
-            {
-                "decision": each.decision,
-                "dataset": each.dataset,
-                "window": each.window.text,
-                "test": each.test,
-                "incident": each.incident_id,
-                "report": each.report_id,
-                "text": each.text,
-            }
-            for each in answer.reasons
+        if options["poll"] and not options["wait"]:
+            raise UnableToRun("--poll says how often to ask while waiting: give --wait, such as --wait 30m")
+        asked = [
+            (dataset, named_window(dataset, options["window"])) for dataset in map(named_dataset, options["datasets"])
         ]
+        for dataset, _ in asked:
+            if why_not := unreadable_in(dataset, options["datacenter"]):
+                raise UnableToRun(why_not)
+        _override(asked, options)
+        answer = _wait(asked, options) if options["wait"] else _ask(asked, options)
         code = FailOn.apply(CODES[answer.decision], options["fail_on"])
-        return code, {"decision": answer.decision, "reasons": reasons}
+        return code, as_json(answer)
 
     def show(self, console: Console, result: Any) -> None:
         """The decision, then a line per reason."""
-        console.print(f"[bold]{result['decision']}[/bold]")
-        for each in result["reasons"]:
-            of = f"{each['dataset']}/{each['test']}" if each["test"] else each["dataset"]
-            console.print(f"  {each['decision']}: {of} {each['window']}: {each['text']}", soft_wrap=True)
+        show_answer(console, result)
 
 
-def _dataset(name: str) -> Dataset:
-    if (dataset := by_name(name)) is None:
-        raise UnableToRun(f"the catalog has no dataset {name!r}; `assay sync` reads it")
-    return dataset
+def _asked(name: str, options: dict[str, Any]) -> tuple[Dataset, Window]:
+    dataset = named_dataset(name)
+    if why_not := unreadable_in(dataset, options["datacenter"]):
+        raise UnableToRun(why_not)
+    return dataset, named_window(dataset, options["window"])
 
 
-def _window(dataset: Dataset, text: str | None) -> Window:
-    try:
-        return asked_window(dataset, text) if text else latest_ended(dataset, clock.now())
-    except UnableToReadWindow as error:
-        raise UnableToRun(str(error)) from None
+def _wait(asked: list[tuple[Dataset, Window]], options: dict[str, Any]) -> GateAnswer:
+    """The first answer that does not block, or that a wait cannot change; else the last one."""
+    until = clock.now() + options["wait"]
+
+    def is_settled(answer: GateAnswer) -> bool:
+        return answer.decision is not GateDecision.BLOCK or in_the_way(answer, until=until) is not None
+
+    def told(answer: GateAnswer) -> str:
+        return f"{answer.reasons[0].dataset} {answer.reasons[0].window.text}: {answer.reasons[0].text}"
+
+    return wait_for(
+        lambda: _ask(asked, options),
+        is_settled=is_settled,
+        told=told,
+        longest=options["wait"],
+        poll=options["poll"],
+    )
+
+
+def _ask(asked: list[tuple[Dataset, Window]], options: dict[str, Any]) -> GateAnswer:
+    """One answer for all: a key names another window in each dataset's own zone."""
+    to_read = [ToRead(dataset=dataset, window=window, datacenter=options["datacenter"]) for dataset, window in asked]
+    answer = gate_of(to_read, pipeline=options["pipeline"], now=clock.now())
+    if not config().broker_url and drain():
+        return gate_of(
+            to_read, pipeline=options["pipeline"], now=clock.now()
+        )  # what had no verdict was tested just now
+    return answer
 
 
 def _override(asked: list[tuple[Dataset, Window]], options: dict[str, Any]) -> None:
@@ -106,9 +123,3 @@ def _override(asked: list[tuple[Dataset, Window]], options: dict[str, Any]) -> N
                 record(origin, "gate_override.create", kind="gate_override", key=row.pk, before=None, after=after)
     except UnableToOverride as error:
         raise UnableToRun(str(error)) from None
-
-
-def _ask(asked: list[tuple[Dataset, Window]], datacenter: str, pipeline: str) -> GateAnswer:
-    """One answer for all: a key names another window in each dataset's own zone."""
-    to_read = [ToRead(dataset=dataset, window=window, datacenter=datacenter) for dataset, window in asked]
-    return gate_of(to_read, pipeline=pipeline, now=clock.now())

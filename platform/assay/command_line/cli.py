@@ -27,6 +27,7 @@ USAGE = """usage: assay COMMAND [options]
   challenge TABLE    spoil copies of a table's last windows: what would its tests catch, and what is missed?
   backtest DATASET   what would a test have raised over the past? It opens nothing
   gate DATASET…      may a pipeline read these datasets over a window?
+  completed PIPELINE  say what a pipeline has written: its tests run at once
   claim DATASET TEXT  say that data is bad: Assay tells its owner
   report             precision, recall and quality over a range of time
   doctor             find what is wrong with this installation, and how to repair it

@@ -8,9 +8,9 @@ from assay.access.roles import TokenScope
 from assay.catalog.openlineage import MOST_DATASETS
 from assay.catalog.reach import MOST
 from incident_manager.backtests.services import MOST_WINDOWS as MOST_BACKTESTED
+from incident_manager.gate.completing import LONGEST_NAME, MOST_OUTPUTS
 from tests.factories import DAY, HOUR, NOW, day
 from tests.integration.web.estate import Estate, body
-from web.api.catalog.pipelines import LONGEST_NAME, MOST_OUTPUTS
 from web.api.consumption.gate import GateQuestion
 from web.api.consumption.quality import MOST_RANGES
 from web.api.consumption.sql_tables import MOST_WORDS

@@ -11,11 +11,11 @@ from rest_framework.response import Response
 
 from assay import clock
 from assay.access.roles import Action
-from assay.catalog.selectors import home
-from assay.catalog.services import UnableToComplete, record_completion
+from assay.catalog.services import UnableToComplete
 from assay.models import Binding, ChangeKind, DataChange, WriteMode
-from execution_engine.models import Run, RunReason
-from incident_manager.services import ToRead, gate_of, look_up
+from incident_manager.gate.as_json import as_json
+from incident_manager.gate.completing import MOST_OUTPUTS, UnableToName
+from incident_manager.services import WrittenWindow, answer_on, are_judged, complete, look_up
 from web.access.changes import audited
 from web.access.who import may
 from web.api import examples
@@ -31,8 +31,6 @@ LONGEST_WAIT = 300  # seconds
 LOOK_EVERY = 0.5  # seconds
 MOST_WAITING = 2  # requests of one web process, half of its threads: the others go on answering
 RECENT = 50  # outputs shown
-MOST_OUTPUTS = 50  # of one completion
-LONGEST_NAME = 200  # characters, of a pipeline
 
 _places = BoundedSemaphore(MOST_WAITING)
 
@@ -74,33 +72,18 @@ class Completed(Api):
         comes when all is judged, or so many seconds later.
         """
         given, now = self.given(Completion), clock.now()
-        if len(name) > LONGEST_NAME or "\0" in name:
-            raise Wrong(f"The pipeline's name is above {LONGEST_NAME} characters, or holds a NUL.", where="name")
         for output in given["outputs"]:
             gates.demand_replica(output["dataset"], output["datacenter"])
             output["window"] = gates.read_window(output["dataset"], output["window"], where="outputs")
+        written = [WrittenWindow(**output) for output in given["outputs"]]
         try:
             with audited(request, "pipeline.completed", kind="pipeline", key=name, given={"outputs": given["outputs"]}):
-                changes = [
-                    record_completion(
-                        dataset=output["dataset"],
-                        datacenter=output["datacenter"] or home(output["dataset"]).datacenter,
-                        window=output["window"],
-                        pipeline=name,
-                        run=given["run"],
-                        rows=output["rows"],
-                        mode=output["mode"],
-                        now=now,
-                    )
-                    for output in given["outputs"]
-                ]
+                changes = complete(name, written, run=given["run"], now=now)
         except UnableToComplete as unable:
-            raise Wrong(str(unable), where="outputs") from None
+            raise Wrong(str(unable), where="name" if isinstance(unable, UnableToName) else "outputs") from None
         is_judged = wait_until_judged(changes, seconds=given["wait"]) if given["wait"] else False
-        to_read = [ToRead(dataset=each.dataset, window=each.window, datacenter=each.datacenter) for each in changes]
-        return Response(
-            {"judged": is_judged, **gates.written(gate_of(to_read, pipeline=name, now=clock.now()))}, status=201
-        )
+        answer = answer_on(changes, pipeline=name, now=clock.now())
+        return Response({"judged": is_judged, **as_json(answer)}, status=201)
 
 
 class PipelineQuality(Api):
@@ -136,25 +119,12 @@ def wait_until_judged(changes: Iterable[DataChange], *, seconds: float) -> bool:
     may_wait = _places.acquire(blocking=False)
     try:
         end = time.monotonic() + (seconds if may_wait else 0)
-        while not (judged := all(_is_judged(change) for change in wanted)) and time.monotonic() < end:
+        while not (judged := are_judged(wanted)) and time.monotonic() < end:
             time.sleep(min(LOOK_EVERY, seconds))
         return judged
     finally:
         if may_wait:
             _places.release()
-
-
-def _is_judged(change: DataChange) -> bool:
-    if DataChange.objects.filter(pk=change.pk, followed_at=None).exists():
-        return False
-    triggered = Run.objects.filter(
-        data_test__dataset=change.dataset,
-        window_start__lt=change.window_end,
-        window_end__gt=change.window_start,
-        reason=RunReason.TRIGGER,
-        requested_at__gte=change.at,
-    )
-    return not triggered.filter(judged_at=None).exists()
 
 
 def _newest_outputs(pipeline: str) -> list[DataChange]:

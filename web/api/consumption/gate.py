@@ -1,7 +1,5 @@
 """The gate: may a pipeline read this now?"""
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -11,8 +9,8 @@ from assay import clock
 from assay.catalog.asked_window import asked_window
 from assay.models import Dataset
 from assay.time.windows import UnableToReadWindow, Window
-from incident_manager.gate.rules import GateAnswer
-from incident_manager.services import ToRead, gate_of
+from incident_manager.gate.as_json import as_json
+from incident_manager.services import ToRead, gate_of, unreadable_in
 from web.api import examples
 from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong
@@ -49,26 +47,7 @@ class Gate(Api):
             ToRead(dataset=dataset, window=window, datacenter=given["datacenter"])
             for dataset, window in zip(given["datasets"], windows, strict=True)
         ]
-        return Response(written(gate_of(to_read, pipeline=given["pipeline"], now=now)))
-
-
-def written(answer: GateAnswer) -> dict[str, Any]:
-    """The decision and all reasons for JSON."""
-    return {
-        "decision": answer.decision.value,
-        "reasons": [
-            {
-                "decision": reason.decision.value,
-                "dataset": reason.dataset,
-                "window": reason.window.text,
-                "text": reason.text,
-                "test": reason.test,
-                "incident": reason.incident_id,
-                "report": reason.report_id,
-            }
-            for reason in answer.reasons
-        ],
-    }
+        return Response(as_json(gate_of(to_read, pipeline=given["pipeline"], now=now)))
 
 
 def read_window(dataset: Dataset, text: str, *, where: str) -> Window:
@@ -81,8 +60,5 @@ def read_window(dataset: Dataset, text: str, *, where: str) -> Window:
 
 def demand_replica(dataset: Dataset, datacenter: str) -> None:
     """Nothing where the dataset is kept in that datacenter, or anywhere if none is named; else raises Wrong."""
-    places = [replica.datacenter for replica in dataset.replicas.all()]
-    if not places:
-        raise Wrong(f"{dataset} has no replica to read; add one to its metadata.", where="dataset")
-    if datacenter and datacenter not in places:
-        raise Wrong(f"{dataset} has no replica in {datacenter!r}; it has {', '.join(places)}.", where="datacenter")
+    if why_not := unreadable_in(dataset, datacenter):
+        raise Wrong(why_not, where="datacenter" if datacenter else "dataset")
