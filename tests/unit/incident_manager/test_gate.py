@@ -272,7 +272,6 @@ def test_a_reason_of_an_answer_says_all_that_is_known_of_it() -> None:
         test="t",
         incident_id=7,
         report_id=3,
-        kind=ReasonKind.SPOILT,
     )
     known = Answer(dataset="core.trips", asked=AskedRange(), status=Status.BAD, reasons=(reason,))
     (told,) = decide([(known, CLOSED)]).reasons
