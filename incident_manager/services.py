@@ -3,7 +3,7 @@
 Other packages call only what is named here; what is decided stands in pure modules beside this folder.
 """
 
-from incident_manager.backtests.services import UnableToBacktest, as_revised, backtest, untried
+from incident_manager.backtests.services import UnableToBacktest, as_revised, backtest, untried_if_hard
 from incident_manager.gate.completing import WrittenWindow, answer_on, are_judged, complete
 from incident_manager.gate.overrides import UnableToOverride
 from incident_manager.gate.overriding import end_override, override
@@ -65,5 +65,5 @@ __all__ = [
     "report",
     "rerun",
     "unreadable_in",
-    "untried",
+    "untried_if_hard",
 ]

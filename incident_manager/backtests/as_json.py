@@ -6,6 +6,8 @@ from typing import Any
 
 from assay.time.durations import format_duration
 from assay.time.windows import Window
+from execution_engine.models import Run
+from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import Veil
 
 from .rules import BacktestIncident, Raised
@@ -80,10 +82,15 @@ def _live(one: LiveIncident) -> dict[str, Any]:
     }
 
 
-def _window(one: FoundWindow, *, key: str, hidden: bool) -> dict[str, Any]:
-    judged = [run for run in one.runs if run.outcome != "error"]
+def run_of(one: FoundWindow) -> Run:
+    """The result that is told of a window: the first from when it was due, else the newest."""
+    judged = [run for run in one.runs if run.outcome != Outcome.ERROR]
     first = next((run for run in judged if run.measured_at and run.measured_at >= one.due_at), None)
-    run = first or (judged or one.runs)[-1]
+    return first or (judged or one.runs)[-1]
+
+
+def _window(one: FoundWindow, *, key: str, hidden: bool) -> dict[str, Any]:
+    run = run_of(one)
     return {
         "window": one.window.text,
         "key": key,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from assay.catalog.selectors import slas
-from assay.models import Category, DataTest, Scope
+from assay.models import Category, Dataset, DataTest, Scope, Severity
 from assay.time.windows import Window
 from execution_engine.exact import from_json as number
 from execution_engine.language.evaluating.evaluate import of_known
@@ -18,6 +18,7 @@ from execution_engine.planning.catalog_sources import Sources
 from execution_engine.runs.evaluate_runs import zero_of
 from execution_engine.runs.past_results import ask_for_missing, scans_for_missing, usual_seconds
 from execution_engine.selectors import period
+from test_generator.services import draft
 
 from .bounds import OtherBound, other_bounds
 from .rules import BacktestTerms, PastWindow, Raised, raised
@@ -119,6 +120,16 @@ def untried(test: DataTest, now: datetime) -> str | None:
     if tried.raised.held + tried.raised.broken:
         return None
     return f"a hard test of tier {test.dataset.tier} is tried on the past first, and no window of it was measured"
+
+
+def untried_if_hard(dataset: Dataset, assertion: str, severity: str | None, now: datetime) -> str | None:
+    """Why a test of partitions with this assertion may not be hard yet; None where it may, or is not to be.
+
+    Raises UnableToWrite for an assertion that is none.
+    """
+    if severity != Severity.HARD or dataset.partitioning is None:
+        return None
+    return untried(draft(dataset, assertion, severity=severity), now)
 
 
 def _windows(test: DataTest, start: datetime, end: datetime, now: datetime) -> list[Window]:

@@ -1,5 +1,6 @@
 """Create, revise and retire data tests; an assertion is parsed and type-checked before anything is written."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -145,6 +146,27 @@ def retire(data_test: DataTest, *, now: datetime) -> None:
     data_test.next_due_at = None
     data_test.save(update_fields=["retired_at", "next_due_at"])
     data_test.revisions.filter(number=data_test.revision.number).update(rejudged_at=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotEdited:
+    """Why nobody revises or retires a test by page or API, and what to do in place of that."""
+
+    why: str
+    mend: str
+
+
+def not_edited(data_test: DataTest) -> NotEdited | None:
+    """Why a test is not edited by hand; None for a user's own."""
+    if data_test.origin == Origin.GENERATED:
+        why = f"{data_test} is generated from metadata."
+        return NotEdited(why=why, mend="Change the dataset's SLA, tier or severity.")
+    if data_test.retired_at is not None:
+        return NotEdited(why=f"{data_test} was retired.", mend="Write a new test under another name.")
+    if data_test.template:
+        mend = f"Change the template in its catalog, the source {data_test.source!r}: it makes its tests anew."
+        return NotEdited(why=f"{data_test} is made by the template {data_test.template!r}.", mend=mend)
+    return None
 
 
 def write_data_test(

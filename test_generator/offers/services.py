@@ -103,6 +103,14 @@ def accept_suggestion(offer: Offer, *, author: str, now: datetime) -> DataTest:
 
 
 @transaction.atomic
+def accept_adjusted(offer: Offer, data_test: DataTest, *, author: str, now: datetime) -> None:
+    """Note that somebody changed it and wrote it as this test of its dataset; raises UnableToDecide."""
+    row = _as_it_stands(offer, OfferState.OFFERED)
+    row.data_test = data_test
+    _decide(row, OfferState.ACCEPTED, author=author, now=now)
+
+
+@transaction.atomic
 def reject_suggestion(offer: Offer, *, reason: str = "", author: str, now: datetime) -> None:
     """Offer neither it nor its rule on its columns again, until somebody takes that back; raises UnableToDecide."""
     row = _as_it_stands(offer, OfferState.OFFERED)

@@ -12,7 +12,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from drf_spectacular.generators import SchemaGenerator
 
 from alerting.models import Standing
-from assay.models import DataChange, Dataset, Replica
+from assay.models import DataChange, Dataset, DataTest, Replica
 from incident_manager.models import Incident
 from web.pages.forms import IncidentsForm, WantedForm
 from web.pages.scores import SPANS
@@ -24,6 +24,8 @@ POST_ONLY = {
     "datasets/(?P<name>.+)/overrides/(?P<pk>\\d+)/end",
     "datasets/<path:name>/report",
     "datasets/<path:name>/suggest",
+    *(f"datasets/<path:name>/tests/new/{action}" for action in ("check", "measure", "save")),
+    *(f"datasets/<path:name>/tests/<int:pk>/edit/{action}" for action in ("check", "measure", "save", "retire")),
     "silences/<int:pk>/end",
     "silences/new",
     "logout",
@@ -74,11 +76,23 @@ PAGE_FILTERS = {
         {"column": "fare", "statistic": "mean"},
         {"column": "<i>", "statistic": "x"},
     ],
+    "datasets/<path:name>/tests/new": [
+        {"assertion": "row_count() >= 1"},
+        {"assertion": "row_count( <i>", "sustain": "soon"},
+        {"suggestion": "1", "report": "x"},
+    ],
     "datasets/<path:name>/backtest": [
         {"assertion": "row_count() >= 1"},
         {"assertion": "anomaly(row_count(), last=8) <= 1", "category": "anomaly", "sustain": "1h"},
         {"assertion": "row_count( <i>", "start": "2026-03-01T00:00"},
         {"test": "x", "sustain": "soon"},
+    ],
+}
+# Pages of one row of a dataset, whose parameters go together.
+TOGETHER = {
+    "datasets/<path:name>/tests/<int:pk>/edit": lambda: [
+        f"datasets/{quote(test.dataset.full_name)}/tests/{test.pk}/edit"
+        for test in DataTest.objects.select_related("dataset").filter(revision__isnull=False)
     ],
 }
 PAGING = ({"limit": "1"}, {"limit": "1", "offset": "1"}, {"offset": "100000"})
@@ -90,7 +104,7 @@ def addresses(*, newest: int | None = None) -> Iterator[str]:
     for route, pattern in _patterns(get_resolver().url_patterns, ""):
         if route in POST_ONLY or not _takes_get(pattern) or f"/{route}" in demanding:
             continue
-        filled = list(_filled(route, pattern))
+        filled = TOGETHER[route]() if route in TOGETHER else list(_filled(route, pattern))
         for address in filled[-newest:] if newest and route.startswith("api/") else filled:
             yield f"/{address}"
             for given in PAGE_FILTERS.get(route, ()):

@@ -1,7 +1,14 @@
 """Between which figures the value of an assertion must lie, where it says so with literals."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
+from execution_engine.exact import Number as ExactNumber
+from execution_engine.exact import from_json as from_stored
+from execution_engine.language.evaluating.evaluate import of_known
+from execution_engine.language.evaluating.verdict import ZeroDivision
+from execution_engine.language.operands import operands
 from execution_engine.language.tree import (
     Assertion,
     Between,
@@ -41,6 +48,31 @@ def bounds(tree: Assertion) -> PlotBounds:
         case Comparison():
             return _of_comparison(tree)
     return PlotBounds()
+
+
+def bounds_with(tree: Assertion, measured: Mapping[str, Any]) -> PlotBounds:
+    """The bounds of a single comparison whose sides were measured too, as they were with these values of its operands.
+
+    ``measured`` is as a run keeps it, by the text of each operand. None where a value is not there.
+    """
+    known = {text: from_stored(value) for text, value in measured.items()}
+    match tree:
+        case Between(negated=False):
+            return PlotBounds(low=_reckoned(tree.value, tree.low, known), high=_reckoned(tree.value, tree.high, known))
+        case Comparison() if tree.comparator in UPPER:
+            return PlotBounds(high=_reckoned(tree.left, tree.right, known))
+        case Comparison() if tree.comparator in LOWER:
+            return PlotBounds(low=_reckoned(tree.left, tree.right, known))
+    return PlotBounds()
+
+
+def _reckoned(value: Expression, bound: Expression, known: Mapping[str, ExactNumber | None]) -> float | None:
+    """What a bound came to, where it is a number."""
+    compared = Comparison(comparator=Comparator.AT_LEAST, left=value, right=bound)
+    if any(operand.text not in known for operand in operands(compared)):
+        return None
+    found = of_known(compared, known, zero=ZeroDivision.NULL).bound
+    return None if found is None else float(found)
 
 
 def _of_comparison(tree: Comparison) -> PlotBounds:

@@ -6,6 +6,7 @@ from . import actions, overrides, silences, suggestions, views
 from .api_docs import api_docs_page
 from .backtests import backtest_page
 from .columns import columns_page
+from .editor import views as editor
 from .scores import scores_page
 from .teams import team_page
 from .templates import templates_page
@@ -24,6 +25,15 @@ urlpatterns: list[URLPattern] = [
         suggestions.decide,
         name="decide",
     ),
+    path("datasets/<path:name>/tests/new", editor.new_page, name="test-new"),
+    path("datasets/<path:name>/tests/<int:pk>/edit", editor.edit_page, name="test-edit"),
+    path("datasets/<path:name>/tests/new/check", editor.check, name="test-new-check"),
+    path("datasets/<path:name>/tests/new/measure", editor.measure, name="test-new-measure"),
+    path("datasets/<path:name>/tests/new/save", editor.save, name="test-new-save"),
+    path("datasets/<path:name>/tests/<int:pk>/edit/check", editor.check, name="test-check"),
+    path("datasets/<path:name>/tests/<int:pk>/edit/measure", editor.measure, name="test-measure"),
+    path("datasets/<path:name>/tests/<int:pk>/edit/save", editor.save, name="test-save"),
+    path("datasets/<path:name>/tests/<int:pk>/edit/retire", editor.retire_test, name="test-retire"),
     path("datasets/<path:name>", views.dataset_page, name="dataset"),
     path("incidents", views.incidents_page, name="incidents"),
     path("incidents/<int:pk>", views.incident_page, name="incident"),

@@ -115,6 +115,12 @@ register.filter("plain", plain)
 
 
 @register.filter
+def seconds(value: float | Absent) -> str:
+    """A number of seconds in its largest whole unit."""
+    return NOTHING if isinstance(value, NoneType | str) else roughly(timedelta(seconds=value))
+
+
+@register.filter
 def percent(share: float | Absent) -> str:
     """A share to a tenth of a percent, never rounded up to 100 %."""
     if isinstance(share, NoneType | str):

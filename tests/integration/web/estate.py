@@ -157,6 +157,8 @@ def form(template: str, estate: Estate) -> dict[str, str]:
         return {"window": "2026-03-09", "reason": "The report needs it."}
     if template.endswith("/report"):
         return {**PAGE_RANGE, "description": "Fares doubled."}
+    if "/tests/" in template:
+        return {"name": "mine", "assertion": "row_count() > 5", **USUAL}
     return {"reason": "known", "scope": "window", "text": "looked at"}
 
 

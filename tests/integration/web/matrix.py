@@ -88,6 +88,15 @@ GET     datasets/{dataset}/suggestions            *     *     -
 POST    datasets/{dataset}/suggestions/{suggestion}/accept oxa a -
 POST    datasets/{dataset}/suggestions/{suggestion}/reject oxa a -
 POST    datasets/{dataset}/suggestions/{rejected}/take-back oxa a -
+GET     datasets/{dataset}/tests/new              oxa   a     -
+POST    datasets/{dataset}/tests/new/check        oxa   a     -
+POST    datasets/{dataset}/tests/new/measure      oxa   a     -
+POST    datasets/{dataset}/tests/new/save         oxa   a     -
+GET     datasets/{dataset}/tests/{test}/edit      oxa   a     -
+POST    datasets/{dataset}/tests/{test}/edit/check oxa  a     -
+POST    datasets/{dataset}/tests/{test}/edit/measure oxa a    -
+POST    datasets/{dataset}/tests/{test}/edit/save oxa   a     -
+POST    datasets/{dataset}/tests/{test}/edit/retire oxa a     -
 GET     incidents                                 *     *     -
 GET     incidents/{incident}                      *     *     -
 POST    incidents/{incident}/accept               oxa   xa    -

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import URLPattern, get_resolver
 
 from incident_manager.models import Incident, Report
-from tests.factories import DatasetFactory, IncidentFactory
+from tests.factories import DatasetFactory, DataTestFactory, IncidentFactory
 from web.access.typed import MOST, unseal
 from web.pages.urls import urlpatterns
 
@@ -122,6 +122,8 @@ def address(pattern: URLPattern, incident: Incident) -> str:
     """An address of this page that exists."""
     known = {"name": "raw.trips", "pk": incident.pk, "action": "accept"}
     given = {name: known[name] for name in pattern.pattern.regex.groupindex}
+    if "/tests/" in str(pattern.pattern):
+        known["pk"] = (incident.dataset.data_tests.first() or DataTestFactory.create(dataset=incident.dataset)).pk
     return str(get_resolver().reverse(str(pattern.name), **given))
 
 

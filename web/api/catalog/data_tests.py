@@ -10,9 +10,9 @@ from rest_framework.response import Response
 
 from assay import clock
 from assay.models import CatchUp, Category, Dataset, DataTest, Origin, Scope, Severity
-from incident_manager.services import untried
+from incident_manager.services import untried_if_hard
 from test_generator.definition import Definition
-from test_generator.services import UnableToWrite, draft, retire, revise, write_data_test
+from test_generator.services import UnableToWrite, not_edited, retire, revise, write_data_test
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, LengthField, Row, Shape
@@ -135,10 +135,8 @@ class DataTests(Rows):
 
     def _demand_tried(self, dataset: Dataset, assertion: str, severity: str | None) -> None:
         """Refuse to make a test of tier 0 or 1 hard that was not tried on the past."""
-        if severity != Severity.HARD or dataset.partitioning is None:
-            return
         try:
-            why = untried(draft(dataset, assertion, severity=severity), clock.now())
+            why = untried_if_hard(dataset, assertion, severity, clock.now())
         except UnableToWrite as unable:
             raise _wrong(unable) from None
         if why is not None:
@@ -146,13 +144,8 @@ class DataTests(Rows):
 
     def _own(self) -> DataTest:
         found: DataTest = self.get_object()
-        if found.origin == Origin.GENERATED:
-            raise conflict(f"{found} is generated from metadata.", mend="Change the dataset's SLA, tier or severity.")
-        if found.retired_at is not None:
-            raise conflict(f"{found} was retired.", mend="Write a new test under another name.")
-        if found.template:
-            mend = f"Change the template in its catalog, the source {found.source!r}: it makes its tests anew."
-            raise conflict(f"{found} is made by the template {found.template!r}.", mend=mend)
+        if refused := not_edited(found):
+            raise conflict(refused.why, mend=refused.mend)
         return found
 
 

@@ -38,14 +38,14 @@ def history(data_test: DataTest, veil: Veil) -> dict[str, Any]:
         revision.pk: bounds(from_json(revision.tree))
         for revision in Revision.objects.filter(pk__in={run.revision_id for run in runs})
     }
-    of_run = [_expected(run, limits.get(run.revision_id, PlotBounds())) for run in runs]
+    of_run = [expected(run, limits.get(run.revision_id, PlotBounds())) for run in runs]
     return {
         "test": data_test.name,
         "duration": any(bound.is_duration for bound in of_run),
         "key": [keys_of(run.window, data_test.dataset.partitioning) for run in runs],
         "start": [int(run.window_start.timestamp()) for run in runs],
-        "value": [took.get(run.window_start, _shown(run)) if run.value == 0 else _shown(run) for run in runs],
-        "was": [_shown(first_broken.get(run.window_start)) for run in runs],
+        "value": [took.get(run.window_start, shown(run)) if run.value == 0 else shown(run) for run in runs],
+        "was": [shown(first_broken.get(run.window_start)) for run in runs],
         "outcome": [run.outcome for run in runs],
         "low": [bound.low for bound in of_run],
         "high": [bound.high for bound in of_run],
@@ -67,8 +67,8 @@ def _took(data_test: DataTest) -> dict[datetime, float]:
     return {one.window.start: one.seconds for one in found}
 
 
-def _expected(run: Run, limits: PlotBounds) -> PlotBounds:
-    """Of an anomaly the interval that was expected of its metric then, as wide as the test lets it be."""
+def expected(run: Run, limits: PlotBounds) -> PlotBounds:
+    """The bounds of a run: of an anomaly the interval that was expected then, as wide as the test lets it be."""
     found = _finding(run)
     if limits.widths is None or found is None:
         return limits
@@ -79,7 +79,7 @@ def _expected(run: Run, limits: PlotBounds) -> PlotBounds:
     return PlotBounds(low=middle - reach, high=middle + reach)
 
 
-def _shown(run: Run | None) -> float | None:
+def shown(run: Run | None) -> float | None:
     """The run's value; of an anomaly that of its metric, which its bounds are of."""
     if run is None or run.value is None or not isfinite(run.value):
         return None
