@@ -70,11 +70,11 @@ def answer_on(changes: Iterable[DataChange], *, pipeline: str, now: datetime) ->
 def _is_judged(change: DataChange) -> bool:
     if DataChange.objects.filter(pk=change.pk, followed_at=None).exists():
         return False
-    triggered = Run.objects.filter(
+    left = Run.objects.filter(  # also those that were requested before it: one that waits serves it too
         data_test__dataset=change.dataset,
         window_start__lt=change.window_end,
         window_end__gt=change.window_start,
         reason=RunReason.TRIGGER,
-        requested_at__gte=change.at,
+        judged_at=None,
     )
-    return not triggered.filter(judged_at=None).exists()
+    return not left.exists()

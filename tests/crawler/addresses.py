@@ -19,7 +19,6 @@ from web.pages.scores import SPANS
 
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
 POST_ONLY = {
-    "api/v1/pipelines/<str:name>/completed",
     "datasets/<path:name>/override",
     "datasets/(?P<name>.+)/overrides/(?P<pk>\\d+)/end",
     "datasets/<path:name>/report",

@@ -62,6 +62,7 @@ NEEDS: Mapping[tuple[str, str], Action] = MappingProxyType(
         ("QueryQuality", "post"): Action.ASK,
         ("Gate", "post"): Action.ASK,
         ("Badge", "get"): Action.ASK,
+        ("Completed", "get"): Action.ASK,
         ("Completed", "post"): Action.PUSH,
         ("PipelineQuality", "get"): Action.READ,
         ("Scores", "get"): Action.READ,

@@ -155,6 +155,7 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("PUT", "members/{member}"): lambda: Largest(
             sent={"teams": [f"{n:0200}" for n in range(100)]}, larger={"teams": ["x"] * 101}, written=1
         ),
+        ("GET", "pipelines/load/completed"): lambda: Largest(larger={"completions": "1" * 1001}),
         ("POST", "pipelines/load/completed"): lambda: Largest(
             sent=_outputs(MOST_OUTPUTS, MOST),
             larger=_outputs(MOST_OUTPUTS + 1, 1),

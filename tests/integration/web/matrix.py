@@ -41,6 +41,7 @@ GET     api/v1/measurements                       *     *     read
 GET     api/v1/members                            a     a     manage
 GET     api/v1/members/{member}                   a     a     manage
 PUT     api/v1/members/{member}                   a     a     manage
+GET     api/v1/pipelines/load/completed           *     *     gate
 POST    api/v1/pipelines/load/completed           pa    pa    ingest
 GET     api/v1/pipelines/load/quality             *     *     read
 GET     api/v1/quality                            *     *     gate

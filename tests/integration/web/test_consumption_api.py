@@ -8,13 +8,14 @@ from rest_framework.test import APIClient
 
 from alerting.models import Standing
 from assay.models import Binding, DataChange, Dataset, DataTest
-from execution_engine.models import Run
+from execution_engine.models import Run, RunReason
 from incident_manager.models import Incident, LookUp, SpoiltWindow
 from tests.factories import (
     NOW,
     DatasetFactory,
     DataTestFactory,
     IncidentFactory,
+    RunFactory,
     SpoiltWindowFactory,
     StandingFactory,
     day,
@@ -163,6 +164,29 @@ def test_a_completed_pipeline_is_recorded_and_its_outputs_are_judged(api: APICli
     DataChange.objects.update(followed_at=DataChange.objects.get().at)
     quality = api.get("/api/v1/pipelines/load-trips/quality").json()
     assert [output["status"] for output in quality["outputs"]] == ["bad"]
+
+
+def test_who_told_of_a_completion_asks_later_whether_it_is_judged(api: APIClient, trips: Dataset) -> None:
+    path, output = "/api/v1/pipelines/load/completed", {"dataset": "raw.trips", "window": "2026-03-09"}
+    told = api.post(path, {"outputs": [output]}, format="json").json()
+    (change,) = DataChange.objects.all()
+    assert told["completions"] == [change.pk]
+    assert api.get(path, {"completions": str(change.pk)}).json() == told | {"judged": False}
+    run = RunFactory.create(
+        data_test=DataTest.objects.get(), window=change.window, reason=RunReason.TRIGGER, judged_at=None
+    )
+    DataChange.objects.update(followed_at=change.at)
+    assert api.get(path).json()["judged"] is False
+    Run.objects.filter(pk=run.pk).update(judged_at=change.at)
+    assert api.get(path).json() == told | {"judged": True}
+
+
+@pytest.mark.parametrize("completions", ["999", "x", "1,,2", "-1", "1" * 30])
+def test_a_completion_that_the_pipeline_never_told_of_is_refused(
+    api: APIClient, trips: Dataset, completions: str
+) -> None:
+    answer = api.get("/api/v1/pipelines/load/completed", {"completions": completions})
+    assert (answer.status_code, answer.json()["where"]) == (400, "completions")
 
 
 @pytest.mark.parametrize(("pipeline", "decision"), [("load", "warn"), ("other", "block")])

@@ -1,8 +1,9 @@
 """Pipelines: what they completed, and how good that is."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from threading import BoundedSemaphore
+from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -61,8 +62,33 @@ class Completion(Shape):
     wait = serializers.FloatField(required=False, default=0, min_value=0, max_value=LONGEST_WAIT)
 
 
+class CompletionQuery(Shape):
+    """Which completions: their numbers with commas between, as the answer to POST gives them; else the newest."""
+
+    completions = serializers.RegexField(r"^[1-9]\d{0,17}(,[1-9]\d{0,17})*$", required=False, max_length=1000)
+
+
 class Completed(Api):
-    """POST the outputs of a pipeline that has ended."""
+    """POST the outputs of a pipeline that has ended; GET whether they have been judged by now."""
+
+    @extend_schema(parameters=[CompletionQuery], responses=CompletionVerdict)
+    def get(self, request: Request, name: str) -> Response:
+        """Ask whether what was completed is judged by now.
+
+        What POST answers, of completions that were told of before: who waits for tests asks again and again. Where
+        none are named, of the newest one of each dataset. Datasets that you may not read are left out.
+        """
+        asked = self.asked(CompletionQuery).get("completions")
+        numbers = [int(number) for number in asked.split(",")] if asked else None
+        rows = _newest_outputs(name) if numbers is None else _completions(name, numbers)
+        found = [change for change in rows if may(request, Action.ASK, change.dataset)]
+        if numbers is not None and (missing := sorted(set(numbers) - {change.pk for change in found})):
+            raise Wrong(
+                f"{name!r} has no completion {', '.join(map(str, missing))}.",
+                where="completions",
+                mend="Send the numbers that the answer to POST gave under completions.",
+            )
+        return Response(_told(found, pipeline=name, is_judged=are_judged(found)))
 
     @extend_schema(request=Completion, responses={201: CompletionVerdict})
     def post(self, request: Request, name: str) -> Response:
@@ -82,8 +108,7 @@ class Completed(Api):
         except UnableToComplete as unable:
             raise Wrong(str(unable), where="name" if isinstance(unable, UnableToName) else "outputs") from None
         is_judged = wait_until_judged(changes, seconds=given["wait"]) if given["wait"] else False
-        answer = answer_on(changes, pipeline=name, now=clock.now())
-        return Response({"judged": is_judged, **as_json(answer)}, status=201)
+        return Response(_told(changes, pipeline=name, is_judged=is_judged), status=201)
 
 
 class PipelineQuality(Api):
@@ -125,6 +150,17 @@ def wait_until_judged(changes: Iterable[DataChange], *, seconds: float) -> bool:
     finally:
         if may_wait:
             _places.release()
+
+
+def _told(changes: Sequence[DataChange], *, pipeline: str, is_judged: bool) -> dict[str, Any]:
+    """The gate's answer on what was completed, with the numbers by which one asks again."""
+    answer = answer_on(changes, pipeline=pipeline, now=clock.now())
+    return {"judged": is_judged, "completions": [change.pk for change in changes], **as_json(answer)}
+
+
+def _completions(pipeline: str, numbers: list[int]) -> list[DataChange]:
+    completions = DataChange.objects.filter(pipeline=pipeline, kind=ChangeKind.COMPLETED, pk__in=numbers)
+    return list(completions.select_related("dataset").prefetch_related("dataset__replicas").order_by("pk"))
 
 
 def _newest_outputs(pipeline: str) -> list[DataChange]:

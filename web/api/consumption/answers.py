@@ -40,6 +40,7 @@ class CompletionVerdict(GateVerdict):
     """What the gate says of the outputs of a pipeline."""
 
     judged = serializers.BooleanField(help_text="whether all that was triggered has been judged")
+    completions = serializers.ListField(child=serializers.IntegerField(), help_text="by these numbers one asks again")
 
 
 class QualityReason(serializers.Serializer[Any]):
