@@ -1,0 +1,153 @@
+"""One request over HTTP, sent again where that is safe."""
+
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import requests
+from requests.exceptions import ChunkedEncodingError
+from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
+
+from .errors import AssayError, Unavailable, error_of
+
+BUSY = (429, 502, 503, 504)
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How often a request is sent again, and how many seconds lie between."""
+
+    retries: int = 4
+    first: float = 0.5
+    longest: float = 60.0
+
+    def before_next(self, failures: int, asked: float | None) -> float | None:
+        """Seconds until the next try after so many failures, twice as long each time; None: give up.
+
+        ``asked`` are those of Retry-After. They are waited out; where they are above ``longest``, it gives up.
+        """
+        if failures > self.retries or (asked or 0) > self.longest:
+            return None
+        return asked if asked is not None else float(min(self.longest, self.first * 2 ** min(failures - 1, 20)))
+
+
+class Transport:
+    """The connections to one server. Its errors are those of ``errors``; it never follows a redirect."""
+
+    def __init__(self, url: str, token: str, *, timeout: float, patience: Patience) -> None:
+        self._url, self._timeout, self._patience = url.rstrip("/"), timeout, patience
+        self._session = requests.Session()
+        self._session.auth = _Token(token)  # as a header, the entry of a ~/.netrc would go before it
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._session.close()
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
+        is_repeatable: bool = True,
+    ) -> Any:
+        """The JSON of the answer to ``/api/v1/PATH``; raises AssayError.
+
+        What is not ``is_repeatable`` is sent again only if the server has not begun with it.
+        """
+        failures = 0
+        failed: AssayError
+        while True:
+            try:
+                answer = self._session.request(
+                    method,
+                    address := f"{self._url}/api/v1/{path}",
+                    params=query,
+                    json=body,
+                    timeout=self._timeout,
+                    allow_redirects=False,
+                )
+            except (requests.ConnectionError, requests.Timeout, ChunkedEncodingError) as error:
+                failed, asked = _unreachable(self._url, error), None
+                is_final = isinstance(error, requests.exceptions.SSLError)
+                may_repeat = not is_final and (is_repeatable or _was_not_sent(error))
+            except (requests.RequestException, UnicodeError) as error:
+                raise AssayError(
+                    f"Cannot ask {self._url}: {error}", mend="Correct ASSAY_URL, such as https://assay.example.com."
+                ) from None
+            else:
+                if answer.status_code < 300:
+                    return _json(answer, address)
+                failed, asked = _refused(answer, address), retry_after(answer.headers.get("Retry-After"), _now())
+                may_repeat = answer.status_code in BUSY if is_repeatable else answer.status_code == 429
+            failures += 1
+            pause = self._patience.before_next(failures, asked) if may_repeat else None
+            if pause is None:
+                raise failed
+            time.sleep(pause if asked is not None else pause * random.uniform(0.75, 1.25))
+
+
+class _Token(requests.auth.AuthBase):
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        if self._token:
+            request.headers["Authorization"] = f"Token {self._token}"
+        return request
+
+
+def retry_after(text: str | None, now: datetime) -> float | None:
+    """The seconds that a header asks for, as a number or as a date; None where it is missing or makes no sense."""
+    if not text:
+        return None
+    if text.strip().isdecimal():
+        return float(text)
+    try:
+        until = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return max(0.0, (until.replace(tzinfo=until.tzinfo or timezone.utc) - now).total_seconds())
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+def _was_not_sent(error: requests.RequestException) -> bool:
+    """Whether the connection failed, so that the server knows nothing of the request."""
+    cause = error.args[0] if error.args else None
+    reason = getattr(cause, "reason", cause)
+    return isinstance(reason, NewConnectionError | ConnectTimeoutError)
+
+
+def _unreachable(url: str, error: requests.RequestException) -> Unavailable:
+    what = f"{url} does not answer in time" if isinstance(error, requests.Timeout) else f"Cannot reach {url}"
+    return Unavailable(f"{what}: {error}", mend="Is Assay up, and is ASSAY_URL its address?")
+
+
+def _refused(answer: requests.Response, address: str) -> AssayError:
+    if answer.status_code < 400:
+        place = answer.headers.get("Location", "elsewhere")
+        return AssayError(
+            f"{address} leads to {place}.", mend="Name the address that it leads to.", status=answer.status_code
+        )
+    try:
+        body = answer.json()
+    except ValueError:
+        body = None
+    return error_of(answer.status_code, body, address)
+
+
+def _json(answer: requests.Response, address: str) -> Any:
+    try:
+        return answer.json()
+    except ValueError:
+        raise AssayError(
+            f"{address} answers with no JSON.", mend="Is ASSAY_URL the address of Assay?", status=answer.status_code
+        ) from None
