@@ -25,7 +25,7 @@ COMPLETION: dict[str, Any] = {
     "run": "2026-03-10T01:00",
     "wait": 60,
 }
-COMPLETION_VERDICT = {"judged": True, **GATE_VERDICT}
+COMPLETION_VERDICT = {"judged": True, "completions": [41], **GATE_VERDICT}
 
 RANGE_QUALITY: dict[str, Any] = {
     "dataset": "raw.trips",
