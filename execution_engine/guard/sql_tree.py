@@ -40,17 +40,17 @@ class UnableToTakeText(ValueError):
     """A text of more words than somebody wants to have read."""
 
 
-def statements(text: str, *, most_words: int | None = None) -> list[exp.Expr]:
-    """Every statement of a text in Spark's SQL that is looked at and never run.
+def statements(text: str, *, dialect: str = "spark", most_words: int | None = None) -> list[exp.Expr]:
+    """Every statement of a text in one of sqlglot's dialects that is looked at and never run.
 
     UnableToAllow where it is no SQL, UnableToTakeText where it has too many words.
     """
-    spark = Dialect.get_or_raise("spark")
+    spoken = Dialect.get_or_raise(dialect)
     try:
-        words = spark.tokenize(text)
+        words = spoken.tokenize(text)
         if most_words is not None and len(words) > most_words:
             raise UnableToTakeText(f"{len(words)} words, names and signs, and at most {most_words} are read")
-        return [tree for tree in spark.parser().parse(words, text) if tree is not None]
+        return [tree for tree in spoken.parser().parse(words, text) if tree is not None]
     except UnableToTakeText:
         raise
     except Exception as error:  # as above

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.scans.query_tables import names_read
-from web.api.consumption.sql_tables import UnableToReadQuery, table_uses
+from web.sql.tables import UnableToReadQuery, table_uses
 
 FUNCTIONS = sorted({name for function in exp.ALL_FUNCTIONS for name in function.sql_names()})
 ARGUMENTS = ("", "s", "s, 1", "*", "select 1")

@@ -37,7 +37,7 @@ from incident_manager.gate.completing import MOST_OUTPUTS
 from incident_manager.models import Ending, Incident, SpoiltWindow
 from incident_manager.tasks import end
 from web.api.consumption.gate import GateQuestion
-from web.api.consumption.sql_tables import MOST_WORDS
+from web.sql.tables import MOST_WORDS
 
 DAY = timedelta(days=1)
 TESTS, TABLES = 5, 2000

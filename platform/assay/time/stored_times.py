@@ -41,7 +41,7 @@ class StoredTimes:
         Where partitions are cut in the same zone, such an hour is one partition, and nothing needs to be.
         """
         of = zone(self.time_zone)
-        shown = instant.astimezone(of).replace(tzinfo=None)
+        shown = self.local(instant)
         first = shown.replace(tzinfo=of, fold=0).astimezone(UTC)
         is_first = first == instant or self.time_zone == self.partitioning.time_zone
         if is_first and boundary(shown, of) == instant:
@@ -50,6 +50,10 @@ class StoredTimes:
             f"the times are those of {self.time_zone}, whose clocks showed {shown:%Y-%m-%d %H:%M} twice, so that rows "
             f"before and after {instant.astimezone(UTC):%Y-%m-%d %H:%M} UTC cannot be told apart"
         )
+
+    def local(self, instant: datetime) -> datetime:
+        """What the clocks of the stored times show at an instant, without their zone."""
+        return instant.astimezone(zone(self.time_zone)).replace(tzinfo=None)
 
     def ticks(self, instant: datetime) -> int:
         """The first whole second or millisecond since 1970 that is not before ``instant``."""

@@ -13,8 +13,8 @@ from tests.factories import DAY, HOUR, NOW, day
 from tests.integration.web.estate import Estate, body
 from web.api.consumption.gate import GateQuestion
 from web.api.consumption.quality import MOST_RANGES
-from web.api.consumption.sql_tables import MOST_WORDS
 from web.api.conventions.base import Pages
+from web.sql.tables import MOST_WORDS
 
 ALWAYS = {"from": "1900-01-01T00:00:00Z", "to": "2199-12-31T00:00:00Z"}
 LONG_TEXT, NAME = 10_000, LONGEST_NAME

@@ -1,5 +1,6 @@
 """May this data be used? Asked of a range of a dataset, or of everything that a query reads."""
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -23,10 +24,11 @@ from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import DatasetField, InstantField, Shape, demand_readable, with_range
 from web.api.conventions.openapi import shown_by
+from web.sql.narrowing import PartitionColumn, ranges
+from web.sql.tables import DIALECTS, TableUse, UnableToReadQuery, table_uses
 
 from .answers import QueryAnswer, RangeQuality
 from .gate import demand_replica
-from .sql_tables import TableUse, UnableToReadQuery, ranges, table_uses
 
 MOST_RANGES = 25  # of one query, each a look-up of its own; beyond, each table is answered over all that lies between
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -46,6 +48,7 @@ class SqlQuestion(Shape):
     """A query; ``from`` and ``to`` bound the tables that it reads in whole."""
 
     sql = serializers.CharField(max_length=100_000)
+    dialect = serializers.ChoiceField(DIALECTS, required=False, default=DIALECTS[0])
     datacenter = serializers.CharField(required=False, default="", max_length=60)
 
     def get_fields(self) -> dict[str, Any]:
@@ -81,30 +84,36 @@ class QueryQuality(Api):
     def post(self, request: Request) -> Response:
         """Ask how good all is that a query reads.
 
-        Of every table and range that it reads; the worst of them is its status. Statements are in Spark SQL.
+        Of every table and range that it reads; the worst of them is its status. The statements are in the SQL of ``dialect``.
         """
         given, now, question = self.given(SqlQuestion), clock.now(), uuid4()
+        dialect, place = given["dialect"], given["datacenter"]
         try:
-            uses = table_uses(given["sql"])
+            uses = table_uses(given["sql"], dialect)
         except UnableToReadQuery as unable:
-            raise Wrong(str(unable), where="sql", mend="Send one or several statements in Spark SQL.") from None
-        # the datasets that are read, by lower-case name: SQL does not tell cases apart
-        datasets, place = by_names({use.name.lower() for use in uses}), given["datacenter"]
-        for dataset in datasets.values():
+            mend = (
+                f"Send one or several statements in the SQL of {dialect}, or name their dialect: {', '.join(DIALECTS)}."
+            )
+            raise Wrong(str(unable), where="sql", mend=mend) from None
+        datasets = datasets_of({use.name for use in uses})
+        read: dict[Dataset, list[TableUse]] = {}
+        for use in uses:
+            if use.name in datasets:
+                read.setdefault(datasets[use.name], []).append(use)
+        for dataset in read:
             demand_readable(request, dataset)
-        known = [(datasets[use.name.lower()], use) for use in uses if use.name.lower() in datasets]
-        parts = [(dataset, part) for dataset, use in known for part in _parts(dataset, use, given, now)]
-        asked = _spanned(parts) if len(parts) > MOST_RANGES else parts
-        if len(asked) > MOST_RANGES:
+        if len(read) > MOST_RANGES:
             raise Wrong(
-                f"The query reads {len(asked)} tables: at most {MOST_RANGES} are answered at once.",
+                f"The query reads {len(read)} tables: at most {MOST_RANGES} are answered at once.",
                 where="sql",
                 mend="Ask in several queries.",
             )
+        parts = [(dataset, part) for dataset, own in read.items() for part in _parts(dataset, tuple(own), given, now)]
+        asked = _spanned(parts) if len(parts) > MOST_RANGES else parts
         answers = [
             look_up(dataset=dataset, window=part, datacenter=place, now=now, query=question) for dataset, part in asked
         ]
-        unknown = sorted({use.name for use in uses if use.name.lower() not in datasets})
+        unknown = sorted({use.name for use in uses if use.name not in datasets})
         tables = [*(written(answer) for answer in answers), *(_not_known(name) for name in unknown)]
         status = worst(Status(table["status"]) for table in tables)
         return Response({"status": status, "tables": tables, "unknown": unknown, "widened": asked is not parts})
@@ -169,7 +178,15 @@ def _spanned(parts: list[tuple[Dataset, Window]]) -> list[tuple[Dataset, Window]
     return list(spans.items())
 
 
-def _parts(dataset: Dataset, use: TableUse, given: dict[str, Any], now: datetime) -> tuple[Window, ...]:
+def datasets_of(names: Collection[str]) -> dict[str, Dataset]:
+    """The datasets of these names, as queries write them: a catalog before the name that we know is left away."""
+    shorter = {name: [name.split(".", at)[-1] for at in range(max(1, name.count(".")))] for name in names}
+    found = by_names({each.lower() for own in shorter.values() for each in own})
+    known = {name: next((each for each in own if each.lower() in found), None) for name, own in shorter.items()}
+    return {name: found[each.lower()] for name, each in known.items() if each is not None}
+
+
+def _parts(dataset: Dataset, uses: tuple[TableUse, ...], given: dict[str, Any], now: datetime) -> tuple[Window, ...]:
     partitioning = dataset.partitioning
     last = partitioning.at(now).end if partitioning else now
     start, end = given.get("from") or _begin(dataset), given.get("to") or last
@@ -178,7 +195,8 @@ def _parts(dataset: Dataset, use: TableUse, given: dict[str, Any], now: datetime
     whole = Window(start=start, end=end)
     if partitioning is None:
         return (whole,)
-    return ranges(use, dataset.partition_column, partitioning, whole, dataset.stored_times)
+    column = PartitionColumn(name=dataset.partition_column, partitioning=partitioning, times=dataset.stored_times)
+    return ranges(uses, column, whole, now=now, dialect=given["dialect"])
 
 
 def _begin(dataset: Dataset) -> datetime:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from web.api.consumption.sql_tables import MOST_PLACES, MOST_WORDS, UnableToReadQuery, table_uses
+from web.sql.tables import MOST_PLACES, MOST_WORDS, UnableToReadQuery, table_uses
 
 PLACES = {
     "tables": lambda count: "select 1 from " + ", ".join(f"raw.t{n} as t{n}" for n in range(count - 1)),

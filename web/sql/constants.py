@@ -1,0 +1,307 @@
+"""What an expression without columns comes to, by its text and the clock: a value, or two around it (pure)."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from operator import add, mul, sub
+
+from sqlglot import exp
+
+from assay.time.steps import add_months
+
+from .key_order import is_ordered
+
+Value = str | int | date | datetime  # times have no zone: they are those of the clocks where the query runs
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+MOST_DIGITS = 30
+PLAIN = re.compile(r"(?:%[YmdHMS]|[^%A-Za-z]|T)*")  # forms that mean the same everywhere
+DATED = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T].*)?", re.ASCII)
+NOW = ("now", "sysdate", "getdate", "localtimestamp", "current_timestamp")
+CLOCKS = (exp.CurrentTimestamp, exp.CurrentDatetime, exp.Localtimestamp, exp.Localtime, exp.UtcTimestamp)
+TODAY = ("curdate", "current_date", "utc_date")
+TO_DATE = (exp.TsOrDsToDate, exp.Date, exp.FromISO8601Date)
+TO_TIME = (exp.TsOrDsToTimestamp, exp.TimeStrToTime, exp.Timestamp, exp.FromISO8601Timestamp)
+PARSED = (exp.StrToDate, exp.StrToTime, exp.ParseDatetime)
+ADDED = (exp.DateAdd, exp.TimestampAdd, exp.DatetimeAdd)
+SUBTRACTED = (exp.DateSub, exp.TimestampSub, exp.DatetimeSub)
+ARITHMETIC: dict[type[exp.Expr], Callable[[int, int], int]] = {exp.Add: add, exp.Sub: sub, exp.Mul: mul}
+TIMES = {exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPLTZ, exp.DType.DATETIME}
+MONTHS = {"MONTH": 1, "MON": 1, "MM": 1, "QUARTER": 3, "YEAR": 12, "YYYY": 12}
+DAYS = {"DAY": 1, "DD": 1, "WEEK": 7}
+SECONDS = {"HOUR": 3600, "MINUTE": 60, "SECOND": 1}
+LETTERS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}  # of Java's patterns
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constant:
+    """The least and the greatest value that an expression may have; they are of one type."""
+
+    low: Value
+    high: Value
+
+    def each(self, change: Callable[[Value], Value | None]) -> "Constant | None":
+        """What both ends become by a change that keeps their order; None where it fails."""
+        try:
+            low, high = change(self.low), change(self.high)
+        except (ValueError, OverflowError):
+            return None
+        return None if low is None or high is None else Constant(low=low, high=high)
+
+
+def exactly(value: Value) -> Constant:
+    """A value that is known."""
+    return Constant(low=value, high=value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folding:
+    """How expressions are folded: in which dialect, and what time it is where the data lies (a naive local time).
+
+    The clocks of the engine may show another day than those of the data: today is yesterday to tomorrow.
+    """
+
+    dialect: str
+    local_now: datetime
+
+    def fold(self, node: exp.Expr) -> Constant | None:
+        """What an expression comes to; None where that is not known."""
+        node = node.unnest()
+        if isinstance(node, exp.Literal):
+            return _literal(node)
+        if isinstance(node, exp.Neg):
+            inner = self.fold(node.this)
+            return exactly(-inner.low) if inner and isinstance(inner.low, int) else None
+        if isinstance(node, exp.CurrentDate | exp.UtcDate) or _is_called(node, TODAY):
+            today = self.local_now.date()
+            return Constant(low=today - DAY, high=today + DAY)
+        if isinstance(node, CLOCKS) or _is_called(node, NOW):
+            return Constant(low=self.local_now - DAY, high=self.local_now + DAY)
+        return self._converted(node) or self._moved(node) or self._written(node)
+
+    def _converted(self, node: exp.Expr) -> Constant | None:
+        """Casts, and the functions that do the same."""
+        if isinstance(node, exp.Cast):
+            return self._cast(node)
+        if isinstance(node, TO_DATE + TO_TIME + PARSED) and set(_given(node)) <= {"this", "format", "safe"}:
+            form = node.args.get("format")
+            inner = self.fold(node.this)
+            if inner and form is not None:
+                inner = inner.each(lambda value: _parsed(value, form))
+            as_what = as_date if isinstance(node, (*TO_DATE, exp.StrToDate)) else as_time
+            return _convert(inner, as_what)
+        if isinstance(node, exp.AtTimeZone):
+            inner = _convert(self.fold(node.this), as_time)
+            return _wider(inner, DAY)
+        if _is_called(node, ("make_date",)) and len(node.expressions) == 3:
+            parts = [self.fold(each) for each in node.expressions]
+            numbers = [part.low for part in parts if part and isinstance(part.low, int)]
+            return exactly(0).each(lambda _: date(*numbers)) if len(numbers) == 3 else None
+        return None
+
+    def _cast(self, node: exp.Cast) -> Constant | None:
+        inner, to = self.fold(node.this), node.to.this
+        if to in (exp.DType.DATE, exp.DType.DATE32):
+            return _convert(inner, as_date)
+        if to in TIMES:
+            return _convert(inner, as_time)
+        if inner and to in exp.DataType.TEXT_TYPES and not node.to.expressions:
+            return inner.each(_as_text)
+        if inner and to in exp.DataType.INTEGER_TYPES:
+            return inner.each(_as_number)
+        return None
+
+    def _moved(self, node: exp.Expr) -> Constant | None:
+        """Arithmetic of dates, times and numbers."""
+        if isinstance(node, exp.TsOrDsAdd):  # Spark's, which gives a date whatever it takes
+            return self._shifted(_convert(self.fold(node.this), as_date), node.expression, node.args.get("unit"), 1)
+        if isinstance(node, ADDED + SUBTRACTED):
+            sign = 1 if isinstance(node, ADDED) else -1
+            return self._shifted(self._dated(node.this), node.expression, node.args.get("unit"), sign)
+        if isinstance(node, exp.AddMonths):
+            return self._shifted(self._dated(node.this), node.expression, exp.var("MONTH"), 1)
+        if _is_called(node, ("adddate", "subdate")) and len(node.expressions) == 2:
+            sign = 1 if node.name.lower() == "adddate" else -1
+            return self._plus(self._dated(node.expressions[0]), node.expressions[1], sign)
+        if isinstance(node, exp.Add | exp.Sub | exp.Mul):
+            return self._sum(node)
+        if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
+            inner, unit = self._dated(node.this), _unit(node.args.get("unit"))
+            return inner and inner.each(lambda value: _truncated(value, unit))
+        if isinstance(node, exp.LastDay) and set(_given(node)) == {"this"}:
+            return _convert(self._dated(node.this), _last_day)
+        return None
+
+    def _sum(self, node: exp.Binary) -> Constant | None:
+        left, right = node.left.unnest(), node.right.unnest()
+        sign = -1 if isinstance(node, exp.Sub) else 1
+        if isinstance(right, exp.Interval) and not isinstance(node, exp.Mul):
+            return self._plus(self._dated(left), right, sign)
+        if isinstance(left, exp.Interval) and isinstance(node, exp.Add):
+            return self._plus(self._dated(right), left, 1)
+        one, other = self.fold(left), self.fold(right)
+        if one is None or other is None:
+            return None
+        if isinstance(one.low, int) and isinstance(other.low, int) and one.low == one.high and other.low == other.high:
+            found = ARITHMETIC[type(node)](one.low, other.low)
+            return exactly(found) if abs(found) < 10**MOST_DIGITS else None
+        if self.dialect == "spark" and type(one.low) is date and not isinstance(node, exp.Mul):
+            return self._plus(one, right, sign)
+        return None
+
+    def _plus(self, start: Constant | None, length: exp.Expr, sign: int) -> Constant | None:
+        """A time moved by an interval, or by so many days."""
+        if isinstance(length, exp.Interval):
+            return self._shifted(start, length.this, length.args.get("unit"), sign) if length.this else None
+        return self._shifted(start, length, exp.var("DAY"), sign)
+
+    def _shifted(self, start: Constant | None, amount: exp.Expr, unit: exp.Expr | None, sign: int) -> Constant | None:
+        many = self.fold(amount)
+        if start is None or many is None or many.low != many.high:
+            return None
+        try:
+            number = sign * int(many.low)  # type: ignore[arg-type]  # a date raises TypeError
+            found = start.each(lambda value: _shift(value, number, _unit(unit)))
+        except (TypeError, ValueError):
+            return None
+        return _wider(found, HOUR) if found and number and _unit(unit) in SECONDS else found  # clocks may be changed
+
+    def _dated(self, node: exp.Expr) -> Constant | None:
+        """A date or time, as functions of dates take it: a text is one too."""
+        inner = self.fold(node)
+        if inner and isinstance(inner.low, str):
+            return _convert(inner, as_time if len(inner.low) > len("2026-01-01") else as_date)
+        return inner if inner and isinstance(inner.low, date) else None
+
+    def _written(self, node: exp.Expr) -> Constant | None:
+        """Texts made of texts and of times."""
+        if isinstance(node, exp.TimeToStr) and isinstance(node.args.get("format"), exp.Literal):
+            return self._formatted(node.this, node.args["format"].name.replace("strict", ""))
+        if _is_called(node, ("format_datetime",)) and len(node.expressions) == 2:
+            pattern = re.split("(yyyy|MM|dd|HH|mm|ss)", node.expressions[1].name)
+            if not any(letter.isalpha() for part in pattern for letter in part if part not in LETTERS):
+                return self._formatted(node.expressions[0], "".join(LETTERS.get(part, part) for part in pattern))
+        if isinstance(node, exp.Concat | exp.DPipe):
+            parts = [self.fold(each) for each in (node.expressions or node.flatten())]
+            texts = [part.low for part in parts if part and part.low == part.high and isinstance(part.low, str)]
+            return exactly("".join(texts)) if texts and len(texts) == len(parts) else None
+        return None
+
+    def _formatted(self, node: exp.Expr, form: str) -> Constant | None:
+        inner = self._dated(node) if PLAIN.fullmatch(form) else None
+        if inner is None or (inner.low != inner.high and not is_ordered(form)):
+            return None
+        return inner.each(lambda value: as_time(value).strftime(form))  # type: ignore[union-attr]
+
+
+def as_date(value: Value) -> date | None:
+    """The day of a value, None where it is no time."""
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, str):
+        found = as_time(value) if DATED.fullmatch(value) else None
+        return found.date() if found else None
+    return value if isinstance(value, date) else None
+
+
+def as_time(value: Value) -> datetime | None:
+    """The time of a value, None where it is none or one of another zone."""
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day)
+    if isinstance(value, str) and DATED.fullmatch(value):
+        try:
+            found = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+        return found if found.tzinfo is None else None
+    return None
+
+
+def _literal(node: exp.Literal) -> Constant | None:
+    if node.is_string:
+        return exactly(node.name)
+    is_whole = node.name.isascii() and node.name.isdigit() and len(node.name) <= MOST_DIGITS
+    return exactly(int(node.name)) if is_whole else None
+
+
+def _convert(constant: Constant | None, change: Callable[[Value], Value | None]) -> Constant | None:
+    return constant and constant.each(change)
+
+
+def _wider(constant: Constant | None, by: timedelta) -> Constant | None:
+    """Both ends moved apart."""
+    if constant is None or not isinstance(constant.low, date) or not isinstance(constant.high, date):
+        return None
+    low, high = constant.low, constant.high
+    return exactly(0).each(lambda _: low - by) and Constant(low=low - by, high=high + by)
+
+
+def _as_text(value: Value) -> str | None:
+    return None if isinstance(value, datetime) else str(value)
+
+
+def _as_number(value: Value) -> int | None:
+    if isinstance(value, str):
+        return int(value) if value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS else None
+    return value if isinstance(value, int) else None
+
+
+def _parsed(value: Value, form: exp.Expr) -> datetime | None:
+    if not isinstance(value, str) or not isinstance(form, exp.Literal):
+        return None
+    plain = form.name.replace("strict", "")
+    found = datetime.strptime(value, plain) if PLAIN.fullmatch(plain) else None
+    return found if found and found.strftime(plain) == value else None
+
+
+def _given(node: exp.Expr) -> list[str]:
+    """The names of the arguments that say something."""
+    return [name for name, said in node.args.items() if said not in (None, False, [])]
+
+
+def _is_called(node: exp.Expr, names: tuple[str, ...]) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.lower() in names
+
+
+def _unit(unit: exp.Expr | None) -> str:
+    name = unit.name.upper() if isinstance(unit, exp.Var | exp.Literal) else ""
+    return name.removesuffix("S") if name.removesuffix("S") in {*MONTHS, *DAYS, *SECONDS} else name
+
+
+def _shift(value: Value, number: int, unit: str) -> Value | None:
+    if unit in MONTHS:
+        moved = add_months(_time(value), number * MONTHS[unit])
+        return moved if isinstance(value, datetime) else moved.date()
+    if unit in DAYS and isinstance(value, date):
+        return value + timedelta(days=number * DAYS[unit])
+    return _time(value) + timedelta(seconds=number * SECONDS[unit]) if unit in SECONDS else None
+
+
+def _time(value: Value) -> datetime:
+    found = as_time(value)
+    if found is None:
+        raise ValueError
+    return found
+
+
+def _truncated(value: Value, unit: str) -> Value | None:
+    """The start of the period that holds a value."""
+    wall = _time(value)
+    if unit in SECONDS:
+        midnight = datetime(wall.year, wall.month, wall.day)
+        return midnight + (wall - midnight) // timedelta(seconds=SECONDS[unit]) * timedelta(seconds=SECONDS[unit])
+    wall = wall.replace(hour=0, minute=0, second=0, microsecond=0)
+    if unit == "WEEK":
+        wall -= timedelta(days=wall.weekday())
+    elif unit in MONTHS:
+        wall = wall.replace(day=1, month=(wall.month - 1) // MONTHS[unit] * MONTHS[unit] + 1)
+    elif unit not in DAYS:
+        return None
+    return wall if isinstance(value, datetime) else wall.date()
+
+
+def _last_day(value: Value) -> date:
+    first = _time(value).replace(day=1)
+    return (add_months(first, 1) - DAY).date()
