@@ -33,7 +33,7 @@ def coverage_by_tier(*, now: datetime, owner: str | None = None, team: str | Non
                 wanted=live[dataset.pk] or int(not gaps[dataset.pk]),  # without a test or a reason, one is missing
                 gaps=gaps[dataset.pk],
                 owner=dataset.owner,
-                is_reachable=reachable(dataset.owner),
+                is_reachable=reachable(dataset.owner, dataset.team),
             )
             for dataset in datasets.filter(**whose)
         ]

@@ -126,6 +126,23 @@ class Silence(models.Model):
         return f"silence until {self.ends_at:%Y-%m-%d %H:%M}"
 
 
+class Post(models.Model):
+    """Where the message of an alert lives on a channel that can change it; several alerts may share one message."""
+
+    alert = models.ForeignKey(Alert, models.CASCADE, related_name="posts")
+    channel = models.CharField(max_length=20)
+    recipient = models.CharField(max_length=200)
+    place = models.CharField(max_length=190, db_index=True)  # as the channel names it
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=("alert", "channel", "recipient"), name="one_post_per_alert_and_recipient")
+        ]
+
+    def __str__(self) -> str:
+        return f"alert {self.alert_id} at {self.place}"
+
+
 class Notice(Claimable):
     """One message to one recipient over one channel: delivered at least once under one key, or suppressed."""
 
@@ -134,8 +151,10 @@ class Notice(Claimable):
     event = models.CharField(max_length=20)
     channel = models.CharField(max_length=20)
     recipient = models.CharField(max_length=200)
+    address = models.CharField(max_length=200, blank=True)  # where the channel reaches them, if not by their name
     subject = models.CharField(max_length=300)
     body = models.TextField()
+    html = models.TextField(blank=True)  # for channels that show it, where it says more than the body
     facts = models.JSONField(default=dict)  # what a machine reads of it
     created_at = models.DateTimeField()
     due_at = models.DateTimeField()

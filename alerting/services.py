@@ -4,7 +4,7 @@ Other packages call only what is named here; what is decided stands in pure modu
 """
 
 from alerting.alerts.decide import decide_alert
-from alerting.alerts.services import close_alert, open_alert, release_after, update_alert
+from alerting.alerts.services import acknowledge_alert, close_alert, open_alert, release_after, update_alert, wake
 from alerting.notices.gaps import report_gap
 from alerting.notices.pulls import tell_of_pull
 from alerting.notices.scheduler import look_after_scheduler
@@ -18,6 +18,7 @@ from alerting.standings.waive import end_waivers, judge_what_waivers_reach, waiv
 
 __all__ = [
     "UnableToSilence",
+    "acknowledge_alert",
     "adopt_run",
     "after_check",
     "age_standing",
@@ -41,5 +42,6 @@ __all__ = [
     "tell_of_pull",
     "update_alert",
     "waive",
+    "wake",
     "withdraw",
 ]

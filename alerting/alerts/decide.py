@@ -15,7 +15,7 @@ from assay.catalog.selectors import slas
 from assay.queue.claims import finish
 from assay.time.windows import Window
 
-from .services import OPENINGS, carry_out, decide_soon, known_facts
+from .services import OPENINGS, carry_out, decide_soon, is_soft, known_facts, told_of
 from .texts import facts_of, text_of, told_to
 
 UNDER_A_CAUSE = frozenset({Why.CAUSE_MAY_FAIL, Why.CAUSE_FAILED, Why.CAUSE_OUTLASTED})
@@ -118,7 +118,7 @@ def _update(
 ) -> None:
     """Tell those who were told of one alert what another makes of it, once."""
     facts = facts_of(known, Event.UPDATED, text_of(known))
-    for recipient in sorted({address.recipient for address in told(known, OPENINGS)}):
+    for recipient, at in told_of(known).items():
         said = say(told_to(recipient, text))
         tell(
             event=Event.UPDATED,
@@ -128,5 +128,8 @@ def _update(
             facts=facts,
             key=_update_key(known, other),
             alert=known,
+            at=at,
+            is_soft=is_soft(known),
+            tier=known.dataset.tier,
             now=now,
         )

@@ -4,17 +4,20 @@ from datetime import datetime
 
 from django.db.models import Q
 
+from alerting.channels import channels
 from alerting.inhibition.rules import AlertAction, Decision, Why
 from alerting.inhibition.services import decide_waiting
 from alerting.models import Alert
-from alerting.notices.policy import AlertFacts, Event, NoticeStep, plan_notices
+from alerting.notices.messages import progress
+from alerting.notices.policy import Address, AlertFacts, Event, NoticeStep, plan_notices
 from alerting.notices.policy import SilencedTime as Silenced
-from alerting.notices.services import addresses, told, write_down
+from alerting.notices.services import addresses, tell, told, write_down
 from alerting.notices.silences import silences_of
+from alerting.routes.loaded import routes
 from assay.catalog.selectors import downstreams, slas
-from assay.models import Dataset
+from assay.models import Dataset, DataTest, Severity
 
-from .texts import facts_of, message, text_of
+from .texts import facts_of, failing, message, text_of, told_to
 
 OPENINGS = (Event.OPENED, Event.DOWNSTREAM)
 REPAIRED = "auto"
@@ -54,11 +57,46 @@ def update_alert(alert: Alert, *, eta: datetime | None, now: datetime) -> None:
     """Set when the repair is expected; what the alert inhibits is decided again, as it ends then."""
     Alert.objects.filter(pk=alert.pk).update(eta=eta)
     Alert.objects.filter(cause=alert, closed_at__isnull=True).update(next_notice_at=now)
+    alert.eta = eta
+    tell_progress(alert, Event.PROGRESS, now=now)
+
+
+def acknowledge_alert(alert: Alert, *, author: str, now: datetime) -> None:
+    """Show those who were told that somebody works on it, where a message can be changed."""
+    tell_progress(alert, Event.ACKNOWLEDGED, now=now, author=author)
+
+
+def tell_progress(alert: Alert, event: Event, *, now: datetime, author: str = "") -> None:
+    """Change what those were told who were told of an open alert; a channel that cannot change it stays silent."""
+    if alert.closed_at is not None:
+        return
+    text = text_of(alert)
+    taken = {each.name for each in channels() if each.takes(event)}
+    for recipient, at in told_of(alert).items():
+        said = progress(told_to(recipient, text), author=author)
+        tell(
+            event=event,
+            recipient=recipient,
+            subject=said.title,
+            body=said.body,
+            facts=facts_of(alert, event, text),
+            key=f"alert:{alert.pk}:{now:%Y%m%dT%H%M%S%f}",
+            alert=alert,
+            at=[address for address in at if address.channel in taken],
+            now=now,
+        )
 
 
 def release_after(alert: Alert, instant: datetime) -> None:
     """Note that an alert's cause ended at ``instant``: only a broken result measured later lets it speak."""
     Alert.objects.filter(pk=alert.pk, closed_at__isnull=True).update(release_after=instant, next_notice_at=instant)
+
+
+def wake(alert: Alert, now: datetime) -> None:
+    """A hard test has joined an alert: decide about it again, where it may wait for somebody's quiet hours to end."""
+    if routes().have_quiet_hours:
+        waiting = Alert.objects.filter(pk=alert.pk, closed_at__isnull=True, told_at__isnull=True)
+        waiting.filter(next_notice_at__gt=now).update(next_notice_at=now)
 
 
 def decide_soon(alert: Alert, at: datetime) -> None:
@@ -69,13 +107,13 @@ def decide_soon(alert: Alert, at: datetime) -> None:
 
 def known_facts(alert: Alert, decision: Decision, *, twin: Alert | None = None) -> AlertFacts:
     """What the plan of an alert's notices rests on."""
-    nearby = {dataset.owner for dataset in downstreams(alert.dataset)}
+    owner, downstream = owner_of(alert), downstream_of(alert)
     return AlertFacts(
         incident_key=f"alert:{alert.pk}",
         opened_at=alert.opened_at,
         grace=slas(alert.dataset).grace,
-        owner=addresses(alert.owner),
-        downstream=tuple(address for owner in sorted(nearby) for address in addresses(owner)),
+        owner=owner,
+        downstream=downstream,
         decision=decision,
         silences=tuple(
             Silenced(start=row.starts_at, end=row.ends_at, recipient=row.owner or None) for row in silences_of(alert)
@@ -86,7 +124,38 @@ def known_facts(alert: Alert, decision: Decision, *, twin: Alert | None = None) 
         twin_key=f"alert:{twin.pk}" if twin else "",
         closed_at=alert.closed_at,
         withdrawn=alert.closing not in ("", REPAIRED),
+        tier=alert.dataset.tier,
+        is_soft=any(address.quiet for address in (*owner, *downstream)) and is_soft(alert),
     )
+
+
+def owner_of(alert: Alert) -> tuple[Address, ...]:
+    """Where the owner is told of an alert."""
+    return addresses(alert.owner, team=alert.dataset.team)
+
+
+def downstream_of(alert: Alert) -> tuple[Address, ...]:
+    """Where the owners of direct downstreams are told of it."""
+    teams = {dataset.owner: dataset.team for dataset in downstreams(alert.dataset)}
+    each = (addresses(owner, team=team, event=Event.DOWNSTREAM) for owner, team in sorted(teams.items()))
+    return tuple(address for found in each for address in found)
+
+
+def told_of(alert: Alert) -> dict[str, list[Address]]:
+    """Where those who were told of an alert are reached now, by recipient."""
+    known = (*owner_of(alert), *downstream_of(alert))
+    recipients = sorted({address.recipient for address in told(alert, OPENINGS)})
+    reached = {who: [address for address in known if address.recipient == who] for who in recipients}
+    return {who: list(dict.fromkeys(found)) or list(addresses(who)) for who, found in reached.items()}
+
+
+def is_soft(alert: Alert) -> bool:
+    """Whether no hard test of an alert fails; once none fails any more, whether none that could is hard."""
+    if rows := failing(alert):
+        return all(row.revision.severity == Severity.SOFT for row in rows)
+    live = DataTest.objects.filter(dataset=alert.dataset_id, category=alert.category, retired_at__isnull=True)
+    found = set(live.values_list("revision__severity", flat=True))
+    return found == {Severity.SOFT.value}
 
 
 def last_decision(alert: Alert) -> Decision:

@@ -28,6 +28,15 @@ from assay.catalog.selectors import by_names, downstreams, owned
 from assay.config import config
 from execution_engine.runs.shown_results import HIDDEN, Veil
 
+from .links import Answer, links_of
+
+ANSWERS = {
+    Event.OPENED: tuple(Answer),
+    Event.UPDATED: tuple(Answer),
+    Event.PROGRESS: tuple(Answer),
+    Event.ACKNOWLEDGED: (Answer.MUTE,),
+}
+
 
 def text_of(alert: Alert) -> IncidentText:
     """What is known of an alert now; once closed, without the windows that are right again."""
@@ -83,6 +92,7 @@ def facts_of(alert: Alert, event: Event, text: IncidentText) -> dict[str, Any]:
         "windows": [window.window.text for window in text.windows],
         "inhibited": [f"{effect.dataset} {effect.category}" for effect in text.inhibited],
         "url": text.url,
+        **({"links": links} if (links := links_of(alert, now=clock.now(), answers=ANSWERS.get(event, ()))) else {}),
     }
 
 

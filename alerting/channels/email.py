@@ -1,4 +1,4 @@
-"""Notices by email, through Django's SMTP backend."""
+"""Notices by email, as text and as HTML, through Django's SMTP backend."""
 
 from dataclasses import dataclass
 from email.errors import MessageError
@@ -7,9 +7,10 @@ from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from django.core.mail import EmailMessage, get_connection
+from django.core.mail import EmailMultiAlternatives, get_connection
 
-from .base import ChannelMessage, TransportError
+from .base import ChannelMessage, TellsAll, TransportError
+from .email_html import page_of
 
 BACKEND = "django.core.mail.backends.smtp.EmailBackend"
 TIMEOUT = 10  # seconds
@@ -17,7 +18,7 @@ PORTS = {"smtp": 25, "smtps": 465}
 
 
 @dataclass(frozen=True, kw_only=True)
-class EmailChannel:
+class EmailChannel(TellsAll):
     """Sends to recipients whose name is an address; ``url`` is smtp://, smtp://…?tls=true or smtps://."""
 
     url: str
@@ -29,15 +30,16 @@ class EmailChannel:
         """Whether the recipient is an email address."""
         return "@" in recipient
 
-    def send(self, message: ChannelMessage) -> None:
+    def send(self, message: ChannelMessage) -> str:
         """Hand the message to the server; a refusal in the 500s is permanent, all else is not."""
-        email = EmailMessage(
+        email = EmailMultiAlternatives(
             subject=message.subject,
             body=message.body,
             from_email=self.sender,
-            to=[message.recipient],
+            to=[message.to],
             headers={"Message-ID": message_id(message.key)},
             connection=get_connection(BACKEND, **smtp_options(self.url)),
+            alternatives=[(message.html or page_of(message.parts), "text/html")],
         )
         try:
             email.send()
@@ -50,6 +52,7 @@ class EmailChannel:
             raise TransportError(str(error), permanent=True) from error
         except (SMTPException, OSError) as error:
             raise TransportError(f"{type(error).__name__}: {error}", permanent=False) from error
+        return ""
 
     def try_out(self) -> None:
         """Connect to the server and log in."""

@@ -4,12 +4,12 @@ import structlog
 
 from assay.edge.logs import NOTICES
 
-from .base import ChannelMessage
+from .base import ChannelMessage, TellsAll
 
 log = structlog.get_logger(NOTICES)
 
 
-class LogChannel:
+class LogChannel(TellsAll):
     """Writes each notice as one event of the structured log."""
 
     name = "log"
@@ -18,9 +18,10 @@ class LogChannel:
         """Always."""
         return True
 
-    def send(self, message: ChannelMessage) -> None:
+    def send(self, message: ChannelMessage) -> str:
         """One line in the log."""
         log.info("notice", key=message.key, recipient=message.recipient, subject=message.subject)
+        return ""
 
     def try_out(self) -> None:
         """There is nothing that could fail."""

@@ -11,13 +11,13 @@ from urllib.parse import quote
 from assay.edge.destination import DestinationRules, UnableToCall
 from assay.edge.outbound import SECONDS, Resolve, call, judge, resolved
 
-from .base import ChannelMessage, TransportError
+from .base import ChannelMessage, TellsAll, TransportError
 
 TEMPORARY = frozenset({408, 425, 429})
 
 
 @dataclass(frozen=True, kw_only=True)
-class WebhookChannel:
+class WebhookChannel(TellsAll):
     """Posts every notice to one receiver, which tells its people by ``recipient``."""
 
     url: str
@@ -32,7 +32,7 @@ class WebhookChannel:
         """Always: the receiver knows its people."""
         return True
 
-    def send(self, message: ChannelMessage) -> None:
+    def send(self, message: ChannelMessage) -> str:
         """Post; a status below 500 that is no success and no plea for patience is permanent.
 
         A refused address is not permanent: name servers and settings are mended, and the notice still goes out.
@@ -56,6 +56,7 @@ class WebhookChannel:
         if not 200 <= status < 300:
             temporary = status >= 500 or status in TEMPORARY
             raise TransportError(f"the webhook answered {status}{_hint(status)}", permanent=not temporary)
+        return ""
 
     def try_out(self) -> None:
         """Whether the URL is permitted, and its name leads where it may; nothing is posted."""

@@ -26,8 +26,10 @@ def report_gap(gap: Gap, now: datetime) -> None:
     tell(
         event=Event.GAPS,
         recipient=owner,
+        team=gap.dataset.team,
+        is_soft=True,
         subject=f"{len(gaps)} standard tests cannot be written for your datasets",
-        body=f"{_body(gaps)}\n\n{_coverage(owner, now)}\n",
+        body=f"{_body(gaps)}\n\n{_coverage(owner, gap.dataset.team, now)}\n",
         facts={"owner": owner, "gaps": len(gaps)},
         key=f"gaps:{year}w{week:02d}",
         now=now,
@@ -43,7 +45,7 @@ def _body(gaps: list[Gap]) -> str:
     return "\n".join([head, "", *lines[:MOST_LISTED], *more])
 
 
-def _coverage(owner: str, now: datetime) -> str:
+def _coverage(owner: str, team: str, now: datetime) -> str:
     """How much of the owner's data is tested, by tier, and whether they can be told of it."""
     tiers = [tier for tier in coverage_by_tier(now=now, owner=owner) if tier.datasets]
     lines = [
@@ -52,5 +54,5 @@ def _coverage(owner: str, now: datetime) -> str:
         for tier in tiers
         if tier.share is not None
     ]
-    heard = [] if is_reachable(owner) else [f"No channel but the log reaches {owner}: no notice can reach them."]
+    heard = [] if is_reachable(owner, team) else [f"No channel but the log reaches {owner}: no notice can reach them."]
     return "\n".join(["Coverage of your datasets:", "", *lines, *heard])

@@ -14,18 +14,19 @@ class Group:
     key: str
     recipient: str
     channel: str
+    place: str
     notices: tuple[PlannedNotice, ...]
 
 
 def group(notices: Iterable[PlannedNotice]) -> tuple[Group, ...]:
     """The notices to be sent, grouped by recipient and channel; the same notices give the same keys in any order."""
-    by_address: dict[tuple[str, str], list[PlannedNotice]] = {}
+    by_address: dict[tuple[str, str, str], list[PlannedNotice]] = {}
     for notice in sorted(notices, key=lambda notice: notice.key):
         if notice.step is NoticeStep.SEND:
-            by_address.setdefault((notice.recipient, notice.channel), []).append(notice)
+            by_address.setdefault((notice.recipient, notice.channel, notice.place), []).append(notice)
     return tuple(
-        Group(key=_key(members), recipient=recipient, channel=channel, notices=tuple(members))
-        for (recipient, channel), members in sorted(by_address.items())
+        Group(key=_key(members), recipient=recipient, channel=channel, place=place, notices=tuple(members))
+        for (recipient, channel, place), members in sorted(by_address.items())
     )
 
 

@@ -93,6 +93,13 @@ def opened(incident: IncidentText) -> Message:
     return _message(f"[tier {incident.tier}] {incident.dataset}: {incident.category} FAIL", lines)
 
 
+def progress(incident: IncidentText, *, author: str = "") -> Message:
+    """What a message that can be changed says after the repair got an ETA, or ``author`` has taken it up."""
+    now = opened(incident)
+    taken = [f"{author} works on it.", ""] if author else []
+    return _message(now.title, [*taken, *now.body.splitlines()])
+
+
 def renamed(incident: IncidentText) -> Message:
     """What the owner reads whose incident is found to be of another kind: rows are missing, or come after all."""
     is_late = incident.category == "freshness"

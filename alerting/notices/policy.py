@@ -1,11 +1,12 @@
 """Notices: who is told of an alert, when, and why somebody is not. One row per event and channel, always."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from alerting.inhibition.rules import AlertAction, Decision, Why
+from alerting.routes.rules import QuietHours
 
 
 class Event(StrEnum):
@@ -22,6 +23,9 @@ class Event(StrEnum):
     REPORTED = "reported"  # a user's claim, and what became of it
     OVERRIDDEN = "overridden"  # somebody lets pipelines read what the gate blocks
     PLATFORM = "platform"  # a fault of Assay itself
+    PROGRESS = "progress"  # a new ETA: for channels that can change what they sent
+    ACKNOWLEDGED = "acknowledged"  # somebody works on it: for the same channels
+    DIGEST = "digest"  # a team's week
 
 
 class NoticeStep(StrEnum):
@@ -38,6 +42,7 @@ class Hush(StrEnum):
     WITHIN_GRACE = "resolved within grace"
     INHIBITED = "inhibited by its cause"
     SILENCED = "silenced"
+    QUIET = "within quiet hours"
     TOO_LATE = "resolved before it could be sent"
     ALREADY_TOLD = "already told"
     NEVER_TOLD = "never told of the incident"
@@ -49,10 +54,16 @@ NO_CHANNEL = "none"
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """Somebody on one channel, such as ``team-trips`` on ``email``; without a channel they cannot be reached."""
+    """Somebody on one channel, such as ``team-trips`` on ``email``; without a channel they cannot be reached.
+
+    ``place``: what the channel calls them, where it is not their name; ``quiet``: when soft notices wait. Neither makes
+    another address of it: whoever was told stays told though their route changes.
+    """
 
     recipient: str
     channel: str | None
+    place: str = field(default="", compare=False)
+    quiet: QuietHours | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +101,8 @@ class AlertFacts:
     twin_key: str = ""
     closed_at: datetime | None = None
     withdrawn: bool = False
+    tier: int = 0
+    is_soft: bool = False  # no hard test of it fails: quiet hours hold its notices back
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +116,7 @@ class PlannedNotice:
     due_at: datetime
     step: NoticeStep
     reason: Hush | None = None
+    place: str = ""
 
 
 def plan_notices(alert: AlertFacts, *, now: datetime) -> tuple[PlannedNotice, ...]:
@@ -144,14 +158,21 @@ def _due(alert: AlertFacts, address: Address) -> tuple[datetime, Hush]:
     for silence in sorted(alert.silences, key=lambda silence: silence.start):
         if silence.covers(address.recipient, due_at):
             due_at, reason = silence.end, Hush.SILENCED
+    if (heard_at := _heard(alert, address, due_at)) > due_at:
+        due_at, reason = heard_at, Hush.QUIET
     return due_at, reason
 
 
+def _heard(alert: AlertFacts, address: Address, at: datetime) -> datetime:
+    """From when on an address may be told: a soft notice waits till its quiet hours end, a hard one never."""
+    return address.quiet.heard(at, tier=alert.tier) if address.quiet and alert.is_soft else at
+
+
 def _closings(alert: AlertFacts, closed_at: datetime) -> Iterator[PlannedNotice]:
-    """One closing per address: sent to all who were told and only to them, silence or not."""
+    """One closing per address: sent to all who were told and only to them, silence or not, after quiet hours."""
     event = Event.WITHDRAWN if alert.withdrawn else Event.RECOVERED
     for address in _distinct((*alert.owner, *alert.downstream, *sorted(alert.told, key=str))):
-        closing = _notice(alert, event, address, closed_at)
+        closing = _notice(alert, event, address, _heard(alert, address, closed_at))
         yield closing if address in alert.told else _suppressed(closing, Hush.NEVER_TOLD)
 
 
@@ -164,6 +185,7 @@ def _notice(alert: AlertFacts, event: Event, address: Address, due_at: datetime)
         channel=channel,
         due_at=due_at,
         step=NoticeStep.SEND,
+        place=address.place,
     )
 
 

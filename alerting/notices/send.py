@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 import structlog
 from django.db.models import Exists, OuterRef, Q
 
-from alerting.channels import ChannelMessage, TransportError, channel
+from alerting.channels import TransportError, channel
 from alerting.models import Notice
 from assay import clock
 from assay.models import Tallied
@@ -22,9 +22,8 @@ from assay.queue.tallies import tally
 from assay.time.durations import doubled
 
 from .grouping import Group, group
-from .messages import Message as Text
-from .messages import digest
 from .policy import Event, NoticeStep, PlannedNotice
+from .posts import remember, to_send
 
 log = structlog.get_logger(__name__)
 
@@ -65,6 +64,7 @@ def _grouped(rows: Iterable[Notice]) -> list[Group]:
                 channel=row.channel,
                 due_at=row.due_at,
                 step=NoticeStep.SEND,
+                place=row.address,
             )
         )
     return [message for batch in batches.values() for message in group(batch)]
@@ -97,17 +97,9 @@ def deliver(message: Group, rows: Sequence[Notice]) -> TransportError | None:
     through = channel(message.channel)
     if through is None:
         return TransportError(f"channel {message.channel!r} is not configured any more", permanent=True)
-    text = digest([Text(title=row.subject, body=row.body) for row in rows])
     try:
-        through.send(
-            ChannelMessage(
-                key=message.key,
-                recipient=message.recipient,
-                subject=text.title,
-                body=text.body,
-                facts=tuple({"key": row.key, **row.facts} for row in rows),
-            )
-        )
+        for sent in to_send(message, rows, edits=through.edits):
+            remember(sent, through.send(sent.message))
     except TransportError as error:
         return error
     return None
@@ -132,7 +124,8 @@ def _note_failure(row: Notice, error: TransportError, now: datetime) -> None:
         finish(row, failures=failures, error=str(error), settled_at=now)
         tally(Tallied.NOTICES, "dead")
         return
-    finish(row, failures=failures, error=str(error), due_at=now + retry_after(failures))
+    wait = max(retry_after(failures), error.wait or timedelta())
+    finish(row, failures=failures, error=str(error), due_at=now + wait)
 
 
 def retry_after(failures: int) -> timedelta:

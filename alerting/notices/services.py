@@ -4,19 +4,26 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from alerting.channels import channels
+from alerting.channels import reached_by
 from alerting.models import Alert, Notice
+from alerting.routes.loaded import route_of
 from assay.models import Tallied
 from assay.queue.tallies import tally
 
-from .policy import Address, Hush, NoticeStep, PlannedNotice
+from .policy import Address, Event, Hush, NoticeStep, PlannedNotice
 
 SUBJECT_LENGTH = 300
 
 
-def addresses(recipient: str) -> tuple[Address, ...]:
-    """Everywhere that a recipient can be reached."""
-    return tuple(Address(recipient=recipient, channel=c.name) for c in channels() if c.reaches(recipient))
+def addresses(recipient: str, *, team: str = "", event: str = Event.OPENED) -> tuple[Address, ...]:
+    """Everywhere that a recipient can be told of an event, on behalf of a team."""
+    route = route_of(recipient, team)
+    quiet = route.quiet_hours if route else None
+    return tuple(
+        Address(recipient=recipient, channel=reach.channel.name, place=reach.address, quiet=quiet)
+        for reach in reached_by(recipient, team)
+        if reach.channel.takes(event)
+    )
 
 
 def tell(
@@ -29,9 +36,16 @@ def tell(
     key: str,
     now: datetime,
     alert: Alert | None = None,
-    due_at: datetime | None = None,
+    team: str = "",
+    at: Iterable[Address] | None = None,
+    is_soft: bool = False,
+    tier: int | None = None,
+    html: str = "",
 ) -> None:
-    """Write one notice per channel that reaches the recipient, once per ``key``, to be sent from ``due_at`` on."""
+    """Write one notice per channel that reaches the recipient, or per address ``at``, once per ``key``.
+
+    A soft one is sent from the end of the recipient's quiet hours on.
+    """
     Notice.objects.bulk_create(
         (
             Notice(
@@ -40,13 +54,15 @@ def tell(
                 event=event,
                 channel=address.channel or "",
                 recipient=recipient,
+                address=address.place,
                 subject=subject[:SUBJECT_LENGTH],
                 body=body,
+                html=html,
                 facts=facts,
                 created_at=now,
-                due_at=due_at or now,
+                due_at=address.quiet.heard(now, tier=tier) if is_soft and address.quiet else now,
             )
-            for address in addresses(recipient)
+            for address in (addresses(recipient, team=team, event=event) if at is None else at)
         ),
         ignore_conflicts=True,
     )
@@ -64,11 +80,12 @@ def write_down(
             "event": planned.event.value,
             "channel": planned.channel,
             "recipient": planned.recipient,
+            "address": planned.place,
             "subject": subject[:SUBJECT_LENGTH],
             "body": body,
             "facts": facts,
             "created_at": now,
-            "due_at": now,
+            "due_at": now if hush else max(now, planned.due_at),
             "settled_at": now if hush else None,
             "suppressed": hush.value if isinstance(hush, Hush) else "",
         },
@@ -82,5 +99,6 @@ def told(alert: Alert, events: Iterable[str]) -> frozenset[Address]:
     """The addresses that have had a notice of one of ``events`` of the alert."""
     rows = Notice.objects.filter(alert=alert, event__in=list(events), suppressed="")
     return frozenset(
-        Address(recipient=who, channel=channel) for who, channel in rows.values_list("recipient", "channel")
+        Address(recipient=who, channel=channel, place=place)
+        for who, channel, place in rows.values_list("recipient", "channel", "address")
     )

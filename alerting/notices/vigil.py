@@ -1,13 +1,18 @@
-"""Each worker looks after the scheduler once a minute: where that is silent, nothing else would be told to look."""
+"""Each worker looks after the scheduler once a minute: where that is silent, nothing else would be told to look.
+
+It does not begin with a route file that is wrong: nobody would know whom it tells.
+"""
 
 import time
 from datetime import datetime
 from threading import Thread
 
 import structlog
-from celery.signals import worker_ready
+from celery.signals import worker_init, worker_ready
 from django.db import connections
 
+from alerting.channels import check_routes
+from alerting.routes.route_file import UnableToReadRoutes
 from assay.clock import database_now
 
 from .scheduler import look_after_scheduler
@@ -15,6 +20,15 @@ from .scheduler import look_after_scheduler
 log = structlog.get_logger(__name__)
 
 LOOK_EVERY = 60.0  # seconds
+
+
+@worker_init.connect
+def refuse_wrong_routes(**_: object) -> None:
+    """End the worker before it takes anything; what is wrong is told with its line."""
+    try:
+        check_routes()
+    except UnableToReadRoutes as wrong:
+        raise SystemExit(f"assay: {wrong}") from None
 
 
 @worker_ready.connect

@@ -11,7 +11,7 @@ from alerting.notices.policy import Event
 from alerting.notices.services import tell
 from alerting.state import BROKEN, TROUBLED, State, WaiverKind
 from assay.config import config
-from assay.models import Category, Dataset, DataTest
+from assay.models import Category, Dataset, DataTest, Severity
 from assay.time.windows import Window
 from execution_engine.language.operands import compares_profiles
 from execution_engine.language.serialise import from_json
@@ -102,6 +102,9 @@ def note_unknown(standing: Standing, test: DataTest, *, was: str, now: datetime)
     tell(
         event=Event.UNKNOWN,
         recipient=test.dataset.owner if audience is Audience.OWNER else config().on_call,
+        team=test.dataset.team if audience is Audience.OWNER else "",
+        is_soft=audience is Audience.OWNER and standing.revision.severity == Severity.SOFT,
+        tier=test.dataset.tier,
         subject=text.title,
         body=text.body,
         facts=_facts(standing, test),
@@ -130,6 +133,9 @@ def note_known_again(standing: Standing, test: DataTest, *, was: str, now: datet
     tell(
         event=Event.KNOWN_AGAIN,
         recipient=recipient,
+        team=test.dataset.team if recipient == test.dataset.owner else "",
+        is_soft=recipient == test.dataset.owner and standing.revision.severity == Severity.SOFT,
+        tier=test.dataset.tier,
         subject=text.title,
         body=text.body,
         facts=_facts(standing, test),

@@ -5,8 +5,8 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 
 from alerting.models import Alert
-from alerting.services import close_alert, open_alert, release_after
-from assay.models import DataTest
+from alerting.services import close_alert, open_alert, release_after, wake
+from assay.models import DataTest, Severity
 from execution_engine.models import RunReason
 from execution_engine.selectors import period
 from execution_engine.services import request_run
@@ -39,6 +39,8 @@ def incident_for(test: DataTest, *, failed_at: datetime, now: datetime) -> Incid
         else None,
     )
     if joined is not None:
+        if joined.alert is not None and test.revision is not None and test.revision.severity == Severity.HARD:
+            wake(joined.alert, now)
         return joined
     reopened = last if opening is Opening.REOPEN else None
     try:

@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Q
 
-from alerting.services import update_alert
+from alerting.services import acknowledge_alert, update_alert
 from execution_engine.models import Run, RunReason
 from execution_engine.services import request_runs
 from incident_manager.models import Incident, SpoiltWindow
@@ -45,6 +45,8 @@ def acknowledge(incident: Incident, *, author: str, now: datetime) -> Incident:
     first = Incident.objects.filter(pk=incident.pk, acknowledged_at__isnull=True)
     if first.update(acknowledged_at=now, acknowledged_by=author):
         note(incident, "acknowledged", now=now, actor=author)
+        if incident.alert is not None:
+            acknowledge_alert(incident.alert, author=author, now=now)
     incident.refresh_from_db()
     return incident
 

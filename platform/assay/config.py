@@ -91,7 +91,27 @@ class Config(BaseSettings):
         default=[], description='Hosts that may be posted to, ["name", "name:8443"]; empty: the URL\'s own, on port 443'
     )
     webhook_private: bool = Field(
-        default=False, description="Lets the webhook be http, on any port and at private addresses; for trials only"
+        default=False, description="Lets channels be http, on any port and at private addresses; for trials only"
+    )
+    slack_token: SecretStr = Field(
+        default=SecretStr(""),
+        description="Bot token of a Slack app (xoxb-…), scope chat:write; empty: no Slack",
+    )
+    slack_url: str = Field(default="https://slack.com/api/", description="Slack's Web API; GovSlack has another")
+    pagerduty_keys: dict[str, SecretStr] = Field(
+        default={}, description='Integration keys of PagerDuty services, by a name of yours: {"trips": "…"}'
+    )
+    pagerduty_url: str = Field(
+        default="https://events.pagerduty.com/v2/enqueue", description="PagerDuty's Events API v2; the EU has another"
+    )
+    teams_urls: dict[str, SecretStr] = Field(
+        default={}, description='Webhook URLs of Teams workflows, by a name of yours: {"trips": "https://…"}'
+    )
+    apprise_urls: dict[str, SecretStr] = Field(
+        default={}, description='URLs of apprise, by a name of yours: {"trips": "discord://…"}'
+    )
+    routes: Path | None = Field(
+        default=None, description="File that says how teams and owners are reached; empty: by their names alone"
     )
     on_call: str = Field(default="platform-on-call", description="Who is told of faults of the platform itself")
     heartbeat_url: SecretStr = Field(

@@ -9,13 +9,13 @@ from .catalog import catalog, names, pulled, replicas
 from .database import clock_skew, database, intact, migrations, server, unreachable
 from .finding import Finding
 from .machine import disk, home, java, states
-from .outside import heartbeat, reach
+from .outside import heartbeat, reach, routes
 from .redis import broker, redis
 from .work import engines, failing, leases, notices, quarantined, scheduling, waiting
 
 Check = Callable[[], Finding]
 
-MACHINE_CHECKS: tuple[Check, ...] = (java, broker, redis, home, states, disk, reach, heartbeat)
+MACHINE_CHECKS: tuple[Check, ...] = (java, broker, redis, home, states, disk, reach, routes, heartbeat)
 # what needs a database that answers, and what needs one that is up to date
 SERVER_CHECKS: tuple[Check, ...] = (intact, server, clock_skew)
 TABLE_CHECKS: tuple[Check, ...] = (

@@ -17,7 +17,8 @@ import h11
 from .destination import Destination, DestinationRules, UnableToCall, destination, judged
 
 SECONDS = 10.0  # for everything after the name is resolved
-MOST_BYTES = 64 * 1024  # read of any reply
+MOST_BYTES = 64 * 1024  # read of any reply before its body
+MOST_OF_BODY = 512 * 1024
 
 Resolve = Callable[[str, int], Iterable[str]]
 
@@ -42,6 +43,15 @@ class Deadline:
         return left
 
 
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What came back; the names of headers are in lower case, and the body may be the first part of a longer one."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+
 def call(
     method: str,
     url: str,
@@ -53,6 +63,22 @@ def call(
     resolve: Resolve = resolved,
 ) -> int:
     """The status that a URL answers; its body stays unread and redirects are not followed. Raises UnableToCall."""
+    answer = ask(method, url, rules=rules, headers=headers, body=body, seconds=seconds, resolve=resolve, most=0)
+    return answer.status
+
+
+def ask(
+    method: str,
+    url: str,
+    *,
+    rules: DestinationRules,
+    headers: Mapping[str, str] | None = None,
+    body: bytes = b"",
+    seconds: float = SECONDS,
+    resolve: Resolve = resolved,
+    most: int = MOST_OF_BODY,
+) -> Answer:
+    """What a URL answers, with ``most`` bytes of its body; redirects are not followed. Raises UnableToCall."""
     place, addresses = judge(url, rules, resolve=resolve)
     try:
         deadline = Deadline(at=monotonic() + seconds)
@@ -63,6 +89,7 @@ def call(
                 h11.Request(method=method, target=place.target, headers=[*own.items(), *(headers or {}).items()]),
                 body,
                 deadline,
+                most,
             )
     except TimeoutError:
         raise UnableToCall(f"{place.host} did not answer within {seconds:g} s") from None
@@ -109,7 +136,7 @@ def trust() -> ssl.SSLContext:
     return context
 
 
-def _exchange(wire: socket.socket, request: h11.Request, body: bytes, deadline: Deadline) -> int:
+def _exchange(wire: socket.socket, request: h11.Request, body: bytes, deadline: Deadline, most: int) -> Answer:
     http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MOST_BYTES)
     for part_of_ours in (request, h11.Data(data=body), h11.EndOfMessage()):
         _send(wire, http.send(part_of_ours) or b"", deadline)
@@ -124,7 +151,23 @@ def _exchange(wire: socket.socket, request: h11.Request, body: bytes, deadline: 
             raise UnableToCall("the connection was closed before an answer")
         if read > MOST_BYTES:
             raise UnableToCall(f"more than {MOST_BYTES} bytes before an answer")
-    return event.status_code
+    headers = {name.decode().lower(): value.decode("latin-1") for name, value in event.headers}
+    return Answer(status=event.status_code, headers=headers, body=_body(wire, http, deadline, most))
+
+
+def _body(wire: socket.socket, http: h11.Connection, deadline: Deadline, most: int) -> bytes:
+    """What is read of a body, up to ``most`` bytes."""
+    found = b""
+    while len(found) < most:
+        event = http.next_event()
+        if event is h11.NEED_DATA:
+            wire.settimeout(deadline.left())
+            http.receive_data(wire.recv(8192))
+        elif isinstance(event, h11.Data):
+            found += bytes(event.data)
+        else:  # its end
+            break
+    return found[:most]
 
 
 def _send(wire: socket.socket, data: bytes, deadline: Deadline) -> None:

@@ -271,7 +271,9 @@ def test_a_notice_says_of_each_window_what_its_newest_run_found(trips: Dataset) 
         InhibitedAlert(dataset="raw.down", category="custom", value="s0; 2.5; s2", lost_keys=18),
         InhibitedAlert(dataset="raw.down", category="freshness", value=""),
     )
-    assert facts_of(row, Event.OPENED, text) == {
+    facts = facts_of(row, Event.OPENED, text)
+    assert list(facts.pop("links")) == ["Acknowledge", "Mute"]
+    assert facts == {
         "event": "opened",
         "alert": row.pk,
         "dataset": "raw.trips",

@@ -193,13 +193,14 @@ def test_a_lone_notice_keeps_its_own_key_and_waiting_ones_are_left_out() -> None
 def test_the_texts_that_users_and_keys_carry_are_these() -> None:
     assert [event.value for event in Event] == [
         *("opened", "downstream", "recovered", "withdrawn", "updated", "unknown", "known again", "gaps"),
-        *("reported", "overridden", "platform"),
+        *("reported", "overridden", "platform", "progress", "acknowledged", "digest"),
     ]
     assert [step.value for step in NoticeStep] == ["send", "wait", "suppress"]
     assert {hush.name: hush.value for hush in Hush} == {
         "WITHIN_GRACE": "resolved within grace",
         "INHIBITED": "inhibited by its cause",
         "SILENCED": "silenced",
+        "QUIET": "within quiet hours",
         "TOO_LATE": "resolved before it could be sent",
         "ALREADY_TOLD": "already told",
         "NEVER_TOLD": "never told of the incident",
@@ -368,5 +369,5 @@ def test_what_is_not_said_of_an_alert_is_nothing() -> None:
 def test_events_are_stored_under_these_words() -> None:
     assert {event.value for event in Event} == {
         *("opened", "downstream", "recovered", "withdrawn", "updated", "unknown", "known again"),
-        *("gaps", "reported", "overridden", "platform"),
+        *("gaps", "reported", "overridden", "platform", "progress", "acknowledged", "digest"),
     }

@@ -84,7 +84,8 @@ class QueryQuality(Api):
     def post(self, request: Request) -> Response:
         """Ask how good all is that a query reads.
 
-        Of every table and range that it reads; the worst of them is its status. The statements are in the SQL of ``dialect``.
+        Of every table and range that it reads; the worst of them is its status. The statements are in the SQL of
+        ``dialect``.
         """
         given, now, question = self.given(SqlQuestion), clock.now(), uuid4()
         dialect, place = given["dialect"], given["datacenter"]

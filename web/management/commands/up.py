@@ -14,6 +14,8 @@ from django.db import close_old_connections
 from rich.console import Console
 from waitress.server import create_server
 
+from alerting.channels import check_routes
+from alerting.routes.route_file import UnableToReadRoutes
 from assay import clock
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
@@ -43,6 +45,10 @@ class Command(Base):
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """Serve until stopped."""
+        try:
+            check_routes()
+        except UnableToReadRoutes as wrong:
+            raise UnableToRun(str(wrong)) from None
         server = _listening(options["host"], options["port"])
         console = Console(stderr=True)
         _welcome(console, options["host"], options["port"])

@@ -180,7 +180,7 @@ def _read_parts(files: list[_File], elsewhere: Mapping[str, bool]) -> tuple[Yaml
                     read[section][number] = part.model_validate(item)
                 except ValidationError as error:
                     wrong = error.errors()
-                    findings += [(file, ((section, number, *each["loc"]), _sentence(each, part))) for each in wrong]
+                    findings += [(file, ((section, number, *each["loc"]), sentence_of(each, part))) for each in wrong]
     names = [name for file in files for name in _names(file.items("datasets"))]
     return YamlParts(**read, names=names, places=places, elsewhere=elsewhere), findings
 
@@ -204,7 +204,7 @@ def _names(datasets: list[Any]) -> list[str]:
     return [name for name in written if isinstance(name, str)]
 
 
-def _sentence(details: ErrorDetails, part: type[YamlPart]) -> str:
+def sentence_of(details: ErrorDetails, part: type[YamlPart]) -> str:
     """What was found, what is allowed and how to mend it."""
     kind, found = details["type"], reprlib.repr(details["input"])
     if kind == "missing":

@@ -1,0 +1,98 @@
+"""Notices to PagerDuty by its Events API v2: an incident is triggered, acknowledged and resolved under one key."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2s
+from typing import Any
+from urllib.parse import urlsplit
+
+from .base import ChannelMessage, Part, TransportError
+from .json_calls import JsonCalls, read
+
+ACTIONS = {
+    "opened": "trigger",
+    "updated": "trigger",
+    "progress": "trigger",
+    "platform": "trigger",
+    "acknowledged": "acknowledge",
+    "recovered": "resolve",
+    "withdrawn": "resolve",
+}
+SEVERITIES = {0: "critical", 1: "error", 2: "warning", 3: "warning"}  # by tier; of the others info
+KEY_LENGTH = 32
+LONGEST_SUMMARY = 1024
+LONGEST_DETAIL = 8000
+
+
+@dataclass(frozen=True, kw_only=True)
+class PagerDutyChannel:
+    """Sends to the services whose integration keys the environment names."""
+
+    url: str
+    keys: Mapping[str, str] = field(repr=False)
+    calls: JsonCalls
+
+    name = "pagerduty"
+    edits = False  # an event under the same key changes its alert
+
+    def reaches(self, recipient: str) -> bool:
+        """Whether there is an integration key of this name."""
+        return recipient in self.keys
+
+    def takes(self, event: str) -> bool:
+        """Only what wakes people: no weekly report, no word to owners of downstreams."""
+        return event in ACTIONS
+
+    def send(self, message: ChannelMessage) -> str:
+        """One event for each notice; sent again, each has the same key, so PagerDuty shows it once."""
+        key = self.keys.get(message.to)
+        if key is None:
+            raise TransportError(f"pagerduty: no key is called {message.to!r} in ASSAY_PAGERDUTY_KEYS", permanent=True)
+        for event in _events(message):
+            answer = self.calls.post(self.url, {"routing_key": key, "client": "Assay", **event})
+            if not 200 <= answer.status < 300:
+                said = read(answer)
+                why = "; ".join(map(str, said.get("errors") or [said.get("message", "")]))[:300]
+                raise TransportError(f"pagerduty answered {answer.status}: {why}", permanent=True)
+        return ""
+
+    def try_out(self) -> None:
+        """Whether keys have their length and the URL leads where it may; only an event would show more."""
+        if wrong := sorted(name for name, key in self.keys.items() if len(key) != KEY_LENGTH):
+            raise TransportError(
+                f"pagerduty: the key {', '.join(wrong)} in ASSAY_PAGERDUTY_KEYS has not {KEY_LENGTH} characters",
+                permanent=True,
+            )
+        self.calls.try_out(self.url)
+
+
+def _events(message: ChannelMessage) -> Iterator[dict[str, Any]]:
+    for part in message.parts:
+        action = ACTIONS.get(str(part.facts.get("event", "")), "trigger")
+        event: dict[str, Any] = {"event_action": action, "dedup_key": dedup_key(part, message.key)}
+        yield event | _payload(part) if action == "trigger" else event
+
+
+def dedup_key(part: Part, otherwise: str) -> str:
+    """One key for all that is told of an incident, the installation's own; of other notices their own key."""
+    facts = part.facts
+    if "alert" not in facts:
+        return f"assay-{blake2s(otherwise.encode(), digest_size=16).hexdigest()}"
+    return f"assay-{urlsplit(str(facts.get('url', ''))).netloc}-alert-{facts['alert']}"[:255]
+
+
+def _payload(part: Part) -> dict[str, Any]:
+    facts = part.facts
+    links = [{"href": url, "text": name} for name, url in part.links.items()]
+    severity = SEVERITIES.get(facts["tier"], "info") if "tier" in facts else "error"
+    return {
+        "payload": {
+            "summary": part.title[:LONGEST_SUMMARY] or "Assay",
+            "source": str(facts.get("dataset") or "assay"),
+            "severity": severity,
+            **({"timestamp": facts["failed_at"]} if "failed_at" in facts else {}),
+            **({"class": facts["category"]} if "category" in facts else {}),
+            "custom_details": {"text": part.text[:LONGEST_DETAIL]},
+        },
+        "links": links,
+    }
