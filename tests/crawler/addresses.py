@@ -29,6 +29,8 @@ POST_ONLY = {
     "silences/new",
     "logout",
 }
+# What messages bear, signed; tests/integration/web/test_answers.py asks.
+OF_MESSAGES = {"answer/<str:token>"}
 # Answers 404 for a dataset of which nobody has asked; tests/integration/web/test_suggestions.py asks.
 OF_SOME = {"/api/v1/suggestions/reading"}
 # Asks for a test or for an assertion of a dataset, which no schema says; tests/integration/web/test_backtests.py asks.
@@ -101,7 +103,7 @@ def addresses(*, newest: int | None = None) -> Iterator[str]:
     """Each address with each row that there is, or with so many of the API's, then with each filter."""
     demanding = {route for route, parameters in _queries().items() if any(each.get("required") for each in parameters)}
     for route, pattern in _patterns(get_resolver().url_patterns, ""):
-        if route in POST_ONLY or not _takes_get(pattern) or f"/{route}" in demanding:
+        if route in POST_ONLY | OF_MESSAGES or not _takes_get(pattern) or f"/{route}" in demanding:
             continue
         filled = TOGETHER[route]() if route in TOGETHER else list(_filled(route, pattern))
         for address in filled[-newest:] if newest and route.startswith("api/") else filled:

@@ -3,6 +3,7 @@
 from django.urls import URLPattern, path, re_path
 
 from . import actions, overrides, silences, suggestions, views
+from .answers import answer_page
 from .api_docs import api_docs_page
 from .backtests import backtest_page
 from .columns import columns_page
@@ -38,6 +39,7 @@ urlpatterns: list[URLPattern] = [
     path("incidents", views.incidents_page, name="incidents"),
     path("incidents/<int:pk>", views.incident_page, name="incident"),
     re_path(rf"^incidents/(?P<pk>\d+)/(?P<action>{'|'.join(actions.ACTIONS)})$", actions.act, name="incident-action"),
+    path("answer/<str:token>", answer_page, name="answer"),
     path("scores", scores_page, name="scores"),
     path("teams/<path:team>", team_page, name="team"),
     path("silences", silences.silences_page, name="silences"),

@@ -77,6 +77,7 @@ DELETE  api/v1/tokens/{token}                     *     a     manage
 """
 PAGES = """
 GET     {root}                                    *     *     -
+GET     answer/{answer}                           *     *     -
 GET     coverage                                  *     *     -
 GET     datasets/{dataset}                        *     *     -
 GET     datasets/{dataset}/backtest               *     *     -
