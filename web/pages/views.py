@@ -1,6 +1,7 @@
 """The pages, server-rendered: read with the selectors, render."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.auth import views as auth
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -13,7 +14,7 @@ from assay import clock
 from assay.access.roles import Action
 from assay.config import config
 from assay.database.name_keys import name_key
-from assay.models import Category, Dataset
+from assay.models import Category, Dataset, DataTest
 from execution_engine.runs.shown_results import Veil
 from incident_manager.gate.overrides import longest, usual
 from incident_manager.gate.overriding import lasting
@@ -103,8 +104,6 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
     known = facts_now({dataset.pk: dataset.full_name}, now=now)[dataset.pk]
     answer, replicas = judge(known, AskedRange()), dataset.replicas.all()
     wanted = request.GET.get("test", "")
-    before = typed_before(request)
-    typed = before.get("report", {})
     chosen = next((live.test for live in tests if str(live.test.pk) == wanted), tests[0].test if tests else None)
     context = {
         "dataset": dataset,
@@ -126,26 +125,43 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "incidents": incidents_of(dataset),
         "tests": tests,
         "gaps": dataset.gaps.filter(closed_at=None),
+        "graph": lineage(dataset, now=now),
+        "public_url": config().public_url.rstrip("/"),
+    }
+    drawn = _drawn(dataset, chosen, veil, now)
+    return render(request, "web/dataset.html", context | drawn | _forms(request, dataset, now))
+
+
+def _drawn(dataset: Dataset, chosen: DataTest | None, veil: Veil, now: datetime) -> dict[str, Any]:
+    """The test whose results are drawn."""
+    if chosen is None:
+        return {"chosen": None}
+    return {
         "chosen": chosen,
-        "bindings": dataset.bindings.filter(test=chosen.name).order_by("pipeline") if chosen else (),
-        "template": RuleTemplate.objects.filter(name=chosen.template).first() if chosen and chosen.template else None,
+        "bindings": dataset.bindings.filter(test=chosen.name).order_by("pipeline"),
+        "template": RuleTemplate.objects.filter(name=chosen.template).first() if chosen.template else None,
+        "history": history(chosen, veil),
+        "groups": newest_groups(chosen, veil),
+        "foretold": foretold(chosen, now),
+    }
+
+
+def _forms(request: HttpRequest, dataset: Dataset, now: datetime) -> dict[str, Any]:
+    """What one may do with a dataset, and what was typed before."""
+    before = typed_before(request)
+    typed = before.get("report", {})
+    return {
         "saw": Saw.values,
         "seen": typed.get("saw") or Saw.SOMETHING_ELSE,
         "typed": typed,
         "overrides": lasting(dataset, now=now),
-        "may_override": may(request, Action.OVERRIDE, dataset),
         "override": before.get("override", {}),
         "usual_override": usual(dataset.tier) // HOUR,
         "longest_override": longest(dataset.tier) // HOUR,
+        "may_override": may(request, Action.OVERRIDE, dataset),
         "may_report": may(request, Action.REPORT, dataset),
         "may_test": may(request, Action.TEST, dataset),
-        "history": history(chosen, veil) if chosen else None,
-        "groups": newest_groups(chosen, veil) if chosen else None,
-        "foretold": foretold(chosen, now),
-        "graph": lineage(dataset, now=now),
-        "public_url": config().public_url.rstrip("/"),
     }
-    return render(request, "web/dataset.html", context)
 
 
 def _day_asked(request: HttpRequest, dataset: Dataset, veil: Veil, now: datetime) -> DayResults | None:
