@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from assay import clock
+from assay.models import Dataset
 from benchmarks.service.clients import ask_at_once, percentile
 from benchmarks.service.inside.bulk import analyze, insert
 from benchmarks.service.inside.company import Company, load_company
@@ -26,6 +27,7 @@ from benchmarks.service.inside.figures import measured_on, show, write_docs
 from benchmarks.service.inside.past import Past, tables
 from deploy.local.parts import web
 from deploy.local.programs import free_port
+from incident_manager.models import Incident
 
 CLIENTS = 4
 START_LIMIT = 60.0  # seconds
@@ -105,7 +107,33 @@ def questions(company: Company) -> Sequence[Question]:
             headers={"Cookie": cookies},
             clients={1: 300, CLIENTS: None},
         ),
+        *(
+            Question(name=name, path=path, headers={"Cookie": cookies}, clients={1: 300})
+            for name, path in _pages(company).items()
+        ),
     )
+
+
+def _pages(company: Company) -> Mapping[str, Paths]:
+    """The other pages that grow with the company or with its past."""
+
+    def table(random: random.Random) -> str:
+        return f"/datasets/lake.table_{random.randint(1, company.datasets):04}"
+
+    newest = Incident.objects.order_by("-pk").values_list("pk", flat=True)[:1000]
+    incidents, teams = list(newest), sorted(set(Dataset.objects.values_list("team", flat=True)) - {""})
+    return {
+        "page of a dataset": table,
+        "page of a dataset, 28 partitions asked": lambda random: f"{table(random)}?span=28",
+        "page of an incident": lambda random: f"/incidents/{random.choice(incidents)}",
+        "incidents, filtered": lambda random: (
+            f"/incidents?q=table_{random.randint(1, company.datasets):04}&state=resolved"
+        ),
+        "scores by category": lambda _: "/scores",
+        "scores by team": lambda _: "/scores?by=team",
+        "page of a team": lambda random: f"/teams/{random.choice(teams)}",
+        "coverage": lambda _: "/coverage",
+    }
 
 
 def _range(company: Company, random: random.Random) -> dict[str, str]:
