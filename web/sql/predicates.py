@@ -6,6 +6,7 @@ column's own table even where that is the side of an outer join which may be mis
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import MAXYEAR, date
 from functools import reduce
 
 from sqlglot import exp
@@ -13,7 +14,7 @@ from sqlglot import exp
 from assay.time.windows import Window
 from incident_manager.intervals import Intervals, clip, union
 
-from .constants import TIMES, Constant, Folding
+from .constants import TIMES, Constant, Folding, exactly
 from .key_ranges import KeyRanges
 from .time_ranges import TimeRanges
 
@@ -63,7 +64,23 @@ class Comparing:
             found = self._compared(node.left, operator, node.right, is_column, negated=negated)
             if found is None:
                 found = self._compared(node.right, FLIPPED[operator], node.left, is_column, negated=negated)
+            if found is None and operator == "=" and not negated:
+                found = self._part_equals(node.left, node.right, is_column)
             return found
+        return None
+
+    def _part_equals(self, part: exp.Expr, value: exp.Expr, is_column: IsColumn) -> Intervals | None:
+        """What is left where the year of the column, or its first letters, are a constant."""
+        whole, length = _cut(part.unnest())
+        constant = self._constant(value)
+        if whole is None or constant is None or _form(whole, "=", is_column) not in (PLAIN, DATE):
+            return None
+        if length is None and isinstance(constant.low, int) and 1 <= constant.low == constant.high < MAXYEAR:
+            first, next_ = exactly(date(constant.low, 1, 1)), exactly(date(constant.low + 1, 1, 1))
+            return in_all([self.ranges.passing(">=", first), self.ranges.passing("<", next_)])
+        is_prefix = isinstance(constant.low, str) and constant.low == constant.high and str(len(constant.low)) == length
+        if is_prefix and not set(str(constant.low)) & set("%_"):
+            return self.ranges.passing("like", exactly(f"{constant.low}%"))
         return None
 
     def _compared(
@@ -126,6 +143,19 @@ def _form(node: exp.Expr, operator: str, is_column: IsColumn) -> str | None:
     if is_day or (isinstance(node, exp.TsOrDsToDate | exp.Date) and set(_said(node)) <= {"this", "safe"}):
         return DATE if _form(node.this, operator, is_column) == PLAIN else None
     return None
+
+
+def _cut(node: exp.Expr) -> tuple[exp.Expr | None, str | None]:
+    """The whole of what a year or some first letters are cut from, and how many letters; None and None: of neither."""
+    if isinstance(node, exp.Year):
+        return node.this, None
+    if isinstance(node, exp.Extract) and node.name.upper() == "YEAR":
+        return node.expression, None
+    if isinstance(node, exp.Left):
+        return node.this, node.expression.name
+    if isinstance(node, exp.Substring) and node.args.get("length") and node.args["start"].name == "1":
+        return node.this, node.args["length"].name
+    return None, None
 
 
 def _said(node: exp.Expr) -> list[str]:
