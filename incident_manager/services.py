@@ -12,7 +12,7 @@ from incident_manager.incidents.endings import accept, end_piece, force_resolve
 from incident_manager.incidents.handle import handle_flip
 from incident_manager.incidents.services import UnableToResolve, WrongEnd
 from incident_manager.incidents.users import acknowledge, annotate, rerun
-from incident_manager.quality.look_ups import LookUpAnswer, look_up
+from incident_manager.quality.look_ups import Asked, LookUpAnswer, look_up, look_ups
 from incident_manager.reports.services import (
     UnableToDecide,
     confirm_report,
@@ -28,6 +28,7 @@ from incident_manager.reruns.follow import follow_change
 from incident_manager.reruns.rejudge import rejudge_revision
 
 __all__ = [
+    "Asked",
     "LookUpAnswer",
     "ToRead",
     "UnableToBacktest",
@@ -56,6 +57,7 @@ __all__ = [
     "gate_of",
     "handle_flip",
     "look_up",
+    "look_ups",
     "offer",
     "override",
     "reject_report",

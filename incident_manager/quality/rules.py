@@ -155,6 +155,18 @@ def concerning(facts: Facts, asked: AskedRange) -> Facts:
     )
 
 
+def overlapping(facts: Facts, window: Window) -> Facts:
+    """The facts as they would have been read for one window alone, of those that were read for more."""
+    checks = ((check, [each for each in check.windows if each.overlaps(window)]) for check in facts.checks)
+    spoilt = ((each, [own for own in each.windows if own.overlaps(window)]) for each in facts.spoilt)
+    return replace(
+        facts,
+        checks=[replace(check, windows=windows) for check, windows in checks if windows],
+        spoilt=[replace(each, windows=windows) for each, windows in spoilt if windows],
+        claims=[claim for claim in facts.claims if claim.window.overlaps(window)],
+    )
+
+
 def _checks_concerning(
     checks: Iterable[StandingFact], asked: AskedRange, parts: Mapping[int | None, Sequence[Window]]
 ) -> Iterator[StandingFact]:

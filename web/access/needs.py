@@ -60,6 +60,7 @@ NEEDS: Mapping[tuple[str, str], Action] = MappingProxyType(
         ("Reports", "fix"): Action.ACT,
         ("Quality", "get"): Action.ASK,
         ("QueryQuality", "post"): Action.ASK,
+        ("BulkQuality", "post"): Action.ASK,
         ("Gate", "post"): Action.ASK,
         ("Badge", "get"): Action.ASK,
         ("Completed", "get"): Action.ASK,

@@ -16,6 +16,7 @@ from web.api.catalog.lineage import Lineage
 from web.api.catalog.pipelines import Completed, PipelineQuality
 from web.api.catalog.suggestions import Suggestions
 from web.api.catalog.templates import Templates
+from web.api.consumption.bulk import BulkQuality
 from web.api.consumption.gate import Gate
 from web.api.consumption.overrides import GateOverrides
 from web.api.consumption.quality import Quality, QueryQuality
@@ -49,6 +50,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("lineage", Lineage.as_view()),
     path("quality", Quality.as_view()),
     path("quality/query", QueryQuality.as_view()),
+    path("quality/bulk", BulkQuality.as_view()),
     path("gate", Gate.as_view()),
     path("pipelines/<str:name>/completed", Completed.as_view()),
     path("pipelines/<str:name>/quality", PipelineQuality.as_view()),

@@ -75,12 +75,14 @@ class Comparing:
         constant = self._constant(value)
         if whole is None or constant is None or _form(whole, "=", is_column) not in (PLAIN, DATE):
             return None
-        if length is None and isinstance(constant.low, int) and 1 <= constant.low == constant.high < MAXYEAR:
-            first, next_ = exactly(date(constant.low, 1, 1)), exactly(date(constant.low + 1, 1, 1))
-            return in_all([self.ranges.passing(">=", first), self.ranges.passing("<", next_)])
-        is_prefix = isinstance(constant.low, str) and constant.low == constant.high and str(len(constant.low)) == length
-        if is_prefix and not set(str(constant.low)) & set("%_"):
-            return self.ranges.passing("like", exactly(f"{constant.low}%"))
+        if constant.low != constant.high:
+            return None
+        said, passing = constant.low, self.ranges.passing
+        if isinstance(said, int) and length is None and 1 <= said < MAXYEAR:
+            first, behind = exactly(date(said, 1, 1)), exactly(date(said + 1, 1, 1))
+            return in_all([passing(">=", first), passing("<", behind)])
+        if isinstance(said, str) and length == str(len(said)) and not set(said) & set("%_"):
+            return passing("like", exactly(f"{said}%"))
         return None
 
     def _compared(

@@ -142,6 +142,7 @@ def body(method: str, template: str, estate: Estate) -> Any:
         ("POST", "lineage"): _event(estate.dataset),
         ("PUT", "members/{member}"): {"role": "owner"},
         ("POST", "pipelines/load/completed"): {"outputs": [{"dataset": name, "window": "2026-03-09"}]},
+        ("POST", "quality/bulk"): {"look_ups": [{"dataset": name, **RANGE}]},
         ("POST", "quality/query"): {"sql": f"select * from {name}"},
         ("POST", "reports"): {"dataset": name, "window": MONDAY.text, "description": "Fares doubled."},
         ("POST", "silences"): {"dataset": name, "ends_at": (NOW + HOUR).isoformat(), "reason": "Migration."},

@@ -11,6 +11,7 @@ from incident_manager.backtests.services import MOST_WINDOWS as MOST_BACKTESTED
 from incident_manager.gate.completing import LONGEST_NAME, MOST_OUTPUTS
 from tests.factories import DAY, HOUR, NOW, day
 from tests.integration.web.estate import Estate, body
+from web.api.consumption.bulk import MOST_LOOK_UPS
 from web.api.consumption.gate import GateQuestion
 from web.api.consumption.quality import MOST_RANGES
 from web.api.conventions.base import Pages
@@ -55,6 +56,19 @@ def page(longest: str = "", length: int = NAME, **more: Any) -> Largest:
     if longest:
         return text(longest, length, **PAGE, **more)
     return Largest(sent={**PAGE, **more}, larger={**more, "limit": 0})
+
+
+def _look_ups(name: str, count: int) -> dict[str, Any]:
+    """So many ranges, each of which lies apart, of the table and of many others."""
+    names = [name if number % 2 else f"raw.many_{number // 2}" for number in range(count)]
+    start = NOW.replace(hour=0) - 2 * count * DAY
+    ranges_ = [(start + 2 * number * DAY, start + (2 * number + 1) * DAY) for number in range(count)]
+    return {
+        "look_ups": [
+            {"dataset": own, "from": first.isoformat(), "to": last.isoformat()}
+            for own, (first, last) in zip(names, ranges_, strict=True)
+        ]
+    }
 
 
 def _query(words: int) -> dict[str, str]:
@@ -166,6 +180,10 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("GET", "pipelines/load/quality"): lambda: nothing,
         ("GET", "quality"): lambda: Largest(
             sent=of_dataset, larger={**of_dataset, "to": "2200-01-02T00:00:00Z"}, written=1
+        ),
+        ("POST", "quality/bulk"): lambda: Largest(
+            sent=_look_ups(name, MOST_LOOK_UPS), larger=_look_ups(name, MOST_LOOK_UPS + 1), written=MOST_LOOK_UPS,
+            statements=EACH_DATASET * 8, tables=MOST_LOOK_UPS // 2,
         ),
         ("POST", "quality/query"): lambda: Largest(
             sent=_query(MOST_WORDS), larger=_query(MOST_WORDS + 2), written=MOST_RANGES, tables=1

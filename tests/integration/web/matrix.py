@@ -45,6 +45,7 @@ GET     api/v1/pipelines/load/completed           *     *     gate
 POST    api/v1/pipelines/load/completed           pa    pa    ingest
 GET     api/v1/pipelines/load/quality             *     *     read
 GET     api/v1/quality                            *     *     gate
+POST    api/v1/quality/bulk                       *     *     gate
 POST    api/v1/quality/query                      *     *     gate
 GET     api/v1/quarantines                        *     *     read
 GET     api/v1/quarantines/{quarantine}           *     *     read

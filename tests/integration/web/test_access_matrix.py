@@ -25,6 +25,7 @@ pytestmark = pytest.mark.usefixtures("db", "_quick_passwords")
 # questions; those to the API are kept as a look-up or a decision of the gate
 NOT_AUDITED = (
     "api/v1/gate",
+    "api/v1/quality/bulk",
     "api/v1/quality/query",
     "datasets/{dataset}/tests/new/check",
     "datasets/{dataset}/tests/{test}/edit/check",

@@ -234,3 +234,79 @@ def test_scores_clip_the_open_incident_to_the_asked_range(api: APIClient, trips:
 )
 def test_scores_of_nothing_that_exists_are_refused(api: APIClient, change: dict[str, str]) -> None:
     assert api.get("/api/v1/scores", {**MONDAY, **change}).status_code == 400
+
+
+def test_many_ranges_are_answered_at_once_as_each_alone(api: APIClient, trips: Dataset) -> None:
+    DatasetFactory.create(name="rides", first_partition="2026-01-01")
+    days = [day(f"2026-03-{number:02}") for number in (1, 3, 5, 7, 8, 9, 10, 12, 14, 16)]
+    asked = [
+        {"dataset": name, "from": window.start.isoformat(), "to": window.end.isoformat()}
+        for window in days
+        for name in ("raw.trips", "RAW.Rides")
+    ]
+    body = {"look_ups": [*asked, {"dataset": "raw.trips", "from": "2026-01-01T00:00Z", "to": "2026-04-01T00:00Z"}]}
+    answers = api.post("/api/v1/quality/bulk", body, format="json").json()
+    assert answers["status"] == "bad"
+    for question, answer in zip(body["look_ups"], answers["answers"], strict=True):
+        assert answer == api.get("/api/v1/quality", question).json()
+    assert len({row.query for row in LookUp.objects.all()}) == LookUp.objects.count() == 2 * len(body["look_ups"])
+
+
+def test_what_cannot_be_looked_up_leaves_the_other_answers_alone(api: APIClient, trips: Dataset) -> None:
+    names = [{"dataset": "raw.trips"}, {"dataset": "raw.nope"}, {"dataset": "raw.trips", "datacenter": "moon"}]
+    body = {"look_ups": [{**each, **SUNDAY} for each in names]}
+    good, unknown, elsewhere = api.post("/api/v1/quality/bulk", body, format="json").json()["answers"]
+    assert (good["status"], unknown["status"], elsewhere["status"]) == ("good", "unknown", "unknown")
+    assert unknown["reasons"][0]["text"] == "the catalog does not know raw.nope"
+    assert elsewhere["reasons"][0]["text"] == "raw.trips has no replica in 'moon'; it has sea."
+    assert set(good) == set(unknown) == set(elsewhere)
+    assert LookUp.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("look_up", "where"),
+    [
+        ({"from": "monday"}, "look_ups.1.from"),
+        ({"to": "2026-01-01T00:00Z"}, "look_ups.1.to"),
+        ({"when": "now"}, "look_ups.1.when"),
+    ],
+)
+def test_ranges_of_which_one_means_nothing_are_refused_with_its_place(
+    api: APIClient, trips: Dataset, look_up: dict[str, str], where: str
+) -> None:
+    asked = {"dataset": "raw.trips", **MONDAY}
+    answer = api.post("/api/v1/quality/bulk", {"look_ups": [asked, {**asked, **look_up}]}, format="json")
+    assert (answer.status_code, answer.json()["where"], LookUp.objects.count()) == (400, where, 0)
+
+
+def test_an_answer_that_is_known_already_is_not_sent_again_and_counts_as_a_look_up(
+    api: APIClient, trips: Dataset
+) -> None:
+    asked = {"dataset": "raw.trips", **MONDAY}
+    first = api.get("/api/v1/quality", asked)
+    again = api.get("/api/v1/quality", asked, headers={"If-None-Match": first["ETag"]})
+    assert first["ETag"].startswith('W/"')
+    assert (again.status_code, again.content, again["ETag"]) == (304, b"", first["ETag"])
+    assert [row.failed for row in LookUp.objects.all()] == [True, True]
+    SpoiltWindow.objects.all().delete()
+    Standing.objects.filter(state="FAIL").update(state="PASS", last_outcome="held")
+    changed = api.get("/api/v1/quality", asked, headers={"If-None-Match": first["ETag"]})
+    assert (changed.status_code, changed.json()["status"], changed["ETag"] != first["ETag"]) == (200, "good", True)
+
+
+@pytest.mark.parametrize("dialect", ["spark", "trino", "presto", "mysql"])
+def test_a_query_is_read_in_its_dialect(api: APIClient, trips: Dataset, dialect: str) -> None:
+    quoted = f"{'hive' if dialect in ('trino', 'presto') else 'spark_catalog'}.raw.trips"
+    body = {"sql": f"select 1 from {quoted} where datestr = '2026-03-08'", "dialect": dialect}
+    answer = api.post("/api/v1/quality/query", body, format="json").json()
+    assert (answer["status"], answer["unknown"]) == ("good", [])
+
+
+def test_a_query_in_another_dialect_is_refused_with_what_to_do(api: APIClient, trips: Dataset) -> None:
+    sql = "select 1 from `raw`.`trips` where datestr = '2026-03-08'"
+    answer = api.post("/api/v1/quality/query", {"sql": sql, "dialect": "trino"}, format="json").json()
+    assert answer["where"] == "sql"
+    assert "line 1, column" in answer["error"]
+    assert "name their dialect: spark, trino, presto, mysql" in answer["mend"]
+    other = api.post("/api/v1/quality/query", {"sql": sql, "dialect": "oracle"}, format="json")
+    assert (other.status_code, other.json()["where"]) == (400, "dialect")

@@ -103,6 +103,15 @@ class QueryAnswer(serializers.Serializer[Any]):
     widened = serializers.BooleanField(help_text="whether many ranges were answered as one for each table")
 
 
+class BulkAnswer(serializers.Serializer[Any]):
+    """What is known of many ranges."""
+
+    status = serializers.ChoiceField(STATUSES, help_text="the worst of all answers")
+    answers = TableQuality(
+        many=True, help_text="one for each range, in their order; of each reason the first 3 windows"
+    )
+
+
 class BoundTo(serializers.Serializer[Any]):
     """A test to which a pipeline is bound."""
 

@@ -2,11 +2,15 @@
 
 from collections.abc import Collection
 from datetime import UTC, datetime
+from hashlib import blake2s
 from typing import Any
 from uuid import uuid4
 
+from django.http import HttpResponseBase
+from django.utils.cache import get_conditional_response
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -18,7 +22,7 @@ from incident_manager.intervals import START
 from incident_manager.models import Incident
 from incident_manager.quality.facts import Facts
 from incident_manager.quality.rules import AnswerReason, AskedRange, Status, judge, worst
-from incident_manager.services import LookUpAnswer, look_up
+from incident_manager.services import Asked, LookUpAnswer, look_up, look_ups
 from web.api import examples
 from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong
@@ -60,7 +64,7 @@ class Quality(Api):
     """GET the quality of a range."""
 
     @extend_schema(parameters=[QualityQuery], responses=RangeQuality)
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> HttpResponseBase:
         """Ask how good a range of a dataset is.
 
         The worst of what is known of the range, with every reason and the incidents.
@@ -68,13 +72,13 @@ class Quality(Api):
         ``bad``: the latest result of a test is broken, an incident is open or a report is confirmed. ``unknown``: a
         hard test is due and has given no verdict, or the data cannot be read. ``reported``: a user claims that it is
         bad, or it is bad and accepted. ``untested``: no test has judged all of it, as where it is not due yet. Else
-        ``good``.
+        ``good``. The answer has an ETag: sent again as ``If-None-Match``, the same answer is 304 without a body.
         """
         asked = self.asked(QualityQuery)
         dataset, place = asked["dataset"], asked["datacenter"]
         demand_replica(dataset, place)
         answer = look_up(dataset=dataset, window=asked["range"], datacenter=place, now=clock.now())
-        return Response(written(answer))
+        return unless_known(request, written(answer))
 
 
 class QueryQuality(Api):
@@ -111,30 +115,38 @@ class QueryQuality(Api):
             )
         parts = [(dataset, part) for dataset, own in read.items() for part in _parts(dataset, tuple(own), given, now)]
         asked = _spanned(parts) if len(parts) > MOST_RANGES else parts
-        answers = [
-            look_up(dataset=dataset, window=part, datacenter=place, now=now, query=question) for dataset, part in asked
-        ]
+        ranges_asked = [Asked(dataset=dataset, window=part, datacenter=place) for dataset, part in asked]
+        answers = look_ups(ranges_asked, now=now, query=question)
         unknown = sorted({use.name for use in uses if use.name not in datasets})
-        tables = [*(written(answer) for answer in answers), *(_not_known(name) for name in unknown)]
+        tables = [*(written(answer) for answer in answers), *(not_known(name) for name in unknown)]
         status = worst(Status(table["status"]) for table in tables)
         return Response({"status": status, "tables": tables, "unknown": unknown, "widened": asked is not parts})
 
 
-def written(answer: LookUpAnswer) -> dict[str, Any]:
-    """A look-up's answer for JSON."""
+def unless_known(request: Request, answer: dict[str, Any]) -> HttpResponseBase:
+    """The answer with its ETag, or 304 where who asks has it already."""
+    response = Response(answer, headers={"Cache-Control": "private, no-cache"})  # kept, and asked about each time
+    etag = f'W/"{blake2s(JSONRenderer().render(answer), digest_size=16).hexdigest()}"'
+    found = get_conditional_response(request, etag=etag, response=response) or response
+    found.headers["ETag"] = etag
+    return found
+
+
+def written(answer: LookUpAnswer, *, most: int = MOST_WINDOWS) -> dict[str, Any]:
+    """A look-up's answer for JSON, with so many windows of each reason and incident."""
     return {
         "dataset": answer.dataset.full_name,
         "from": answer.window.start,
         "to": answer.window.end,
         "datacenter": answer.datacenter,
         "status": answer.quality.status,
-        "reasons": [reason_written(reason) for reason in answer.quality.reasons],
-        "incidents": [_incident(answer, incident) for incident in answer.incidents],
+        "reasons": [reason_written(reason, most=most) for reason in answer.quality.reasons],
+        "incidents": [_incident(answer, incident, most) for incident in answer.incidents],
         "reports": list(answer.reports),
     }
 
 
-def reason_written(reason: AnswerReason) -> dict[str, Any]:
+def reason_written(reason: AnswerReason, *, most: int = MOST_WINDOWS) -> dict[str, Any]:
     """A reason for JSON, with the first of its windows and how many more there are."""
     return {
         "status": reason.status,
@@ -142,21 +154,22 @@ def reason_written(reason: AnswerReason) -> dict[str, Any]:
         "category": reason.category or None,
         "test": reason.test,
         "hard": reason.hard,
-        "windows": [window.text for window in reason.windows[:MOST_WINDOWS]],
-        "more_windows": max(0, len(reason.windows) - MOST_WINDOWS),
+        "windows": [window.text for window in reason.windows[:most]],
+        "more_windows": max(0, len(reason.windows) - most),
         "incident": reason.incident_id,
         "report": reason.report_id,
     }
 
 
-def _not_known(name: str) -> dict[str, Any]:
+def not_known(name: str) -> dict[str, Any]:
+    """The answer on a table that the catalog does not know, for JSON."""
     answer = judge(Facts(dataset=name, is_known=False), AskedRange())
     reasons = [reason_written(reason) for reason in answer.reasons]
     nowhere = {"from": None, "to": None, "datacenter": None}
     return {"dataset": name, **nowhere, "status": answer.status, "reasons": reasons, "incidents": [], "reports": []}
 
 
-def _incident(answer: LookUpAnswer, incident: Incident) -> dict[str, Any]:
+def _incident(answer: LookUpAnswer, incident: Incident, most: int) -> dict[str, Any]:
     spoilt = [each for each in answer.spoilt if each.incident_id == incident.pk]
     windows = sorted((window for each in spoilt for window in each.windows), key=START)
     return {
@@ -165,8 +178,8 @@ def _incident(answer: LookUpAnswer, incident: Incident) -> dict[str, Any]:
         "root_cause": incident.root_cause,
         "eta": incident.eta,
         "hard": any(each.hard for each in spoilt),
-        "windows": [window.text for window in windows[:MOST_WINDOWS]],
-        "more_windows": max(0, len(windows) - MOST_WINDOWS),
+        "windows": [window.text for window in windows[:most]],
+        "more_windows": max(0, len(windows) - most),
     }
 
 
