@@ -47,8 +47,9 @@ class BulkQuality(Api):
     def post(self, request: Request) -> Response:
         """Ask how good many ranges are.
 
-        One answer for each range, in their order; each is a look-up of its own. What cannot be looked up is ``unknown``, with the reason, and leaves the other answers alone: a dataset that the
-        catalog does not know or that you may not see, and a datacenter that has no copy of it.
+        One answer for each range, in their order; each is a look-up of its own. What cannot be looked up is
+        ``unknown``, with the reason, and leaves the other answers alone: a dataset that the catalog does not know or
+        that you may not see, and a datacenter that has no copy of it. Of each reason the first 3 windows are listed.
         """
         given = self.given(LookUpQuestions)["look_ups"]
         datasets = by_names({each["dataset"] for each in given})
