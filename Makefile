@@ -9,7 +9,7 @@ BESIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 UNIT := $(PYTEST) --quiet -p no:cacheprovider --hypothesis-profile quick -m "not thorough"
 HALF := $(addprefix tests/unit/execution_engine/,anomalies engines language metrics profiles verification) $(wildcard tests/unit/test_*.py)# takes as long as the rest
 
-.PHONY: help demo up test tests mariadb unit unit-half unit-other-half lint style types layers format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days bench-novelty bench-drift bench-year fuzz mutants zoo faults guards house screenshot run-ready dev-ready test-ready clean
+.PHONY: help demo up test tests mariadb unit unit-half unit-other-half lint style types layers format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days bench-novelty bench-drift bench-year fuzz mutants zoo faults guards airflow house screenshot run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,6 +93,9 @@ faults: test-ready ## Stage every fault on real processes and write what held in
 guards: test-ready ## Take out what each fault experiment guards: does it fail? Into docs/reliability.md (an hour)
 	@PYTHONPATH=platform:. $(BIN)/python -m tests.faults.guards --docs
 
+airflow: dev-ready ## Let a real Airflow 3 ask a real Assay, in .venv-airflow: blocked, mended, released (ten minutes the first time)
+	@PYTHONPATH=platform:.:deploy/client $(BIN)/python -m tests.airflow
+
 lint: style ## Check style, types and layers
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync types layers
 
@@ -123,5 +126,5 @@ test-ready:
 	@$(PYTHON) deploy/bootstrap.py test
 
 clean: ## Remove what builds, tests and linters left; .assay (your data) stays
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist
+	rm -rf .venv .venv-airflow .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
