@@ -64,6 +64,7 @@ NEEDS: Mapping[tuple[str, str], Action] = MappingProxyType(
         ("Gate", "post"): Action.ASK,
         ("Badge", "get"): Action.ASK,
         ("Completed", "get"): Action.ASK,
+        ("Export", "get"): Action.READ,
         ("Completed", "post"): Action.PUSH,
         ("PipelineQuality", "get"): Action.READ,
         ("Scores", "get"): Action.READ,

@@ -23,6 +23,7 @@ COSTS: Mapping[tuple[str, str], str] = MappingProxyType(
     {
         ("Gate", "post"): "gate",
         ("QueryQuality", "post"): "query",
+        ("Export", "get"): "query",
         ("Reports", "create"): "report",
         ("Runs", "create"): "run",
         ("Incidents", "rerun"): "run",

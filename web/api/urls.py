@@ -22,6 +22,7 @@ from web.api.consumption.overrides import GateOverrides
 from web.api.consumption.quality import Quality, QueryQuality
 from web.api.consumption.scores import Scores
 from web.api.feeds.badges import Badge
+from web.api.feeds.exports import EXPORTS
 from web.api.incidents.incidents import Incidents
 from web.api.incidents.quarantines import Quarantines
 from web.api.incidents.reports import Reports
@@ -59,5 +60,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("columns", Columns.as_view()),
     path("backtest", Backtests.as_view()),
     path("badges/<path:name>.svg", Badge.as_view(), name="badge"),
+    *(path(f"exports/{name}", view.as_view()) for name, view in EXPORTS.items()),
     *router.urls,
 ]

@@ -29,6 +29,7 @@ USAGE = """usage: assay COMMAND [options]
   gate DATASET…      may a pipeline read these datasets over a window?
   completed PIPELINE  say what a pipeline has written: its tests run at once
   claim DATASET TEXT  say that data is bad: Assay tells its owner
+  export TABLE       write runs, measurements or incidents of a range to a CSV or Parquet file
   report             precision, recall and quality over a range of time
   doctor             find what is wrong with this installation, and how to repair it
   sweep              the scheduler of the service: tell the workers what is pending

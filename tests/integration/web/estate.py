@@ -30,6 +30,7 @@ from tests.factories import (
     StandingFactory,
     day,
 )
+from web.api.feeds.exports import EXPORTS
 
 MONDAY = day("2026-03-09")
 RANGE = {"from": "2026-03-09T00:00:00Z", "to": "2026-03-10T00:00:00Z"}
@@ -131,6 +132,7 @@ def body(method: str, template: str, estate: Estate) -> Any:
         ("POST", "suggestions"): {"dataset": name},
         ("GET", "quality"): {"dataset": name, **RANGE},
         ("GET", "scores"): RANGE,
+        **{("GET", f"exports/{name}"): RANGE for name in EXPORTS},
         ("POST", "data-tests"): {"dataset": name, "name": "mine", "assertion": "row_count() > 0", **USUAL},
         ("PATCH", "data-tests/{test}"): {"assertion": "row_count() > 5"},
         ("PUT", "datasets/{dataset}"): _profile(estate.dataset),

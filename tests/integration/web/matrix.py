@@ -23,6 +23,12 @@ DELETE  api/v1/data-tests/{test}                  oxa   a     act
 GET     api/v1/datasets                           *     *     read
 GET     api/v1/datasets/{dataset}                 *     *     read
 PUT     api/v1/datasets/{dataset}                 pa    pa    ingest
+GET     api/v1/exports/incidents.csv                        *     *     read
+GET     api/v1/exports/incidents.parquet                    *     *     read
+GET     api/v1/exports/measurements.csv                        *     *     read
+GET     api/v1/exports/measurements.parquet                    *     *     read
+GET     api/v1/exports/runs.csv                        *     *     read
+GET     api/v1/exports/runs.parquet                    *     *     read
 POST    api/v1/gate                               *     *     gate
 GET     api/v1/gate/overrides                     *     *     read
 POST    api/v1/gate/overrides                     oxa   xa    act

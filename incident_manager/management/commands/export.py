@@ -1,0 +1,77 @@
+"""``assay export``: rows of a range as a file."""
+
+import sys
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+from rich.console import Console
+
+from assay import clock
+from assay.catalog.selectors import by_name
+from assay.command_line.command import Command as Base
+from assay.command_line.command import UnableToRun
+from assay.command_line.exit_codes import ExitCode
+from assay.models import Dataset
+from assay.time.instants import UnableToTakeInstant, taken
+from assay.time.windows import Window
+from incident_manager.exports.files import FORMS
+from incident_manager.exports.read import export
+from incident_manager.exports.tables import TABLES
+
+
+class Command(Base):
+    """Write a file while the rows are read, however many there are."""
+
+    help = "Write runs, measurements or incidents of a range of time to a file, as CSV or Parquet."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """What, of when, and where to."""
+        parser.add_argument("table", choices=list(TABLES), help="which rows")
+        parser.add_argument("--from", dest="start", required=True, help="the first instant, in ISO 8601 (UTC)")
+        parser.add_argument("--to", dest="end", required=True, help="the instant at which the range ends")
+        parser.add_argument("--dataset", help="a full name, such as raw.trips (default: all)")
+        parser.add_argument("--output", required=True, help="a file that ends with .csv or .parquet, or - for CSV here")
+
+    def answer(self, **options: Any) -> tuple[ExitCode, Any]:
+        """How many bytes were written, and where."""
+        span, output = _span(options["start"], options["end"]), options["output"]
+        form = "csv" if output == "-" else Path(output).suffix.removeprefix(".").lower()
+        if form not in FORMS:
+            raise UnableToRun(f"{output!r} ends with neither .csv nor .parquet; name a file that does")
+        dataset = _dataset(options["dataset"])
+        parts = export(options["table"], form, span=span, dataset=dataset, hidden=(), now=clock.now())
+        try:
+            with nullcontext(sys.stdout.buffer) if output == "-" else Path(output).open("wb") as file:
+                written = sum(file.write(part) for part in parts)
+        except OSError as error:
+            raise UnableToRun(f"cannot write {output}: {error.strerror}") from None
+        return ExitCode.HELD, {"table": options["table"], "output": output, "bytes": written}
+
+    def show(self, console: Console, result: Any) -> None:
+        """One line; none where the file itself is printed."""
+        if result["output"] != "-":
+            console.print(f"{result['output']}: {result['bytes']:,} bytes of {result['table']}", soft_wrap=True)
+
+
+def _span(start: str, end: str) -> Window:
+    first, last = (_instant(name, text) for name, text in (("--from", start), ("--to", end)))
+    if first >= last:
+        raise UnableToRun("--to must be after --from")
+    return Window(start=first, end=last)
+
+
+def _instant(name: str, text: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(text)
+        return taken(found if found.tzinfo else found.replace(tzinfo=UTC))
+    except (ValueError, UnableToTakeInstant) as error:
+        raise UnableToRun(f"{name}: {error}; write it as 2026-03-09 or 2026-03-09T00:00:00Z") from None
+
+
+def _dataset(name: str | None) -> Dataset | None:
+    if name and (found := by_name(name)) is None:
+        raise UnableToRun(f"the catalog has no dataset {name!r}; `assay sync` reads it")
+    return found if name else None
