@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2s
 
-from assay.catalog.locations import PUSHED, ToldLocation, find, rules_of
+from assay.catalog.locations import PUSHED, ToldLocation, UnableToUseLocation, find, rules_of
+from assay.catalog.storages import FILES
 from assay.config import Config, config
 from assay.models import Dataset, Replica
 from assay.time.windows import Partitioning, UnableToPartition, Window
@@ -154,3 +155,45 @@ def _is_stray(partitioning: Partitioning, key: str) -> bool:
 @lru_cache(maxsize=10_000)
 def _keys(partitioning: Partitioning, window: Window) -> tuple[str, ...]:
     return partitioning.keys(window)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredFile:
+    """A file of a window: its path below the table's location, its size in bytes, and when it was written."""
+
+    path: str
+    size: int
+    modified_ns: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredWindow:
+    """The files that hold a window and no other, below a folder, and their fingerprint; or why there are none."""
+
+    location: str = ""
+    files: tuple[StoredFile, ...] = ()
+    fingerprint: str = ""
+    unreadable: str = ""
+
+
+def stored_window(dataset: Dataset, replica: Replica, window: Window) -> StoredWindow:
+    """The files of a window as they lie there now, found without reading them."""
+    from execution_engine.engines.files.listing import UnableToListFiles, list_part
+
+    try:
+        table = table_of(dataset, replica)
+        if table.storage not in FILES or table.shown:
+            return StoredWindow(unreadable=f"it is of the storage {table.storage}: only files are published")
+        listing = list_part(table, part_of(dataset, window, engine_of(replica), table))
+    except (UnableToListFiles, UnableToUseLocation) as error:
+        return StoredWindow(unreadable=str(error))
+    if listing.filtered:
+        return StoredWindow(unreadable="its files hold other windows too: its partitions have no folders of their own")
+    if not listing.files:
+        return StoredWindow(unreadable="it has no files")
+    root = listing.root.path.rstrip("/") + "/"
+    files = tuple(
+        StoredFile(path=each.path.removeprefix(root), size=each.size, modified_ns=each.mtime_ns)
+        for each in listing.files
+    )
+    return StoredWindow(location=table.location, files=files, fingerprint=listing.fingerprint)

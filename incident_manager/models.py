@@ -8,6 +8,8 @@ from alerting.waivers.rules import WaiverScope
 from assay.models import Category, Claimable, Dataset, DataTest, Severity
 from execution_engine.models import Windowed
 
+from .publication_state import PublicationState
+
 
 class EntryKind(models.TextChoices):
     """Who found it."""
@@ -237,3 +239,26 @@ class GateOverride(Windowed):
         """Who may read what until when, and why."""
         who = f"pipeline {self.pipeline}" if self.pipeline else "every pipeline"
         return f"{who} may read {self.window.text} until {self.ends_at:%Y-%m-%d %H:%M} UTC: {self.reason}"
+
+
+class Publication(Windowed):
+    """A pointer that was, or is to be, moved to the audited data of a window; the row is written before it moves."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="publications")
+    datacenter = models.CharField(max_length=60)
+    partition = models.CharField(max_length=100)
+    pointer = models.CharField(max_length=500)  # as it was named: manifest:…, signal:… or sql:…
+    open_key = models.CharField(max_length=64, unique=True, null=True)  # one at a time for each pointer and window
+    state = models.CharField(max_length=10, choices=[(state.value, state.value) for state in PublicationState])
+    fingerprint = models.CharField(max_length=64)  # of the data that was audited
+    document = models.JSONField()  # what readers see: files, tests, verdict, checksum
+    author = models.CharField(max_length=200)
+    audited_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+    why_not = models.TextField(blank=True)  # of one that was undone
+
+    class Meta:
+        indexes = [models.Index(fields=("dataset", "state", "window_start"))]
+
+    def __str__(self) -> str:
+        return f"publication of {self.dataset_id} {self.partition}: {self.state}"

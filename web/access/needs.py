@@ -52,6 +52,8 @@ NEEDS: Mapping[tuple[str, str], Action] = MappingProxyType(
         ("GateOverrides", "retrieve"): Action.READ,
         ("GateOverrides", "create"): Action.OVERRIDE,
         ("GateOverrides", "end"): Action.OVERRIDE,
+        ("Publications", "list"): Action.READ,
+        ("Publications", "retrieve"): Action.READ,
         ("Reports", "list"): Action.READ,
         ("Reports", "retrieve"): Action.READ,
         ("Reports", "create"): Action.REPORT,

@@ -15,7 +15,7 @@ from assay.access.roles import AccessRefusal, Action, Owned, Person, Role, refus
 from assay.catalog import selectors
 from assay.models import AccessToken, Dataset, DataTest, Member
 from execution_engine.models import Run, Suspect
-from incident_manager.models import GateOverride, Incident, Report
+from incident_manager.models import GateOverride, Incident, Publication, Report
 from test_generator.models import Offer
 
 T = TypeVar("T")
@@ -107,6 +107,11 @@ def _(row: Report) -> Owned:
 
 @owned.register
 def _(row: GateOverride) -> Owned:
+    return owned(row.dataset)
+
+
+@owned.register
+def _(row: Publication) -> Owned:
     return owned(row.dataset)
 
 

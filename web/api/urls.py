@@ -19,6 +19,7 @@ from web.api.catalog.templates import Templates
 from web.api.consumption.bulk import BulkQuality
 from web.api.consumption.gate import Gate
 from web.api.consumption.overrides import GateOverrides
+from web.api.consumption.publications import Publications
 from web.api.consumption.quality import Quality, QueryQuality
 from web.api.consumption.scores import Scores
 from web.api.feeds.badges import Badge
@@ -41,6 +42,7 @@ router.register("quarantines", Quarantines, basename="api-quarantine")
 router.register("reports", Reports, basename="api-report")
 router.register("silences", Silences, basename="api-silence")
 router.register("gate/overrides", GateOverrides, basename="api-gate-override")
+router.register("publications", Publications, basename="api-publication")
 router.register("tokens", Tokens, basename="api-token")
 router.register("members", Members, basename="api-member")
 router.register("audit", Audit, basename="api-audit")

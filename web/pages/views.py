@@ -29,7 +29,7 @@ from web.access.typed import typed_before
 from web.access.who import may, readable
 from web.doctor.work import idle
 from web.pages.selectors.catalogue import FILTERS, catalogue, failing_pull, overview, summary
-from web.pages.selectors.dataset import incidents_of, live_tests, progress, promises
+from web.pages.selectors.dataset import incidents_of, live_tests, progress, promises, published_up_to
 from web.pages.selectors.day_grid import day_grid
 from web.pages.selectors.day_results import DayResults, day_results
 from web.pages.selectors.drawn_results import history, newest_groups
@@ -154,6 +154,7 @@ def _forms(request: HttpRequest, dataset: Dataset, now: datetime) -> dict[str, A
         "saw": Saw.values,
         "seen": typed.get("saw") or Saw.SOMETHING_ELSE,
         "typed": typed,
+        "published": published_up_to(dataset),
         "overrides": lasting(dataset, now=now),
         "override": before.get("override", {}),
         "usual_override": usual(dataset.tier) // HOUR,

@@ -28,6 +28,7 @@ USAGE = """usage: assay COMMAND [options]
   backtest DATASET   what would a test have raised over the past? It opens nothing
   gate DATASET…      may a pipeline read these datasets over a window?
   completed PIPELINE  say what a pipeline has written: its tests run at once
+  publish DATASET    move a pointer to data that was audited, and to no other
   claim DATASET TEXT  say that data is bad: Assay tells its owner
   export TABLE       write runs, measurements or incidents of a range to a CSV or Parquet file
   report             precision, recall and quality over a range of time

@@ -15,7 +15,8 @@ from assay.models import AccessToken, Dataset, DataTest
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Suspect
 from execution_engine.outcome import Reason
-from incident_manager.models import GateOverride
+from incident_manager.models import GateOverride, Publication
+from incident_manager.publication_state import PublicationState
 from test_generator.models import Offer, PastReading
 from tests.factories import (
     HOUR,
@@ -69,6 +70,7 @@ def build(owner: str, other_member: str) -> Estate:
         "quarantine": _quarantine(test).pk,
         "silence": _silence(dataset).pk,
         "override": _override(dataset).pk,
+        "publication": _publication(dataset).pk,
         "suggestion": _offer(dataset, "min(fare) >= 0", "offered").pk,
         "rejected": _offer(dataset, "max(fare) <= 100", "rejected").pk,
         "token": AccessToken.objects.create(User.objects.get(username=owner))[0].token_key,
@@ -93,6 +95,23 @@ def _override(dataset: Dataset) -> GateOverride:
         ends_at=NOW + HOUR,
         author=dataset.owner,
         reason="The report needs it.",
+    )
+
+
+def _publication(dataset: Dataset) -> Publication:
+    return Publication.objects.create(
+        dataset=dataset,
+        datacenter="sea",
+        window_start=MONDAY.start,
+        window_end=MONDAY.end,
+        partition="2026-03-09",
+        pointer="manifest:/lake/published",
+        state=PublicationState.PUBLISHED,
+        fingerprint="f" * 32,
+        document={"location": "/lake/sea/trips", "files": [], "sha256": "0" * 64},
+        author=dataset.owner,
+        audited_at=NOW - HOUR,
+        ended_at=NOW - HOUR,
     )
 
 

@@ -178,6 +178,8 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
             tables=MOST_OUTPUTS + 1,
         ),
         ("GET", "pipelines/load/quality"): lambda: nothing,
+        ("GET", "publications"): lambda: page("partition", 100, dataset=name),
+        ("GET", "publications/{publication}"): lambda: nothing,
         ("GET", "quality"): lambda: Largest(
             sent=of_dataset, larger={**of_dataset, "to": "2200-01-02T00:00:00Z"}, written=1
         ),

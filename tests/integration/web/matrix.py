@@ -50,6 +50,8 @@ PUT     api/v1/members/{member}                   a     a     manage
 GET     api/v1/pipelines/load/completed           *     *     gate
 POST    api/v1/pipelines/load/completed           pa    pa    ingest
 GET     api/v1/pipelines/load/quality             *     *     read
+GET     api/v1/publications                       *     *     read
+GET     api/v1/publications/{publication}         *     *     read
 GET     api/v1/quality                            *     *     gate
 POST    api/v1/quality/bulk                       *     *     gate
 POST    api/v1/quality/query                      *     *     gate

@@ -16,7 +16,8 @@ from assay.time.partition_keys import zone
 from execution_engine.language.operands import columns_named
 from execution_engine.language.serialise import from_json
 from execution_engine.runs.shown_results import Veil
-from incident_manager.models import Incident
+from incident_manager.models import Incident, Publication
+from incident_manager.publishing.services import published
 from web.shown.status import RANK, ShownStatus, status_of
 
 
@@ -29,6 +30,14 @@ class ShownTest:
     status: ShownStatus
     sentence: str
     columns: tuple[str, ...] = ()  # of its own dataset that the assertion names
+
+
+def published_up_to(dataset: Dataset) -> list[Publication]:
+    """The publication of the last partition that each pointer names, by the pointer."""
+    last: dict[str, Publication] = {}
+    for row in published(dataset).order_by("window_end", "pk"):
+        last[row.pointer] = row
+    return [last[pointer] for pointer in sorted(last)]
 
 
 def promises(dataset: Dataset) -> tuple[tuple[str, str], ...]:

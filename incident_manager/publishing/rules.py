@@ -1,0 +1,89 @@
+"""May a window be published, and what comes next of a publication that was begun (pure)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from incident_manager.publication_state import PublicationState
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditedTest:
+    """A hard test of the window: whether it holds, and what the data looked like that it judged.
+
+    ``excused`` says why it need not hold: somebody waived it, it is still learning, or it cannot judge this window.
+    """
+
+    id: int
+    name: str
+    holds: bool
+    fingerprints: frozenset[str] = frozenset()  # of the files that its newest run read; empty where it read none
+    says: str = ""  # why it does not hold
+    excused: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publish:
+    """The data with this fingerprint may be published."""
+
+    fingerprint: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refuse:
+    """It must not be, and all reasons why."""
+
+    reasons: tuple[str, ...]
+
+
+def may_publish(
+    tests: Sequence[AuditedTest], *, blocked: Sequence[str], looks: str, unreadable: str
+) -> Publish | Refuse:
+    """Whether all hard tests hold, nothing else blocks, and the data looks as it did when each of them judged it.
+
+    ``blocked`` is what the gate has against the window beside these tests. ``looks`` is the fingerprint of its files
+    now; where it is empty, ``unreadable`` says why.
+    """
+    judging = [test for test in tests if not test.excused]
+    reasons = [f"{test.name}: {test.says}" for test in tests if not (test.holds or test.excused)]
+    reasons += blocked
+    if not looks:
+        reasons.append(unreadable)
+    elif not reasons:
+        others = to_judge(tests, looks=looks)
+        reasons += [f"{test.name} judged other data than lies there now: it is to run again" for test in others]
+        if not any(test.fingerprints for test in judging):
+            reasons.append("no hard test that holds has read this data: a publication would say nothing of it")
+    return Refuse(reasons=tuple(reasons)) if reasons else Publish(fingerprint=looks)
+
+
+def to_judge(tests: Sequence[AuditedTest], *, looks: str) -> list[AuditedTest]:
+    """The tests that have not judged what looks so now; of data that nobody can see, none."""
+    return [
+        test
+        for test in tests
+        if looks and not test.excused and (test.fingerprints - {looks} or not (test.fingerprints or test.holds))
+    ]
+
+
+class PublishingStep(StrEnum):
+    """What to do next."""
+
+    BEGIN = "begin"  # say that the pointer is about to move
+    MOVE = "move"
+    FINISH = "finish"  # write down that it has moved
+    UNDO = "undo"
+
+
+def next_step(state: PublicationState, *, holds: bool, points_here: bool) -> PublishingStep | None:
+    """The next step of a publication, whoever stopped it where; None where it has ended.
+
+    ``holds``: the data is still what was audited, and still holds. ``points_here``: the pointer says this publication.
+    """
+    if state in (PublicationState.PUBLISHED, PublicationState.UNDONE):
+        return None
+    if state is PublicationState.MOVING and points_here:  # it moved while it held: later changes do not undo that
+        return PublishingStep.FINISH
+    if not holds:
+        return PublishingStep.UNDO
+    return PublishingStep.BEGIN if state is PublicationState.AUDITED else PublishingStep.MOVE

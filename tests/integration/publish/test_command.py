@@ -1,0 +1,161 @@
+"""``assay publish``: what moves a pointer, what is refused, and what is recorded, on real files."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+from rest_framework.test import APIClient
+from sqlalchemy import create_engine, text
+
+from assay import clock
+from assay.models import AuditEntry, Dataset
+from incident_manager.models import Publication
+from incident_manager.services import override
+from tests.factories import HOUR, DatasetFactory, DataTestFactory, day
+from tests.integration.story import due
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MONDAY = day("2026-03-09")
+NAME, KEY = "raw.fares of “Zürich”", "2026-03-09"
+
+
+def write(folder: Path, rows: int) -> None:
+    part = folder / f"datestr={KEY}"
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    pq.write_table(pa.table({"id": list(range(rows))}), part / "part.parquet")
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """The folder of a dataset with a hard and a soft test."""
+    clock.simulate(due(MONDAY) + HOUR)
+    dataset = DatasetFactory.create(name=NAME.removeprefix("raw."), columns=[{"name": "id", "type": "bigint"}])
+    dataset.replicas.update(location=str(tmp_path / "lake"))
+    DataTestFactory.create(dataset=dataset, name="enough", assertion="row_count() >= 10", severity="hard")
+    DataTestFactory.create(dataset=dataset, name="many", assertion="row_count() >= 1000", severity="soft")
+    write(tmp_path / "lake", 12)
+    return tmp_path / "lake"
+
+
+def publish(capsys: pytest.CaptureFixture[str], to: str, *options: str) -> tuple[int, Any, str]:
+    with pytest.raises(SystemExit) as left:
+        call_command("publish", NAME, "--window", KEY, "--to", to, "--json", *options)
+    said = capsys.readouterr()
+    return int(str(left.value.code)), json.loads(said.out) if said.out else None, said.err
+
+
+def test_what_was_audited_is_published_and_recorded(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], admin_user: User, client: Client
+) -> None:
+    to = f"manifest:{tmp_path / 'out'}"
+    code, told, _ = publish(capsys, to, "--versions", str(tmp_path / "versions"))
+    assert (code, told["published"]) == (0, True)
+    document = json.loads((tmp_path / "out" / f"_PUBLISHED_{KEY}.json").read_text())
+    assert document == told["document"]
+    assert [(test["name"], test["status"], test["value"]) for test in document["tests"]] == [("enough", "held", 12.0)]
+    copy = Path(document["location"]) / document["files"][0]["path"]
+    assert pq.read_table(copy, partitioning=None).num_rows == 12
+    write(lake, 3)
+    assert pq.read_table(copy, partitioning=None).num_rows == 12
+    entry, row = AuditEntry.objects.get(action="publication.publish"), Publication.objects.get()
+    assert (entry.via, entry.object_id, row.state) == ("command", str(row.pk), "published")
+    api = APIClient()
+    api.force_authenticate(admin_user)
+    listed = api.get("/api/v1/publications", {"dataset": NAME, "state": "published"}).json()["results"]
+    assert [(each["partition"], each["pointer"], each["sha256"]) for each in listed] == [(KEY, to, document["sha256"])]
+    client.force_login(admin_user)
+    assert to in client.get(f"/datasets/{NAME}").content.decode()
+
+
+def test_publishing_twice_is_publishing_once(lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    to = f"signal:{tmp_path / 'out'}"
+    first, second = publish(capsys, to), publish(capsys, to)
+    assert (first[0], first[1]) == (0, second[1])
+    shutil.rmtree(tmp_path / "out")
+    assert publish(capsys, to)[0] == 0
+    signals = pq.read_table(tmp_path / "out").to_pylist()
+    assert [(row["dataset"], str(row["partition"]), row["window"]) for row in signals] == [(NAME, KEY, MONDAY.text)]
+    assert Publication.objects.filter(state="published").count() == 2
+
+
+def test_what_fails_is_refused_whatever_lets_pipelines_read_it(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(lake, 9)
+    to = f"manifest:{tmp_path / 'out'}"
+    assert publish(capsys, to)[0] == 1
+    dataset = Dataset.objects.get()
+    override(dataset=dataset, window=MONDAY, reason="It can live with it.", author="ada", now=clock.now())
+    code, told, _ = publish(capsys, to)
+    assert (code, told["published"]) == (1, False)
+    assert "enough: custom is broken" in told["reasons"][0]
+    assert not (tmp_path / "out").exists()
+
+
+def test_data_that_was_written_after_its_audit_is_audited_again_before_the_pointer_moves(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    to = f"manifest:{tmp_path / 'out'}"
+    assert publish(capsys, to)[0] == 0
+    before = (tmp_path / "out" / f"_PUBLISHED_{KEY}.json").read_bytes()
+    write(lake, 9)
+    assert publish(capsys, to)[0] == 1
+    assert (tmp_path / "out" / f"_PUBLISHED_{KEY}.json").read_bytes() == before
+    write(lake, 20)
+    code, told, _ = publish(capsys, to)
+    assert (code, told["document"]["tests"][0]["value"]) == (0, 20.0)
+
+
+def test_a_row_of_a_database_is_replaced_in_one_transaction(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite:///{tmp_path / 'signals.db'}"
+    monkeypatch.setenv("SIGNALS", url)
+    for rows in (12, 30):
+        write(lake, rows)
+        code, told, _ = publish(capsys, "sql:SIGNALS:signals")
+        assert code == 0
+    with create_engine(url).connect() as connection:
+        found = connection.execute(text("select dataset, partition, sha256, document from signals")).all()
+    assert [(row[0], row[1], row[2]) for row in found] == [(NAME, KEY, told["document"]["sha256"])]
+    assert json.loads(found[0][3])["tests"][0]["value"] == 30.0
+
+
+def test_a_hard_test_must_have_read_the_data(lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Dataset.objects.get().data_tests.filter(name="enough").delete()
+    code, told, _ = publish(capsys, f"manifest:{tmp_path / 'out'}")
+    assert code == 1
+    assert "no hard test" in told["reasons"][0]
+
+
+@pytest.mark.parametrize(
+    ("to", "options", "says"),
+    [
+        ("out", (), "'out' is no pointer"),
+        ("manifest:s3://bucket/out", (), "only folders of this machine"),
+        ("sql:NO_SUCH_VARIABLE:signals", (), "NO_SUCH_VARIABLE"),
+        ("manifest:OUT", ("--versions", "LAKE/versions"), "lies in the data's own folder"),
+        ("manifest:OUT", ("--poll", "1s"), "give --wait"),
+        ("manifest:OUT", ("--window", "2026-03-09T00:00:00Z/2026-03-11T00:00:00Z"), "one partition"),
+    ],
+)
+def test_what_cannot_be_done_says_why(
+    lake: Path, capsys: pytest.CaptureFixture[str], to: str, options: tuple[str, ...], says: str
+) -> None:
+    places = {"OUT": str(lake.parent / "out"), "LAKE": str(lake)}
+    for name, place in places.items():
+        to, options = to.replace(name, place), tuple(option.replace(name, place) for option in options)
+    code, told, said = publish(capsys, to, *options)
+    assert (code, told) == (3, None)
+    assert says in said
+    assert not os.path.exists(lake.parent / "out")
