@@ -10,7 +10,6 @@ from alerting.notices.messages import span
 from alerting.notices.policy import Event
 from alerting.services import tell
 from alerting.state import State
-from assay.catalog.selectors import upstream_map
 from assay.models import Dataset, DataTest, Scope, Severity
 from assay.queue.claims import finish
 from assay.time.windows import Window
@@ -22,10 +21,12 @@ from incident_manager.intervals import Intervals, subtract, union
 from incident_manager.models import EntryKind, Episode, Incident, Report, ReportState, Resolution, Saw, SpoiltWindow
 
 from .known_parts import split
+from .selectors import can_be_of, known_windows
 
 TEAM_HEARS_AFTER = timedelta(days=7)
 WITHDRAWN_AFTER = timedelta(days=30)
 LOOKED_AT_EVERY = timedelta(minutes=15)  # until the offered test holds
+NOT_OF = "Incident {} cannot be what is reported of {}: take an open one of this dataset or of what feeds it."
 SUBJECTS = {"new": "is it bad?", "team": "nobody has answered"}  # else what was decided
 
 
@@ -43,8 +44,14 @@ def report(
     now: datetime,
     datacenter: str = "",
     saw: str = Saw.SOMETHING_ELSE,
+    of: Incident | None = None,
 ) -> Report:
-    """The report: its known part joined to incidents, the rest a reported incident that its owner hears of."""
+    """The report: its known part joined to incidents, the rest a reported incident that its owner hears of.
+
+    ``of`` is the open incident that its reporter says it is; raises UnableToDecide where it cannot be.
+    """
+    if of is not None and not can_be_of(dataset, of):
+        raise UnableToDecide(NOT_OF.format(of.pk, dataset.full_name))
     Dataset.objects.select_for_update().get(pk=dataset.pk)  # of two reports at once the second must see the first
     row = Report.objects.create(
         dataset=dataset,
@@ -56,9 +63,10 @@ def report(
         window_end=window.end,
         created_at=now,
     )
-    parts = split(window, list(_known(dataset, window, datacenter)))
+    parts = split(window, known_windows(dataset, window, datacenter))
     row.joined.set(parts.covered)
-    unheard = _join_claims(row, parts.uncovered, now)
+    unknown = parts.uncovered if of is None else _join_named(row, of, parts.uncovered, now)
+    unheard = _join_claims(row, unknown, now)
     for incident in row.joined.all():
         note(incident, "report joined", now=now, actor=reporter, text=f"{row.saw}: {description}")
     if unheard:
@@ -71,22 +79,22 @@ def report(
     return row
 
 
-def _known(dataset: Dataset, window: Window, datacenter: str) -> Iterable[tuple[int, Window]]:
-    """The unhealed spoilt windows of the dataset and its upstreams, with their incidents."""
-    lineage = upstream_map()
-    found, edge = {dataset.pk}, [dataset.pk]
-    while edge:
-        edge = [up for id_ in edge for up in lineage.get(id_, ()) if up not in found]
-        found.update(edge)
-    rows = SpoiltWindow.objects.filter(
-        dataset__in=found,
-        incident__kind=EntryKind.DETECTED,
-        healed_at__isnull=True,
-        window_start__lt=window.end,
-        window_end__gt=window.start,
-        datacenter__in=("", datacenter),  # what one copy lacks says nothing of the others
-    )
-    return [(row.incident_id, row.window) for row in rows]
+def _join_named(row: Report, incident: Incident, unknown: Intervals, now: datetime) -> Intervals:
+    """Join the incident that somebody says it is, whatever its category; what is left is news to the owner.
+
+    A claim that waits for the owner's word grows by what the new one adds.
+    """
+    row.joined.add(incident)
+    claimed = _unhealed(incident)
+    unknown = subtract(unknown, claimed)
+    if Report.objects.filter(incident=incident, state=ReportState.OPEN).exists():
+        _claim(row, incident, unknown, now)
+        return ()
+    return unknown
+
+
+def _unhealed(incident: Incident) -> Intervals:
+    return union([spoilt.window for spoilt in incident.spoilt_windows.filter(healed_at__isnull=True)])
 
 
 def _join_claims(row: Report, unknown: Intervals, now: datetime) -> Intervals:
@@ -150,13 +158,16 @@ def _open_reported(row: Report, windows: Iterable[Window], now: datetime) -> Inc
     return incident
 
 
-def _claim(row: Report, incident: Incident, windows: Iterable[Window], now: datetime) -> None:
+def _claim(
+    row: Report, incident: Incident, windows: Iterable[Window], now: datetime, severity: Severity = Severity.SOFT
+) -> None:
+    """Note windows as bad by a user's word, which is hard once the owner has confirmed it."""
     for window in windows:
         SpoiltWindow.objects.create(
             incident=incident,
             dataset=row.dataset,
             datacenter=row.datacenter,
-            severity=Severity.SOFT,  # hard once it is confirmed
+            severity=severity,
             window_start=window.start,
             window_end=window.end,
             spoilt_at=now,
@@ -202,6 +213,46 @@ def fix_report(row: Report, *, author: str, now: datetime) -> Report:
     _decide(locked, ReportState.FIXED, author, now)
     _close(locked, Resolution.FIXED, author, now)
     return locked
+
+
+@transaction.atomic
+def join_report(row: Report, incident: Incident, *, author: str, now: datetime) -> Report:
+    """The report, joined by hand to an open incident of the same fault, whose fate it shares.
+
+    What a test has found already is known by that incident; what it has not stays a claim that waits for the owner. To
+    another report all of the claim goes over, and blocks at once where that one is confirmed. Raises UnableToDecide.
+    """
+    locked = _demand(row, ReportState.OPEN)
+    own = locked.incident
+    if own is None or own == incident or not can_be_of(locked.dataset, incident):
+        raise UnableToDecide(NOT_OF.format(incident.pk, locked.dataset.full_name))
+    claimed = _unhealed(own)
+    left = subtract(claimed, _unhealed(incident))
+    other = Report.objects.filter(incident=incident).first()
+    if other is None and left == claimed:
+        raise UnableToDecide(f"Incident {incident.pk} has no bad window in common with report {row.pk}.")
+    own.spoilt_windows.filter(healed_at__isnull=True).update(healed_at=now, how=Resolution.WITHDRAWN)
+    if other is not None:
+        is_open = other.state == ReportState.OPEN
+        _claim(locked, incident, left, now, severity=Severity.SOFT if is_open else Severity.HARD)
+        left = ()
+    _claim(locked, own, left, now)
+    reporters = [locked, *own.joined_reports.all()]
+    for each in reporters:
+        each.joined.add(incident)
+    note(incident, "report joined", now=now, actor=author, text=f"{locked.saw}: {locked.description}")
+    _tell(locked, dict.fromkeys(each.reporter for each in reporters), _joined_said(author, incident), "joined", now)
+    if not left:
+        locked.state, locked.decided_at, locked.decided_by = ReportState.JOINED, now, author
+        locked.next_step_at = None
+        locked.save(update_fields=["state", "decided_at", "decided_by", "next_step_at"])
+        _close(locked, Resolution.WITHDRAWN, author, now, f"joined incident {incident.pk}")
+        locked.closed_at = now
+    return locked
+
+
+def _joined_said(author: str, incident: Incident) -> str:
+    return f"{author} says: it is known as incident {incident.pk}{_finder(incident)}."
 
 
 def remind_report(row: Report, now: datetime) -> None:

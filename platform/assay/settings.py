@@ -62,6 +62,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "web.pages.context.replay",
+                "web.pages.reports.waiting.waiting",
             ]
         },
     }

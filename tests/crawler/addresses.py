@@ -15,6 +15,7 @@ from alerting.models import Standing
 from assay.models import DataChange, Dataset, DataTest, Replica
 from incident_manager.models import Incident
 from web.pages.forms import IncidentsForm, WantedForm
+from web.pages.reports.inbox import MINE, STATES
 from web.pages.scores import SPANS
 
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
@@ -71,6 +72,16 @@ PAGE_FILTERS = {
         {"first": "2026-03-01", "last": "2026-03-09", "datacenter": "phx"},
         {"first": "<i>"},
         {"day": "2026-03-09", "category": "completeness"},
+    ],
+    "reports": [
+        *({"state": state} for state, _ in STATES),
+        *({"mine": mine} for mine, _ in MINE),
+        {"owner": "ada", "dataset": "<i>", "page": "-1"},
+        {"state": "x", "page": "2"},
+    ],
+    "datasets/<path:name>/problem": [
+        {"first": "2026-03-09", "last": "2026-03-09", "saw": "late"},
+        {"first": "<i>", "start": "x", "datacenter": "<i>"},
     ],
     "datasets/<path:name>/columns": [
         {"text": "<i>", "page": "2"},

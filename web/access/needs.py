@@ -60,6 +60,7 @@ NEEDS: Mapping[tuple[str, str], Action] = MappingProxyType(
         ("Reports", "confirm"): Action.ACT,
         ("Reports", "reject"): Action.ACT,
         ("Reports", "fix"): Action.ACT,
+        ("Reports", "join"): Action.ACT,
         ("Quality", "get"): Action.ASK,
         ("QueryQuality", "post"): Action.ASK,
         ("BulkQuality", "post"): Action.ASK,

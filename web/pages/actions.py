@@ -12,18 +12,14 @@ from django.urls import reverse
 
 from assay import clock
 from assay.access.roles import Action
-from assay.database.name_keys import name_key
-from assay.models import Dataset
-from assay.time.windows import Window
 from incident_manager import services
-from incident_manager.models import Incident, Saw
+from incident_manager.models import Incident
 from web.access.changes import audited
 from web.access.throttles import costs
 from web.access.typed import keep, typed_in
 from web.api.incidents.incidents import Incidents
-from web.api.incidents.reports import Reports
 
-from .forms import AnnotateForm, ForceForm, ReasonForm, ReportForm
+from .forms import AnnotateForm, ForceForm, ReasonForm
 from .page_policy import demand, form_of
 
 Given = Mapping[str, Any]
@@ -94,31 +90,6 @@ def act(request: HttpRequest, pk: int, action: str) -> HttpResponse:
         messages.error(request, str(unable))
         keep(request, typed_in(request, reverse("incident", args=[pk])))
     return redirect("incident", pk)
-
-
-@form_of("dataset", "name")
-@costs("report")
-def report(request: HttpRequest, name: str) -> HttpResponse:
-    """Take a user's claim on a dataset and return to its page."""
-    dataset = get_object_or_404(Dataset, name_key=name_key(name))
-    demand(request, Action.REPORT, dataset)
-    form = ReportForm(request.POST)
-    if not form.is_valid():
-        return complain(request, form, reverse("dataset", args=[name]))
-    given = form.cleaned_data
-    with audited(request, "report.create", kind=Reports.kind, look=Reports.picture, given=given) as change:
-        row = services.report(
-            dataset=dataset,
-            window=Window(start=given["start"], end=given["end"]),
-            datacenter=given["datacenter"],
-            description=given["description"],
-            saw=given["saw"] or Saw.SOMETHING_ELSE,
-            reporter=request.user.get_username(),
-            now=clock.now(),
-        )
-        change.key = row.pk
-    messages.success(request, f"Thank you: report {row.pk} is saved. {services.reply(row)}")
-    return redirect("dataset", name)
 
 
 def complain(request: HttpRequest, form: forms.Form, home: str) -> HttpResponse:

@@ -7,7 +7,6 @@ from django import forms
 from alerting.waivers.rules import WaiverScope
 from assay.models import Category
 from assay.time.instants import UnableToTakeInstant, taken
-from incident_manager.models import Saw
 from web.pages.selectors.catalogue import FILTERS, CatalogueFilter
 from web.pages.selectors.incidents import IncidentFilter, IncidentState
 from web.pages.selectors.may_use import SPANS, WantedRange
@@ -128,21 +127,3 @@ class ForceForm(ReasonForm):
 
     scope = forms.TypedChoiceField(coerce=WaiverScope, choices=[(scope.value, scope.value) for scope in WaiverScope])
     until = UtcField(required=False)
-
-
-class ReportForm(forms.Form):
-    """A user's claim that the data of a window is bad."""
-
-    start = UtcField()
-    end = UtcField()
-    datacenter = forms.CharField(required=False, max_length=60)
-    saw = forms.ChoiceField(required=False, choices=Saw.choices)
-    description = forms.CharField(max_length=10_000)
-
-    def clean(self) -> dict[str, object]:
-        """The fields, with a window that has a length."""
-        given = super().clean() or {}
-        start, end = given.get("start"), given.get("end")
-        if start and end and start >= end:
-            raise forms.ValidationError("The range must end after it starts.")
-        return given

@@ -8,13 +8,15 @@ from .api_docs import api_docs_page
 from .backtests import backtest_page
 from .columns import columns_page
 from .editor import views as editor
+from .reports import inbox, problem
 from .scores import scores_page
 from .teams import team_page
 from .templates import templates_page
 
 urlpatterns: list[URLPattern] = [
     path("", views.catalogue_page, name="catalogue"),
-    path("datasets/<path:name>/report", actions.report, name="report"),
+    path("datasets/<path:name>/report", problem.report, name="report"),
+    path("datasets/<path:name>/problem", problem.problem_page, name="problem"),
     path("datasets/<path:name>/override", overrides.new_override, name="override-new"),
     re_path(r"^datasets/(?P<name>.+)/overrides/(?P<pk>\d+)/end$", overrides.end, name="override-end"),
     path("datasets/<path:name>/backtest", backtest_page, name="backtest"),
@@ -40,6 +42,8 @@ urlpatterns: list[URLPattern] = [
     path("incidents/<int:pk>", views.incident_page, name="incident"),
     re_path(rf"^incidents/(?P<pk>\d+)/(?P<action>{'|'.join(actions.ACTIONS)})$", actions.act, name="incident-action"),
     path("answer/<str:token>", answer_page, name="answer"),
+    path("reports", inbox.reports_page, name="reports"),
+    re_path(rf"^reports/(?P<pk>\d+)/(?P<action>{'|'.join(inbox.ACTIONS)})$", inbox.decide, name="report-action"),
     path("scores", scores_page, name="scores"),
     path("teams/<path:team>", team_page, name="team"),
     path("silences", silences.silences_page, name="silences"),

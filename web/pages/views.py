@@ -18,7 +18,6 @@ from assay.models import Category, Dataset, DataTest
 from execution_engine.runs.shown_results import Veil
 from incident_manager.gate.overrides import longest, usual
 from incident_manager.gate.overriding import lasting
-from incident_manager.models import Saw
 from incident_manager.quality.now import facts_now
 from incident_manager.quality.rules import AskedRange, judge
 from incident_manager.scores.metric_reporter import data_qualities
@@ -149,11 +148,7 @@ def _drawn(dataset: Dataset, chosen: DataTest | None, veil: Veil, now: datetime)
 def _forms(request: HttpRequest, dataset: Dataset, now: datetime) -> dict[str, Any]:
     """What one may do with a dataset, and what was typed before."""
     before = typed_before(request)
-    typed = before.get("report", {})
     return {
-        "saw": Saw.values,
-        "seen": typed.get("saw") or Saw.SOMETHING_ELSE,
-        "typed": typed,
         "published": published_up_to(dataset),
         "overrides": lasting(dataset, now=now),
         "override": before.get("override", {}),

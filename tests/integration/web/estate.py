@@ -15,7 +15,7 @@ from assay.models import AccessToken, Dataset, DataTest
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Suspect
 from execution_engine.outcome import Reason
-from incident_manager.models import GateOverride, Publication
+from incident_manager.models import GateOverride, Publication, Report
 from incident_manager.publication_state import PublicationState
 from test_generator.models import Offer, PastReading
 from tests.factories import (
@@ -65,7 +65,7 @@ def build(owner: str, other_member: str) -> Estate:
         "test": test.pk,
         "incident": incident.pk,
         "team": incident.team,
-        "report": ReportFactory.create(dataset=dataset).pk,
+        "report": _report(dataset).pk,
         "run": RunFactory.create(data_test=test).pk,
         "quarantine": _quarantine(test).pk,
         "silence": _silence(dataset).pk,
@@ -78,6 +78,12 @@ def build(owner: str, other_member: str) -> Estate:
         "answer": token(incident.alert_id or 0, Answer.MUTE, now=NOW),
     }
     return Estate(dataset=dataset, names=names)
+
+
+def _report(dataset: Dataset) -> Report:
+    claim = IncidentFactory.create(dataset=dataset, kind="reported", open_key=f"report of {dataset.owner}")
+    SpoiltWindowFactory.create(incident=claim, severity="soft")
+    return ReportFactory.create(dataset=dataset, incident=claim)
 
 
 def _silence(dataset: Dataset) -> Silence:
@@ -160,6 +166,7 @@ def body(method: str, template: str, estate: Estate) -> Any:
         ("POST", "incidents/{incident}/accept"): {"reason": "known"},
         ("POST", "incidents/{incident}/force-resolve"): {"reason": "known"},
         ("POST", "incidents/{incident}/annotations"): {"root_cause": "disk full"},
+        ("POST", "reports/{report}/join"): {"incident": estate.names["incident"]},
         ("POST", "lineage"): _event(estate.dataset),
         ("PUT", "members/{member}"): {"role": "owner"},
         ("POST", "pipelines/load/completed"): {"outputs": [{"dataset": name, "window": "2026-03-09"}]},
@@ -181,6 +188,8 @@ def form(template: str, estate: Estate) -> dict[str, str]:
         return {"window": "2026-03-09", "reason": "The report needs it."}
     if template.endswith("/report"):
         return {**PAGE_RANGE, "description": "Fares doubled."}
+    if template.endswith("/join"):
+        return {"incident": str(estate.names["incident"])}
     if "/tests/" in template:
         return {"name": "mine", "assertion": "row_count() > 5", **USUAL}
     return {"reason": "known", "scope": "window", "text": "looked at"}

@@ -63,6 +63,7 @@ POST    api/v1/reports                            *     *     act
 GET     api/v1/reports/{report}                   *     *     read
 POST    api/v1/reports/{report}/confirm           oxa   xa    act
 POST    api/v1/reports/{report}/fix               oxa   xa    act
+POST    api/v1/reports/{report}/join              oxa   xa    act
 POST    api/v1/reports/{report}/reject            oxa   xa    act
 GET     api/v1/runs                               *     *     read
 POST    api/v1/runs                               oxa   xa    act
@@ -93,6 +94,7 @@ GET     datasets/{dataset}/backtest               *     *     -
 GET     datasets/{dataset}/columns                *     *     -
 POST    datasets/{dataset}/override               oxa   xa    -
 POST    datasets/{dataset}/overrides/{override}/end oxa xa    -
+GET     datasets/{dataset}/problem                *     *     -
 POST    datasets/{dataset}/report                 *     *     -
 POST    datasets/{dataset}/suggest                oxa   a     -
 GET     datasets/{dataset}/suggestions            *     *     -
@@ -115,6 +117,11 @@ POST    incidents/{incident}/acknowledge          oxa   xa    -
 POST    incidents/{incident}/annotate             oxa   xa    -
 POST    incidents/{incident}/force-resolve        oxa   xa    -
 POST    incidents/{incident}/rerun                oxa   xa    -
+GET     reports                                   *     *     -
+POST    reports/{report}/confirm                  oxa   xa    -
+POST    reports/{report}/fix                      oxa   xa    -
+POST    reports/{report}/join                     oxa   xa    -
+POST    reports/{report}/reject                   oxa   xa    -
 GET     scores                                    *     *     -
 GET     teams/{team}                              *     *     -
 GET     silences                                  *     *     -

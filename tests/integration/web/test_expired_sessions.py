@@ -121,9 +121,11 @@ def test_what_we_did_not_seal_is_not_shown(client: Client, user: User, incident:
 def address(pattern: URLPattern, incident: Incident) -> str:
     """An address of this page that exists."""
     known = {"name": "raw.trips", "pk": incident.pk, "action": "accept"}
-    given = {name: known[name] for name in pattern.pattern.regex.groupindex}
+    if str(pattern.name) == "report-action":
+        known["action"] = "confirm"
     if "/tests/" in str(pattern.pattern):
         known["pk"] = (incident.dataset.data_tests.first() or DataTestFactory.create(dataset=incident.dataset)).pk
+    given = {name: known[name] for name in pattern.pattern.regex.groupindex}
     return str(get_resolver().reverse(str(pattern.name), **given))
 
 

@@ -11,7 +11,8 @@ from rest_framework.response import Response
 from assay import clock
 from assay.models import DataTest
 from incident_manager import services
-from incident_manager.models import Report, ReportState, Saw
+from incident_manager.models import Incident, Report, ReportState, Saw
+from web.access.who import hidden_datasets
 from web.api import examples
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict
@@ -82,6 +83,12 @@ class Rejection(Shape):
     reason = serializers.CharField(required=False, max_length=10_000)
 
 
+class Joining(Shape):
+    """The open incident of the same fault."""
+
+    incident = serializers.PrimaryKeyRelatedField(queryset=Incident.objects.all())
+
+
 class Reports(Rows):
     """Reports, the newest first."""
 
@@ -134,6 +141,15 @@ class Reports(Rows):
     def fix(self, request: Request, pk: str) -> Response:
         """Close a report: the data is repaired."""
         return self._decide(services.fix_report, **self.given(Nothing))
+
+    @extend_schema(request=Joining)
+    @action(detail=True, methods=["post"])
+    def join(self, request: Request, pk: str) -> Response:
+        """It is known already: it joins an open incident, found by a test or reported, and shares its fate."""
+        given = self.given(Joining)
+        if given["incident"].dataset_id in hidden_datasets(request):
+            raise Wrong(f"There is no incident {given['incident'].pk}.", where="incident")
+        return self._decide(services.join_report, **given)
 
     def _decide(self, service: Callable[..., Report], **given: object) -> Response:
         row = self.get_object()
