@@ -47,7 +47,7 @@ class Command(Base):
 
 
 @transaction.atomic
-def _report(dataset: Dataset, window: Window, given: dict[str, str]) -> dict[str, Any]:
+def _report(dataset: Dataset, window: Window, given: dict[str, Any]) -> dict[str, Any]:
     origin = command_origin()
     row = services.report(dataset=dataset, window=window, reporter=origin.actor, now=clock.now(), **given)
     told = {

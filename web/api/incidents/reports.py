@@ -145,7 +145,10 @@ class Reports(Rows):
     @extend_schema(request=Joining)
     @action(detail=True, methods=["post"])
     def join(self, request: Request, pk: str) -> Response:
-        """It is known already: it joins an open incident, found by a test or reported, and shares its fate."""
+        """Join a report to an open incident that is known.
+
+        The incident was found by a test or reported before; the report shares its fate.
+        """
         given = self.given(Joining)
         if given["incident"].dataset_id in hidden_datasets(request):
             raise Wrong(f"There is no incident {given['incident'].pk}.", where="incident")
