@@ -181,7 +181,7 @@ def test_who_told_of_a_completion_asks_later_whether_it_is_judged(api: APIClient
     assert api.get(path).json() == told | {"judged": True}
 
 
-@pytest.mark.parametrize("completions", ["999", "x", "1,,2", "-1", "1" * 30])
+@pytest.mark.parametrize("completions", ["999", "x", "1,,2", "-1", "1" * 30, "1" + ",1" * 50])
 def test_a_completion_that_the_pipeline_never_told_of_is_refused(
     api: APIClient, trips: Dataset, completions: str
 ) -> None:

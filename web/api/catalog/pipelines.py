@@ -63,9 +63,14 @@ class Completion(Shape):
 
 
 class CompletionQuery(Shape):
-    """Which completions: their numbers with commas between, as the answer to POST gives them; else the newest."""
+    """Which completions: their numbers with commas between, as the answer to POST gives them; else the newest.
 
-    completions = serializers.RegexField(r"^[1-9]\d{0,17}(,[1-9]\d{0,17})*$", required=False, max_length=1000)
+    No more of them than one POST may have outputs.
+    """
+
+    completions = serializers.RegexField(
+        rf"^[1-9][0-9]{{0,17}}(,[1-9][0-9]{{0,17}}){{0,{MOST_OUTPUTS - 1}}}$", required=False, max_length=1000
+    )
 
 
 class Completed(Api):
