@@ -89,7 +89,7 @@ def _in_spark(sql: str, dialect: str) -> str:
     try:
         import sqlglot
     except ImportError:
-        raise UsageError("--dialect needs sqlglot: pip install 'assay-client[dialects]'") from None
+        raise UsageError("--dialect needs sqlglot: pip install sqlglot") from None
     try:
         return ";\n".join(sqlglot.transpile(sql, read=dialect, write="spark"))
     except (ValueError, sqlglot.errors.SqlglotError) as error:
