@@ -1,11 +1,13 @@
 """Read what the answer on ranges of datasets rests on, in a few statements however long and many the ranges are."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
-from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.db import connection
+from django.db.models import Case, F, Q, Value, When
 from django.db.models import Window as Over
 from django.db.models.functions import Lag, Lead
 
@@ -14,6 +16,7 @@ from alerting.state import State
 from assay.catalog.selectors import slas
 from assay.clock import instant_of
 from assay.config import config
+from assay.database.prepared import PreparedValues
 from assay.models import Dataset, DataTest
 from assay.time.windows import Partitioning, Window
 from execution_engine.models import Run, RunReason
@@ -139,15 +142,32 @@ def _standings(
         of_range = Standing.objects.filter(data_test__in=some, window_start__lt=window.end, window_end__gt=window.start)
         nothing_yet = Q(state=State.PENDING, last_outcome="", error_reason="")
         checks += checks_of(tests, of_range.exclude(state=State.PASS).exclude(nothing_yet), now)
-        held |= _islands(of_range.exclude(state__in=NOT_PASSING))
+        held |= _islands(some, window)
     return checks, held
 
 
-def _islands(rows: QuerySet[Standing]) -> Mapping[int, Intervals]:
-    """The unions of the windows by test, of which only first and last windows are read."""
+def _islands(tests: Sequence[int], window: Window) -> Mapping[int, Intervals]:
+    """The unions of the windows by test that overlap one, of which only first and last windows are read."""
+    found: dict[int, list[Window]] = defaultdict(list)
+    begun = None
+    edges = _edges(connection.vendor, len(tests)).values(*tests, window.start, window.end)
+    for test, start, end, is_last in edges:
+        begun = begun or start
+        if is_last:
+            found[test].append(Window(start=instant_of(begun), end=instant_of(end)))
+            begun = None
+    return {test: union(windows) for test, windows in found.items()}
+
+
+@lru_cache(maxsize=64)
+def _edges(vendor: str, many: int) -> PreparedValues:
+    """The statement for so many tests: to compile it takes Django longer than the database needs for its answer."""
+    tests, start, end = range(-many, 0), datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    passing = Standing.objects.filter(data_test__in=list(tests), window_start__lt=end, window_end__gt=start)
     beside: dict[str, Any] = {"partition_by": [F("data_test")], "order_by": [F("window_end")]}
     edges = (
-        rows.annotate(ends_before=Over(Lag("window_end"), **beside), starts_after=Over(Lead("window_start"), **beside))
+        passing.exclude(state__in=NOT_PASSING)
+        .annotate(ends_before=Over(Lag("window_end"), **beside), starts_after=Over(Lead("window_start"), **beside))
         .annotate(
             is_last=Case(When(starts_after=F("window_end"), then=Value(0)), default=Value(1)),
             **plain_instants(),
@@ -160,14 +180,7 @@ def _islands(rows: QuerySet[Standing]) -> Mapping[int, Intervals]:
         )
         .order_by("data_test", "window_end")
     )
-    found: dict[int, list[Window]] = defaultdict(list)
-    begun = None
-    for test, start, end, is_last in edges.values_list("data_test_id", "start", "end", "is_last"):
-        begun = begun or start
-        if is_last:
-            found[test].append(Window(start=instant_of(begun), end=instant_of(end)))
-            begun = None
-    return {test: union(windows) for test, windows in found.items()}
+    return PreparedValues(edges.values_list("data_test_id", "start", "end", "is_last"), *tests, start, end)
 
 
 def _pending(

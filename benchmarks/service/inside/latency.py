@@ -50,7 +50,7 @@ class Question:
 def main() -> None:
     """Fills, asks and shows."""
     asked, console = _arguments(), Console()
-    company = Company()
+    company = Company(datasets=asked.datasets)
     call_command("migrate", verbosity=0)
     fill(company, runs=asked.runs, incidents=asked.incidents, console=console)
     on = measured_on()
@@ -184,6 +184,7 @@ def _row(port: int, question: Question, clients: int, requests: int) -> Sequence
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.service.latency")
+    parser.add_argument("--datasets", type=int, default=Company().datasets, help="tables (default 2,000)")
     parser.add_argument("--runs", type=int, default=10_000_000, help="runs that there have been (default 10 million)")
     parser.add_argument("--incidents", type=int, default=1_000_000, help="incidents (default 1 million)")
     parser.add_argument("--requests", type=int, default=2000, help="of each kind, by four clients (default 2,000)")

@@ -55,6 +55,27 @@ class Prepared(Generic[M]):
         return built
 
 
+class PreparedValues:
+    """A query set of values (``values_list``) that is asked again and again, with places as in ``Prepared``."""
+
+    def __init__(self, rows: QuerySet[Any, tuple[Any, ...]], *places: Any) -> None:
+        self._compiler = rows.query.get_compiler(connection=connection)
+        self._sql, given = self._compiler.as_sql()
+        self._converters = self._compiler.get_converters([column for column, _, _ in self._compiler.select])
+        number = {_written(place): at for at, place in enumerate(places)}
+        self._given = [(number.get(value), value) for value in given]
+
+    def values(self, *values: Any) -> Iterable[Sequence[Any]]:
+        """The rows, as the query set would give them with these values in its places."""
+        written = [_written(value) for value in values]
+        with connection.cursor() as cursor:
+            cursor.execute(self._sql, [value if at is None else written[at] for at, value in self._given])
+            found: Iterable[Sequence[Any]] = cursor.fetchall()
+        if self._converters:
+            found = self._compiler.apply_converters(found, self._converters)
+        return found
+
+
 class PreparedUpdate(Prepared[M]):
     """Such rows, changed and read in one statement, where the database gives back what it has changed.
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from alerting.models import Standing
 from assay.database.bulk import set_all
-from assay.database.prepared import Prepared, fetch_related, rows_of
+from assay.database.prepared import Prepared, PreparedValues, fetch_related, rows_of
 from assay.models import Dataset, Replica
 from assay.queue.claims import claim, pending, table
 from assay.queue.flow import STAGES, Stage
@@ -38,6 +38,16 @@ def test_rows_are_those_of_the_query_set_each_time_with_other_values() -> None:
     given[0].owner = "grace"
     given[0].save()
     assert Dataset.objects.get(name="after 0 h").owner == "grace"
+
+
+def test_values_are_those_of_the_query_set_each_time_with_other_values() -> None:
+    for hours in range(5):
+        DatasetFactory.create(name=f"after {hours} h", reconcile_at=NOW + hours * HOUR, columns=[{"name": str(hours)}])
+    rows = Dataset.objects.order_by("-reconcile_at").values_list("name", "reconcile_at", "columns")
+    between = PreparedValues(rows.filter(reconcile_at__gte=SOME, reconcile_at__lt=OTHER), SOME, OTHER)
+    for span in ((NOW, NOW + 2 * HOUR), (NOW + HOUR, NOW + 9 * HOUR), (NOW + DAY, NOW)):
+        expected = list(rows.filter(reconcile_at__gte=span[0], reconcile_at__lt=span[1]))
+        assert [tuple(row) for row in between.values(*span)] == expected
 
 
 def test_rows_of_keys_are_those_and_no_others() -> None:
