@@ -8,15 +8,25 @@ from operator import add, mul, sub
 
 from sqlglot import exp
 
-from assay.time.steps import add_months
-
 from .key_order import is_ordered
+from .values import (
+    DAYS,
+    MONTHS,
+    MOST_DIGITS,
+    PLAIN,
+    SECONDS,
+    Value,
+    as_date,
+    as_number,
+    as_text,
+    as_time,
+    last_day,
+    parsed,
+    shifted,
+    truncated,
+)
 
-Value = str | int | date | datetime  # times have no zone: they are those of the clocks where the query runs
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
-MOST_DIGITS = 30
-PLAIN = re.compile(r"(?:%[YmdHMS]|[^%A-Za-z]|T)*")  # forms that mean the same everywhere
-DATED = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T].*)?", re.ASCII)
 NOW = ("now", "sysdate", "getdate", "localtimestamp", "current_timestamp")
 CLOCKS = (exp.CurrentTimestamp, exp.CurrentDatetime, exp.Localtimestamp, exp.Localtime, exp.UtcTimestamp)
 TODAY = ("curdate", "current_date", "utc_date")
@@ -27,9 +37,6 @@ ADDED = (exp.DateAdd, exp.TimestampAdd, exp.DatetimeAdd)
 SUBTRACTED = (exp.DateSub, exp.TimestampSub, exp.DatetimeSub)
 ARITHMETIC: dict[type[exp.Expr], Callable[[int, int], int]] = {exp.Add: add, exp.Sub: sub, exp.Mul: mul}
 TIMES = {exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPLTZ, exp.DType.DATETIME}
-MONTHS = {"MONTH": 1, "MON": 1, "MM": 1, "QUARTER": 3, "YEAR": 12, "YYYY": 12}
-DAYS = {"DAY": 1, "DD": 1, "WEEK": 7}
-SECONDS = {"HOUR": 3600, "MINUTE": 60, "SECOND": 1}
 LETTERS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}  # of Java's patterns
 
 
@@ -84,10 +91,10 @@ class Folding:
         if isinstance(node, exp.Cast):
             return self._cast(node)
         if isinstance(node, TO_DATE + TO_TIME + PARSED) and set(_given(node)) <= {"this", "format", "safe"}:
-            form = node.args.get("format")
-            inner = self.fold(node.this)
+            form, inner = node.args.get("format"), self.fold(node.this)
             if inner and form is not None:
-                inner = inner.each(lambda value: _parsed(value, form))
+                written = form.name.replace("strict", "") if isinstance(form, exp.Literal) else "%"
+                inner = inner.each(lambda value: parsed(value, written))
             as_what = as_date if isinstance(node, (*TO_DATE, exp.StrToDate)) else as_time
             return _convert(inner, as_what)
         if isinstance(node, exp.AtTimeZone):
@@ -106,9 +113,9 @@ class Folding:
         if to in TIMES:
             return _convert(inner, as_time)
         if inner and to in exp.DataType.TEXT_TYPES and not node.to.expressions:
-            return inner.each(_as_text)
+            return inner.each(as_text)
         if inner and to in exp.DataType.INTEGER_TYPES:
-            return inner.each(_as_number)
+            return inner.each(as_number)
         return None
 
     def _moved(self, node: exp.Expr) -> Constant | None:
@@ -127,9 +134,9 @@ class Folding:
             return self._sum(node)
         if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
             inner, unit = self._dated(node.this), _unit(node.args.get("unit"))
-            return inner and inner.each(lambda value: _truncated(value, unit))
+            return inner and inner.each(lambda value: truncated(value, unit))
         if isinstance(node, exp.LastDay) and set(_given(node)) == {"this"}:
-            return _convert(self._dated(node.this), _last_day)
+            return _convert(self._dated(node.this), last_day)
         return None
 
     def _sum(self, node: exp.Binary) -> Constant | None:
@@ -161,7 +168,7 @@ class Folding:
             return None
         try:
             number = sign * int(many.low)  # type: ignore[arg-type]  # a date raises TypeError
-            found = start.each(lambda value: _shift(value, number, _unit(unit)))
+            found = start.each(lambda value: shifted(value, number, _unit(unit)))
         except (TypeError, ValueError):
             return None
         return _wider(found, HOUR) if found and number and _unit(unit) in SECONDS else found  # clocks may be changed
@@ -194,31 +201,6 @@ class Folding:
         return inner.each(lambda value: as_time(value).strftime(form))  # type: ignore[union-attr]
 
 
-def as_date(value: Value) -> date | None:
-    """The day of a value, None where it is no time."""
-    if isinstance(value, datetime):
-        return value.date()
-    if isinstance(value, str):
-        found = as_time(value) if DATED.fullmatch(value) else None
-        return found.date() if found else None
-    return value if isinstance(value, date) else None
-
-
-def as_time(value: Value) -> datetime | None:
-    """The time of a value, None where it is none or one of another zone."""
-    if isinstance(value, datetime):
-        return value
-    if isinstance(value, date):
-        return datetime(value.year, value.month, value.day)
-    if isinstance(value, str) and DATED.fullmatch(value):
-        try:
-            found = datetime.fromisoformat(value)
-        except ValueError:
-            return None
-        return found if found.tzinfo is None else None
-    return None
-
-
 def _literal(node: exp.Literal) -> Constant | None:
     if node.is_string:
         return exactly(node.name)
@@ -238,24 +220,6 @@ def _wider(constant: Constant | None, by: timedelta) -> Constant | None:
     return exactly(0).each(lambda _: low - by) and Constant(low=low - by, high=high + by)
 
 
-def _as_text(value: Value) -> str | None:
-    return None if isinstance(value, datetime) else str(value)
-
-
-def _as_number(value: Value) -> int | None:
-    if isinstance(value, str):
-        return int(value) if value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS else None
-    return value if isinstance(value, int) else None
-
-
-def _parsed(value: Value, form: exp.Expr) -> datetime | None:
-    if not isinstance(value, str) or not isinstance(form, exp.Literal):
-        return None
-    plain = form.name.replace("strict", "")
-    found = datetime.strptime(value, plain) if PLAIN.fullmatch(plain) else None
-    return found if found and found.strftime(plain) == value else None
-
-
 def _given(node: exp.Expr) -> list[str]:
     """The names of the arguments that say something."""
     return [name for name, said in node.args.items() if said not in (None, False, [])]
@@ -268,40 +232,3 @@ def _is_called(node: exp.Expr, names: tuple[str, ...]) -> bool:
 def _unit(unit: exp.Expr | None) -> str:
     name = unit.name.upper() if isinstance(unit, exp.Var | exp.Literal) else ""
     return name.removesuffix("S") if name.removesuffix("S") in {*MONTHS, *DAYS, *SECONDS} else name
-
-
-def _shift(value: Value, number: int, unit: str) -> Value | None:
-    if unit in MONTHS:
-        moved = add_months(_time(value), number * MONTHS[unit])
-        return moved if isinstance(value, datetime) else moved.date()
-    if unit in DAYS and isinstance(value, date):
-        return value + timedelta(days=number * DAYS[unit])
-    return _time(value) + timedelta(seconds=number * SECONDS[unit]) if unit in SECONDS else None
-
-
-def _time(value: Value) -> datetime:
-    found = as_time(value)
-    if found is None:
-        raise ValueError
-    return found
-
-
-def _truncated(value: Value, unit: str) -> Value | None:
-    """The start of the period that holds a value."""
-    wall = _time(value)
-    if unit in SECONDS:
-        midnight = datetime(wall.year, wall.month, wall.day)
-        return midnight + (wall - midnight) // timedelta(seconds=SECONDS[unit]) * timedelta(seconds=SECONDS[unit])
-    wall = wall.replace(hour=0, minute=0, second=0, microsecond=0)
-    if unit == "WEEK":
-        wall -= timedelta(days=wall.weekday())
-    elif unit in MONTHS:
-        wall = wall.replace(day=1, month=(wall.month - 1) // MONTHS[unit] * MONTHS[unit] + 1)
-    elif unit not in DAYS:
-        return None
-    return wall if isinstance(value, datetime) else wall.date()
-
-
-def _last_day(value: Value) -> date:
-    first = _time(value).replace(day=1)
-    return (add_months(first, 1) - DAY).date()

@@ -13,8 +13,9 @@ from assay.time.instants import EARLIEST, LATEST
 from assay.time.windows import Granularity, UnableToPartition, Window
 from incident_manager.intervals import Intervals
 
-from .constants import Constant, Value, as_time
+from .constants import Constant
 from .key_order import KeyOrder
+from .values import Value, as_time
 
 DAY = timedelta(days=1)
 LOOSE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?!\d)", re.ASCII)

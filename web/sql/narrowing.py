@@ -56,7 +56,11 @@ class _Narrowing:
     bare: dict[tuple[int, Name], Intervals | None] = field(default_factory=dict)
 
     def of(self, use: TableUse, column: Name) -> Intervals | None:
-        return self._read_at(use.source, column, 0) if use.source is not None else None
+        """What a use reads; None: all of it, as of one whose conditions are nested too deep to be looked through."""
+        try:
+            return self._read_at(use.source, column, 0) if use.source is not None else None
+        except RecursionError:
+            return None
 
     def _read_at(self, source: Source, column: Name, depth: int) -> Intervals | None:
         """What is read at a place; None: all of it."""

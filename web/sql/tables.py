@@ -16,7 +16,7 @@ from .selects import Conjuncts, Level, Name, Result, Source
 DIALECTS = ("spark", "trino", "presto", "mysql")
 MOST_WORDS = 20_000  # of a query, names, signs and literals alike: more takes seconds to read
 MOST_PLACES = 500  # where a query names a table or begins a select: what each may see grows with their square
-QUIET = (
+QUIET = (  # they read nothing but by the queries in them
     exp.Set,
     exp.Use,
     exp.Refresh,
@@ -26,6 +26,9 @@ QUIET = (
     exp.Rollback,
     exp.Describe,
     exp.Semicolon,
+    exp.Create,
+    exp.Insert,
+    exp.Values,
 )
 CUT = ("limit", "offset")  # what remains of rows behind these depends on the other rows
 JOINS = ("", "INNER", "CROSS", "OUTER", "STRAIGHT_JOIN")
@@ -61,7 +64,7 @@ def table_uses(sql: str, dialect: str = "spark") -> tuple[TableUse, ...]:
         raise UnableToReadQuery(f"The query has {unable}: ask in several queries.") from None
     except Exception as error:  # sqlglot has faults of its own with texts that nobody means: IndexError, KeyError …
         raise UnableToReadQuery(f"Cannot read the query: {error}.") from None
-    if all(isinstance(tree, QUIET) for tree in trees):
+    if not found and all(isinstance(tree, QUIET) for tree in trees):
         raise UnableToReadQuery("Cannot read the query: it has no select.")
     return tuple(found)
 
@@ -89,22 +92,18 @@ class _Reader:
 
     def read(self, tree: exp.Expr) -> list[TableUse]:
         """Every use of a table; raises UnableToReadQuery for a statement that may read what nobody sees."""
-        if isinstance(tree, QUIET):
-            return []
-        if isinstance(tree, exp.Merge | exp.Update | exp.Delete | exp.MultitableInserts):
-            with self._withs(tree, {}) as withs:
-                self._inside(tree, withs)
-            targets = [insert.this.find(exp.Table) for insert in tree.find_all(exp.Insert)]
-            self._left_over(tree, targets)
-            return self.found
+        is_read_whole = isinstance(tree, exp.Merge | exp.Update | exp.Delete | exp.MultitableInserts)
         query = tree if isinstance(tree, exp.Query) else tree.args.get("expression") or tree.args.get("source")
-        if isinstance(query, exp.Query | exp.Table):
-            with self._withs(tree if query is not tree else None, {}) as withs:
+        with self._withs(tree if query is not tree else None, {}) as withs:
+            if isinstance(query, exp.Query | exp.Table) and not is_read_whole:
                 self._query(query, withs, Result())
-            self._left_over(query)
-        elif not isinstance(tree, exp.Create):
-            start = f"{tree.this} {tree.expression.name}" if isinstance(tree, exp.Command) else tree.key.upper()
-            raise UnableToReadQuery(f"Cannot read the statement {shown(start[:40])}: send the SELECT in it.")
+            elif not isinstance(tree, QUIET) and not is_read_whole:
+                start = f"{tree.this} {tree.expression.name}" if isinstance(tree, exp.Command) else tree.key.upper()
+                raise UnableToReadQuery(f"Cannot read the statement {shown(start[:40])}: send the SELECT in it.")
+            self._inside(tree, withs)  # queries that stand elsewhere, as in the value of a variable
+        targets = [insert.this.find(exp.Table) for insert in tree.find_all(exp.Insert)]
+        for each in [tree] if is_read_whole else tree.find_all(exp.Query):
+            self._left_over(each, targets)
         return self.found
 
     def _left_over(self, tree: exp.Expr, but: Sequence[exp.Expr | None] = ()) -> None:
@@ -112,6 +111,7 @@ class _Reader:
         self.seen |= {id(target) for target in but}
         for table in tree.find_all(exp.Table):
             if id(table) not in self.seen and cte_of(table) is None and (name := _name_of(table)):
+                self.seen.add(id(table))
                 self.found.append(TableUse(name=name))
 
     @contextmanager

@@ -10,8 +10,9 @@ from assay.time.stored_times import TICKS, StoredTimes
 from assay.time.windows import Window
 from incident_manager.intervals import Intervals, union
 
-from .constants import Constant, Value, as_time
+from .constants import Constant
 from .key_ranges import stretch
+from .values import Value, as_time
 
 DAY = timedelta(days=1)
 Ends = tuple[datetime, datetime]

@@ -52,7 +52,12 @@ class SqlQuestion(Shape):
     """A query; ``from`` and ``to`` bound the tables that it reads in whole."""
 
     sql = serializers.CharField(max_length=100_000)
-    dialect = serializers.ChoiceField(DIALECTS, required=False, default=DIALECTS[0])
+    dialect = serializers.ChoiceField(
+        DIALECTS,
+        required=False,
+        default=DIALECTS[0],
+        error_messages={"invalid_choice": f'"{{input}}" is not known; known here: {", ".join(DIALECTS)}'},
+    )
     datacenter = serializers.CharField(required=False, default="", max_length=60)
 
     def get_fields(self) -> dict[str, Any]:

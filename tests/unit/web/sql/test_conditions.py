@@ -115,6 +115,12 @@ def test_what_is_no_query_is_refused(sql: str) -> None:
         table_uses(sql)
 
 
+@pytest.mark.parametrize("sql", ["optimize table raw.trips", "call load()", "replace into a.b select * from a.c"])
+def test_a_statement_that_may_read_what_nobody_sees_is_refused_by_its_name(sql: str) -> None:
+    with pytest.raises(UnableToReadQuery, match=r"Cannot read the statement .*: send the SELECT in it"):
+        table_uses(f"select 1 from raw.trips; {sql}", "mysql")
+
+
 def test_a_table_under_the_alias_of_a_common_table_expression_is_still_read() -> None:
     sql = "with c as (select 1 as k) select x.fare from raw.trips as x cross join c as x"
     assert _days(sql) == ["1..31"]
