@@ -170,3 +170,15 @@ class Notice(Claimable):
 
     def __str__(self) -> str:
         return self.key
+
+
+class Emission(Claimable):
+    """A judged run of which a receiver of OpenLineage events is to hear; gone once it has."""
+
+    run = models.OneToOneField(Run, models.CASCADE, related_name="emission")
+    due_at = models.DateTimeField(db_index=True)
+    failures = models.PositiveIntegerField(default=0)
+    error = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return f"event of run {self.run_id}"

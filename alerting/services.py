@@ -5,6 +5,7 @@ Other packages call only what is named here; what is decided stands in pure modu
 
 from alerting.alerts.decide import decide_alert
 from alerting.alerts.services import acknowledge_alert, close_alert, open_alert, release_after, update_alert, wake
+from alerting.emissions.emit import emit_due
 from alerting.notices.gaps import report_gap
 from alerting.notices.pulls import tell_of_pull
 from alerting.notices.scheduler import look_after_scheduler
@@ -24,6 +25,7 @@ __all__ = [
     "age_standing",
     "close_alert",
     "decide_alert",
+    "emit_due",
     "end_silence",
     "end_waivers",
     "is_checked",

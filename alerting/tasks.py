@@ -47,3 +47,9 @@ def tell_of_pull(**_: object) -> int:
 def send(**_: object) -> int:
     """Send the notices that are due."""
     return services.send_due()
+
+
+@shared_task(name="alerting.tasks.emit", ignore_result=True)
+def emit(**_: object) -> int:
+    """Tell the receiver of OpenLineage events of judged runs."""
+    return services.emit_due()

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
+from alerting.emissions.emit import note_judged
 from alerting.models import Standing
 from alerting.verdicts.evidence import evidence_of
 from assay.database.prepared import rows_of
@@ -35,6 +36,7 @@ def judge_runs(runs: Sequence[Run], now: datetime) -> None:
     for run in runs:
         run.judged_at = now
     finish_all(runs, "judged_at")
+    note_judged(entering, now)
 
 
 def adopt_run(run: Run, now: datetime) -> None:

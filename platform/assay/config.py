@@ -118,6 +118,12 @@ class Config(BaseSettings):
         default=SecretStr(""),
         description="The scheduler calls it once a minute; an outside service notices when the calls stop",
     )
+    openlineage_url: str = Field(
+        default="", description="Receiver of OpenLineage events about judged runs, …/api/v1/lineage; empty: none"
+    )
+    openlineage_key: SecretStr = Field(
+        default=SecretStr(""), description="Sent to it as 'Authorization: Bearer …'; empty: nothing is sent"
+    )
     log_level: str = Field(
         default="INFO", description="Level of the structured logs; unset, commands that end log warnings only"
     )

@@ -137,6 +137,7 @@ STAGES = (
         task="alerting.tasks.send",
         furthest=HOUR,
     ),
+    Stage(name="emit", table="alerting.Emission", due="due_at", task="alerting.tasks.emit", furthest=HOUR),
     # until the data is right: checks, changed data, new revisions, reports
     Stage(
         name="check",
