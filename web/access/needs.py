@@ -68,6 +68,7 @@ NEEDS: Mapping[tuple[str, str], Action] = MappingProxyType(
         ("Badge", "get"): Action.ASK,
         ("Completed", "get"): Action.ASK,
         ("Export", "get"): Action.READ,
+        ("CalendarFeed", "get"): Action.READ,
         ("Completed", "post"): Action.PUSH,
         ("PipelineQuality", "get"): Action.READ,
         ("Scores", "get"): Action.READ,

@@ -23,6 +23,7 @@ from web.api.consumption.publications import Publications
 from web.api.consumption.quality import Quality, QueryQuality
 from web.api.consumption.scores import Scores
 from web.api.feeds.badges import Badge
+from web.api.feeds.calendars import CalendarFeed
 from web.api.feeds.exports import EXPORTS
 from web.api.incidents.incidents import Incidents
 from web.api.incidents.quarantines import Quarantines
@@ -62,6 +63,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("columns", Columns.as_view()),
     path("backtest", Backtests.as_view()),
     path("badges/<path:name>.svg", Badge.as_view(), name="badge"),
+    path("calendar.ics", CalendarFeed.as_view()),
     *(path(f"exports/{name}", view.as_view()) for name, view in EXPORTS.items()),
     *router.urls,
 ]

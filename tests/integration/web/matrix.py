@@ -13,6 +13,7 @@ POST    api/v1/auth/logout                        *     *     read,gate,ingest,a
 GET     api/v1/backtest                           *     *     read
 POST    api/v1/backtest                           oxa   xa    act
 GET     api/v1/badges/{dataset}.svg               *     *     gate
+GET     api/v1/calendar.ics                       *     *     read
 GET     api/v1/columns                            *     *     read
 GET     api/v1/coverage                           *     *     read
 GET     api/v1/data-tests                         *     *     read
