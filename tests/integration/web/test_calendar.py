@@ -25,7 +25,7 @@ def events(client: Any, **asked: Any) -> dict[str, Any]:
     """The events by their summary."""
     answer = client.get(ADDRESS, asked)
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "text/calendar; charset=utf-8")
-    found = Calendar.from_ical(answer.content).walk("VEVENT")
+    found: list[Any] = Calendar.from_ical(answer.content).walk("VEVENT")
     return {str(event["summary"]): event for event in found}
 
 
@@ -48,7 +48,8 @@ def test_the_text_keeps_the_rules_of_rfc_5545() -> None:
     names = [line.split(b":")[0].split(b";")[0].decode() for line in lines]
     for name in (*REQUIRED, "VERSION", "PRODID"):
         assert names.count(name) == 1
-    (event,) = Calendar.from_ical(body).walk("VEVENT")
+    found: list[Any] = Calendar.from_ical(body).walk("VEVENT")
+    (event,) = found
     assert str(event["summary"]) == entry.summary
     assert event["dtend"].dt - event["dtstart"].dt == timedelta(minutes=1)
 
