@@ -7,9 +7,10 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest# else each process compil
 WORKERS := $(shell $(PYTHON) -c "import os; print(min(os.cpu_count(), 4))")# more leave tests with deadlines too little room
 BESIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 UNIT := $(PYTEST) --quiet -p no:cacheprovider --hypothesis-profile quick -m "not thorough"
+DBT := "dbt-duckdb==1.10.1" "dbt-core<1.12" numpy# numpy: DuckDB needs it for functions in Python
 HALF := $(addprefix tests/unit/execution_engine/,anomalies engines language metrics profiles verification) $(wildcard tests/unit/test_*.py)# takes as long as the rest
 
-.PHONY: help demo up test tests mariadb unit unit-half unit-other-half lint style types layers format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days bench-novelty bench-drift bench-year fuzz mutants zoo faults guards airflow house screenshot run-ready dev-ready test-ready clean
+.PHONY: help demo up test tests mariadb unit unit-half unit-other-half lint style types layers format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days bench-novelty bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +79,10 @@ fuzz: dev-ready ## Throw a million texts, 100,000 mutated attacks, 50,000 reques
 house: dev-ready ## Print the figures of the house: files, functions, names, folders; FOLLOWED=1: the files that one follows
 	@PYTHONPATH=platform:. $(BIN)/python -m tests.house.figures $(if $(FOLLOWED),--followed)
 
+dbt: dev-ready ## Run the dbt project of examples/dbt beside a real `assay up`, with dbt in an environment of its own
+	@test -x .dbt/bin/dbt || ($(PYTHON) -m venv .dbt && .dbt/bin/pip install --quiet $(DBT))
+	@$(BIN)/python -m tests.dbt
+
 screenshot: test-ready ## Take the README's picture of the dashboard, as the last demo left it
 	@PYTHONPATH=platform:. $(BIN)/python -m tests.browser.screenshot
 
@@ -126,5 +131,5 @@ test-ready:
 	@$(PYTHON) deploy/bootstrap.py test
 
 clean: ## Remove what builds, tests and linters left; .assay (your data) stays
-	rm -rf .venv .venv-airflow .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist
+	rm -rf .venv .venv-airflow .dbt .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
