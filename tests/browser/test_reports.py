@@ -22,7 +22,7 @@ def test_a_problem_is_reported_in_two_clicks(scene: Scene, page: Page, complaint
     page.goto("/datasets/raw.riders")
     page.get_by_role("link", name="Report a problem").click()
     page.get_by_role("button", name="Report to ada").click()
-    expect(page.get_by_role("status")).to_contain_text("Thank you: report 1 is saved. ada is told now")
+    expect(page.get_by_role("status")).to_contain_text("is saved. ada is told now, as incident")
     assert Report.objects.get().window == LAST
     assert complaints == []
 

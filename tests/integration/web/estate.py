@@ -83,8 +83,8 @@ def build(owner: str, other_member: str) -> Estate:
 def _report(dataset: Dataset) -> Report:
     claim = IncidentFactory.create(dataset=dataset, kind="reported", open_key=f"report of {dataset.owner}")
     SpoiltWindowFactory.create(incident=claim, severity="soft")
-    report: Report = ReportFactory.create(dataset=dataset, incident=claim)
-    return report
+    row: Report = ReportFactory.create(dataset=dataset, incident=claim)
+    return row
 
 
 def _silence(dataset: Dataset) -> Silence:

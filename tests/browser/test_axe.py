@@ -1,0 +1,124 @@
+"""axe-core finds nothing on any page, in light and in dark: contrast, names, roles, order, focus."""
+
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from assay.models import Dataset, DataTest, Member
+from incident_manager.services import confirm_report, report
+from tests.browser.scene import LAST, Scene
+from tests.factories import HOUR, NOW, OfferFactory
+from web.pages.urls import urlpatterns
+
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+# what colours and widths can change
+OF_LOOKS = ("color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size")
+FARES = "datasets/mart.trip_fares"
+FORMS = ("report", "suggest", "decide", "incident-action", "report-action", "silence-new", "silence-end", "logout")
+OF_THE_EDITOR = ("check", "measure", "save", "retire")
+
+
+@cache
+def axe() -> str:
+    """The text of axe-core."""
+    return (files("axe_playwright_python") / "axe.min.js").read_text()
+
+
+def violations(page: Page, rules: tuple[str, ...] = ()) -> list[str]:
+    """Each rule that is broken, and where; of all rules, or of these."""
+    page.evaluate(axe())
+    chosen = {"type": "rule", "values": rules} if rules else {"type": "tag", "values": TAGS}
+    found = page.evaluate("chosen => axe.run(document, {runOnly: chosen, resultTypes: ['violations']})", chosen)
+    return [
+        f"{page.url} {rule['id']}: {node['html'][:160]} ({node['failureSummary'][:300]})"
+        for rule in found["violations"]
+        for node in rule["nodes"][:3]
+    ]
+
+
+def in_both_schemes(page: Page) -> Iterator[str]:
+    """What is wrong with the page that is open: wide and light, then narrow and dark."""
+    page.set_viewport_size({"width": 1360, "height": 900})
+    page.emulate_media(color_scheme="light")
+    yield from (f"light {wrong}" for wrong in violations(page))
+    page.set_viewport_size({"width": 360, "height": 900})
+    page.emulate_media(color_scheme="dark")
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")  # scripts see the width
+    yield from (f"dark {wrong}" for wrong in violations(page, OF_LOOKS))
+
+
+def open_all(page: Page) -> None:
+    """Open what is folded."""
+    page.locator("main details").evaluate_all("all => all.forEach((one) => { one.open = true })")
+
+
+@pytest.fixture
+def busy(scene: Scene) -> Scene:
+    """The scene with reports, a suggestion and a user who may do everything."""
+    Member.objects.filter(user__username="grace").update(role="admin")
+    for name, saw in (("raw.riders", "rows missing"), ("raw.drivers", "late")):
+        table = Dataset.objects.get(full_name=name)
+        row = report(dataset=table, window=LAST, reporter="bo", description="Half of it.", saw=saw, now=NOW - HOUR)
+    confirm_report(row, author="ada", now=NOW)
+    OfferFactory.create(dataset=scene.fares)
+    OfferFactory.create(dataset=scene.fares, columns=["tip"], assertion="min(tip) >= 0", held=5)
+    OfferFactory.create(dataset=scene.fares, columns=["id"], state="rejected", decided_by="ada", decided_at=NOW)
+    return scene
+
+
+def pages(scene: Scene) -> dict[str, str]:
+    """An address of each page, by the name of its pattern."""
+    own = DataTest.objects.get(name="fare is filled").pk
+    return {
+        "catalogue": "",
+        "problem": f"{FARES}/problem",
+        "backtest": f"{FARES}/backtest?assertion={quote('completeness(fare) >= 98 %')}&test={own}",
+        "columns": f"{FARES}/columns",
+        "suggestions": f"{FARES}/suggestions",
+        "test-new": f"{FARES}/tests/new?assertion={quote('completeness(far) >= 1')}",
+        "test-edit": f"{FARES}/tests/{own}/edit",
+        "dataset": FARES,
+        "incidents": "incidents",
+        "incident": f"incidents/{scene.incident.pk}",
+        "reports": "reports?state=all",
+        "scores": "scores",
+        "silences": "silences",
+        "coverage": "coverage",
+        "templates": "templates",
+    }
+
+
+def test_every_page_is_looked_at(busy: Scene) -> None:
+    names = {str(pattern.name) for pattern in urlpatterns} - {*FORMS, "login"}
+    assert set(pages(busy)) == {name for name in names if not name.endswith(OF_THE_EDITOR)}
+
+
+def test_axe_finds_nothing_on_any_page(page: Page, busy: Scene) -> None:
+    found: list[str] = []
+    for address in (*pages(busy).values(), "datasets/raw.drivers"):
+        page.goto(f"/{address}")
+        found += in_both_schemes(page)
+    page.goto(f"/{FARES}")
+    page.get_by_role("link", name="Report a problem").click()
+    expect(page.locator("#problem-form")).to_be_visible()
+    open_all(page)
+    found += in_both_schemes(page)
+    page.goto("/reports?state=all")
+    open_all(page)
+    found += in_both_schemes(page)
+    page.context.clear_cookies()
+    page.goto("/login")
+    found += in_both_schemes(page)
+    assert found == [], "\n".join(found)
+
+
+def test_axe_sees_what_is_wrong(page: Page, busy: Scene) -> None:
+    page.goto("/scores")
+    page.evaluate("document.querySelector('h1').append(new Image()); document.querySelector('h1').style.color = '#ccc'")
+    seen = " ".join(violations(page))
+    assert "image-alt" in seen
+    assert "color-contrast" in seen
