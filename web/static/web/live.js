@@ -6,6 +6,7 @@
 
   const plain = (part) => part.outerHTML.replace(/name="csrfmiddlewaretoken" value="[^"]*"/g, "");
   const seconds = () => Math.min(...parts().map((part) => Number(part.dataset.live) || 20));
+  const known = new Map(parts().map((part) => [part.id, plain(part)])); // as the server wrote them: scripts add marks
   const isTyped = (part) => part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select");
 
   // The new part takes over what the reader has done with the old one: what is unfolded, scrolled and focused.
@@ -35,7 +36,9 @@
     const found = new DOMParser().parseFromString(await answer.text(), "text/html");
     parts().forEach((part) => {
       const fresh = found.getElementById(part.id);
-      if (fresh && !isTyped(part) && plain(fresh) !== plain(part)) replace(part, document.adoptNode(fresh));
+      if (!fresh || isTyped(part) || plain(fresh) === known.get(part.id)) return;
+      known.set(part.id, plain(fresh));
+      replace(part, document.adoptNode(fresh));
     });
     return true;
   };
