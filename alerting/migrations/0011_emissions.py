@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('alerting', '0009_categories_without_rules'),
+        ('alerting', '0010_where_messages_live'),
         ('execution_engine', '0012_accepted_pasts'),
     ]
 
