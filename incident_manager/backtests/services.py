@@ -122,12 +122,14 @@ def untried(test: DataTest, now: datetime) -> str | None:
     return f"a hard test of tier {test.dataset.tier} is tried on the past first, and no window of it was measured"
 
 
-def untried_if_hard(dataset: Dataset, assertion: str, severity: str | None, now: datetime) -> str | None:
+def untried_if_hard(
+    dataset: Dataset, assertion: str, severity: str | None, now: datetime, *, schedule: str = "partition"
+) -> str | None:
     """Why a test of partitions with this assertion may not be hard yet; None where it may, or is not to be.
 
-    Raises UnableToWrite for an assertion that is none.
+    One that is scheduled weekly is of the whole table. Raises UnableToWrite for an assertion that is none.
     """
-    if severity != Severity.HARD or dataset.partitioning is None:
+    if severity != Severity.HARD or dataset.partitioning is None or schedule == "weekly":
         return None
     return untried(draft(dataset, assertion, severity=severity), now)
 

@@ -274,12 +274,13 @@ def test_each_other_bound_on_the_page_leads_to_its_own_backtest(
         assert parse_qs(link[1:])["assertion"][0] in unescape(answer)
 
 
+@pytest.mark.parametrize("said", [{"severity": "hard"}, {}])  # these tiers make tests hard by themselves
 @pytest.mark.parametrize(("tier", "status"), [(0, 409), (1, 409), (2, 201)])
 def test_a_hard_test_of_a_critical_table_is_tried_on_the_past_first(
-    api: APIClient, lake: FakeEngine, tier: int, status: int
+    api: APIClient, lake: FakeEngine, tier: int, status: int, said: dict[str, str]
 ) -> None:
     table = filled(lake, tier=tier)
-    new = {"dataset": table.full_name, "name": "enough", "assertion": "row_count() >= 90", "severity": "hard"}
+    new = {"dataset": table.full_name, "name": "enough", "assertion": "row_count() >= 90", **said}
     answer = api.post("/api/v1/data-tests", new, format="json")
     assert answer.status_code == status, answer.content
     if status == 201:
@@ -288,6 +289,12 @@ def test_a_hard_test_of_a_critical_table_is_tried_on_the_past_first(
     assert DataTest.objects.count() == 0
     api.post("/api/v1/backtest", MARCH | {"dataset": table.full_name, "assertion": new["assertion"]}, format="json")
     work()
+    assert api.post("/api/v1/data-tests", new, format="json").status_code == 201
+
+
+def test_a_hard_test_of_a_whole_critical_table_has_no_past_to_be_tried_on(api: APIClient, lake: FakeEngine) -> None:
+    table = filled(lake, tier=0)
+    new = {"dataset": table.full_name, "name": "enough", "assertion": "row_count() >= 90", "schedule": "weekly"}
     assert api.post("/api/v1/data-tests", new, format="json").status_code == 201
 
 

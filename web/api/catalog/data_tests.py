@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assay import clock
+from assay.catalog.selectors import slas
 from assay.models import CatchUp, Category, Dataset, DataTest, Origin, Scope, Severity
 from incident_manager.services import untried_if_hard
 from test_generator.definition import Definition
@@ -96,7 +97,8 @@ class DataTests(Rows):
         """
         given = self.given(NewDataTest)
         self.check_object_permissions(request, given["dataset"])
-        self._demand_tried(given["dataset"], given["assertion"], given.get("severity"))
+        severity = given.get("severity") or slas(given["dataset"]).severity
+        self._demand_tried(given["dataset"], given["assertion"], severity, given.get("schedule", "partition"))
         try:
             with self.changing("create", given=given) as change:
                 written = write_data_test(**given, author=self.author, now=clock.now())
@@ -133,10 +135,12 @@ class DataTests(Rows):
             retire(found, now=clock.now())
         return Response(status=204)
 
-    def _demand_tried(self, dataset: Dataset, assertion: str, severity: str | None) -> None:
+    def _demand_tried(
+        self, dataset: Dataset, assertion: str, severity: str | None, schedule: str = "partition"
+    ) -> None:
         """Refuse to make a test of tier 0 or 1 hard that was not tried on the past."""
         try:
-            why = untried_if_hard(dataset, assertion, severity, clock.now())
+            why = untried_if_hard(dataset, assertion, severity, clock.now(), schedule=schedule)
         except UnableToWrite as unable:
             raise _wrong(unable) from None
         if why is not None:

@@ -212,7 +212,9 @@ def _save(request: HttpRequest, dataset: Dataset, test: DataTest | None, form: E
     author, now, given = request.user.get_username(), clock.now(), form.definition()
     before = test.revision.severity if test and test.revision else None
     severity = given["severity"] or before or slas(dataset).severity
-    if severity != before and (why := untried_if_hard(dataset, given["assertion"], severity, now)):
+    schedule = "weekly" if test and test.scope == Scope.TABLE else given["schedule"]
+    why = untried_if_hard(dataset, given["assertion"], severity, now, schedule=schedule) if severity != before else None
+    if why is not None:
         raise UnableToWrite(f"It cannot be hard yet: {why}. Measure the last windows below, or make it soft.")
     if test is not None:
         if refused := not_edited(test):
