@@ -24,6 +24,7 @@ COSTS: Mapping[tuple[str, str], str] = MappingProxyType(
         ("Gate", "post"): "gate",
         ("QueryQuality", "post"): "query",
         ("Export", "get"): "query",
+        ("BulkQuality", "post"): "query",
         ("Reports", "create"): "report",
         ("Runs", "create"): "run",
         ("Incidents", "rerun"): "run",

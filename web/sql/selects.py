@@ -127,7 +127,8 @@ class Level:
         """
         name = node.name.lower()
         if node.table:
-            return (self.source_of(node), name) in columns
+            of = self.source_of(node)
+            return of is not None and (of, name) in columns
         return is_open and ((None, name) in columns or (name == column and (source, name) in columns))
 
     def outputs(self, source: Source, column: Name) -> Iterator[tuple[Name, int | None]]:

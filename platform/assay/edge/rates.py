@@ -9,7 +9,7 @@ RATES: Mapping[str, str] = MappingProxyType(
         "read": "1200/m",
         "write": "300/m",
         "gate": "1200/m",  # asked before every read of every pipeline
-        "query": "120/m",  # SQL is parsed
+        "query": "120/m",  # SQL is parsed, or hundreds of ranges are looked up
         "report": "30/m",  # somebody is woken
         "run": "60/m",  # Spark works
         "anonymous": "60/m",  # by address: whoever has not said who they are

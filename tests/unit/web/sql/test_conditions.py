@@ -95,6 +95,8 @@ SHAPES = [
     ("select * from raw.trips t, a.b where datestr = '2026-03-02'", ["2..2"]),
     ("select * from raw.trips t, a.b where t.datestr = '2026-03-02'", ["2..2"]),
     ("select * from raw.trips t join a.b u on t.id = u.id where u.datestr = '2026-03-02'", ["1..31"]),
+    ("select 1 from a.b o where exists (select 1 from raw.trips t where t.datestr = k and "
+     "(k = '2026-03-02' or o.k = '2026-03-04'))", ["1..31"]),
     ("select * from raw.trips where datestr = '2026-03-02' union select * from raw.trips where datestr = '2026-03-04'",
      ["2..2", "4..4"]),
 ]  # fmt: skip
