@@ -55,12 +55,12 @@ def main() -> None:
     fill(company, runs=asked.runs, incidents=asked.incidents, console=console)
     on = measured_on()
     console.print(on, soft_wrap=True)
+    rows = list[Sequence[str]]()
     with serving() as port:
-        rows = [
-            _row(port, question, clients, asked.requests)
-            for question in questions(company)
-            for clients in question.clients
-        ]
+        for question in questions(company):
+            for clients in question.clients:
+                rows.append(_row(port, question, clients, asked.requests))
+                console.print("  ".join(rows[-1]))  # told at once: a later question may find no answer
     show(console, HEADINGS, rows)
     if asked.docs:
         write_docs("latency", on, HEADINGS, rows)
