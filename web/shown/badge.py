@@ -13,7 +13,7 @@ COLOURS = {
     Status.UNTESTED: "#5d6570",
     Status.GOOD: "#17764a",
 }
-LETTER, ROOM, HEIGHT = 7, 6, 20  # pixels: of a letter, beside a word, of the badge
+LETTER, ROOM, HEIGHT = 6, 8, 20  # pixels: of a letter, beside a word, of the badge
 
 
 def badge(name: str, status: Status) -> str:
