@@ -67,10 +67,10 @@ def test_runs_are_exported_with_their_exact_values(api: APIClient) -> None:
 
 def test_measurements_and_incidents_are_exported_too(api: APIClient) -> None:
     dataset = DatasetFactory.create(name="trips é")
-    measurement(dataset, value=float("inf"))
+    measurement(dataset, value=0.1)
     IncidentFactory.create(dataset=dataset, detected_at=NOW, root_cause="two\nlines, one comma")
     (measured,) = rows_of(api, "measurements.parquet")
-    assert (measured["dataset"], measured["value"], measured["metric"]) == ("raw.trips é", None, "row_count()")
+    assert (measured["dataset"], measured["value"], measured["metric"]) == ("raw.trips é", 0.1, "row_count()")
     (incident,) = rows_of(api, "incidents.csv", dataset="RAW.trips é")
     assert (incident["root_cause"], incident["resolved_at"]) == ("two\nlines, one comma", "")
     assert rows_of(api, "incidents.csv", dataset=DatasetFactory.create(name="other").full_name) == []
