@@ -166,7 +166,7 @@ class Notice(Claimable):
     error = models.TextField(blank=True)  # of the last try; with settled_at set and no sent_at, a dead letter
 
     class Meta:
-        indexes = [models.Index(fields=("settled_at", "due_at"))]
+        indexes = [models.Index(fields=("settled_at", "due_at", "recipient"))]
 
     def __str__(self) -> str:
         return self.key

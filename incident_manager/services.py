@@ -4,6 +4,7 @@ Other packages call only what is named here; what is decided stands in pure modu
 """
 
 from incident_manager.backtests.services import UnableToBacktest, as_revised, backtest, untried_if_hard
+from incident_manager.digests.services import tell_digests
 from incident_manager.gate.completing import WrittenWindow, answer_on, are_judged, complete
 from incident_manager.gate.overrides import UnableToOverride
 from incident_manager.gate.overriding import end_override, override
@@ -68,6 +69,7 @@ __all__ = [
     "reply",
     "report",
     "rerun",
+    "tell_digests",
     "unreadable_in",
     "untried_if_hard",
 ]

@@ -59,6 +59,12 @@ def remind(**_: object) -> int:
     return work("remind", services.remind_report)
 
 
+@shared_task(name="incident_manager.tasks.digest", ignore_result=True)
+def digest(**_: object) -> int:
+    """Tell teams of their week."""
+    return work("digest", services.tell_digests)
+
+
 @shared_task(name="incident_manager.tasks.prune", ignore_result=True)
 def prune(**_: object) -> int:
     """Remove rows that have had their time."""

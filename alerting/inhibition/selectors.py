@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from alerting.models import Alert, Standing
 from alerting.state import BROKEN, State
 from alerting.verdicts.selectors import spoilt_place
-from assay.catalog.selectors import upstream_map
+from assay.catalog.selectors import lineage_above
 from assay.models import Category, LineageEdge, Replica
 from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
 from execution_engine.models import Measurement
@@ -42,7 +42,7 @@ class Around:
 
 def around(dataset_id: int, now: datetime) -> Around:
     """Everything un-waived that is WARN or FAIL in a dataset or upstream of it."""
-    lineage = upstream_map()
+    lineage = lineage_above(dataset_id)
     reached = closure(dataset_id, lineage)
     standings = _broken(reached)
     alerts = {

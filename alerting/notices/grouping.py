@@ -2,9 +2,22 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2s
 
 from .policy import NoticeStep, PlannedNotice
+
+GROUP_WAIT = timedelta(seconds=15)
+EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def together(at: datetime) -> datetime:
+    """The instant at which what happens about now goes out: the next quarter of a minute.
+
+    Alerts that are released at once are decided one after the other, by several workers; their notices are one message
+    only if they are due at one instant.
+    """
+    return at + (EPOCH - at) % GROUP_WAIT
 
 
 @dataclass(frozen=True, kw_only=True)

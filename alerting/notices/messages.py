@@ -178,10 +178,12 @@ def known_again(*, dataset: str, test: str, window: Window, at: datetime, now_is
 
 
 def digest(messages: Sequence[Message]) -> Message:
-    """Several messages to one recipient as one."""
+    """Several messages to one recipient as one: the first ones whole, then titles, then how many more there are."""
     if len(messages) == 1:
         return messages[0]
-    body = "\n".join(f"== {message.title}\n{message.body}" for message in messages)
+    body = "\n".join(f"== {message.title}\n{message.body}" for message in messages[:MOST_LINES])
+    if rest := messages[MOST_LINES:]:
+        body += "\n" + "\n".join(["== Also:", *_listed([message.title for message in rest])]) + "\n"
     return Message(title=f"{messages[0].title} (and {len(messages) - 1} more)", body=body)
 
 

@@ -5,7 +5,7 @@ refuses it, it comes again as the same message under the same key. Its first not
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 import structlog
@@ -32,13 +32,25 @@ FIRST_RETRY = timedelta(minutes=1)
 LONGEST_RETRY = timedelta(hours=1)
 BATCH = 40
 
+# Of those that went out in a message before, and of those that are to go out in one, only the first leads. Else what
+# one recipient is told would be as many messages as there are batches and workers.
+_FIRST = Notice.objects.filter(key=OuterRef("sent_with"), settled_at=None).exclude(pk=OuterRef("pk"))
+_BEFORE = Notice.objects.filter(
+    settled_at=None,
+    due_at=OuterRef("due_at"),
+    recipient=OuterRef("recipient"),
+    channel=OuterRef("channel"),
+    address=OuterRef("address"),
+    sent_with="",
+    pk__lt=OuterRef("pk"),
+)
+LEADS = ~Exists(_FIRST) & (Q(~Q(sent_with="")) | ~Exists(_BEFORE))
+
 
 def send_due(limit: int = BATCH) -> int:
-    """Send the notices that are due, grouped; the number that were claimed."""
+    """Send the notices that are due, grouped; the number that were claimed, of each message the first."""
     now, total = clock.now(), 0
-    # of those that went out in a message before, only its first leads
-    first = Notice.objects.filter(key=OuterRef("sent_with"), settled_at=None).exclude(pk=OuterRef("pk"))
-    for leaders in claims(stage("send"), now=now, limit=limit, may=Q(~Exists(first))):
+    for leaders in claims(stage("send"), now=now, limit=limit, may=LEADS):
         by_key: dict[str, Notice] = {row.key: row for row in [*leaders, *_followers(leaders)]}
         for message in _grouped(by_key.values()):
             _send(message, [by_key[notice.key] for notice in message.notices], now)
@@ -46,10 +58,19 @@ def send_due(limit: int = BATCH) -> int:
     return total
 
 
-def _followers(leaders: Sequence[Notice]) -> Iterable[Notice]:
-    """The notices that went out together with these before, and were not settled."""
+def _followers(leaders: Sequence[Notice]) -> Iterator[Notice]:
+    """The notices that went out together with these before, and were not settled, or that go out together now."""
     before = [row.key for row in leaders if row.sent_with]
-    return Notice.objects.filter(sent_with__in=before, settled_at=None).exclude(key__in=before) if before else ()
+    if before:
+        yield from Notice.objects.filter(sent_with__in=before, settled_at=None).exclude(key__in=before)
+    fresh = {(row.due_at, row.recipient, row.channel, row.address) for row in leaders if not row.sent_with}
+    if not fresh:
+        return
+    due, recipients, names, _ = map(set, zip(*fresh, strict=True))
+    waiting = Notice.objects.filter(settled_at=None, sent_with="", due_at__in=due, recipient__in=recipients)
+    for row in waiting.filter(channel__in=names).exclude(pk__in=[row.pk for row in leaders]).order_by("pk"):
+        if (row.due_at, row.recipient, row.channel, row.address) in fresh:
+            yield row
 
 
 def _grouped(rows: Iterable[Notice]) -> list[Group]:

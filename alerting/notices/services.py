@@ -10,6 +10,7 @@ from alerting.routes.loaded import route_of
 from assay.models import Tallied
 from assay.queue.tallies import tally
 
+from .grouping import together
 from .policy import Address, Event, Hush, NoticeStep, PlannedNotice
 
 SUBJECT_LENGTH = 300
@@ -85,7 +86,7 @@ def write_down(
             "body": body,
             "facts": facts,
             "created_at": now,
-            "due_at": now if hush else max(now, planned.due_at),
+            "due_at": now if hush else together(max(now, planned.due_at)),
             "settled_at": now if hush else None,
             "suppressed": hush.value if isinstance(hush, Hush) else "",
         },

@@ -166,6 +166,20 @@ def downstreams(dataset: Dataset) -> list[Dataset]:
     return list(Dataset.objects.filter(upstream_edges__upstream=dataset).order_by("full_name"))
 
 
+def lineage_above(dataset_id: int) -> dict[int, tuple[int, ...]]:
+    """The direct upstreams of a dataset and of all that feeds it, by id: a query for each step up."""
+    found: dict[int, tuple[int, ...]] = {}
+    edge = {dataset_id}
+    while edge:
+        found |= dict.fromkeys(edge, ())
+        for downstream, upstream in LineageEdge.objects.filter(downstream__in=edge).values_list(
+            "downstream_id", "upstream_id"
+        ):
+            found[downstream] += (upstream,)
+        edge = {up for each in edge for up in found[each]} - found.keys()
+    return found
+
+
 def upstream_map() -> dict[int, tuple[int, ...]]:
     """Every dataset's direct upstreams, by id: the whole lineage in one query."""
     found: dict[int, tuple[int, ...]] = {}

@@ -32,6 +32,7 @@ USAGE = """usage: assay COMMAND [options]
   claim DATASET TEXT  say that data is bad: Assay tells its owner
   export TABLE       write runs, measurements or incidents of a range to a CSV or Parquet file
   report             precision, recall and quality over a range of time
+  digest TEAM        the week of a team, as it is told by mail: quality, incidents, gaps, slow tables, noisy tests
   doctor             find what is wrong with this installation, and how to repair it
   sweep              the scheduler of the service: tell the workers what is pending
   member USER        show or set the role of a user: viewer, owner, producer, operator or admin

@@ -11,6 +11,7 @@ from .catalog import ChangeKind, DataChange, Dataset, LineageEdge, Replica, Writ
 from .claimable import Claimable
 from .clock import SimulatedClock
 from .data_tests import CatchUp, Category, DataTest, Origin, Revision, Scope, Severity
+from .digests import DigestRound
 from .pruning import Pruning
 from .source import Pull, Source
 from .tally import Tallied, Tally
@@ -27,6 +28,7 @@ __all__ = [
     "DataChange",
     "DataTest",
     "Dataset",
+    "DigestRound",
     "LineageEdge",
     "Member",
     "Origin",

@@ -170,6 +170,7 @@ STAGES = (
         task="incident_manager.tasks.remind",
         furthest=30 * DAY,
     ),
+    Stage(name="digest", table="assay.DigestRound", due="due_at", task="incident_manager.tasks.digest", furthest=DAY),
     # what a past suggests, when somebody asks
     Stage(
         name="suggest",

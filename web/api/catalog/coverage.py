@@ -18,6 +18,7 @@ class CoverageQuery(Shape):
     """Whose datasets; left out: all."""
 
     owner = serializers.CharField(required=False, max_length=200)
+    team = serializers.CharField(required=False, max_length=200)
 
 
 class TierRow(serializers.Serializer[TierCoverage]):
@@ -53,4 +54,4 @@ class Coverage(Api):
         The log reaches nobody.
         """
         asked = self.asked(CoverageQuery)
-        return Response(CoverageAnswer({"tiers": coverage_by_tier(now=clock.now(), owner=asked.get("owner"))}).data)
+        return Response(CoverageAnswer({"tiers": coverage_by_tier(now=clock.now(), **asked)}).data)

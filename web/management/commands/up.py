@@ -23,6 +23,7 @@ from assay.command_line.exit_codes import ExitCode
 from assay.config import config
 from assay.models import SimulatedClock
 from assay.queue.drain import drain
+from assay.scheduler.digests import begin_digests
 from assay.scheduler.pruning import begin_pruning
 from assay.scheduler.pulling import begin_pulling
 from web.warm import warm_up
@@ -56,6 +57,7 @@ class Command(Base):
         if (standing := SimulatedClock.objects.first()) is None:
             begin_pruning(clock.now())
             begin_pulling(clock.now())
+            begin_digests(clock.now())
             threading.Thread(target=_drain_for_ever, daemon=True).start()
         else:
             console.print(f"This is a replay, {standing}: it is shown as it stands, and nothing is run.")

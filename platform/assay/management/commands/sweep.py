@@ -17,6 +17,7 @@ from assay.command_line.exit_codes import ExitCode
 from assay.config import config
 from assay.queue.leaps import look_for_leaps
 from assay.scheduler.beat import beat
+from assay.scheduler.digests import begin_digests
 from assay.scheduler.ping import Pinger
 from assay.scheduler.pruning import begin_pruning
 from assay.scheduler.pulling import begin_pulling
@@ -62,6 +63,7 @@ def _sweep(interval: timedelta) -> int:
     """One sweep and its beat; how many hints were sent."""
     begin_pruning(clock.now())
     begin_pulling(clock.now())
+    begin_digests(clock.now())
     look_for_leaps(clock.now())
     hints = sweep()
     beat(interval)
