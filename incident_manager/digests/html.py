@@ -12,7 +12,7 @@ def html(figures: Figures) -> str:
     when = f"{figures.start:%Y-%m-%d %H:%M} to {figures.end:%Y-%m-%d %H:%M} UTC"
     figure = (
         f'<p style="font-size:34px;font-weight:600;margin:0">{escape(share(figures.quality))}</p>'
-        '<p style="margin:0;color:#5b6875">of the tested time, the data was right</p>'
+        f'<p style="margin:0;color:#5b6875">{escape(sections(figures)[0].lines[0])}</p>'
     )
     first, *others = sections(figures)
     content = [

@@ -33,7 +33,7 @@ class TierGaps:
 
 @dataclass(frozen=True, kw_only=True)
 class Gap:
-    """A standard test that cannot be written."""
+    """A standard test that cannot be written until metadata is mended."""
 
     dataset: str
     category: str
@@ -98,7 +98,9 @@ def sections(figures: Figures) -> tuple[Section, ...]:
         Section(
             heading="Quality",
             lines=(
-                f"Data was right in {share(figures.quality)} of the tested time.",
+                "No test has judged the data of this week."
+                if figures.quality is None
+                else f"Data was right in {share(figures.quality)} of the tested time.",
                 f"Precision of the alarms: {share(figures.precision)}. Recall: {share(figures.recall)}.",
             ),
             empty="",
@@ -116,7 +118,7 @@ def sections(figures: Figures) -> tuple[Section, ...]:
                     f"the target is {share(each.target)}."
                     for each in figures.coverage
                 ),
-                *_listed(f"{each.dataset}, {each.category}: {each.reason}" for each in figures.gaps),
+                *_listed(f"Not testable: {each.dataset}, {each.category}: {each.reason}" for each in figures.gaps),
             ),
             empty="The team has no datasets.",
         ),

@@ -68,7 +68,7 @@ def _incidents(team: str) -> Iterator[OpenIncident]:
 
 
 def _gaps(team: str) -> Iterator[Gap]:
-    rows = GapRow.objects.filter(dataset__team=team, closed_at__isnull=True).select_related("dataset")
+    rows = GapRow.objects.filter(dataset__team=team, closed_at__isnull=True, mendable=True).select_related("dataset")
     for row in rows.order_by("dataset__tier", "dataset__full_name", "category"):
         yield Gap(dataset=row.dataset.full_name, category=row.category, reason=row.reason)
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 MONDAY = day("2026-03-09")
 MINUTE = timedelta(minutes=1)
-TABLES, DIRECT, OWNERS, WINDOWS = 100, 10, 10, 20  # 2,000 failures
+TABLES, DIRECT, OWNERS, WINDOWS = 50, 10, 10, 40  # 2,000 failures
 BROKE_AT = due(MONDAY)
 FAILED = [Window(start=MONDAY.start - n * DAY, end=MONDAY.end - n * DAY) for n in range(WINDOWS)]
 
@@ -34,7 +34,7 @@ def owner(number: int) -> str:
 
 
 def estate() -> tuple[Dataset, list[Dataset]]:
-    """A root, ten tables right below it, and below these all others; ten owners have ten each."""
+    """A root, ten tables right below it, and below these all others; ten owners have five each."""
     root = DatasetFactory.create(namespace="raw", name="root", owner="root-owner")
     of_all = {"namespace": "mart", "tier": 2, "source": "yaml:x", "created_at": NOW - 60 * DAY}
     of_all |= {"changed_at": NOW - 60 * DAY, "partition_column": "datestr", "granularity": Granularity.DAY.value}
@@ -52,7 +52,7 @@ def estate() -> tuple[Dataset, list[Dataset]]:
 
 
 def broken(tables: list[Dataset]) -> None:
-    """Twenty windows of each table fail within a minute, and its alert is open, as the stages before leave it."""
+    """Forty windows of each table fail within a minute, and its alert is open, as the stages before leave it."""
     made = {"category": Category.FRESHNESS, "origin": Origin.USER, "created_at": NOW - 60 * DAY}
     tests = [DataTest(dataset=table, name="fresh", datacenter="sea", **made) for table in tables]
     DataTest.objects.bulk_create(tests)
@@ -71,9 +71,13 @@ def broken(tables: list[Dataset]) -> None:
     for test, revision in zip(tests, revisions, strict=True):
         test.revision = revision
     DataTest.objects.bulk_update(tests, ["revision"])
+    places = [(test, window) for test in tests for window in FAILED]
+    Run.objects.bulk_create(_broken_run(test, window, BROKE_AT) for test, window in places)
+    found = {(run.data_test_id, run.window_start): run for run in Run.objects.all()}
     Standing.objects.bulk_create(
         Standing(
             data_test=test,
+            last_run=found[test.pk, window.start],
             window_key=window.text,
             window_start=window.start,
             window_end=window.end,
@@ -85,8 +89,7 @@ def broken(tables: list[Dataset]) -> None:
             last_outcome="broken",
             sentence="late by 6h",
         )
-        for test in tests
-        for window in FAILED
+        for test, window in places
     )
     Alert.objects.bulk_create(
         Alert(
@@ -98,6 +101,21 @@ def broken(tables: list[Dataset]) -> None:
             next_notice_at=BROKE_AT,
         )
         for number, table in enumerate(tables)
+    )
+
+
+def _broken_run(test: DataTest, window: Window, at: datetime) -> Run:
+    """A run that was measured and judged at an instant."""
+    return Run(
+        data_test=test,
+        revision_id=test.revision_id or 0,
+        reason="schedule",
+        slot=f"{test.pk} {window.text} {at}",
+        window_start=window.start,
+        window_end=window.end,
+        measured_at=at,
+        outcome="broken",
+        **dict.fromkeys(("requested_at", "due_at", "planned_at", "ready_at", "evaluated_at", "judged_at"), at),
     )
 
 
@@ -121,23 +139,12 @@ def healed(tables: Iterable[Dataset], at: datetime) -> None:
 
 def still_broken(tables: Iterable[Dataset], at: datetime) -> None:
     """The newest windows of these tables were run again after their cause had ended, and are broken as they were."""
-    rows = list(Standing.objects.filter(data_test__dataset__in=tables, window_key=MONDAY.text))
-    runs = [
-        Run(
-            data_test_id=row.data_test_id,
-            revision_id=row.revision_id,
-            reason="trigger",
-            slot=f"again-{row.pk}",
-            window_start=MONDAY.start,
-            window_end=MONDAY.end,
-            measured_at=at,
-            outcome="broken",
-            **dict.fromkeys(("requested_at", "due_at", "planned_at", "ready_at", "evaluated_at", "judged_at"), at),
-        )
-        for row in rows
-    ]
+    rows = list(
+        Standing.objects.filter(data_test__dataset__in=tables, window_key=MONDAY.text).select_related("data_test")
+    )
+    runs = [_broken_run(row.data_test, MONDAY, at) for row in rows]
     Run.objects.bulk_create(runs)
-    by_test = {run.data_test_id: run for run in Run.objects.filter(slot__startswith="again-")}
+    by_test = {run.data_test_id: run for run in Run.objects.filter(measured_at=at)}
     for row in rows:
         row.last_run = by_test[row.data_test_id]
     Standing.objects.bulk_update(rows, ["last_run"])
