@@ -216,8 +216,10 @@ def _wider(constant: Constant | None, by: timedelta) -> Constant | None:
     """Both ends moved apart."""
     if constant is None or not isinstance(constant.low, date) or not isinstance(constant.high, date):
         return None
-    low, high = constant.low, constant.high
-    return exactly(0).each(lambda _: low - by) and Constant(low=low - by, high=high + by)
+    try:
+        return Constant(low=constant.low - by, high=constant.high + by)
+    except OverflowError:  # at the ends of the calendar
+        return None
 
 
 def _given(node: exp.Expr) -> list[str]:

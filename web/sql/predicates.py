@@ -97,9 +97,12 @@ class Comparing:
         if form == TEXT and not isinstance(constant.low, str):
             return None
         operator = NEGATED[operator] if negated else operator
-        if isinstance(self.ranges, KeyRanges):
-            return self.ranges.passing(operator, constant)
-        return self.ranges.passing(operator, constant, as_date=form == DATE) if form in (PLAIN, DATE) else None
+        try:
+            if isinstance(self.ranges, KeyRanges):
+                return self.ranges.passing(operator, constant)
+            return self.ranges.passing(operator, constant, as_date=form == DATE) if form in (PLAIN, DATE) else None
+        except OverflowError:  # at the ends of the calendar
+            return None
 
     def _constant(self, value: exp.Expr) -> Constant | None:
         if id(value) not in self.folded:
