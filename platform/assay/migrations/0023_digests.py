@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('assay', '0021_datasets_with_an_inferred_schema'),
+        ('assay', '0022_notices_by_reason'),
     ]
 
     operations = [
