@@ -15,6 +15,7 @@ from web.api.consumption.bulk import MOST_LOOK_UPS
 from web.api.consumption.gate import GateQuestion
 from web.api.consumption.quality import MOST_RANGES
 from web.api.conventions.base import Pages
+from web.api.feeds.exports import EXPORTS
 from web.sql.tables import MOST_WORDS
 
 ALWAYS = {"from": "1900-01-01T00:00:00Z", "to": "2199-12-31T00:00:00Z"}
@@ -126,6 +127,8 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("POST", "auth/logout"): lambda: Largest(written=1),
         ("GET", "backtest"): lambda: _backtest(estate),
         ("POST", "backtest"): lambda: _backtest(estate, written=2 * MOST_BACKTESTED + 2),
+        ("GET", "badges/{dataset}.svg"): lambda: nothing,
+        ("GET", "calendar.ics"): lambda: text("owner", NAME),
         ("GET", "columns"): lambda: page("text", 300, dataset=name),
         ("GET", "coverage"): lambda: text("owner", NAME),
         ("GET", "data-tests"): lambda: page(dataset=name),
@@ -138,6 +141,10 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("GET", "datasets"): lambda: page("q", 300),
         ("GET", "datasets/{dataset}"): lambda: nothing,
         ("PUT", "datasets/{dataset}"): lambda: Largest(sent=_profile(estate, 10_000), written=3, statements=60),
+        **dict.fromkeys(
+            (("GET", f"exports/{each}") for each in EXPORTS),
+            lambda: Largest(sent=of_dataset, larger={**of_dataset, "to": "2200-01-02T00:00:00Z"}),
+        ),
         ("POST", "gate"): lambda: Largest(
             sent={"datasets": many, "window": days(MOST)},
             larger={"datasets": [*many, name], "window": days(1)},
