@@ -11,8 +11,11 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from alerting.models import Standing
-from assay.models import Category, Dataset, DataTest
+from assay.models import Category, ChangeKind, DataChange, Dataset, DataTest
 from assay.time.windows import Window
+from execution_engine.language.dimension import OF_CATEGORY, dimension_of
+from execution_engine.language.serialise import from_json
+from execution_engine.metrics.dimensions import Dimension
 from incident_manager.incidents.lifecycle import How
 from incident_manager.models import EntryKind, Incident, LookUp, ReportState, Resolution, SpoiltWindow
 from incident_manager.quality.facts_of_rows import judges_rows
@@ -59,12 +62,14 @@ class ReportedScores:
 
 
 class Group(StrEnum):
-    """What scores are listed by; the value names the column of incidents."""
+    """What scores are listed by; those of people are columns of incidents."""
 
     CATEGORY = "category"
+    DIMENSION = "dimension"  # of quality
     TIER = "tier"
     TEAM = "team"
     OWNER = "owner"
+    PIPELINE = "pipeline"  # that has told in the range of what it had written
 
 
 class Life(NamedTuple):
@@ -187,16 +192,21 @@ class ScoredGroup:
 
 
 def scores_by(group: Group, *, start: datetime, end: datetime, now: datetime, parts: int) -> list[ScoredGroup]:
-    """The scores of each tier, team, owner or category, each as ``scores`` gives it, by name, and of even parts of it.
+    """The scores of each member of the group, each as ``scores`` gives it, by name, and of even parts of the range.
 
     Datasets without a team are in no team. It reads as many statements however many groups there are.
     """
     asked = Window(start=start, end=min(end, now))
     incidents, tested = _incidents(ScoreFilter(), asked), _tested(ScoreFilter(), asked)
-    if group is Group.CATEGORY:
-        found = {name: _of_category(name, incidents, tested) for name in Category.values}
-    else:
-        found = _of_people(group, incidents, tested)
+    match group:
+        case Group.CATEGORY:
+            found = {name: _of_category(name, incidents, tested) for name in Category.values}
+        case Group.DIMENSION:
+            found = _of_dimensions(incidents, tested)
+        case Group.PIPELINE:
+            found = _of_pipelines(asked, incidents, tested)
+        case _:
+            found = _of_people(group, incidents, tested)
     steps = [asked.start + asked.duration * n / parts for n in range(parts + 1)]
     pieces = [Window(start=one, end=other) for one, other in pairwise(steps)]
     return [
@@ -210,6 +220,53 @@ def _of_category(name: str, incidents: Collection[Incident], tested: Mapping[int
     own = [row for row in incidents if row.category == name]
     spans = {pk: {name: each[name]} for pk, each in tested.items() if name in each}
     return _History.of(own, incidents, spans)
+
+
+def _of_dimensions(incidents: Collection[Incident], tested: Mapping[int, Spans]) -> dict[str, _History]:
+    """By dimension; of a category with tests of all kinds, by that of each test, and an incident by its bad windows."""
+    mixed = [name for name in Category.values if name not in OF_CATEGORY]
+    rows = DataTest.objects.filter(category__in=mixed, revision__isnull=False, dataset__in=list(tested))
+    by_test, by_place = dict[int, str](), defaultdict[tuple[int, str], set[str]](set)
+    for pk, dataset, category, tree in rows.values_list("pk", "dataset", "category", "revision__tree"):
+        by_test[pk] = dimension_of(category, from_json(tree))
+        by_place[dataset, category].add(by_test[pk])
+    unclear = [row.pk for row in incidents if row.category in mixed]
+    by_incident = defaultdict[int, set[str]](set)
+    spoilt = SpoiltWindow.objects.filter(incident__in=unclear).order_by()
+    for incident, test in spoilt.values_list("incident", "data_test").distinct():
+        if test in by_test:
+            by_incident[incident].add(by_test[test])
+
+    def is_of(dimension: str, row: Incident) -> bool:
+        if row.category in OF_CATEGORY:
+            return OF_CATEGORY[row.category] == dimension
+        return dimension in (by_incident[row.pk] or by_place[row.dataset_id, row.category])
+
+    found = {}
+    for dimension in Dimension:
+        spans: dict[int, Spans] = {}
+        for pk, each in tested.items():
+            own = {c: s for c, s in each.items() if OF_CATEGORY.get(c) == dimension or dimension in by_place[pk, c]}
+            if own:
+                spans[pk] = own
+        found[dimension.value] = _History.of([row for row in incidents if is_of(dimension, row)], incidents, spans)
+    return found
+
+
+def _of_pipelines(asked: Window, incidents: Collection[Incident], tested: Mapping[int, Spans]) -> dict[str, _History]:
+    """By the pipelines that completed in the range: all datasets that each of them wrote."""
+    told = DataChange.objects.filter(kind=ChangeKind.COMPLETED, at__gte=asked.start, at__lt=asked.end)
+    written: dict[str, set[int]] = defaultdict(set)
+    for pipeline, dataset in told.exclude(pipeline="").order_by().values_list("pipeline", "dataset").distinct():
+        written[pipeline].add(dataset)
+    return {
+        pipeline: _History.of(
+            [row for row in incidents if row.dataset_id in own],
+            incidents,
+            {pk: tested[pk] for pk in own if pk in tested},
+        )
+        for pipeline, own in written.items()
+    }
 
 
 def _of_people(group: Group, incidents: Collection[Incident], tested: Mapping[int, Spans]) -> dict[str, _History]:

@@ -11,6 +11,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from assay import clock
+from assay.catalog.services import record_completion
 from assay.models import Dataset
 from incident_manager.models import Incident
 from incident_manager.scores.metric_reporter import Group, scores_by
@@ -196,7 +197,7 @@ def test_a_query_over_three_tables_is_one_and_fails_by_any_of_them(api: APIClien
     assert scores(api, NOW - HOUR, NOW + timedelta(minutes=1))["look_ups"]["quality_without_forced"] == 1.0
 
 
-@pytest.mark.parametrize("group", list(Group))
+@pytest.mark.parametrize("group", [Group.CATEGORY, Group.TIER, Group.TEAM, Group.OWNER])
 def test_the_scores_of_a_group_are_those_that_the_api_gives_for_it(api: APIClient, group: Group) -> None:
     trips = judged("freshness", "custom", name="trips", tier=1, team="rides", owner="ada")
     fares = judged("freshness", name="fares", tier=1, team="money", owner="joan")
@@ -249,3 +250,36 @@ def test_a_team_sees_what_is_open_and_what_nobody_tests(pages: Client) -> None:
     assert page.count("incident-card") == 1
     assert "raw.fares" not in page
     assert "People whom no channel reaches: ada" in page
+
+
+def test_quality_rolls_up_by_dimension(api: APIClient) -> None:
+    trips = judged("freshness", name="trips")
+    for name, assertion in (("filled", "completeness(fare) >= 0.9"), ("alike", "mean(fare) > 1")):
+        test = DataTestFactory.create(dataset=trips, name=name, assertion=assertion, created_at=LONG_AGO)
+        StandingFactory.create(data_test=test)
+    bad(trips, "freshness", NOW - 9 * HOUR, NOW - 5 * HOUR)
+    custom = bad(trips, "custom", NOW - 3 * HOUR, NOW - 1 * HOUR)
+    custom.spoilt_windows.update(data_test=trips.data_tests.get(name="filled"))
+    asked = {"from": (NOW - DAY).isoformat(), "to": NOW.isoformat(), "by": "dimension"}
+    groups = {row["name"]: row["bad"] / 3600 for row in api.get("/api/v1/scores", asked).json()["groups"]}
+    assert groups == {"accuracy": 0, "completeness": 2, "timeliness": 4}
+
+
+def test_quality_rolls_up_by_pipeline(api: APIClient) -> None:
+    trips, fares = judged("custom", name="trips"), judged("custom", name="fares")
+    judged("custom", name="others")
+    bad(fares, "custom", NOW - 3 * HOUR, NOW - 1 * HOUR)
+    for pipeline, dataset in (("load", trips), ("load", fares), ("load", fares), ("copy", trips)):
+        record_completion(
+            dataset=dataset, datacenter="sea", window=MONDAY, pipeline=pipeline, run="", now=NOW - 2 * HOUR
+        )
+    asked = {"from": (NOW - DAY).isoformat(), "to": NOW.isoformat(), "by": "pipeline"}
+    groups = {row["name"]: row["data_quality"] for row in api.get("/api/v1/scores", asked).json()["groups"]}
+    assert groups == {"copy": 1.0, "load": pytest.approx(1 - 2 / 48)}
+
+
+def test_a_test_says_of_which_dimension_it_is(api: APIClient, pages: Client) -> None:
+    trips = DatasetFactory.create(name="trips")
+    DataTestFactory.create(dataset=trips, assertion="completeness(fare) >= 0.9")
+    assert api.get("/api/v1/data-tests").json()["results"][0]["dimension"] == "completeness"
+    assert "user · completeness" in pages.get("/datasets/raw.trips").content.decode()

@@ -11,6 +11,9 @@ from rest_framework.response import Response
 from assay import clock
 from assay.catalog.selectors import slas
 from assay.models import CatchUp, Category, Dataset, DataTest, Origin, Scope, Severity
+from execution_engine.language.dimension import dimension_of
+from execution_engine.language.serialise import from_json
+from execution_engine.metrics.dimensions import Dimension
 from incident_manager.services import untried_if_hard
 from test_generator.definition import Definition
 from test_generator.services import UnableToWrite, not_edited, retire, revise, write_data_test
@@ -32,13 +35,19 @@ class DataTestRow(Row):
     schedule = serializers.CharField(source="revision.schedule")
     sustain = LengthField(source="revision.sustain")
     catch_up = serializers.CharField(source="revision.catch_up")
+    dimension = serializers.SerializerMethodField(help_text="of quality: what it tells of")
+
+    def get_dimension(self, test: DataTest) -> Dimension:
+        """The one of its category or of what it asks for."""
+        assert test.revision is not None
+        return dimension_of(test.category, from_json(test.revision.tree))
 
     class Meta:
         model = DataTest
         fields = (
-            "id", "dataset", "name", "category", "origin", "scope", "datacenter", "spoils", "revision", "assertion",
-            "severity", "schedule", "sustain", "catch_up", "source", "template", "created_at", "retired_at",
-            "next_due_at", "skipped_slots",
+            "id", "dataset", "name", "category", "dimension", "origin", "scope", "datacenter", "spoils", "revision",
+            "assertion", "severity", "schedule", "sustain", "catch_up", "source", "template", "created_at",
+            "retired_at", "next_due_at", "skipped_slots",
         )  # fmt: skip
 
 

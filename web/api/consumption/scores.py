@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from assay import clock
 from assay.models import Category
-from incident_manager.scores.metric_reporter import ScoreRow, scores
+from incident_manager.scores.metric_reporter import Group, ScoreRow, scores, scores_by
 from incident_manager.scores.rules import Score
 from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong
@@ -25,6 +25,7 @@ class ScoreQuery(Shape):
     owner = serializers.CharField(required=False, max_length=200)
     category = serializers.ChoiceField(Category.choices, required=False)
     dataset = DatasetField(required=False)
+    by = serializers.ChoiceField([group.value for group in Group], required=False, help_text="list groups of all data")
 
 
 class ScoreFigures(serializers.Serializer[Any]):
@@ -65,10 +66,17 @@ class LookUpScore(serializers.Serializer[Any]):
     quality_without_forced = serializers.FloatField(allow_null=True)
 
 
+class GroupScore(ScoreFigures):
+    """Those of one group."""
+
+    name = serializers.CharField()
+
+
 class ScoresAnswer(Spanned):
     """The scores of a range."""
 
     total = ScoreFigures()
+    groups = GroupScore(many=True, help_text="of what ``by`` names; each dataset counts in every group that it is of")
     look_ups = LookUpScore()
     datasets = DatasetScore(many=True)
 
@@ -82,20 +90,24 @@ class Scores(Api):
 
         Durations in seconds; a share of nothing is null, as is the quality of what was never tested.
 
-        A look-up over several tables is one, and fails by any of them.
+        A look-up over several tables is one, and fails by any of them. ``by`` lists the scores of each category,
+        dimension, tier, team, owner or pipeline beside; it is for all data, whatever else is asked.
         """
         asked, now = self.asked(ScoreQuery), clock.now()
+        by = asked.pop("by", None)
         start, end = asked.pop("from"), asked.pop("to")
         del asked["range"]
         if start >= now:
             raise Wrong("The range begins in the future.", where="from")
         found = scores(start=start, end=end, now=now, **asked)
         queries = found.queries
+        groups = scores_by(Group(by), start=start, end=end, now=now, parts=1) if by else []
         return Response(
             {
                 "from": found.start,
                 "to": found.end,
                 "total": _written(found.total),
+                "groups": [{"name": one.name, **_written(one.total)} for one in groups],
                 "look_ups": {
                     "total": queries.total,
                     "failed": queries.failed,

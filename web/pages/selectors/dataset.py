@@ -13,6 +13,7 @@ from assay.catalog.selectors import slas
 from assay.models import Dataset, DataTest
 from assay.time.durations import format_duration
 from assay.time.partition_keys import zone
+from execution_engine.language.dimension import dimension_of
 from execution_engine.language.operands import columns_named
 from execution_engine.language.serialise import from_json
 from execution_engine.runs.shown_results import Veil
@@ -30,6 +31,7 @@ class ShownTest:
     status: ShownStatus
     sentence: str
     columns: tuple[str, ...] = ()  # of its own dataset that the assertion names
+    dimension: str = ""
 
 
 def published_up_to(dataset: Dataset) -> list[Publication]:
@@ -91,5 +93,12 @@ def incidents_of(dataset: Dataset, limit: int = 20) -> list[Incident]:
 def _live(test: DataTest, standing: Standing | None, veil: Veil) -> ShownTest:
     status = status_of(standing.state, standing.waiver_id is not None) if standing else ShownStatus.PENDING
     sentence = sentence_of(standing, veil) if standing else ""
-    columns = columns_named(from_json(test.revision.tree)) if test.revision else ()
-    return ShownTest(test=test, standing=standing, status=status, sentence=sentence, columns=columns)
+    tree = from_json(test.revision.tree) if test.revision else None
+    return ShownTest(
+        test=test,
+        standing=standing,
+        status=status,
+        sentence=sentence,
+        columns=columns_named(tree) if tree else (),
+        dimension=dimension_of(test.category, tree) if tree else "",
+    )

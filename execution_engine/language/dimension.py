@@ -1,0 +1,33 @@
+"""Of which dimension of quality a test tells. Pure."""
+
+from execution_engine.metrics.dimensions import OF_METRIC, Dimension
+
+from .operands import operands
+from .tree import History, Node
+
+# the categories that are of one dimension, whatever their tests ask for
+OF_CATEGORY = {
+    "freshness": Dimension.TIMELINESS,
+    "completeness": Dimension.COMPLETENESS,
+    "duplicates": Dimension.UNIQUENESS,
+    "consistency": Dimension.CONSISTENCY,
+    "schema": Dimension.VALIDITY,
+    "anomaly": Dimension.ACCURACY,
+    "novelty": Dimension.ACCURACY,
+}
+
+
+def dimension_of(category: str, tree: Node) -> Dimension:
+    """The one of its category; where that has tests of all kinds, the one of the first metric that it asks for.
+
+    ``row_count()`` decides only where nothing else is asked for: most shares are divided by it. What compares
+    datacenters is of consistency.
+    """
+    if category in OF_CATEGORY:
+        return OF_CATEGORY[category]
+    asked = [operand.metric if isinstance(operand, History) else operand for operand in operands(tree)]
+    if any(metric.datacenter for metric in asked):
+        return Dimension.CONSISTENCY
+    names = [metric.spec.name for metric in asked]
+    telling = next((name for name in names if name != "row_count"), names[0] if names else "query")
+    return OF_METRIC[telling]
