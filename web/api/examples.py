@@ -27,6 +27,21 @@ COMPLETION: dict[str, Any] = {
 }
 COMPLETION_VERDICT = {"judged": True, "completions": [41], **GATE_VERDICT}
 
+NEW_OVERRIDE: dict[str, Any] = {
+    "dataset": "raw.trips",
+    "window": "2026-03-09",
+    "pipeline": "nightly_fares",
+    "ends_at": "2026-03-10T12:00:00Z",
+    "reason": "the report of the board needs the day as it is",
+}
+OVERRIDE: dict[str, Any] = {
+    **NEW_OVERRIDE,
+    "id": 4,
+    "window": DAY,
+    "starts_at": "2026-03-10T08:00:00Z",
+    "author": "ada",
+}
+
 RANGE_QUALITY: dict[str, Any] = {
     "dataset": "raw.trips",
     "from": "2026-03-09T00:00:00Z",
@@ -59,6 +74,10 @@ RANGE_QUALITY: dict[str, Any] = {
     ],
     "reports": [],
 }
+BULK_QUESTION: dict[str, Any] = {
+    "look_ups": [{"dataset": "raw.trips", "from": "2026-03-09T00:00:00Z", "to": "2026-03-10T00:00:00Z"}]
+}
+BULK_ANSWER: dict[str, Any] = {"status": "bad", "answers": [RANGE_QUALITY]}
 SQL_QUESTION: dict[str, Any] = {"sql": "select sum(fare) from raw.trips where datestr = '2026-03-09'"}
 QUERY_ANSWER: dict[str, Any] = {"status": "bad", "tables": [RANGE_QUALITY], "unknown": [], "widened": False}
 

@@ -103,6 +103,7 @@ class QueryAnswer(serializers.Serializer[Any]):
     widened = serializers.BooleanField(help_text="whether many ranges were answered as one for each table")
 
 
+@shown_by(examples.BULK_ANSWER)
 class BulkAnswer(serializers.Serializer[Any]):
     """What is known of many ranges."""
 

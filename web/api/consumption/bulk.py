@@ -14,9 +14,11 @@ from incident_manager.quality.rules import Status, worst
 from incident_manager.services import Asked, look_ups
 from web.access.needs import need_of
 from web.access.who import owned, person_of, unreadable
+from web.api import examples
 from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import Shape, with_range
+from web.api.conventions.openapi import shown_by
 
 from .answers import BulkAnswer
 from .gate import demand_replica
@@ -34,6 +36,7 @@ class LookUpQuestion(Shape):
     datacenter = serializers.CharField(required=False, default="", max_length=60)
 
 
+@shown_by(examples.BULK_QUESTION)
 class LookUpQuestions(Shape):
     """Many ranges, of one or of many datasets."""
 

@@ -11,13 +11,16 @@ from rest_framework.response import Response
 from assay import clock
 from incident_manager.models import GateOverride
 from incident_manager.services import UnableToOverride, end_override, override
+from web.api import examples
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, InstantField, Row, Shape
+from web.api.conventions.openapi import shown_by
 
 from .gate import read_window
 
 
+@shown_by(examples.OVERRIDE)
 class GateOverrideRow(Row):
     """An override; an empty pipeline is every pipeline."""
 
@@ -38,6 +41,7 @@ class GateOverrideQuery(Shape):
     )
 
 
+@shown_by(examples.NEW_OVERRIDE)
 class NewGateOverride(Shape):
     """What may be read, by whom, until when, and why: a window as START/END, or a partition's key."""
 
@@ -60,19 +64,22 @@ class GateOverrides(Rows):
 
     @extend_schema(parameters=[GateOverrideQuery])
     def list(self, request: Request) -> Response:
-        """Those that match."""
+        """List the overrides that match."""
         asked = self.asked(GateOverrideQuery)
         if asked.pop("active"):
             asked["ends_at__gt"] = clock.now()
         return self.page_of(self.get_queryset().filter(**asked))
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One of them."""
+        """Show one override."""
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=NewGateOverride, responses={201: GateOverrideRow})
     def create(self, request: Request) -> Response:
-        """Let pipelines read a window: the gate warns where it would block. Look-ups and pages still say ``bad``."""
+        """Let pipelines read a window.
+
+        The gate warns where it would block. Look-ups and pages still say ``bad``.
+        """
         given: dict[str, Any] = self.given(NewGateOverride)
         given["window"] = read_window(given["dataset"], given["window"], where="window")
         self.check_object_permissions(request, given["dataset"])
@@ -87,7 +94,7 @@ class GateOverrides(Rows):
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
     def end(self, request: Request, pk: str) -> Response:
-        """End it now; the gate blocks again."""
+        """End an override now: the gate blocks again."""
         row = self.get_object()
         try:
             with self.changing("end", row.pk):
