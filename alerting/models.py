@@ -166,7 +166,10 @@ class Notice(Claimable):
     error = models.TextField(blank=True)  # of the last try; with settled_at set and no sent_at, a dead letter
 
     class Meta:
-        indexes = [models.Index(fields=("settled_at", "due_at", "recipient"))]
+        indexes = [
+            models.Index(fields=("settled_at", "due_at")),  # of what is due, in the order of the claims
+            models.Index(fields=("recipient", "settled_at", "due_at")),  # of what goes out in one message
+        ]
 
     def __str__(self) -> str:
         return self.key

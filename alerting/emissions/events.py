@@ -20,11 +20,10 @@ from openlineage.client.facet_v2 import (
 from openlineage.client.serde import Serde
 
 from assay.time.windows import Window
+from execution_engine.metrics.facets import COUNTS, OF_COLUMNS, ROWS
 
 NAMESPACE = "assay"  # of the jobs, which are our data tests
 MOST_TEXT = 1000  # characters of a sentence
-# metrics, as the facet has them
-OF_COLUMNS = {"min": "min", "max": "max", "sum": "sum", "distinct_count": "distinctCount"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,11 +99,11 @@ def _input_facets(run: ToldRun, said: dict[str, Any]) -> dict[str, Any]:
         facets["dataQualityAssertions"] = data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet(
             assertions=[assertion]
         )
-    rows = next((int(each.value) for each in run.figures if each.metric == "row_count" and each.column is None), None)
+    rows = next((int(each.value) for each in run.figures if each.metric == ROWS and each.column is None), None)
     columns: dict[str, dict[str, Any]] = {}
     for each in run.figures:
         if each.column is not None and each.metric in OF_COLUMNS:
-            is_count = each.metric == "distinct_count"
+            is_count = each.metric in COUNTS
             columns.setdefault(each.column, {})[OF_COLUMNS[each.metric]] = int(each.value) if is_count else each.value
     if rows is not None or columns:
         facets["dataQualityMetrics"] = data_quality_metrics_input_dataset.DataQualityMetricsInputDatasetFacet(

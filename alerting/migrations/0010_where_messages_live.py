@@ -20,10 +20,6 @@ class Migration(migrations.Migration):
                 ('place', models.CharField(db_index=True, max_length=190)),
             ],
         ),
-        migrations.RemoveIndex(
-            model_name='notice',
-            name='alerting_no_settled_3d351b_idx',
-        ),
         migrations.AddField(
             model_name='notice',
             name='address',
@@ -36,7 +32,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='notice',
-            index=models.Index(fields=['settled_at', 'due_at', 'recipient'], name='alerting_no_settled_4b42fc_idx'),
+            index=models.Index(fields=['recipient', 'settled_at', 'due_at'], name='alerting_no_recipie_ca31f6_idx'),
         ),
         migrations.AddField(
             model_name='post',

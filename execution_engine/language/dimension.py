@@ -1,6 +1,6 @@
 """Of which dimension of quality a test tells. Pure."""
 
-from execution_engine.metrics.dimensions import OF_METRIC, Dimension
+from execution_engine.metrics.dimensions import OF_METRIC, SIZE, Dimension
 
 from .operands import operands
 from .tree import History, Node
@@ -29,5 +29,5 @@ def dimension_of(category: str, tree: Node) -> Dimension:
     if any(metric.datacenter for metric in asked):
         return Dimension.CONSISTENCY
     names = [metric.spec.name for metric in asked]
-    telling = next((name for name in names if name != "row_count"), names[0] if names else "query")
-    return OF_METRIC[telling]
+    telling = next((name for name in names if name != SIZE), SIZE)
+    return OF_METRIC.get(telling, Dimension.ACCURACY)

@@ -37,4 +37,5 @@ _METRICS: Mapping[Dimension, tuple[str, ...]] = {
     ),
     Dimension.CONSISTENCY: ("referential_integrity", "accuracy", "key_digest", "bloom_filter", "keys_found"),
 }
+SIZE = "row_count"  # most shares are divided by it, so it tells only where nothing else does
 OF_METRIC: Mapping[str, Dimension] = {name: dimension for dimension, names in _METRICS.items() for name in names}

@@ -18,7 +18,7 @@ from execution_engine.planning.catalog_sources import Sources
 from execution_engine.runs.evaluate_runs import zero_of
 from execution_engine.runs.past_results import ask_for_missing, scans_for_missing, usual_seconds
 from execution_engine.selectors import period
-from test_generator.services import draft
+from test_generator.data_tests.services import draft
 
 from .bounds import OtherBound, other_bounds
 from .rules import BacktestTerms, PastWindow, Raised, raised

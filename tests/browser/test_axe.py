@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
+from alerting.alerts.links import Answer, token
 from assay.models import Dataset, DataTest, Member
 from incident_manager.services import confirm_report, report
 from tests.browser.scene import LAST, Scene
@@ -19,6 +20,7 @@ TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 OF_LOOKS = ("color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size")
 FARES = "datasets/mart.trip_fares"
 FORMS = ("report", "suggest", "decide", "incident-action", "report-action", "silence-new", "silence-end", "logout")
+FORMS_OF_THE_GATE = ("override-new", "override-end")
 OF_THE_EDITOR = ("check", "measure", "save", "retire")
 
 
@@ -89,11 +91,14 @@ def pages(scene: Scene) -> dict[str, str]:
         "silences": "silences",
         "coverage": "coverage",
         "templates": "templates",
+        "team": "teams/trips",
+        "api-docs": "api/docs",
+        "answer": f"answer/{token(scene.incident.alert_id or 0, Answer.MUTE, now=NOW)}",
     }
 
 
 def test_every_page_is_looked_at(busy: Scene) -> None:
-    names = {str(pattern.name) for pattern in urlpatterns} - {*FORMS, "login"}
+    names = {str(pattern.name) for pattern in urlpatterns} - {*FORMS, *FORMS_OF_THE_GATE, "login"}
     assert set(pages(busy)) == {name for name in names if not name.endswith(OF_THE_EDITOR)}
 
 

@@ -22,7 +22,7 @@ def test_a_problem_is_reported_in_two_clicks(scene: Scene, page: Page, complaint
     page.goto("/datasets/raw.riders")
     page.get_by_role("link", name="Report a problem").click()
     page.get_by_role("button", name="Report to ada").click()
-    expect(page.get_by_role("status")).to_contain_text("is saved. ada is told now, as incident")
+    expect(page.locator(".flash.success")).to_contain_text("is saved. ada is told now, as incident")
     assert Report.objects.get().window == LAST
     assert complaints == []
 
@@ -43,7 +43,7 @@ def test_who_reports_what_is_known_is_told_so_and_joins_it(
     page.get_by_label("First bad partition").select_option("2026-03-09")
     page.get_by_label("Note").fill("Half of Monday is missing.")
     press(page, "button", f"This is it: incident {scene.incident.pk}")
-    expect(page.get_by_role("status")).to_contain_text("This is known already as incident")
+    expect(page.locator(".flash.success")).to_contain_text("This is known already as incident")
     assert scene.incident in Report.objects.get().joined.all()
     assert complaints == []
 
@@ -66,11 +66,11 @@ def test_a_report_is_confirmed_and_fixed_in_the_inbox(
     look(page, shots, "reports-open")
     mine = Report.objects.get(dataset=riders)
     press(page, "button", f"Confirm report {mine.pk}")
-    expect(page.get_by_role("status")).to_contain_text("is confirmed")
+    expect(page.locator(".flash.success")).to_contain_text("is confirmed")
     expect(page.get_by_role("link", name="Write the missing test")).to_be_visible()
     look(page, shots, "reports-confirmed")
     press(page, "button", f"Report {mine.pk} is fixed")
-    expect(page.get_by_role("status")).to_contain_text("is fixed; bo is told")
+    expect(page.locator(".flash.success")).to_contain_text("is fixed; bo is told")
     expect(page.locator(".inbox li")).to_have_count(1)
     page.get_by_label("State").select_option("fixed")
     press(page, "button", "Show")

@@ -20,7 +20,7 @@ STEPS = 50 if FULL else 30
 @pytest.fixture
 def _two_channels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everybody is reached by the log and by a pager."""
-    for module in ("alerting.channels", "alerting.notices.services"):
+    for module in ("alerting.channels", "alerting.alerts.services"):
         monkeypatch.setattr(f"{module}.channels", channels)
 
 

@@ -24,6 +24,7 @@ MOST_ASKED = GateQuestion().fields["datasets"].max_length  # type: ignore[attr-d
 PAGE = {"limit": Pages.max_limit}
 USUAL_STATEMENTS, EACH_DATASET = 40, 25
 WINDOWS = 300  # of the table that is asked for, all of them spoilt
+CLOSING: Any = {"written": 16, "statements": 80}  # of a report: its incident and alert end, and people are told
 ENDING: Any = {"written": 4 * WINDOWS, "statements": 8 * WINDOWS}  # each of its windows is judged anew
 
 
@@ -204,8 +205,11 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("POST", "reports"): lambda: text("description", written=10, **report),
         ("GET", "reports/{report}"): lambda: nothing,
         ("POST", "reports/{report}/confirm"): lambda: Largest(written=5),
-        ("POST", "reports/{report}/fix"): lambda: Largest(written=10),
-        ("POST", "reports/{report}/reject"): lambda: text("reason", written=10),
+        ("POST", "reports/{report}/fix"): lambda: Largest(**CLOSING),
+        ("POST", "reports/{report}/join"): lambda: Largest(
+            sent={"incident": estate.names["incident"]}, **CLOSING
+        ),
+        ("POST", "reports/{report}/reject"): lambda: text("reason", **CLOSING),
         ("GET", "runs"): lambda: page(dataset=name),
         ("POST", "runs"): lambda: text(
             "key", 60, written=2, data_test=estate.names["test"], window=day("2026-03-09").text

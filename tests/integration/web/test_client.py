@@ -26,7 +26,7 @@ from tests.factories import (
 )
 from web.api.conventions.document import document
 
-PACKAGE = "assay_client"
+PACKAGE = "assay_generated_client"  # beside our own assay_client
 # what the generator takes as bytes, once it is told so
 FILES = dict.fromkeys(("image/svg+xml", "application/vnd.apache.parquet", "text/calendar"), "application/octet-stream")
 

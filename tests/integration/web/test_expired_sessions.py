@@ -8,8 +8,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import URLPattern, get_resolver
 
+from alerting.alerts.links import Answer, token
 from incident_manager.models import Incident, Report
-from tests.factories import DatasetFactory, DataTestFactory, IncidentFactory
+from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory
 from web.access.typed import MOST, unseal
 from web.pages.urls import urlpatterns
 
@@ -120,7 +121,8 @@ def test_what_we_did_not_seal_is_not_shown(client: Client, user: User, incident:
 
 def address(pattern: URLPattern, incident: Incident) -> str:
     """An address of this page that exists."""
-    known = {"name": "raw.trips", "pk": incident.pk, "action": "accept"}
+    known: dict[str, object] = {"name": "raw.trips", "pk": incident.pk, "action": "accept", "team": incident.team}
+    known["token"] = token(incident.alert_id or 0, Answer.MUTE, now=NOW)
     if str(pattern.name) == "report-action":
         known["action"] = "confirm"
     if "/tests/" in str(pattern.pattern):
