@@ -23,7 +23,8 @@ from tests.crawler.pages import Form, read_page
 ANONYMOUS = "anonymous"
 FINE = {ANONYMOUS: {200, 302, 401, 403}, **{role.value: {200, 403} for role in Role}, Role.ADMIN.value: {200}}
 NOT_FOUND_BY_NATURE = ("/api/",)  # says what lies elsewhere
-THE_SAME_FOR_ALL = "/api/schema"  # and made anew each time, which takes long: it is asked for once
+THE_SAME_FOR_ALL = ("/api/schema", "/api/docs")  # made anew each time, which takes long: each is asked for once
+MOST_DAYS = 3  # cells of one grid that are followed: they lead to one page by other days
 ASKED: Counter[str] = Counter()
 
 
@@ -55,10 +56,7 @@ def crawl() -> list[str]:
 
     Nothing is changed by it but look-ups that are kept, and runs that a gate asks for.
     """
-    asked = list(dict.fromkeys(addresses()))
-    if ASKED[THE_SAME_FOR_ALL]:
-        asked.remove(THE_SAME_FOR_ALL)
-    ASKED[THE_SAME_FOR_ALL] += 1
+    asked = [each for each in dict.fromkeys(addresses()) if not (each in THE_SAME_FOR_ALL and ASKED[each])]
     with logged_errors() as errors:
         found = [
             wrong
@@ -96,7 +94,7 @@ def admin() -> Client:
 
 def _some() -> list[str]:
     asked = dict.fromkeys(addresses(newest=3))
-    return [address for address in asked if "?" not in address and address != THE_SAME_FOR_ALL]
+    return [address for address in asked if "?" not in address and address not in THE_SAME_FOR_ALL]
 
 
 class Crawl:
@@ -105,6 +103,7 @@ class Crawl:
     def __init__(self, who: str, client: Client, *, keeps_pages: bool = False) -> None:
         self.who, self.client, self.keeps_pages = who, client, keeps_pages
         self.seen: dict[str, int] = {}
+        self.days: Counter[str] = Counter()  # followed cells of a grid, by their page
         self.pages: dict[str, str] = {}
 
     def ask_all(self, asked: list[str]) -> Iterator[str]:
@@ -115,7 +114,17 @@ class Crawl:
             if address not in self.seen:
                 wrong, more = self.ask(address)
                 yield from wrong
-                left += [each for each in more if each not in self.seen]
+                left += [each for each in more if each not in self.seen and self._is_followed(each)]
+
+    def _is_followed(self, address: str) -> bool:
+        """Whether a link is: of the cells of a grid three on each page, and once what is the same for all."""
+        path, _, query = address.partition("?")
+        if path in THE_SAME_FOR_ALL:
+            return not ASKED[path]
+        if query.startswith("day="):
+            self.days[path] += 1
+            return self.days[path] <= MOST_DAYS
+        return True
 
     def ask(self, address: str) -> tuple[list[str], list[str]]:
         """What is wrong with one address, and where its page leads."""
@@ -131,6 +140,8 @@ class Crawl:
         answer = self.client.get(address)
         self.seen[address] = answer.status_code
         ASKED[self.who] += 1
+        if address in THE_SAME_FOR_ALL:
+            ASKED[address] += 1
         return answer
 
     def _look_at(self, address: str, answer: HttpResponseBase) -> tuple[list[str], list[str]]:

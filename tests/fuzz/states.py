@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from alerting.channels import ChannelMessage, TransportError
+from alerting.channels.base import TellsAll
 from alerting.channels.log import LogChannel
 from alerting.waivers.rules import WaiverScope
 from assay import clock
@@ -49,7 +50,7 @@ def _planned(**given: Any) -> DataTest:
 
 
 @dataclass
-class Pager:
+class Pager(TellsAll):
     """A channel whose receiver may be away; it keeps the key of each message that it took."""
 
     is_away: bool = False
@@ -61,11 +62,12 @@ class Pager:
         """Always."""
         return True
 
-    def send(self, message: ChannelMessage) -> None:
+    def send(self, message: ChannelMessage) -> str:
         """Take it, or not."""
         if self.is_away:
             raise TransportError("nobody answers", permanent=False)
         self.took += [str(fact["key"]) for fact in message.facts]
+        return ""
 
     def try_out(self) -> None:
         """Not asked here."""

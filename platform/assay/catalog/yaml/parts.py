@@ -5,8 +5,6 @@ from datetime import timedelta
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
 
 from assay.access.readers import wrong_readers
 from assay.catalog.locations import PREFIX
@@ -105,6 +103,9 @@ class ReplicaPart(YamlPart):
 
 
 def _check_url(location: str) -> None:
+    from sqlalchemy.engine import make_url  # large, and wanted by few of those who import this
+    from sqlalchemy.exc import ArgumentError
+
     if location.startswith(PREFIX):
         return
     try:
