@@ -72,7 +72,9 @@ class Command(Base):
             tests = f"{len(told['tests'])} hard test{'' if len(told['tests']) == 1 else 's'}"
             console.print("[bold]published[/bold]")
             console.print(escape(f"  {told['dataset']} {told['partition']} to {result['to']}"), soft_wrap=True)
-            console.print(escape(f"  {len(told['files'])} files in {told['location']}, {tests}"), soft_wrap=True)
+            many = len(told["files"])
+            files = f"{many} file{'' if many == 1 else 's'}"
+            console.print(escape(f"  {files} in {told['location']}, {tests}"), soft_wrap=True)
             return
         console.print("[bold]refused[/bold]")
         for reason in result["reasons"]:
