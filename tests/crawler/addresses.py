@@ -16,7 +16,7 @@ from assay.models import DataChange, Dataset, DataTest, Replica
 from incident_manager.models import Incident
 from web.pages.forms import IncidentsForm, WantedForm
 from web.pages.reports.inbox import MINE, STATES
-from web.pages.scores import SPANS
+from web.pages.scores.scores import SPANS
 
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
 POST_ONLY = {

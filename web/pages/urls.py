@@ -2,16 +2,18 @@
 
 from django.urls import URLPattern, path, re_path
 
-from . import actions, overrides, silences, suggestions, views
-from .answers import answer_page
+from web.pages.data_tests.backtests import backtest_page
+from web.pages.data_tests.templates import templates_page
+from web.pages.notices.answers import answer_page
+from web.pages.scores.scores import scores_page
+from web.pages.scores.teams import team_page
+
+from . import actions, overrides, views
 from .api_docs import api_docs_page
-from .backtests import backtest_page
 from .columns import columns_page
-from .editor import views as editor
+from .data_tests import editor, suggestions
+from .notices import silences
 from .reports import inbox, problem
-from .scores import scores_page
-from .teams import team_page
-from .templates import templates_page
 
 urlpatterns: list[URLPattern] = [
     path("", views.catalogue_page, name="catalogue"),

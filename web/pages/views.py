@@ -27,6 +27,7 @@ from web.access.throttles import SAFE
 from web.access.typed import typed_before
 from web.access.who import may, readable
 from web.doctor.work import idle
+from web.pages.data_tests.backtests import foretold
 from web.pages.selectors.catalogue import FILTERS, catalogue, failing_pull, overview, summary
 from web.pages.selectors.dataset import incidents_of, live_tests, progress, promises, published_up_to
 from web.pages.selectors.day_grid import day_grid
@@ -48,7 +49,6 @@ from web.shown.reasons import folded
 from web.shown.status import MEANINGS, WORDS, ShownStatus
 from web.shown.timeline import shown_timeline
 
-from .backtests import foretold
 from .forms import TIERS, IncidentsForm, RangeForm, WantedForm
 from .page_policy import demand, page
 

@@ -18,9 +18,8 @@ from incident_manager.backtests.as_json import as_json
 from incident_manager.backtests.services import Backtest
 from incident_manager.services import UnableToBacktest, backtest
 from test_generator.services import UnableToWrite, draft
-
-from .forms import UtcField
-from .page_policy import demand, page
+from web.pages.forms import UtcField
+from web.pages.page_policy import demand, page
 
 USUAL_RANGE = timedelta(days=28)
 WORST = 50  # windows that are listed

@@ -18,10 +18,9 @@ from web.access.changes import audited
 from web.access.typed import keep, typed_before, typed_in
 from web.access.who import may, readable
 from web.api.incidents.silences import Silences
-
-from .actions import complain
-from .forms import UtcField
-from .page_policy import demand, form_of, page
+from web.pages.actions import complain
+from web.pages.forms import UtcField
+from web.pages.page_policy import demand, form_of, page
 
 SHOWN_FOR = timedelta(days=7)  # after their end
 

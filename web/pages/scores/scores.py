@@ -9,9 +9,8 @@ from django.shortcuts import render
 
 from assay import clock
 from incident_manager.scores.metric_reporter import USUAL_RANGE, Group, ScoredGroup, scores, scores_by
+from web.pages.page_policy import page
 from web.shown.small_plot import SmallPlot, small_plot
-
-from .page_policy import page
 
 SPANS = {7: 7, 28: 14, 90: 15, 365: 13}  # days, and the even parts that they are drawn in
 DEFAULT_SPAN = USUAL_RANGE.days

@@ -15,8 +15,7 @@ from assay import clock
 from assay.access.roles import Action
 from incident_manager.models import Incident
 from web.access.who import may
-
-from .page_policy import demand, page
+from web.pages.page_policy import demand, page
 
 USUAL_MUTE = timedelta(days=1)
 GONE = 410  # HTTP: it was there

@@ -28,8 +28,7 @@ from web.access.changes import audited
 from web.access.throttles import costs
 from web.access.who import may
 from web.api.catalog.suggestions import Suggestions
-
-from .page_policy import demand, form_of, page
+from web.pages.page_policy import demand, form_of, page
 
 DECISIONS = ("accept", "reject", "take-back")
 Shown = tuple[Offer, Suggestion]

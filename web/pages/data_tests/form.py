@@ -9,7 +9,8 @@ from django import forms
 from assay.models import Category, DataTest, Severity
 from assay.time.durations import format_duration
 from test_generator.suggestions.as_text import WIDTH
-from web.pages.backtests import LengthField
+
+from .backtests import LengthField
 
 SCHEDULES = ("partition", "weekly")
 FIELDS = ("name", "assertion", "category", "severity", "schedule", "sustain")

@@ -10,11 +10,10 @@ from execution_engine.runs.shown_results import Veil
 from incident_manager.models import Incident
 from incident_manager.scores.metric_reporter import USUAL_RANGE, scores
 from web.access.who import readable
+from web.pages.forms import WantedForm
+from web.pages.page_policy import page
 from web.pages.selectors.catalogue import CatalogueFilter, catalogue, overview
 from web.pages.selectors.root_causes import cards, open_of_team
-
-from .forms import WantedForm
-from .page_policy import page
 
 MOST_OPEN = 12
 

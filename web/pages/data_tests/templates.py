@@ -6,8 +6,7 @@ from django.shortcuts import render
 from test_generator.models import Gap, RuleTemplate
 from test_generator.templates.selectors import shown_templates
 from web.access.who import hidden_datasets
-
-from .page_policy import page
+from web.pages.page_policy import page
 
 MOST_GAPS = 100
 
