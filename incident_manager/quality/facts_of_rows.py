@@ -1,7 +1,7 @@
 """Facts from rows of the database: rows that say the same of a test's windows become one fact."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -86,11 +86,15 @@ def plain_instants() -> dict[str, Any]:
     }
 
 
-def checks_of(tests: Mapping[int, KnownTest], standings: QuerySet[Standing], now: datetime) -> list[StandingFact]:
-    """How these tests stand, one check for all windows on which a test stands alike; the oldest first."""
+def standing_rows(standings: QuerySet[Standing], now: datetime) -> QuerySet[Standing, tuple[Any, ...]]:
+    """What ``checks_of`` reads of standings; the oldest first."""
     is_due = ExpressionWrapper(Q(due_at__lte=now), output_field=BooleanField())
     read = standings.annotate(is_due=is_due, **plain_instants())
-    rows = read.order_by("window_start", "pk").values_list(*STANDING)
+    return read.order_by("window_start", "pk").values_list(*STANDING)
+
+
+def checks_of(tests: Mapping[int, KnownTest], rows: Iterable[Sequence[Any]]) -> list[StandingFact]:
+    """How these tests stand by rows of ``standing_rows``, one check for all windows on which a test stands alike."""
     alike: dict[tuple[Any, ...], list[Window]] = defaultdict(list)
     for test, start, end, *said in rows:
         if test in tests:
@@ -124,11 +128,15 @@ def of_each_dataset(
     return found
 
 
-def wrong_with(unhealed: QuerySet[SpoiltWindow]) -> defaultdict[int, WrongFacts]:
-    """What unhealed windows say of each dataset, in one statement; the oldest first."""
+def spoilt_rows(unhealed: QuerySet[SpoiltWindow]) -> QuerySet[SpoiltWindow, tuple[Any, ...]]:
+    """What ``wrong_with`` reads of unhealed windows; the oldest first."""
+    return unhealed.annotate(**plain_instants()).order_by("window_start", "pk").values_list(*SPOILT)
+
+
+def wrong_with(rows: Iterable[Sequence[Any]]) -> defaultdict[int, WrongFacts]:
+    """What unhealed windows say of each dataset, by rows of ``spoilt_rows``."""
     alike: dict[tuple[Any, ...], list[Window]] = defaultdict(list)
     found = defaultdict[int, WrongFacts](WrongFacts)
-    rows = unhealed.annotate(**plain_instants()).order_by("window_start", "pk").values_list(*SPOILT)
     for dataset, start, end, state, partitions, *said in rows:
         window = Window(start=instant_of(start), end=instant_of(end))
         if state == ReportState.OPEN:

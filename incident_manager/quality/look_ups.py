@@ -7,6 +7,7 @@ from datetime import datetime
 from uuid import UUID, uuid4
 
 from assay.catalog.selectors import home
+from assay.database.prepared import rows_of
 from assay.models import Dataset
 from assay.time.windows import Window
 from incident_manager.intervals import union
@@ -69,7 +70,7 @@ def look_ups(
     found = [(each, _range(each), facts) for each, facts in zip(asked, _known(asked, now), strict=True)]
     here = [(each, range_, concerning(facts, range_)) for each, range_, facts in found]
     ids = {spoilt.incident_id for _, _, facts in here for spoilt in facts.spoilt}
-    incidents = Incident.objects.in_bulk(ids)
+    incidents = {incident.pk: incident for incident in rows_of(Incident, ids)}
     answers = [_answer(each, range_, facts, incidents, query or uuid4()) for each, range_, facts in here]
     if record and len(answers) == 1:  # one INSERT, without the transaction that several need
         _row(answers[0], now).save(force_insert=True)

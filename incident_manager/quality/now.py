@@ -16,7 +16,17 @@ from incident_manager.intervals import Intervals, union
 from incident_manager.models import SpoiltWindow
 
 from .facts import Calendar, Facts, KnownTest, StandingFact
-from .facts_of_rows import TESTED, checks_of, is_of_each_partition, live_test, next_window, of_each_dataset, wrong_with
+from .facts_of_rows import (
+    TESTED,
+    checks_of,
+    is_of_each_partition,
+    live_test,
+    next_window,
+    of_each_dataset,
+    spoilt_rows,
+    standing_rows,
+    wrong_with,
+)
 from .overdue import overdue
 from .rules import Answer, AskedRange, judge
 from .selectors import calendar_of
@@ -40,7 +50,7 @@ def facts_now(datasets: Mapping[int, str], *, now: datetime) -> Found:
     tests, held, due = _tests(ids, now)
     by_id = {test.id: test for found in tests.values() for test in found}
     checks = of_each_dataset(_checks(by_id, ids, now), tests)
-    wrong = wrong_with(SpoiltWindow.objects.filter(dataset__in=ids, healed_at__isnull=True))
+    wrong = wrong_with(spoilt_rows(SpoiltWindow.objects.filter(dataset__in=ids, healed_at__isnull=True)))
     waiting = _waiting(by_id, due)
     calendars = _calendars({id_ for id_, found in tests.items() if any(map(_is_adrift, found))}, now)
     return {
@@ -114,7 +124,7 @@ def _checks(tests: Mapping[int, KnownTest], ids: Collection[int], now: datetime)
     standings = Standing.objects.filter(
         open_ | early | learning, data_test__dataset__in=ids, data_test__retired_at__isnull=True
     )
-    return checks_of(tests, standings, now)
+    return checks_of(tests, standing_rows(standings, now))
 
 
 def _waiting(tests: Mapping[int, KnownTest], late: Mapping[int, list[Window]]) -> dict[int, Intervals]:

@@ -35,11 +35,15 @@ from .facts_of_rows import (
     next_window,
     of_each_dataset,
     plain_instants,
+    spoilt_rows,
+    standing_rows,
     wrong_with,
 )
 from .overdue import overdue
 
 NOT_PASSING = tuple(state for state in State if state is not State.PASS)  # "= PASS" has SQLite read what passes of all
+FROM, TO, AT = (datetime(year, 1, 1, tzinfo=UTC) for year in (1, 9999, 9998))  # where prepared statements have instants
+OVERLAPPING = {"window_start__lt": TO, "window_end__gt": FROM}
 AT_ONCE = 1000  # tests whose standings one statement reads: databases bound how many values a statement has
 
 
@@ -50,16 +54,15 @@ def known_of(dataset: Dataset, window: Window, *, now: datetime) -> Facts:
 
 def known_of_all(datasets: Collection[Dataset], window: Window, *, now: datetime) -> Mapping[int, Facts]:
     """What is known of a range of each of these datasets, by their ids."""
+    if not datasets:
+        return {}
     rows = _live_rows(datasets)
     calendars = {dataset.pk: calendar_of(dataset, now) for dataset in datasets}
     tests = {dataset.pk: _tests_of(dataset, rows[dataset.pk]) for dataset in datasets}
     by_id = {test.id: test for own in tests.values() for test in own}
     checks, held = _standings(by_id, window, now)
     by_dataset = of_each_dataset(checks, tests)
-    unhealed = SpoiltWindow.objects.filter(
-        dataset__in=list(tests), healed_at__isnull=True, window_start__lt=window.end, window_end__gt=window.start
-    )
-    wrong = wrong_with(unhealed)
+    wrong = wrong_with(_unhealed(connection.vendor, len(tests)).values(*tests, window.start, window.end))
     waiting, incomplete = _pending(by_id.values(), window, checks, held)
     late = {row["pk"]: _overdue(row, calendars[id_], now) for id_, own in rows.items() for row in own}
     waiting = {test: union([*windows, *waiting.get(test, ())]) for test, windows in late.items()}
@@ -82,11 +85,27 @@ def known_of_all(datasets: Collection[Dataset], window: Window, *, now: datetime
 def _live_rows(datasets: Iterable[Dataset]) -> Mapping[int, list[dict[str, Any]]]:
     """The live tests by dataset, by name."""
     ids = [dataset.pk for dataset in datasets]
-    live = DataTest.objects.filter(dataset__in=ids, retired_at__isnull=True, revision__isnull=False)
     found: dict[int, list[dict[str, Any]]] = {id_: [] for id_ in ids}
-    for row in live.order_by("name").values(*TESTED):
+    for values in _live(connection.vendor, len(ids)).values(*ids):
+        row = dict(zip(TESTED, values, strict=True))
         found[row["dataset_id"]].append(row)
     return found
+
+
+@lru_cache(maxsize=64)
+def _live(vendor: str, many: int) -> PreparedValues:
+    """The statement for the live tests of so many datasets, by name."""
+    datasets = range(-many, 0)
+    live = DataTest.objects.filter(dataset__in=list(datasets), retired_at__isnull=True, revision__isnull=False)
+    return PreparedValues(live.order_by("name").values_list(*TESTED), *datasets)
+
+
+@lru_cache(maxsize=64)
+def _unhealed(vendor: str, many: int) -> PreparedValues:
+    """The statement for what is bad of so many datasets within a window."""
+    datasets = range(-many, 0)
+    rows = SpoiltWindow.objects.filter(dataset__in=list(datasets), healed_at__isnull=True, **OVERLAPPING)
+    return PreparedValues(spoilt_rows(rows), *datasets, FROM, TO)
 
 
 def _tests_of(dataset: Dataset, rows: Iterable[Mapping[str, Any]]) -> list[KnownTest]:
@@ -139,11 +158,19 @@ def _standings(
     ids, checks = list(tests), list[StandingFact]()
     held: dict[int, Intervals] = {}
     for some in (ids[start : start + AT_ONCE] for start in range(0, len(ids), AT_ONCE)):
-        of_range = Standing.objects.filter(data_test__in=some, window_start__lt=window.end, window_end__gt=window.start)
-        nothing_yet = Q(state=State.PENDING, last_outcome="", error_reason="")
-        checks += checks_of(tests, of_range.exclude(state=State.PASS).exclude(nothing_yet), now)
+        rows = _not_passing(connection.vendor, len(some)).values(*some, window.start, window.end, now)
+        checks += checks_of(tests, rows)
         held |= _islands(some, window)
     return checks, held
+
+
+@lru_cache(maxsize=64)
+def _not_passing(vendor: str, many: int) -> PreparedValues:
+    """The statement for what does not pass of so many tests within a window, and has been tried."""
+    tests = range(-many, 0)
+    of_range = Standing.objects.filter(data_test__in=list(tests), **OVERLAPPING).exclude(state=State.PASS)
+    tried = of_range.exclude(Q(state=State.PENDING, last_outcome="", error_reason=""))
+    return PreparedValues(standing_rows(tried, AT), *tests, FROM, TO, AT)
 
 
 def _islands(tests: Sequence[int], window: Window) -> Mapping[int, Intervals]:
@@ -162,8 +189,8 @@ def _islands(tests: Sequence[int], window: Window) -> Mapping[int, Intervals]:
 @lru_cache(maxsize=64)
 def _edges(vendor: str, many: int) -> PreparedValues:
     """The statement for so many tests: to compile it takes Django longer than the database needs for its answer."""
-    tests, start, end = range(-many, 0), datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
-    passing = Standing.objects.filter(data_test__in=list(tests), window_start__lt=end, window_end__gt=start)
+    tests = range(-many, 0)
+    passing = Standing.objects.filter(data_test__in=list(tests), **OVERLAPPING)
     beside: dict[str, Any] = {"partition_by": [F("data_test")], "order_by": [F("window_end")]}
     edges = (
         passing.exclude(state__in=NOT_PASSING)
@@ -180,7 +207,7 @@ def _edges(vendor: str, many: int) -> PreparedValues:
         )
         .order_by("data_test", "window_end")
     )
-    return PreparedValues(edges.values_list("data_test_id", "start", "end", "is_last"), *tests, start, end)
+    return PreparedValues(edges.values_list("data_test_id", "start", "end", "is_last"), *tests, FROM, TO)
 
 
 def _pending(
@@ -197,17 +224,25 @@ def _pending(
     ]
     if not gaps:
         return {}, {}
-    rows = Run.objects.filter(
-        Q(reason=RunReason.SCHEDULE, judged_at__isnull=True) | Q(error_reason=Reason.NOT_DUE),
-        data_test__in=gaps,
-        window_start__lt=window.end,
-        window_end__gt=window.start,
-    )
+    rows = _ungiven(connection.vendor, len(gaps)).values(*gaps, window.start, window.end)
     waiting: dict[int, list[Window]] = defaultdict(list)
     incomplete: dict[int, list[Window]] = defaultdict(list)
-    for test, start, end, error in rows.values_list("data_test_id", "window_start", "window_end", "error_reason"):
+    for test, start, end, error in rows:
         (incomplete if error == Reason.NOT_DUE else waiting)[test].append(Window(start=start, end=end))
     return _united(waiting), _united(incomplete)
+
+
+@lru_cache(maxsize=64)
+def _ungiven(vendor: str, many: int) -> PreparedValues:
+    """The statement for the runs of so many tests within a window that were requested as due, or found not due yet."""
+    tests = range(-many, 0)
+    rows = Run.objects.filter(
+        Q(reason=RunReason.SCHEDULE, judged_at__isnull=True) | Q(error_reason=Reason.NOT_DUE),
+        data_test__in=list(tests),
+        **OVERLAPPING,
+    )
+    read = rows.values_list("data_test_id", "window_start", "window_end", "error_reason")
+    return PreparedValues(read, *tests, FROM, TO)
 
 
 def _united(found: Mapping[int, list[Window]]) -> dict[int, Intervals]:

@@ -57,7 +57,7 @@ def main() -> None:
     console.print(on, soft_wrap=True)
     rows = list[Sequence[str]]()
     with serving() as port:
-        for question in questions(company):
+        for question in (each for each in questions(company) if asked.only in each.name):
             for clients in question.clients:
                 rows.append(_row(port, question, clients, asked.requests))
                 console.print("  ".join(rows[-1]))  # told at once: a later question may find no answer
@@ -188,6 +188,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=10_000_000, help="runs that there have been (default 10 million)")
     parser.add_argument("--incidents", type=int, default=1_000_000, help="incidents (default 1 million)")
     parser.add_argument("--requests", type=int, default=2000, help="of each kind, by four clients (default 2,000)")
+    parser.add_argument("--only", default="", help="ask only what has this text in its name, such as quality")
     parser.add_argument("--docs", action="store_true", help="write docs/benchmarks.md")
     return parser.parse_args()
 

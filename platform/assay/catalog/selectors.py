@@ -2,11 +2,14 @@
 
 from collections.abc import Collection
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, cast
+
+from django.db import connection
 
 from assay.access.roles import Owned
 from assay.database.name_keys import name_key, name_keys
-from assay.database.prepared import rows_of
+from assay.database.prepared import Prepared, rows_of
 from assay.models import Dataset, LineageEdge, Replica
 from assay.time.stored_times import Holds
 from assay.time.windows import Granularity
@@ -24,6 +27,8 @@ from .profile import (
     UnknownPolicy,
 )
 from .tiers import CatchUp, Severity
+
+NAME = "a name's key"  # where the prepared statement has one
 
 
 def profile_of(dataset: Dataset) -> DatasetProfile:
@@ -98,7 +103,15 @@ def _partition_of(dataset: Dataset) -> PartitionProfile | None:
 
 def by_name(full_name: str) -> Dataset | None:
     """The dataset called ``namespace.name``, in whatever case, if the catalog has it."""
-    return Dataset.objects.filter(name_key=name_key(full_name)).prefetch_related("replicas").first()
+    found = _named(connection.vendor).rows(name_key(full_name))
+    for dataset in found:
+        _set_replicas(dataset, rows_of(Replica, [dataset.pk], "dataset"))
+    return found[0] if found else None
+
+
+@lru_cache(maxsize=4)
+def _named(vendor: str) -> Prepared[Dataset]:
+    return Prepared(Dataset.objects.filter(name_key=NAME), NAME)
 
 
 def by_names(full_names: Collection[str]) -> dict[str, Dataset]:
@@ -116,11 +129,18 @@ def with_replicas(ids: Collection[int]) -> dict[int, Dataset]:
         row.dataset = found.setdefault(row.dataset_id, row.dataset)
         replicas.setdefault(row.dataset_id, []).append(row)
     found |= {dataset.pk: dataset for dataset in rows_of(Dataset, set(ids) - found.keys())}
-    for pk, dataset in found.items():  # as Django leaves what it has prefetched, which the stubs do not know
-        known: Any = dataset.replicas.all()
-        known._result_cache, known._prefetch_done = replicas.get(pk, []), True
-        dataset._prefetched_objects_cache = {"replicas": known}  # type: ignore[attr-defined]
+    for pk, dataset in found.items():
+        _set_replicas(dataset, replicas.get(pk, []))
     return found
+
+
+def _set_replicas(dataset: Dataset, replicas: list[Replica]) -> None:
+    """Leave them as Django leaves what it has prefetched, which the stubs do not know."""
+    for each in replicas:
+        each.dataset = dataset
+    known: Any = dataset.replicas.all()
+    known._result_cache, known._prefetch_done = replicas, True
+    dataset._prefetched_objects_cache = {"replicas": known}  # type: ignore[attr-defined]
 
 
 def owned(dataset: Dataset) -> Owned:
