@@ -10,11 +10,13 @@ from execution_engine.runs.leaps import bring_cursors_back, bring_runs_back
 from execution_engine.runs.lift_quarantine import lift_quarantine
 from execution_engine.runs.plan_runs import plan_runs
 from execution_engine.runs.request import is_live, is_undeclared, request_run, request_runs
+from execution_engine.runs.request_all import RequestedRuns, request_all
 from execution_engine.runs.schedule import first_cursor, schedule_tests, whole_window
 from execution_engine.scans.run_scan import run_scan, scan_pending
 from execution_engine.watch.services import look, unwatch_window, watch_window
 
 __all__ = [
+    "RequestedRuns",
     "bring_cursors_back",
     "bring_runs_back",
     "evaluate_runs",
@@ -29,6 +31,7 @@ __all__ = [
     "look",
     "plan_runs",
     "release_window",
+    "request_all",
     "request_run",
     "request_runs",
     "run_scan",

@@ -33,6 +33,7 @@ NEEDS: Mapping[tuple[str, str], Action] = MappingProxyType(
         ("Runs", "list"): Action.READ,
         ("Runs", "retrieve"): Action.READ,
         ("Runs", "create"): Action.RUN,
+        ("Runs", "bulk"): Action.RUN,
         ("Measurements", "list"): Action.READ,
         ("Incidents", "list"): Action.READ,
         ("Incidents", "retrieve"): Action.READ,

@@ -27,6 +27,7 @@ COSTS: Mapping[tuple[str, str], str] = MappingProxyType(
         ("BulkQuality", "post"): "query",
         ("Reports", "create"): "report",
         ("Runs", "create"): "run",
+        ("Runs", "bulk"): "run",
         ("Incidents", "rerun"): "run",
         ("Suggestions", "create"): "run",
     }

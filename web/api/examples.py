@@ -27,6 +27,13 @@ COMPLETION: dict[str, Any] = {
 }
 COMPLETION_VERDICT = {"judged": True, "completions": [41], **GATE_VERDICT}
 
+NEW_RUNS: dict[str, Any] = {
+    "dataset": "raw.trips",
+    "window": "2026-03-09",
+    "tests": ["completeness", "duplicates"],
+    "key": "2026-03-10T01:00",
+}
+
 NEW_OVERRIDE: dict[str, Any] = {
     "dataset": "raw.trips",
     "window": "2026-03-09",

@@ -17,12 +17,12 @@ from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode, FailOn
 from assay.config import config
-from assay.models import Dataset, DataTest, Scope, Severity
+from assay.models import Dataset, Severity
 from assay.queue.drain import drain
 from assay.time.windows import UnableToReadWindow, Window
-from execution_engine.models import Run, RunReason
+from execution_engine.models import Run
 from execution_engine.outcome import Outcome
-from execution_engine.services import request_run, whole_window
+from execution_engine.services import request_all
 
 
 class Command(Base):
@@ -75,29 +75,14 @@ def _window(dataset: Dataset, text: str | None, now: datetime) -> Window:
 
 
 def _request(dataset: Dataset, window: Window, names: list[str], now: datetime) -> list[int]:
-    tests = dataset.data_tests.filter(retired_at__isnull=True)
-    if names:
-        tests = tests.filter(name__in=names)
-    elif dataset.partitioning:
-        tests = tests.filter(scope=Scope.PARTITION)
-    occasion = uuid.uuid4().hex
-    requested = [
-        request_run(data_test=each, window=over, reason=RunReason.MANUAL, occasion=occasion, now=now)
-        for each in tests.select_related("dataset", "revision")
-        if (over := _over(each, window, now))
-    ]
-    if not (runs := [run.pk for run in requested if run]):
+    requested = request_all(dataset, window, names=names, occasion=uuid.uuid4().hex, now=now)
+    if not requested.runs:
+        reasons = "; ".join(f"{name}: {why}" for name, why in requested.left_out.items())
         raise UnableToRun(
-            f"{dataset.full_name} has no live test {' or '.join(names)} over {window.text}: "
-            "see `assay plan` for its tests, and its retention for its windows"
+            f"{dataset.full_name} has no test to run over {window.text}{': ' if reasons else ''}{reasons}. "
+            "`assay plan` tells its tests"
         )
-    return runs
-
-
-def _over(data_test: DataTest, window: Window, now: datetime) -> Window | None:
-    """The window asked for; of a test of a whole table that has partitions, all of it that is due."""
-    is_whole = data_test.scope == Scope.TABLE and data_test.dataset.partitioning is not None
-    return whole_window(data_test, now) if is_whole else window
+    return [run.pk for run in requested.runs]
 
 
 def _await(runs: list[int], timeout: float) -> None:

@@ -176,6 +176,7 @@ def body(method: str, template: str, estate: Estate) -> Any:
         ("POST", "reports"): {"dataset": name, "window": MONDAY.text, "description": "Fares doubled."},
         ("POST", "silences"): {"dataset": name, "ends_at": (NOW + HOUR).isoformat(), "reason": "Migration."},
         ("POST", "runs"): {"data_test": test, "window": "2026-03-09"},
+        ("POST", "runs/bulk"): {"dataset": name, "window": "2026-03-09"},
         ("POST", "tokens"): {"name": "etl", "scopes": ["read"], "days": 1},
     }  # fmt: skip
     return bodies.get((method, template.removeprefix("api/v1/")), {})

@@ -16,6 +16,7 @@ from web.api.consumption.gate import GateQuestion
 from web.api.consumption.quality import MOST_RANGES
 from web.api.conventions.base import Pages
 from web.api.feeds.exports import EXPORTS
+from web.api.incidents.runs import MOST_TESTS
 from web.sql.tables import MOST_WORDS
 
 ALWAYS = {"from": "1900-01-01T00:00:00Z", "to": "2199-12-31T00:00:00Z"}
@@ -71,6 +72,10 @@ def _look_ups(name: str, count: int) -> dict[str, Any]:
             for own, (first, last) in zip(names, ranges_, strict=True)
         ]
     }
+
+
+def _names_of_tests(count: int) -> list[str]:
+    return [f"test {number}" for number in range(count)]
 
 
 def _query(words: int) -> dict[str, str]:
@@ -213,6 +218,10 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("GET", "runs"): lambda: page(dataset=name),
         ("POST", "runs"): lambda: text(
             "key", 60, written=2, data_test=estate.names["test"], window=day("2026-03-09").text
+        ),
+        ("POST", "runs/bulk"): lambda: Largest(
+            sent={"dataset": name, "window": "2026-03-09", "tests": _names_of_tests(MOST_TESTS)},
+            larger={"dataset": name, "window": "2026-03-09", "tests": _names_of_tests(MOST_TESTS + 1)}, written=2,
         ),
         ("GET", "runs/{run}"): lambda: nothing,
         ("GET", "scores"): lambda: text("owner", NAME, **until_now),

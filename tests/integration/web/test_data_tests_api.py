@@ -5,9 +5,9 @@ from math import inf
 import pytest
 from rest_framework.test import APIClient
 
-from assay.models import DataTest, Origin
+from assay.models import DataTest, Origin, Scope
 from execution_engine.models import Run
-from tests.factories import DatasetFactory, DataTestFactory, RunFactory, day
+from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory, RunFactory, day
 
 NEW = {"name": "enough rows", "assertion": "row_count() >= 100", "severity": "soft", "sustain": "2h"}
 
@@ -61,6 +61,32 @@ def test_a_run_of_no_window_is_refused(api: APIClient, window: str) -> None:
     body = {"data_test": DataTestFactory.create().pk, "window": window}
     answer = api.post("/api/v1/runs", body, format="json")
     assert (answer.status_code, answer.json()["where"]) == (400, "window")
+
+
+def test_many_tests_of_a_dataset_run_by_one_request_and_what_does_not_run_says_why(api: APIClient) -> None:
+    dataset = DatasetFactory.create(retention=30 * DAY)
+    fresh, early = (DataTestFactory.create(dataset=dataset, name=name) for name in ("fresh", "early"))
+    whole = DataTestFactory.create(dataset=dataset, name="whole", scope=Scope.TABLE)
+    DataTestFactory.create(dataset=dataset, name="old", retired_at=NOW)
+    early.judges_from = day("2026-03-09").start
+    early.save()
+    asked = {"dataset": dataset.full_name, "window": "2026-03-08", "key": "once"}
+    answers = [api.post("/api/v1/runs/bulk", asked, format="json") for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [201, 201]
+    (run,) = Run.objects.all()
+    assert [row["id"] for row in answers[1].json()["runs"]] == [run.pk]
+    assert (run.data_test, run.reason, run.window) == (fresh, "manual", day("2026-03-08"))
+    (left_out,) = answers[0].json()["left_out"]
+    assert (left_out["test"], "columns were declared" in left_out["why"]) == ("early", True)
+
+    named = api.post("/api/v1/runs/bulk", {**asked, "tests": ["whole", "old", "fresh"]}, format="json").json()
+    assert {row["data_test"] for row in named["runs"]} <= {fresh.pk, whole.pk}
+    assert [row for row in named["left_out"] if row["test"] == "old"] == [
+        {"test": "old", "why": f"{dataset.full_name} has no live test of this name"}
+    ]
+    beyond = api.post("/api/v1/runs/bulk", {**asked, "window": "2026-01-01", "tests": ["fresh"]}, format="json").json()
+    why = "the window is beyond the dataset's retention"
+    assert beyond == {"runs": [], "left_out": [{"test": "fresh", "why": why}]}
 
 
 def test_runs_are_filtered(api: APIClient) -> None:

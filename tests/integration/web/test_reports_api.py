@@ -193,3 +193,11 @@ def test_a_second_report_of_the_rest_of_a_known_fault_joins_the_first(
     assert first["joined"] == [incident.pk]
     assert (second["state"], sorted(second["joined"])) == ("joined", [incident.pk, first["incident"]])
     assert [row.window for row in reported()[0].spoilt_windows.all()] == [SUNDAY]
+
+
+def test_a_report_names_a_partition_by_its_key_as_runs_and_the_gate_do(api: APIClient, trips: Dataset) -> None:
+    body = {"dataset": "raw.trips", "window": "2026-03-09", "description": "Half of it is missing."}
+    answer = api.post("/api/v1/reports", body, format="json")
+    assert (answer.status_code, answer.json()["window"]) == (201, MONDAY.text)
+    wrong = api.post("/api/v1/reports", {**body, "window": "yesterday"}, format="json")
+    assert (wrong.status_code, wrong.json()["where"]) == (400, "window")

@@ -14,6 +14,7 @@ from incident_manager import services
 from incident_manager.models import Incident, Report, ReportState, Saw
 from web.access.who import hidden_datasets
 from web.api import examples
+from web.api.consumption.gate import read_window
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, Row, Shape, WindowField
@@ -60,10 +61,10 @@ class ReportQuery(Shape):
 
 @shown_by(examples.NEW_REPORT)
 class NewReport(Shape):
-    """What is wrong, and where."""
+    """What is wrong, and where: a window as START/END, or a partition's key."""
 
     dataset = DatasetField()
-    window = WindowField()
+    window = serializers.CharField(max_length=100)
     datacenter = serializers.CharField(required=False, max_length=60)
     saw = serializers.ChoiceField(Saw.choices, required=False, help_text="what was seen; it scores in that category")
     description = serializers.CharField(max_length=10_000)
@@ -113,6 +114,7 @@ class Reports(Rows):
         What a test or another report knows already joins its incident.
         """
         given = self.given(NewReport)
+        given["window"] = read_window(given["dataset"], given["window"], where="window")
         place = given.get("datacenter")
         if place and place not in {replica.datacenter for replica in given["dataset"].replicas.all()}:
             raise Wrong(f"{given['dataset']} has no replica in {place!r}.", where="datacenter")

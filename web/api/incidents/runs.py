@@ -4,21 +4,24 @@ from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
 from assay import clock
-from assay.catalog.asked_window import asked_window
-from assay.models import DataTest
-from assay.time.windows import UnableToReadWindow
+from assay.models import Dataset, DataTest
 from execution_engine.models import Measurement, Run, RunReason
 from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import HIDDEN, Veil
-from execution_engine.services import is_undeclared, request_run
+from execution_engine.services import is_undeclared, request_all, request_run
+from web.access.changes import audited
+from web.api import examples
+from web.api.consumption.gate import read_window
 from web.api.conventions.base import Rows
-from web.api.conventions.errors import Wrong, conflict
+from web.api.conventions.errors import conflict
 from web.api.conventions.fields import DatasetField, Row, Shape, WindowField, finite
+from web.api.conventions.openapi import shown_by
 
 UNSHOWN: dict[str, Any] = {
     "sentence": HIDDEN,
@@ -28,6 +31,7 @@ UNSHOWN: dict[str, Any] = {
     "operands": {},
     "findings": {},
 }
+MOST_TESTS = 500  # of one request
 LIVE_TESTS = DataTest.objects.select_related("dataset", "revision").filter(retired_at=None)
 
 
@@ -81,6 +85,36 @@ class NewRun(Shape):
     key = serializers.CharField(required=False, max_length=60, help_text="the same key asks for the same run")
 
 
+@shown_by(examples.NEW_RUNS)
+class NewRuns(Shape):
+    """Which tests of a dataset over which window: a partition's key, or START/END."""
+
+    dataset = DatasetField()
+    window = serializers.CharField(max_length=100)
+    tests = serializers.ListField(
+        child=serializers.CharField(max_length=300),
+        required=False,
+        default=list,
+        max_length=MOST_TESTS,
+        help_text="names of tests; without them, all that judge a partition",
+    )
+    key = serializers.CharField(required=False, max_length=60, help_text="the same key asks for the same runs")
+
+
+class LeftOut(Shape):
+    """A test that does not run, and why."""
+
+    test = serializers.CharField()
+    why = serializers.CharField()
+
+
+class RequestedRunsRow(Shape):
+    """The runs that were asked for, and the tests that were left out."""
+
+    runs = RunRow(many=True)
+    left_out = LeftOut(many=True)
+
+
 class Runs(Rows):
     """Runs, the newest first."""
 
@@ -108,10 +142,7 @@ class Runs(Rows):
         given, now = self.given(NewRun), clock.now()
         data_test: DataTest = given["data_test"]
         self.check_object_permissions(request, data_test)
-        try:
-            window = asked_window(data_test.dataset, given["window"])
-        except UnableToReadWindow as unable:
-            raise Wrong(str(unable), where="window") from None
+        window = read_window(data_test.dataset, given["window"], where="window")
         occasion = f"{self.author[:40]}:{given.get('key', now.isoformat())}"
         with self.changing("create", given=given) as change:
             run = request_run(data_test=data_test, window=window, reason=RunReason.MANUAL, occasion=occasion, now=now)
@@ -124,6 +155,21 @@ class Runs(Rows):
                 )
             change.key = run.pk
         return Response(self.get_serializer(run).data, status=201)
+
+    @extend_schema(request=NewRuns, responses={201: RequestedRunsRow})
+    @action(detail=False, methods=["post"])
+    def bulk(self, request: Request) -> Response:
+        """Run many tests of a dataset now, on fresh measurements."""
+        given, now = self.given(NewRuns), clock.now()
+        dataset: Dataset = given["dataset"]
+        self.check_object_permissions(request, dataset)
+        window = read_window(dataset, given["window"], where="window")
+        occasion = f"{self.author[:40]}:{given.get('key', now.isoformat())}"
+        with audited(request, "run.bulk", kind="dataset", key=dataset.full_name, given=given) as change:
+            found = request_all(dataset, window, names=given["tests"], occasion=occasion, now=now)
+            change.after = {"runs": [run.pk for run in found.runs]}
+        left_out = [{"test": name, "why": why} for name, why in found.left_out.items()]
+        return Response({"runs": self.get_serializer(found.runs, many=True).data, "left_out": left_out}, status=201)
 
 
 class MeasurementRow(Row):
