@@ -4,13 +4,21 @@ Other packages call only what is named here; what is decided stands in pure modu
 """
 
 from alerting.alerts.decide import decide_alert
-from alerting.alerts.services import acknowledge_alert, close_alert, open_alert, release_after, update_alert, wake
+from alerting.alerts.services import (
+    acknowledge_alert,
+    assign_alert,
+    close_alert,
+    open_alert,
+    release_after,
+    update_alert,
+    wake,
+)
 from alerting.emissions.emit import emit_due
 from alerting.notices.gaps import report_gap
 from alerting.notices.pulls import tell_of_pull
 from alerting.notices.scheduler import look_after_scheduler
 from alerting.notices.send import send_due
-from alerting.notices.services import tell
+from alerting.notices.services import ask, tell
 from alerting.notices.silences import UnableToSilence, end_silence, silence, silences_of
 from alerting.standings.judge_runs import adopt_run, age_standing, judge_runs
 from alerting.standings.next_check import after_check, is_checked, last_cost
@@ -23,6 +31,8 @@ __all__ = [
     "adopt_run",
     "after_check",
     "age_standing",
+    "ask",
+    "assign_alert",
     "close_alert",
     "decide_alert",
     "emit_due",

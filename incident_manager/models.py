@@ -51,6 +51,7 @@ class Incident(models.Model):
     resolution = models.CharField(max_length=10, blank=True, choices=Resolution.choices)
     acknowledged_at = models.DateTimeField(null=True, blank=True)
     acknowledged_by = models.CharField(max_length=200, blank=True)
+    assigned_to = models.CharField(max_length=200, blank=True)  # who is to work on it; does, once acknowledged
     root_cause = models.TextField(blank=True)
     eta = models.DateTimeField(null=True, blank=True)
     backfill = models.CharField(max_length=200, blank=True)  # state of the repair, in the owner's words

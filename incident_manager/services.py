@@ -11,8 +11,9 @@ from incident_manager.gate.overriding import end_override, override
 from incident_manager.gate.services import ToRead, foresee, gate, gate_of, unreadable_in
 from incident_manager.incidents.endings import accept, end_piece, force_resolve
 from incident_manager.incidents.handle import handle_flip
-from incident_manager.incidents.services import UnableToResolve, WrongEnd
-from incident_manager.incidents.users import acknowledge, annotate, rerun
+from incident_manager.incidents.services import HasEnded, UnableToResolve, WrongEnd
+from incident_manager.incidents.users import annotate, rerun
+from incident_manager.incidents.workers import acknowledge, assign
 from incident_manager.quality.look_ups import Asked, LookUpAnswer, look_up, look_ups
 from incident_manager.reports.services import (
     UnableToDecide,
@@ -31,6 +32,7 @@ from incident_manager.reruns.rejudge import rejudge_revision
 
 __all__ = [
     "Asked",
+    "HasEnded",
     "LookUpAnswer",
     "ToRead",
     "UnableToBacktest",
@@ -45,6 +47,7 @@ __all__ = [
     "answer_on",
     "are_judged",
     "as_revised",
+    "assign",
     "backtest",
     "check_standing",
     "complete",

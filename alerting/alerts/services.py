@@ -8,10 +8,10 @@ from alerting.channels import channels
 from alerting.inhibition.rules import AlertAction, Decision, Why
 from alerting.inhibition.services import decide_waiting
 from alerting.models import Alert
-from alerting.notices.messages import progress
-from alerting.notices.policy import Address, AlertFacts, Event, NoticeStep, plan_notices
+from alerting.notices.messages import IncidentText, assigned, progress
+from alerting.notices.policy import Address, AlertFacts, Event, Hush, NoticeStep, plan_notices
 from alerting.notices.policy import SilencedTime as Silenced
-from alerting.notices.services import addresses, tell, told, write_down
+from alerting.notices.services import addresses, ask, own_addresses, take_back, tell, told, write_down
 from alerting.notices.silences import silences_of
 from alerting.routes.loaded import routes
 from assay.catalog.selectors import downstreams, slas
@@ -20,6 +20,7 @@ from assay.models import Dataset, DataTest, Severity
 from .texts import facts_of, failing, message, text_of, told_to
 
 OPENINGS = (Event.OPENED, Event.DOWNSTREAM)
+ASKING = (Event.ASSIGNED,)
 REPAIRED = "auto"
 
 
@@ -46,6 +47,7 @@ def close_alert(alert: Alert, *, how: str, now: datetime) -> None:
     if alert.closed_at is not None:
         return
     alert.closed_at, alert.closing, alert.open_key = now, how, None
+    take_back(alert, Hush.TOO_LATE, now=now)
     carry_out(alert, known_facts(alert, last_decision(alert)), now)
     alert.next_notice_at = None
     alert.save(update_fields=["closed_at", "closing", "open_key", "next_notice_at"])
@@ -63,22 +65,46 @@ def update_alert(alert: Alert, *, eta: datetime | None, now: datetime) -> None:
 
 def acknowledge_alert(alert: Alert, *, author: str, now: datetime) -> None:
     """Show those who were told that somebody works on it, where a message can be changed."""
-    tell_progress(alert, Event.ACKNOWLEDGED, now=now, author=author)
+    take_back(alert, Hush.REASSIGNED, now=now)
+    tell_progress(alert, Event.ACKNOWLEDGED, now=now, said=f"{author} works on it.")
 
 
-def tell_progress(alert: Alert, event: Event, *, now: datetime, author: str = "") -> None:
+def assign_alert(alert: Alert, *, to: str, author: str, now: datetime) -> tuple[str, ...]:
+    """Ask ``to``, if that is anybody, to work on an open alert, and show it to those who were told before.
+
+    The channels that reach them. A mute does not hold it back, as it is one person's word to another; quiet hours do.
+    """
+    take_back(alert, Hush.REASSIGNED, now=now)
+    now_is = f"{to} is asked to work on it." if to else "Nobody works on it any more."
+    text = text_of(alert)
+    tell_progress(alert, Event.PROGRESS, now=now, said=now_is, besides=to, text=text)
+    if not to:
+        return ()
+    said = assigned(told_to(to, text), author=author)
+    facts = facts_of(alert, Event.ASSIGNED, text)
+    key = f"alert:{alert.pk}:{now:%Y%m%dT%H%M%S%f}"
+    return ask(
+        to, subject=said.title, body=said.body, facts=facts, key=key, now=now, alert=alert, is_soft=is_soft(alert)
+    )
+
+
+def tell_progress(
+    alert: Alert, event: Event, *, now: datetime, said: str = "", besides: str = "", text: IncidentText | None = None
+) -> None:
     """Change what those were told who were told of an open alert; a channel that cannot change it stays silent."""
     if alert.closed_at is not None:
         return
-    text = text_of(alert)
+    text = text or text_of(alert)
     taken = {each.name for each in channels() if each.takes(event)}
     for recipient, at in told_of(alert).items():
-        said = progress(told_to(recipient, text), author=author)
+        if recipient == besides:
+            continue
+        shown = progress(told_to(recipient, text), said=said)
         tell(
             event=event,
             recipient=recipient,
-            subject=said.title,
-            body=said.body,
+            subject=shown.title,
+            body=shown.body,
             facts=facts_of(alert, event, text),
             key=f"alert:{alert.pk}:{now:%Y%m%dT%H%M%S%f}",
             alert=alert,
@@ -119,6 +145,7 @@ def known_facts(alert: Alert, decision: Decision, *, twin: Alert | None = None) 
             Silenced(start=row.starts_at, end=row.ends_at, recipient=row.owner or None) for row in silences_of(alert)
         ),
         told=told(alert, OPENINGS),
+        asked=told(alert, ASKING),
         told_of_cause=frozenset(a.recipient for a in told(alert.cause, OPENINGS)) if alert.cause else frozenset(),
         told_of_twin=frozenset(a.recipient for a in told(twin, OPENINGS)) if twin else frozenset(),
         twin_key=f"alert:{twin.pk}" if twin else "",
@@ -146,7 +173,9 @@ def told_of(alert: Alert) -> dict[str, list[Address]]:
     known = (*owner_of(alert), *downstream_of(alert))
     recipients = sorted({address.recipient for address in told(alert, OPENINGS)})
     reached = {who: [address for address in known if address.recipient == who] for who in recipients}
-    return {who: list(dict.fromkeys(found)) or list(addresses(who)) for who, found in reached.items()}
+    now_at = {who: list(dict.fromkeys(found)) or list(addresses(who)) for who, found in reached.items()}
+    asked = sorted({address.recipient for address in told(alert, ASKING)} - set(now_at))
+    return now_at | {who: list(own_addresses(who, event=Event.ASSIGNED)) for who in asked}
 
 
 def is_soft(alert: Alert) -> bool:

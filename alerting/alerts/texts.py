@@ -32,6 +32,7 @@ from .links import Answer, links_of
 
 ANSWERS = {
     Event.OPENED: tuple(Answer),
+    Event.ASSIGNED: tuple(Answer),
     Event.UPDATED: tuple(Answer),
     Event.PROGRESS: tuple(Answer),
     Event.ACKNOWLEDGED: (Answer.MUTE,),

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from alerting.routes.loaded import route_of
 from alerting.routes.route_file import read_routes
-from alerting.routes.rules import Routes
+from alerting.routes.rules import Route, Routes
 from assay.config import config
 from assay.edge.destination import rules_for
 
@@ -35,6 +35,7 @@ __all__ = [
     "check_routes",
     "is_reachable",
     "reached_by",
+    "reached_on",
 ]
 
 
@@ -83,7 +84,11 @@ def reached_by(recipient: str, team: str = "") -> tuple[Reach, ...]:
 
     The log is always among them.
     """
-    route = route_of(recipient, team)
+    return reached_on(route_of(recipient, team), recipient)
+
+
+def reached_on(route: Route | None, recipient: str) -> tuple[Reach, ...]:
+    """The channels of a route, or those that know the recipient's name, where there is none; the log always."""
     if route is None:
         return tuple(Reach(channel=each, address="") for each in channels() if each.reaches(recipient))
     to = {"log": "", **route.channels}

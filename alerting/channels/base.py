@@ -39,7 +39,8 @@ class ChannelMessage:
     """One message to one recipient; whoever gets it twice can tell by the ``key``.
 
     ``address``: where the channel reaches the recipient, if that is not their name. ``earlier``: where the message
-    lives that this one takes the place of, as ``send`` gave it; ``ending`` says in a line what has ended, if anything.
+    lives that this one takes the place of, as ``send`` gave it; ``reply`` is what is said beside it then, as a changed
+    message rings for nobody.
     """
 
     key: str
@@ -51,7 +52,7 @@ class ChannelMessage:
     html: str = ""
     address: str = ""
     earlier: str = ""
-    ending: str = ""
+    reply: str = ""
 
     @property
     def to(self) -> str:

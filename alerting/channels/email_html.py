@@ -8,7 +8,13 @@ from .base import Part
 FONT = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,sans-serif"
 INK, QUIET, LINE, PAPER = "#1c2733", "#5b6875", "#d8dee4", "#f5f7f9"
 MOST_PARTS = 20
-COLOURS = {"opened": "#b42318", "downstream": "#b54708", "updated": "#b54708", "recovered": "#067647"}
+COLOURS = {
+    "opened": "#b42318",
+    "assigned": "#b42318",
+    "downstream": "#b54708",
+    "updated": "#b54708",
+    "recovered": "#067647",
+}
 
 
 def page_of(parts: Sequence[Part]) -> str:

@@ -55,7 +55,7 @@ class SlackChannel:
         return True
 
     def send(self, message: ChannelMessage) -> str:
-        """Post, or change the earlier message and say in its thread what has ended; where it lives: ``C123/1.2``."""
+        """Post, or change the earlier message and say in its thread what must be heard. Where it lives: ``C1/1.2``."""
         told = {"text": fallback(message.parts), "blocks": blocks_of(message.parts)}
         if not message.earlier:
             return self._post({"channel": message.to, **told})
@@ -69,8 +69,8 @@ class SlackChannel:
                 raise
             self._post({"channel": place, "thread_ts": ts, **told})
             return message.earlier
-        if message.ending:
-            self._post({"channel": place, "thread_ts": ts, "text": escaped(cut(message.ending, 500))})
+        if message.reply:
+            self._post({"channel": place, "thread_ts": ts, "text": escaped(cut(message.reply, 500))})
         return message.earlier
 
     def try_out(self) -> None:

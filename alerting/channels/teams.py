@@ -10,7 +10,13 @@ from .json_calls import calls
 
 MOST_BYTES = 24_000  # of a message; Teams refuses more than 28 KB
 LONGEST_TEXT = 4000
-STYLES = {"opened": "attention", "downstream": "warning", "updated": "warning", "recovered": "good"}
+STYLES = {
+    "opened": "attention",
+    "assigned": "attention",
+    "downstream": "warning",
+    "updated": "warning",
+    "recovered": "good",
+}
 
 
 @dataclass(frozen=True, kw_only=True)

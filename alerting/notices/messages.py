@@ -93,11 +93,22 @@ def opened(incident: IncidentText) -> Message:
     return _message(f"[tier {incident.tier}] {incident.dataset}: {incident.category} FAIL", lines)
 
 
-def progress(incident: IncidentText, *, author: str = "") -> Message:
-    """What a message that can be changed says after the repair got an ETA, or ``author`` has taken it up."""
+def progress(incident: IncidentText, *, said: str = "") -> Message:
+    """What a message that can be changed says after the repair got an ETA, or ``said`` in a line who works on it."""
     now = opened(incident)
-    taken = [f"{author} works on it.", ""] if author else []
-    return _message(now.title, [*taken, *now.body.splitlines()])
+    return _message(now.title, [*([said, ""] if said else []), *now.body.splitlines()])
+
+
+def assigned(incident: IncidentText, *, author: str) -> Message:
+    """What somebody reads whom ``author`` asks to work on it."""
+    now = opened(incident)
+    return _message(f"{now.title}, assigned to you", [f"{author} asks you to work on it.", "", *now.body.splitlines()])
+
+
+def assigned_report(dataset: str, *, author: str, tier: int, url: str) -> Message:
+    """The same of what a user has reported: no test has a word on it."""
+    lines = [f"{author} asks you to work on it: a user says that {dataset} is bad.", f"Details: {url}"]
+    return _message(f"[tier {tier}] {dataset}: reported as bad, assigned to you", lines)
 
 
 def renamed(incident: IncidentText) -> Message:

@@ -26,6 +26,7 @@ class Event(StrEnum):
     PROGRESS = "progress"  # a new ETA: for channels that can change what they sent
     ACKNOWLEDGED = "acknowledged"  # somebody works on it: for the same channels
     DIGEST = "digest"  # a team's week
+    ASSIGNED = "assigned"  # somebody asks the recipient to work on it
 
 
 class NoticeStep(StrEnum):
@@ -47,6 +48,7 @@ class Hush(StrEnum):
     ALREADY_TOLD = "already told"
     NEVER_TOLD = "never told of the incident"
     NO_CHANNEL = "no reachable channel"
+    REASSIGNED = "given to somebody else before"
 
 
 NO_CHANNEL = "none"
@@ -84,8 +86,9 @@ class AlertFacts:
     """What the plan of an alert's notices rests on.
 
     ``incident_key`` names one open episode of the incident: a re-opened one has another. ``told`` are the addresses
-    whose opening notice was handed out before; ``told_of_cause`` the recipients who know of its root cause, and
-    ``told_of_twin`` those who know of the same rows under another alert, which ``twin_key`` names.
+    whose opening notice was handed out before, ``asked`` those of people asked to work on it. ``told_of_cause``
+    are the recipients who know of its root cause, and ``told_of_twin`` those who know of the same rows under another
+    alert, which ``twin_key`` names.
     """
 
     incident_key: str
@@ -96,6 +99,7 @@ class AlertFacts:
     decision: Decision
     silences: tuple[SilencedTime, ...] = ()
     told: frozenset[Address] = frozenset()
+    asked: frozenset[Address] = frozenset()
     told_of_cause: frozenset[str] = frozenset()
     told_of_twin: frozenset[str] = frozenset()
     twin_key: str = ""
@@ -171,9 +175,10 @@ def _heard(alert: AlertFacts, address: Address, at: datetime) -> datetime:
 def _closings(alert: AlertFacts, closed_at: datetime) -> Iterator[PlannedNotice]:
     """One closing per address: sent to all who were told and only to them, silence or not, after quiet hours."""
     event = Event.WITHDRAWN if alert.withdrawn else Event.RECOVERED
-    for address in _distinct((*alert.owner, *alert.downstream, *sorted(alert.told, key=str))):
+    heard = alert.told | alert.asked
+    for address in _distinct((*alert.owner, *alert.downstream, *sorted(heard, key=str))):
         closing = _notice(alert, event, address, _heard(alert, address, closed_at))
-        yield closing if address in alert.told else _suppressed(closing, Hush.NEVER_TOLD)
+        yield closing if address in heard else _suppressed(closing, Hush.NEVER_TOLD)
 
 
 def _notice(alert: AlertFacts, event: Event, address: Address, due_at: datetime) -> PlannedNotice:

@@ -17,7 +17,7 @@ from .messages import Message as Text
 from .messages import digest
 from .policy import Event
 
-ENDINGS = frozenset({Event.RECOVERED, Event.WITHDRAWN})
+HEARD = frozenset({Event.RECOVERED, Event.WITHDRAWN, Event.ASSIGNED})  # though the message is only changed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ def to_send(group: Group, rows: Sequence[Notice], *, edits: bool) -> Iterator[Ou
         by_place[known.get(row.alert_id or 0, "")].append(row)
     for place, told in sorted(by_place.items()):
         shown = _newest([*(_others(group, place, told) if place else ()), *told])
-        message = _message(group, shown, place, [row.subject for row in told if row.event in ENDINGS])
+        message = _message(group, shown, place, [row.subject for row in told if row.event in HEARD])
         yield Outgoing(message=message, channel=group.channel, notices=tuple(told), can_change=True)
 
 
@@ -83,7 +83,7 @@ def _newest(rows: Iterable[Notice]) -> list[Notice]:
     return [found[key] for key in sorted(found)]
 
 
-def _message(group: Group, rows: Sequence[Notice], place: str = "", endings: Sequence[str] = ()) -> ChannelMessage:
+def _message(group: Group, rows: Sequence[Notice], place: str = "", heard: Sequence[str] = ()) -> ChannelMessage:
     text = digest([Text(title=row.subject, body=row.body) for row in rows])
     return ChannelMessage(
         key=f"{group.key}:{blake2s(place.encode(), digest_size=4).hexdigest()}" if place else group.key,
@@ -95,5 +95,5 @@ def _message(group: Group, rows: Sequence[Notice], place: str = "", endings: Seq
         parts=tuple(Part(title=row.subject, body=row.body, facts={"event": row.event, **row.facts}) for row in rows),
         html=rows[0].html if len(rows) == 1 else "",
         earlier=place,
-        ending="; ".join(endings),
+        reply="; ".join(heard),
     )

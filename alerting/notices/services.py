@@ -4,25 +4,37 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from alerting.channels import reached_by
+from django.db.models import F
+
+from alerting.channels import reached_on
 from alerting.models import Alert, Notice
-from alerting.routes.loaded import route_of
+from alerting.routes.loaded import route_of, routes
+from alerting.routes.rules import Route
 from assay.models import Tallied
 from assay.queue.tallies import tally
 
 from .grouping import together
-from .policy import Address, Event, Hush, NoticeStep, PlannedNotice
+from .policy import NO_CHANNEL, Address, Event, Hush, NoticeStep, PlannedNotice
 
 SUBJECT_LENGTH = 300
+LOG = "log"  # it reaches everybody, so that it reaches somebody says nothing
 
 
 def addresses(recipient: str, *, team: str = "", event: str = Event.OPENED) -> tuple[Address, ...]:
     """Everywhere that a recipient can be told of an event, on behalf of a team."""
-    route = route_of(recipient, team)
+    return _on(route_of(recipient, team), recipient, event)
+
+
+def own_addresses(person: str, *, event: str) -> tuple[Address, ...]:
+    """Everywhere that a person can be told of an event as themselves, and not where everybody else is."""
+    return _on(routes().own(person), person, event)
+
+
+def _on(route: Route | None, recipient: str, event: str) -> tuple[Address, ...]:
     quiet = route.quiet_hours if route else None
     return tuple(
         Address(recipient=recipient, channel=reach.channel.name, place=reach.address, quiet=quiet)
-        for reach in reached_by(recipient, team)
+        for reach in reached_on(route, recipient)
         if reach.channel.takes(event)
     )
 
@@ -70,7 +82,7 @@ def tell(
 
 
 def write_down(
-    planned: PlannedNotice, *, alert: Alert, subject: str, body: str, facts: dict[str, Any], now: datetime
+    planned: PlannedNotice, *, alert: Alert | None, subject: str, body: str, facts: dict[str, Any], now: datetime
 ) -> None:
     """Write a planned notice that does not wait; a suppressed one is settled with its reason."""
     hush = planned.reason if planned.step is NoticeStep.SUPPRESS else None
@@ -94,6 +106,58 @@ def write_down(
     if is_new and hush:
         tally(Tallied.NOTICES, "suppressed")
         tally(Tallied.SUPPRESSED, str(hush))
+
+
+def ask(
+    person: str,
+    *,
+    subject: str,
+    body: str,
+    facts: dict[str, Any],
+    key: str,
+    now: datetime,
+    alert: Alert | None = None,
+    is_soft: bool = False,
+) -> tuple[str, ...]:
+    """Tell a person that they are asked to work on something; the channels that reach them, the log aside.
+
+    Where there is none, a notice that is suppressed says so.
+    """
+    at = own_addresses(person, event=Event.ASSIGNED)
+    tell(
+        event=Event.ASSIGNED,
+        recipient=person,
+        subject=subject,
+        body=body,
+        facts=facts,
+        key=key,
+        now=now,
+        alert=alert,
+        at=at,
+        is_soft=is_soft,
+        tier=alert.dataset.tier if alert else None,
+    )
+    reached = tuple(address.channel for address in at if address.channel and address.channel != LOG)
+    if not reached:
+        unsaid = PlannedNotice(
+            key=f"{key}:{Event.ASSIGNED}:{NO_CHANNEL}:{person}",
+            event=Event.ASSIGNED,
+            recipient=person,
+            channel=NO_CHANNEL,
+            due_at=now,
+            step=NoticeStep.SUPPRESS,
+            reason=Hush.NO_CHANNEL,
+        )
+        write_down(unsaid, alert=alert, subject=subject, body=body, facts=facts, now=now)
+    return reached
+
+
+def take_back(alert: Alert, reason: Hush, *, now: datetime) -> None:
+    """Do not send what asks somebody to work on an alert, where no worker has begun to."""
+    unsent = Notice.objects.filter(alert=alert, event=Event.ASSIGNED, settled_at=None, sent_with="")
+    if taken := unsent.update(settled_at=now, suppressed=reason.value, epoch=F("epoch") + 1):
+        tally(Tallied.NOTICES, "suppressed", taken)
+        tally(Tallied.SUPPRESSED, str(reason), taken)
 
 
 def told(alert: Alert, events: Iterable[str]) -> frozenset[Address]:

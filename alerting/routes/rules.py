@@ -79,7 +79,10 @@ class Routes:
         each = (*self.owners.values(), *self.teams.values(), *([self.default] if self.default else ()))
         return any(route.quiet_hours for route in each)
 
+    def own(self, person: str) -> Route | None:
+        """The route that names a person, or the team of that name: nobody else is told by it."""
+        return self.owners.get(person) or self.teams.get(person)
+
     def of(self, recipient: str, team: str = "") -> Route | None:
         """The route of a recipient, who may be a team, on behalf of a team: the owner's own comes first."""
-        named = self.owners.get(recipient) or self.teams.get(recipient) or self.teams.get(team)
-        return named or self.default
+        return self.own(recipient) or self.teams.get(team) or self.default

@@ -16,7 +16,8 @@ class OpenIncident:
     tier: int
     owner: str
     since: datetime
-    acknowledged_by: str = ""
+    assigned_to: str = ""
+    is_taken_up: bool = False
     url: str = ""
 
 
@@ -149,7 +150,8 @@ def share(value: float | None) -> str:
 
 
 def _incident(each: OpenIncident) -> str:
-    taken = f", {each.acknowledged_by} works on it" if each.acknowledged_by else ", nobody has taken it up"
+    who = f"{each.assigned_to} {'works' if each.is_taken_up else 'is asked to work'} on it"
+    taken = f", {who if each.assigned_to else 'nobody has taken it up'}"
     return f"[tier {each.tier}] {each.dataset}: {each.category} since {each.since:%Y-%m-%d %H:%M} UTC{taken}"
 
 

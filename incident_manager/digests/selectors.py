@@ -62,7 +62,8 @@ def _incidents(team: str) -> Iterator[OpenIncident]:
             tier=row.tier,
             owner=row.owner,
             since=row.detected_at,
-            acknowledged_by=row.acknowledged_by,
+            assigned_to=row.assigned_to,
+            is_taken_up=row.acknowledged_at is not None,
             url=f"{config().public_url}/incidents/{row.pk}",
         )
 

@@ -53,8 +53,8 @@ def _measurement(row: Measurement, veil: Veil) -> tuple[Any, ...]:
 def _incident(row: Incident, _: Veil) -> tuple[Any, ...]:
     return (
         row.pk, row.dataset.full_name, row.category, row.kind, row.tier, row.owner, row.team, row.detected_at,
-        row.resolved_at, row.resolution, row.acknowledged_at, row.acknowledged_by, row.root_cause, row.eta,
-        row.backfill,
+        row.resolved_at, row.resolution, row.acknowledged_at, row.acknowledged_by, row.assigned_to, row.root_cause,
+        row.eta, row.backfill,
     )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ TABLES: Mapping[str, ExportTable] = MappingProxyType(
             columns=_columns(
                 id=WHOLE, dataset=None, category=None, kind=None, tier=WHOLE, owner=None, team=None,
                 detected_at=INSTANT, resolved_at=INSTANT, resolution=None, acknowledged_at=INSTANT,
-                acknowledged_by=None, root_cause=None, eta=INSTANT, backfill=None,
+                acknowledged_by=None, assigned_to=None, root_cause=None, eta=INSTANT, backfill=None,
             ),
             cells=_incident,
         ),

@@ -20,6 +20,10 @@ class UnableToResolve(ValueError):
     """An incident that cannot be ended this way."""
 
 
+class HasEnded(UnableToResolve):
+    """Nothing can be done to an incident that has ended."""
+
+
 class WrongEnd(UnableToResolve):
     """The end that a user wants of a waiver cannot be."""
 
@@ -125,8 +129,8 @@ def rerun_effect(effect: Alert, cause: Incident, now: datetime) -> None:
 
 
 def demand_open(incident: Incident) -> Incident:
-    """The incident, locked; raises UnableToResolve when it has ended."""
+    """The incident, locked; raises HasEnded."""
     locked = Incident.objects.select_for_update().get(pk=incident.pk)
     if locked.resolved_at is not None:
-        raise UnableToResolve(f"Incident {incident.pk} has ended at {locked.resolved_at:%Y-%m-%d %H:%M} UTC already.")
+        raise HasEnded(f"Incident {incident.pk} has ended at {locked.resolved_at:%Y-%m-%d %H:%M} UTC already.")
     return locked

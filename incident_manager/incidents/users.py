@@ -1,11 +1,11 @@
-"""What users do to an incident while it lasts: annotate, acknowledge, run again."""
+"""What users do to an incident while it lasts: annotate, run again."""
 
 from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Q
 
-from alerting.services import acknowledge_alert, update_alert
+from alerting.services import update_alert
 from execution_engine.models import Run, RunReason
 from execution_engine.services import request_runs
 from incident_manager.models import Incident, SpoiltWindow
@@ -36,18 +36,6 @@ def annotate(
         update_alert(incident.alert, eta=eta, now=now)
     said = [f"{name.replace('_', ' ')}: {value}" for name, value in changes.items()]
     note(incident, "annotated", now=now, actor=author, text="; ".join([*said, *([text] if text else [])]))
-    return incident
-
-
-@transaction.atomic
-def acknowledge(incident: Incident, *, author: str, now: datetime) -> Incident:
-    """The incident, taken up by ``author``; the first to do so stays named."""
-    first = Incident.objects.filter(pk=incident.pk, acknowledged_at__isnull=True)
-    if first.update(acknowledged_at=now, acknowledged_by=author):
-        note(incident, "acknowledged", now=now, actor=author)
-        if incident.alert is not None:
-            acknowledge_alert(incident.alert, author=author, now=now)
-    incident.refresh_from_db()
     return incident
 
 

@@ -39,6 +39,7 @@ NEEDS: Mapping[tuple[str, str], Action] = MappingProxyType(
         ("Incidents", "retrieve"): Action.READ,
         ("Incidents", "annotations"): Action.ACT,
         ("Incidents", "acknowledge"): Action.ACT,
+        ("Incidents", "assign"): Action.ACT,
         ("Incidents", "rerun"): Action.ACT,
         ("Incidents", "force_resolve"): Action.ACT,
         ("Incidents", "accept"): Action.ACT,

@@ -101,6 +101,7 @@ INCIDENT: dict[str, Any] = {
     "resolution": "",
     "acknowledged_at": "2026-03-10T05:20:00Z",
     "acknowledged_by": "ada",
+    "assigned_to": "ada",
     "root_cause": "a disk was full",
     "eta": "2026-03-10T16:00:00Z",
     "backfill": "half done",
@@ -131,6 +132,7 @@ WHOLE_INCIDENT: dict[str, Any] = {
     "silences": [],
 }
 ANNOTATION: dict[str, Any] = {"root_cause": "a disk was full", "eta": "2026-03-10T16:00:00Z", "backfill": "half done"}
+ASSIGNMENT: dict[str, Any] = {"to": "ada"}
 ACCEPTANCE: dict[str, Any] = {"reason": "The source has lost these rows for good."}
 FORCE: dict[str, Any] = {"reason": "Half of the cities moved to another table.", "scope": "window"}
 

@@ -19,7 +19,7 @@ from web.access.throttles import costs
 from web.access.typed import keep, typed_in
 from web.api.incidents.incidents import Incidents
 
-from .forms import AnnotateForm, ForceForm, ReasonForm
+from .forms import AnnotateForm, AssignForm, ForceForm, ReasonForm
 from .page_policy import demand, form_of
 
 Given = Mapping[str, Any]
@@ -36,6 +36,17 @@ def _annotate(incident: Incident, given: Given, author: str, now: datetime) -> s
 def _acknowledge(incident: Incident, given: Given, author: str, now: datetime) -> str:
     services.acknowledge(incident, author=author, now=now)
     return "Acknowledged: you are named as the person who works on it."
+
+
+def _assign(incident: Incident, given: Given, author: str, now: datetime) -> str:
+    had = incident.assigned_to, incident.acknowledged_by
+    services.assign(incident, to=given["to"], author=author, now=now)
+    if had == (incident.assigned_to, incident.acknowledged_by):
+        return "Nothing to change: it stands so already."
+    if given["to"] == author:
+        return "You are named as the person who works on it."
+    entry = incident.timeline.last()
+    return f"Saved: {entry.event} {entry.text}." if entry else "Saved."
 
 
 def _rerun(incident: Incident, given: Given, author: str, now: datetime) -> str:
@@ -62,6 +73,7 @@ Act = Callable[[Incident, Given, str, datetime], str]
 ACTIONS: dict[str, tuple[type[forms.Form], Act]] = {
     "annotate": (AnnotateForm, _annotate),
     "acknowledge": (forms.Form, _acknowledge),
+    "assign": (AssignForm, _assign),
     "rerun": (forms.Form, _rerun),
     "force-resolve": (ForceForm, _force_resolve),
     "accept": (ReasonForm, _accept),

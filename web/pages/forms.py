@@ -13,6 +13,7 @@ from web.pages.selectors.may_use import SPANS, WantedRange
 from web.shown.status import ShownStatus
 
 TIERS = range(6)
+LONGEST_NAME = 128  # as of owners in catalogs
 
 
 class WantedForm(forms.Form):
@@ -80,8 +81,8 @@ class IncidentsForm(forms.Form):
     )
     page = forms.IntegerField(required=False, min_value=1, max_value=10**6)
 
-    def wanted(self) -> IncidentFilter:
-        """What the reader filters by."""
+    def wanted(self, reader: str) -> IncidentFilter:
+        """What a reader of this name filters by."""
         self.is_valid()
         given = self.cleaned_data
         return IncidentFilter(
@@ -90,6 +91,7 @@ class IncidentsForm(forms.Form):
             category=given.get("category") or "",
             tier=given.get("tier"),
             page=given.get("page") or 1,
+            reader=reader,
         )
 
 
@@ -105,6 +107,12 @@ class UtcField(forms.DateTimeField):
             return taken(instant).astimezone(UTC) if instant else None
         except UnableToTakeInstant as unable:
             raise forms.ValidationError(str(unable)) from None
+
+
+class AssignForm(forms.Form):
+    """Who is to work on an incident; empty: nobody."""
+
+    to = forms.CharField(required=False, max_length=LONGEST_NAME)
 
 
 class AnnotateForm(forms.Form):

@@ -38,6 +38,7 @@ from web.pages.selectors.incident import (
     headline_of,
     incident_by_id,
     notices_of,
+    people_for,
     spoilt_windows,
 )
 from web.pages.selectors.incidents import IncidentState, listed_incidents
@@ -170,7 +171,7 @@ def _day_asked(request: HttpRequest, dataset: Dataset, veil: Veil, now: datetime
 @page
 def incidents_page(request: HttpRequest) -> HttpResponse:
     """The incidents of all datasets, open ones first; of a filter's request only the list."""
-    wanted, query = IncidentsForm(request.GET).wanted(), request.GET.copy()
+    wanted, query = IncidentsForm(request.GET).wanted(request.user.get_username()), request.GET.copy()
     query.pop("page", None)
     found = listed_incidents(wanted)
     context = {
@@ -209,6 +210,8 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         "waived_until": waiver_end(WaiverScope.TEST, made_at=clock.now(), tier=incident.dataset.tier),
         "typed": typed,
         "annotation": typed.get("annotate") or annotation(incident),
+        "assigned_to": typed.get("assign", {}).get("to", incident.assigned_to),
+        "people": people_for(incident) if may(request, Action.ACT, incident) else [],
         "headline": headline_of(incident, windows, veil),
         "chain": chain_of(incident),
         "outlook": outlook(incident, windows),

@@ -236,6 +236,7 @@ class Incident:
     resolved_at: datetime | None
     resolution: str
     acknowledged_by: str
+    assigned_to: str  # has taken it up, or was asked to
     root_cause: str
     eta: datetime | None
     backfill: str
@@ -261,6 +262,7 @@ class Incident:
             resolved_at=instant_of(row.get("resolved_at")),
             resolution=row.get("resolution") or "",
             acknowledged_by=row.get("acknowledged_by") or "",
+            assigned_to=row.get("assigned_to") or "",
             root_cause=row.get("root_cause") or "",
             eta=instant_of(row.get("eta")),
             backfill=row.get("backfill") or "",

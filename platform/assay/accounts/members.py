@@ -42,8 +42,13 @@ def person_called(name: str) -> Person:
     user = User.objects.select_related("member").filter(username=name, is_active=True).first()
     if user is None:
         return Person(name=name, teams=frozenset({name}))
+    return person_of(user)
+
+
+def person_of(user: User) -> Person:
+    """A user with their role and teams."""
     is_now = shown(user)
-    return Person(name=name, role=Role(is_now["role"]), teams=frozenset(is_now["teams"]))
+    return Person(name=is_now["name"], role=Role(is_now["role"]), teams=frozenset(is_now["teams"]))
 
 
 def shown(user: User) -> dict[str, Any]:

@@ -167,6 +167,9 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("POST", "incidents/{incident}/annotations"): lambda: text(
             "root_cause", written=2, backfill="x" * 200
         ),
+        ("POST", "incidents/{incident}/assign"): lambda: Largest(
+            sent={"to": "x" * 128}, larger={"to": "x" * 129}, statements=50, written=6
+        ),
         ("POST", "incidents/{incident}/force-resolve"): lambda: text(
             "reason", **ENDING, scope="test"
         ),

@@ -40,6 +40,7 @@ GET     api/v1/incidents/{incident}               *     *     read
 POST    api/v1/incidents/{incident}/accept        oxa   xa    act
 POST    api/v1/incidents/{incident}/acknowledge   oxa   xa    act
 POST    api/v1/incidents/{incident}/annotations   oxa   xa    act
+POST    api/v1/incidents/{incident}/assign        oxa   xa    act
 POST    api/v1/incidents/{incident}/force-resolve oxa   xa    act
 POST    api/v1/incidents/{incident}/rerun         oxa   xa    act
 GET     api/v1/lineage                            *     *     read
@@ -117,6 +118,7 @@ GET     incidents/{incident}                      *     *     -
 POST    incidents/{incident}/accept               oxa   xa    -
 POST    incidents/{incident}/acknowledge          oxa   xa    -
 POST    incidents/{incident}/annotate             oxa   xa    -
+POST    incidents/{incident}/assign               oxa   xa    -
 POST    incidents/{incident}/force-resolve        oxa   xa    -
 POST    incidents/{incident}/rerun                oxa   xa    -
 GET     reports                                   *     *     -

@@ -68,6 +68,7 @@ def test_what_was_typed_is_in_its_form_after_the_login_and_nothing_was_saved(
             ["open><summary>False", "wrong test</textarea>", 'value="test" checked'],
         ),
         ("rerun", {}, ["press the button again"]),
+        ("assign", {"to": 'o"neil'}, ['name="to"', 'value="o"neil"']),
     ],
 )
 def test_each_form_of_an_incident_is_shown_as_it_was_left(

@@ -47,6 +47,21 @@ def test_users_annotate_acknowledge_and_run_again(api: APIClient, incident: Inci
     assert (incident.root_cause, Run.objects.get().reason) == ("disk full", "manual")
 
 
+def test_an_incident_is_given_to_somebody_by_name(api: APIClient, incident: Incident) -> None:
+    address = f"/api/v1/incidents/{incident.pk}/assign"
+    assert api.post(address, {}, format="json").json()["where"] == "to"
+    given = api.post(address, {"to": "bob"}, format="json").json()
+    assert (given["assigned_to"], given["acknowledged_by"]) == ("bob", "")
+    assert given["timeline"][-1]["text"] == "to bob, not told: no address is known"
+    found = [api.get("/api/v1/incidents", {"assigned_to": who}).json()["count"] for who in ("bob", "", "grace")]
+    assert found == [1, 0, 0]
+    taken = api.post(address, {"to": "grace"}, format="json").json()
+    assert (taken["assigned_to"], taken["acknowledged_by"]) == ("grace", "grace")
+    api.post(f"/api/v1/incidents/{incident.pk}/accept", {"reason": "known"}, format="json")
+    refused = api.post(address, {"to": "bob"}, format="json")
+    assert (refused.status_code, "GET /api/v1/incidents?" in refused.json()["mend"]) == (409, True)
+
+
 @pytest.mark.parametrize(("action", "how"), [("force-resolve", "forced"), ("accept", "accepted")])
 def test_users_end_an_incident_once_and_say_why(api: APIClient, incident: Incident, action: str, how: str) -> None:
     address = f"/api/v1/incidents/{incident.pk}/{action}"

@@ -1,5 +1,6 @@
 """The page of all incidents, and that of one."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -58,6 +59,8 @@ def test_every_incident_is_on_one_page(monkeypatch: pytest.MonkeyPatch, size: in
         ({"text": "trips joan"}, []),
         ({"state": IncidentState.OPEN}, ["open", "other", "taken"]),
         ({"state": IncidentState.UNTAKEN}, ["open", "other"]),
+        ({"state": IncidentState.MINE, "reader": "eve"}, ["taken"]),
+        ({"state": IncidentState.MINE, "reader": "joan"}, []),
         ({"state": IncidentState.RESOLVED}, ["healed"]),
         ({"category": "freshness"}, ["other"]),
         ({"tier": 1}, ["open", "taken", "healed"]),
@@ -74,7 +77,7 @@ def test_incidents_are_found_by_what_they_are_of_and_how_they_stand(wanted: dict
         "open": IncidentFactory.create(dataset=trips, detected_at=NOW - timedelta(hours=1)),
         "other": IncidentFactory.create(dataset=fares, category="freshness", detected_at=NOW - timedelta(hours=2)),
         "taken": IncidentFactory.create(
-            dataset=trips, category="schema", detected_at=NOW - timedelta(hours=3), acknowledged_at=NOW
+            dataset=trips, category="schema", detected_at=NOW - timedelta(hours=3), assigned_to="eve"
         ),
         "healed": IncidentFactory.create(dataset=trips, open_key=None, resolved_at=NOW, resolution="auto"),
     }
@@ -107,6 +110,33 @@ def test_a_wrong_end_of_a_waiver_is_told_and_what_was_typed_stays(client: Client
     assert 'value="2020-01-01T00:00"' in page
     done = client.post(address, {**typed, "until": ""}, follow=True).content.decode()
     assert "Resolved as a false positive." in done
+
+
+def test_a_form_offers_whom_it_can_be_given_to_and_says_whether_they_are_told(client: Client) -> None:
+    incident = IncidentFactory.create(dataset=DatasetFactory.create(owner="joan", team="rides"))
+    DatasetFactory.create(owner='o"neil')
+    for name, role, teams in (
+        ("ada", Role.ADMIN, []),
+        ("eve", Role.OWNER, ["rides"]),
+        ("mia", Role.OWNER, ["money"]),
+        ("vic", Role.VIEWER, ["rides"]),
+    ):
+        user = User.objects.create(username=name)
+        Member.objects.update_or_create(user=user, defaults={"role": role, "teams": teams})
+    client.force_login(User.objects.get(username="ada"))
+    page = client.get(reverse("incident", args=[incident.pk])).content.decode()
+    offered = page.partition('<datalist id="people">')[2].partition("</datalist>")[0]
+    assert re.findall('value="(.*?)"', offered) == ["ada", "eve", "joan", "o&quot;neil"]
+    address = reverse("incident-action", args=[incident.pk, "assign"])
+    given = client.post(address, {"to": "<b>bob"}, follow=True).content.decode()
+    assert "Saved: assigned to &lt;b&gt;bob, not told: no address is known." in given
+    assert "<dd>&lt;b&gt;bob is asked, and has not taken it up yet</dd>" in given
+    assert "is asked to work on it" in client.get("/incidents?state=open").content.decode()
+    assert "Nothing to change" in client.post(address, {"to": "<b>bob"}, follow=True).content.decode()
+    client.post(address, {"to": "ada"})
+    assert f"#{incident.pk}" in client.get("/incidents?state=open, mine").content.decode()
+    Incident.objects.filter(pk=incident.pk).update(resolved_at=NOW, open_key=None)
+    assert "has ended at" in client.post(address, {"to": "eve"}, follow=True).content.decode()
 
 
 def test_an_incident_of_many_windows_says_how_many_are_still_to_be_ended(client: Client) -> None:

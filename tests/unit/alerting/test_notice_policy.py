@@ -193,7 +193,7 @@ def test_a_lone_notice_keeps_its_own_key_and_waiting_ones_are_left_out() -> None
 def test_the_texts_that_users_and_keys_carry_are_these() -> None:
     assert [event.value for event in Event] == [
         *("opened", "downstream", "recovered", "withdrawn", "updated", "unknown", "known again", "gaps"),
-        *("reported", "overridden", "platform", "progress", "acknowledged", "digest"),
+        *("reported", "overridden", "platform", "progress", "acknowledged", "digest", "assigned"),
     ]
     assert [step.value for step in NoticeStep] == ["send", "wait", "suppress"]
     assert {hush.name: hush.value for hush in Hush} == {
@@ -203,6 +203,7 @@ def test_the_texts_that_users_and_keys_carry_are_these() -> None:
         "QUIET": "within quiet hours",
         "TOO_LATE": "resolved before it could be sent",
         "ALREADY_TOLD": "already told",
+        "REASSIGNED": "given to somebody else before",
         "NEVER_TOLD": "never told of the incident",
         "NO_CHANNEL": "no reachable channel",
     }
@@ -369,5 +370,5 @@ def test_what_is_not_said_of_an_alert_is_nothing() -> None:
 def test_events_are_stored_under_these_words() -> None:
     assert {event.value for event in Event} == {
         *("opened", "downstream", "recovered", "withdrawn", "updated", "unknown", "known again"),
-        *("gaps", "reported", "overridden", "platform", "progress", "acknowledged", "digest"),
+        *("gaps", "reported", "overridden", "platform", "progress", "acknowledged", "digest", "assigned"),
     }

@@ -26,6 +26,7 @@ from web.shown.timeline import shown_timeline
 from .silences import SilenceRow
 
 MOST_WINDOWS = 200
+LONGEST_NAME = 128  # as of owners in catalogs
 WAIVER_SCOPES = [scope.value for scope in WaiverScope]
 
 
@@ -64,7 +65,7 @@ class IncidentRow(Row):
         model = Incident
         fields = (
             "id", "dataset", "category", "kind", "tier", "owner", "team", "detected_at", "resolved_at", "resolution",
-            "acknowledged_at", "acknowledged_by", "root_cause", "eta", "backfill", "cause",
+            "acknowledged_at", "acknowledged_by", "assigned_to", "root_cause", "eta", "backfill", "cause",
         )  # fmt: skip
 
 
@@ -147,6 +148,9 @@ class IncidentQuery(Shape):
     kind = serializers.ChoiceField(EntryKind.choices, required=False)
     tier = serializers.IntegerField(required=False, min_value=0, max_value=5)
     owner = serializers.CharField(required=False, max_length=200)
+    assigned_to = serializers.CharField(
+        required=False, allow_blank=True, max_length=LONGEST_NAME, help_text="who is to work on it; empty: nobody"
+    )
     open = serializers.BooleanField(required=False, allow_null=True, default=None)
 
 
@@ -158,6 +162,15 @@ class Annotation(Shape):
     eta = InstantField(required=False)
     backfill = serializers.CharField(required=False, allow_blank=True, max_length=200)
     text = serializers.CharField(required=False, allow_blank=True, max_length=10_000)
+
+
+@shown_by(examples.ASSIGNMENT)
+class Assignment(Shape):
+    """Who is to work on it."""
+
+    to = serializers.CharField(
+        allow_blank=True, max_length=LONGEST_NAME, help_text="a user, an owner or a team; empty: nobody any more"
+    )
 
 
 class Nothing(Shape):
@@ -213,6 +226,16 @@ class Incidents(Rows):
         """Take an incident up."""
         return self._act(services.acknowledge, **self.given(Nothing))
 
+    @extend_schema(request=Assignment, responses=WholeIncident)
+    @action(detail=True, methods=["post"])
+    def assign(self, request: Request, pk: str) -> Response:
+        """Give an incident to somebody, who is told once.
+
+        To give it to oneself is to acknowledge it. Its timeline says by which channels they are told, or that no
+        address of theirs is known.
+        """
+        return self._act(services.assign, **self.given(Assignment))
+
     @extend_schema(request=Nothing, responses=WholeIncident)
     @action(detail=True, methods=["post"])
     def rerun(self, request: Request, pk: str) -> Response:
@@ -239,6 +262,9 @@ class Incidents(Rows):
                 service(incident, **given, author=self.author, now=clock.now())
         except services.WrongEnd as wrong:
             raise Wrong(str(wrong), where="until") from None
+        except services.HasEnded as ended:
+            mend = "If it is bad again it has an open incident: GET /api/v1/incidents?dataset=…&open=true."
+            raise conflict(str(ended), mend=mend) from None
         except services.UnableToResolve as unable:
             raise conflict(str(unable), mend="Look at the incident's timeline: GET it again.") from None
         return Response(WholeIncident(self.get_object()).data)

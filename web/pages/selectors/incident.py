@@ -4,12 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F, Prefetch, QuerySet, Window
+from django.contrib.auth.models import User
+from django.db.models import F, Prefetch, Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 
 from alerting.models import Alert, Notice, Standing
 from alerting.verdicts.shown_standing import is_hidden, sentence_of
-from assay.models import DataTest, Origin
+from assay.access.roles import Action, AllowedOn, Role, reach_of, refusal
+from assay.accounts.members import person_of
+from assay.catalog.selectors import owned
+from assay.models import Dataset, DataTest, Origin
 from execution_engine.language.evaluating.anomaly import EXPECTED
 from execution_engine.language.evaluating.novelty import NOVEL
 from execution_engine.models import Run, RunReason
@@ -23,6 +27,8 @@ from web.shown.partitions import keys_of
 
 MOST_WINDOWS = 200
 MOST_OF_MANY = 20  # windows of each, where many incidents are shown
+MOST_PEOPLE = 500
+ACTING = [role.value for role in Role if reach_of(role, Action.ACT) is not AllowedOn.NONE]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +145,19 @@ def _worst_run(windows: list[SpoiltShown]) -> Run | None:
 
 def _is_of(spoilt: SpoiltShown, run: Run) -> bool:
     return (spoilt.row.data_test_id, spoilt.row.window_start) == (run.data_test_id, run.window_start)
+
+
+def people_for(incident: Incident) -> list[str]:
+    """Whom a form offers: the users who may act on it, and all owners, as an upstream's may have to; in two statements.
+
+    Whom it does not name may be typed all the same.
+    """
+    dataset = owned(incident.dataset)
+    users = User.objects.select_related("member").filter(is_active=True).order_by("username")
+    may = users.filter(Q(is_superuser=True) | Q(member__role__in=ACTING))
+    found = {user.username for user in may[:MOST_PEOPLE] if refusal(person_of(user), Action.ACT, dataset) is None}
+    owners = Dataset.objects.filter(missing_since__isnull=True).order_by("owner").values_list("owner", flat=True)
+    return sorted({incident.owner, *found, *owners.distinct()[:MOST_PEOPLE]})
 
 
 def notices_of(incident: Incident) -> list[Notice]:

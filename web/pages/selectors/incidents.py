@@ -17,6 +17,7 @@ class IncidentState(StrEnum):
     """Which of them a reader wants by how they stand."""
 
     OPEN = "open"
+    MINE = "open, mine"
     UNTAKEN = "open, nobody works on it"
     RESOLVED = "resolved"
 
@@ -30,6 +31,7 @@ class IncidentFilter:
     category: str = ""
     tier: int | None = None
     page: int = 1
+    reader: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +53,9 @@ def listed_incidents(wanted: IncidentFilter) -> IncidentPage:
     still_open = rows.filter(resolved_at__isnull=True).order_by("-detected_at", "-pk")
     resolved = rows.filter(resolved_at__isnull=False).order_by("-resolved_at", "-pk")
     if wanted.state is IncidentState.UNTAKEN:
-        still_open = still_open.filter(acknowledged_at__isnull=True)
+        still_open = still_open.filter(assigned_to="")
+    if wanted.state is IncidentState.MINE:
+        still_open = still_open.filter(assigned_to=wanted.reader)
     if wanted.state is IncidentState.RESOLVED:
         still_open = still_open.none()
     elif wanted.state is not None:
