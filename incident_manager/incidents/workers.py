@@ -52,7 +52,7 @@ def _hand_over(incident: Incident, to: str, author: str, now: datetime) -> None:
     if not to:
         note(incident, "unassigned", now=now, actor=author, text=f"{incident.assigned_to} works on it no more")
         return
-    how = f"told by {', '.join(told)}" if told else f"not told: no address is known"
+    how = f"told by {', '.join(told)}" if told else "not told: no address is known"
     note(incident, "assigned", now=now, actor=author, text=f"to {to}, {how}")
 
 

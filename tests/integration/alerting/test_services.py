@@ -16,7 +16,7 @@ from alerting.services import tell
 from alerting.waivers.rules import WaiverScope
 from assay.config import config
 from incident_manager.models import Incident
-from incident_manager.services import acknowledge, annotate, force_resolve
+from incident_manager.services import acknowledge, annotate, assign, force_resolve
 from tests.factories import DAY, HOUR, NOW, day
 from tests.integration.alerting.services import KEY, TOKEN, Anything, PagerDuty, SlackWorkspace, listening, refused
 from tests.integration.story import advance, due, fail, new_table, new_test, result, settle, start
@@ -96,6 +96,18 @@ def test_one_message_follows_an_incident_from_its_opening_to_its_end(slack: Slac
     assert first is message
     assert (reply["thread_ts"], reply["text"]) == ("1710000000.000000", f"{test.dataset.full_name}: custom recovered")
     assert Post.objects.get().place == "C0TRIPS01/1710000000.000000"
+
+
+def test_whoever_is_asked_hears_it_though_their_message_is_only_changed(slack: SlackWorkspace) -> None:
+    _, incident = broken()
+    assign(incident, to="#trips", author="ada", now=TOLD_AT)
+    settle()
+    message = slack.posts[0]
+    assert header(message).endswith("custom FAIL, assigned to you")
+    assert [post["text"].endswith("assigned to you") for post in slack.posts[1:]] == [True]
+    assign(incident, to="#fares", author="ada", now=TOLD_AT + MINUTE)
+    advance(TOLD_AT + MINUTE)
+    assert "#fares is asked to work on it." in json.dumps(message["blocks"])
 
 
 def test_an_incident_that_a_user_ends_changes_the_message_as_well(slack: SlackWorkspace) -> None:
