@@ -13,6 +13,7 @@ from execution_engine.metrics.states.statistics import Statistic, over_nothing
 from execution_engine.metrics.states.summary import Summary
 from execution_engine.outcome import Failure
 
+from .dimensions import Dimension
 from .expressions import PLAIN, Expressions
 from .signature import Signature
 from .spec import MetricSpec
@@ -121,6 +122,8 @@ class MetricDefinition:
     kind: Kind
     formula: str  # over the rows D, N = |D|; V the distinct values, c(v) how often each occurs
     source: str  # the paper, peer or standard that defines it
+    meaning: str  # what its value is, in plain words for people who choose one
+    dimension: Dimension  # of quality, of which it tells
     statistics: Statistics | None = None
     value: FromStatistics | None = None
     detail: Callable[[MetricSpec, Mapping[str, Any]], dict[str, Any]] | None = None
@@ -143,6 +146,7 @@ class MetricDefinition:
     repeats_break: bool = False  # a row whose key is repeated breaks it
     sums_bound: bool = False  # over a table it is no more than the sum of its values over the table's parts
     waits_for_sla: bool = False  # while its detail calls the window incomplete, it says nothing before the SLA
+    divides_shares: bool = False  # most shares are divided by it: what a test tells of, its other metrics say
     zero_if_empty: bool = False  # where there is nothing to read, and the dataset may be empty, it is 0
     # what it tells of the data, for columns that are sensitive
     tells_values: bool = False  # its value, detail or state is made of the column's values, not of how many there are

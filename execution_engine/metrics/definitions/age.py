@@ -4,6 +4,7 @@ The engine has no clock: the instant is the caller's, most often a template such
 """
 
 from execution_engine.metrics.definition import Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.signature import ArgumentType, ColumnKind, Signature, ValueType
 from execution_engine.metrics.spec import MetricSpec
@@ -29,6 +30,8 @@ AGE = MetricDefinition(
     tells_values=True,
     formula="instant - max d(column), in seconds; negative where a value lies behind the instant",
     source="Great Expectations and Soda: freshness of a column",
+    meaning="the seconds since the newest time in the column",
+    dimension=Dimension.TIMELINESS,
     statistics=_statistics,
     value=lambda spec, found: None if found["age"] is None else float(found["age"]),
     plain_sql=False,

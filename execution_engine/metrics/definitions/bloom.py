@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from execution_engine.metrics.definition import LAKE, At, Input, Keys, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.keys.filter_shape import ERROR_RATES, Format
 from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
@@ -57,6 +58,8 @@ def settled(keys: int) -> tuple[float, dict[str, Any]]:
 KEY_DIGEST = MetricDefinition(
     formula="|V|; its state: of each of 4,096 buckets of V by hash the count, exclusive or and sum of hashes",
     source="datafold/data-diff (checksums by segment)",
+    meaning="how many different keys there are, with a print of them",
+    dimension=Dimension.CONSISTENCY,
     signature=Signature(name="key_digest", min_columns=1, max_columns=None),
     kind=Kind.COMPOUND,
     taken_by={LAKE: "execution_engine.engines.spark.keys.engine:take_digest"},
@@ -66,6 +69,8 @@ KEY_DIGEST = MetricDefinition(
 BLOOM_FILTER = MetricDefinition(
     formula="|V|; its state holds the hashes of V, or a Bloom filter of them",
     source="UDQ (build_bloom_filter); Bloom 1970; Kirsch and Mitzenmacher 2006",
+    meaning="how many different keys there are, with a filter of them",
+    dimension=Dimension.CONSISTENCY,
     signature=Signature(name="bloom_filter", min_columns=1, max_columns=None, options=OPTIONS),
     kind=Kind.COMPOUND,
     problem=problem,
@@ -79,6 +84,8 @@ DIGESTS = tuple(
 KEYS_FOUND = MetricDefinition(
     formula="|V| - m / (1 - p), of V the m keys that are not in the other side's filter of error rate p",
     source="UDQ (use_bloom_filter)",
+    meaning="how many different keys the other datacenter has too",
+    dimension=Dimension.CONSISTENCY,
     signature=Signature(name="keys_found", min_columns=1, max_columns=None, options=OPTIONS, needs_datacenter=True),
     kind=Kind.COMPOUND,
     inputs=(

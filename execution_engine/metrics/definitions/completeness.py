@@ -1,6 +1,7 @@
 """``completeness(column)``: rows whose value is not null / rows. Deequ: Completeness."""
 
 from execution_engine.metrics.definition import Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.signature import Signature
 from execution_engine.metrics.spec import MetricSpec
@@ -19,6 +20,8 @@ COMPLETENESS = MetricDefinition(
     kind=Kind.AGGREGATE,
     formula="|{d ∈ D : d(column) ≠ null}| / N",
     source="Schelter et al. 2018, Table 2: Completeness",
+    meaning="the share of rows that have a value",
+    dimension=Dimension.COMPLETENESS,
     statistics=_statistics,
     value=share,
     breaks=lambda spec, write: f"{write.column(spec.columns[0])} is null",

@@ -1,5 +1,6 @@
 """``compliance("condition")``: rows that meet the condition / rows; a NULL condition is not met. Deequ: Compliance."""
 
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import ArgumentType, Signature
 
 from .shares import share_of_rows
@@ -9,4 +10,6 @@ COMPLIANCE = share_of_rows(
     met=lambda spec, write: write.condition(str(spec.arguments[0])),
     formula="|{d ∈ D : p(d)}| / N",
     source="Schelter et al. 2018, Table 2: Compliance",
+    meaning="the share of rows that meet the condition",
+    dimension=Dimension.VALIDITY,
 )

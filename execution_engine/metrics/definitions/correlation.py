@@ -5,6 +5,7 @@ from math import sqrt
 from typing import Any
 
 from execution_engine.metrics.definition import NOTE, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import ColumnKind, Signature
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import Gather, Statistic
@@ -31,6 +32,8 @@ CORRELATION = MetricDefinition(
     kind=Kind.AGGREGATE,
     formula="Σ (a - ā)(b - b̄) / √(Σ (a - ā)² Σ (b - b̄)²)",
     source="Schelter et al. 2018, Table 2: Correlation; Pearson's r",
+    meaning="how far two columns rise and fall together, from -1 to 1",
+    dimension=Dimension.ACCURACY,
     statistics=lambda spec, write: {
         "comoments": Statistic(gather=Gather.COMOMENTS, of=tuple(write.number(name) for name in spec.columns))
     },

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from execution_engine.metrics.definition import Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.signature import Signature
 from execution_engine.metrics.spec import MetricSpec
@@ -54,6 +55,8 @@ CONSISTENT_TYPE = MetricDefinition(
     kind=Kind.AGGREGATE,
     formula="max over types t of |{d ∈ D : d(column) reads as t}| / |{d ∈ D : d(column) ≠ null}|",
     source="Schelter et al. 2018, Table 1: hasConsistentType; Table 2: DataType",
+    meaning="the share of values that read as the most frequent type",
+    dimension=Dimension.VALIDITY,
     statistics=_statistics,
     value=_share,
     detail=_detail,

@@ -1,6 +1,7 @@
 """``entropy mutual_information most_frequent_share``: the distribution of the values that are not null."""
 
 from execution_engine.metrics.definition import Grouping, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import Signature
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.summary import Summary
@@ -26,6 +27,8 @@ ENTROPY = MetricDefinition(
     kind=Kind.GROUPING,
     formula="-Σ c(v)/N ln(c(v)/N), in nats, N the rows that are not null",
     source="Schelter et al. 2018, Table 2: Entropy; natural logarithm as in Deequ",
+    meaning="how evenly the values are spread",
+    dimension=Dimension.ACCURACY,
     groupings=lambda spec: (Grouping(columns=spec.columns),),
     from_summaries=_entropy,
 )
@@ -34,6 +37,8 @@ MUTUAL_INFORMATION = MetricDefinition(
     kind=Kind.GROUPING,
     formula="Σ c(a,b)/N ln(N c(a,b) / (c(a) c(b))), in nats, over the N rows where neither is null",
     source="Schelter et al. 2018, Table 2: MutualInformation; natural logarithm as in Deequ",
+    meaning="how much two columns tell of each other",
+    dimension=Dimension.ACCURACY,
     groupings=_pair,
     from_summaries=_mutual_information,
 )
@@ -42,6 +47,8 @@ MOST_FREQUENT_SHARE = MetricDefinition(
     kind=Kind.GROUPING,
     formula="max c(v) / N, N the rows that are not null",
     source="Redyuk et al. 2021: ratio of the most frequent value",
+    meaning="the share of the most frequent value",
+    dimension=Dimension.ACCURACY,
     groupings=lambda spec: (Grouping(columns=spec.columns),),
     from_summaries=lambda spec, of: of[0].most / of[0].rows if of[0].rows else None,
 )

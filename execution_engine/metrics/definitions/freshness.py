@@ -1,6 +1,7 @@
 """``freshness(complete=0.999)``: seconds from a window's end until it is complete, 0 once it is."""
 
 from execution_engine.metrics.definition import SERVICE, At, Described, Input, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import ArgumentType, Signature, ValueType
 from execution_engine.metrics.spec import MetricSpec
 
@@ -24,6 +25,8 @@ FRESHNESS = MetricDefinition(
     kind=Kind.DERIVED,
     formula="0 once the window is complete, else the time since its end, in seconds",
     source="UDQ: freshness",
+    meaning="0 once the window is complete, else the time since its end",
+    dimension=Dimension.TIMELINESS,
     taken_by={SERVICE: "execution_engine.freshness.derive_freshness:derive_freshness"},
     inputs=(
         Input(spec=lambda call, of: ALL_ROWS),

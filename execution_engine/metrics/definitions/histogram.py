@@ -4,6 +4,7 @@
 """
 
 from execution_engine.metrics.definition import LAKE, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
 
@@ -29,6 +30,8 @@ HISTOGRAM = MetricDefinition(
     tells_values=True,
     formula=f"|V|, null being a value; its detail: c(v) and c(v) / N of the {MOST_VALUES:,} most frequent, or of bins",
     source="Schelter et al. 2018, Table 2: Histogram",
+    meaning="how many different values there are, with how often each occurs",
+    dimension=Dimension.ACCURACY,
     problem=_problem,
     taken_by={LAKE: "execution_engine.engines.spark.measures.histogram:take_histogram"},
 )

@@ -1,5 +1,6 @@
 """``satisfies_if("premise", "conclusion")``: of the rows that meet the first condition, those that meet the second."""
 
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import ArgumentType, Signature
 
 from .shares import share_of_rows
@@ -10,4 +11,6 @@ SATISFIES_IF = share_of_rows(
     met=lambda spec, write: write.condition(str(spec.arguments[1])),
     formula="|{d ∈ D : p(d) ∧ q(d)}| / |{d ∈ D : p(d)}|",
     source="Schelter et al. 2018, Table 1: satisfiesIf",
+    meaning="of the rows that meet the first condition, the share that meets the second",
+    dimension=Dimension.VALIDITY,
 )

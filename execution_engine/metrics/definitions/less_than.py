@@ -3,6 +3,7 @@
 A NaN is neither less nor greater than a number.
 """
 
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.signature import Signature
 from execution_engine.metrics.spec import MetricSpec
@@ -25,4 +26,6 @@ LESS_THAN = share_of_rows(
     met=_less,
     formula="|{d ∈ D : d(a) < d(b)}| / |{d ∈ D : d(a), d(b) ≠ null}|",
     source="Schelter et al. 2018, Table 1: isLessThan",
+    meaning="the share of rows in which the first column is less than the second",
+    dimension=Dimension.VALIDITY,
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 from execution_engine.exact import Number
 from execution_engine.metrics.definition import FromStatistics, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.signature import ColumnKind, Signature
 from execution_engine.metrics.spec import MetricSpec
@@ -65,7 +66,13 @@ def _stddev(spec: MetricSpec, found: Mapping[str, Any]) -> float | None:
 
 
 def _of_a_number(
-    name: str, *gathers: Gather, value: FromStatistics, formula: str, plain_sql: bool = True
+    name: str,
+    *gathers: Gather,
+    value: FromStatistics,
+    formula: str,
+    meaning: str,
+    dimension: Dimension,
+    plain_sql: bool = True,
 ) -> MetricDefinition:
     return MetricDefinition(
         signature=Signature(name=name, min_columns=1, max_columns=1, column_kind=ColumnKind.NUMERIC),
@@ -73,20 +80,46 @@ def _of_a_number(
         tells_values=True,
         formula=formula,
         source=f"Schelter et al. 2018, Table 2; SQL's {name}",
+        meaning=meaning,
+        dimension=dimension,
         statistics=_gathers(*gathers),
         value=value,
         plain_sql=plain_sql,
     )
 
 
-MIN = replace(_of_a_number("min", Gather.MIN, value=_least, formula="min d(column)"), statistics=_extremes)
-MAX = _of_a_number("max", Gather.MAX, value=_only, formula="max d(column)")
-SUM = _of_a_number("sum", Gather.SUM, value=_only, formula="Σ d(column)")
-MEAN = _of_a_number("mean", Gather.SUM, Gather.COUNT, value=_mean, formula="Σ d(column) / |{d : d(column) ≠ null}|")
+MIN = replace(
+    _of_a_number(
+        "min",
+        Gather.MIN,
+        value=_least,
+        formula="min d(column)",
+        meaning="the least value",
+        dimension=Dimension.VALIDITY,
+    ),
+    statistics=_extremes,
+)
+MAX = _of_a_number(
+    "max", Gather.MAX, value=_only, formula="max d(column)", meaning="the greatest value", dimension=Dimension.VALIDITY
+)
+SUM = _of_a_number(
+    "sum", Gather.SUM, value=_only, formula="Σ d(column)", meaning="the sum of the values", dimension=Dimension.ACCURACY
+)
+MEAN = _of_a_number(
+    "mean",
+    Gather.SUM,
+    Gather.COUNT,
+    value=_mean,
+    formula="Σ d(column) / |{d : d(column) ≠ null}|",
+    meaning="the mean of the values",
+    dimension=Dimension.ACCURACY,
+)
 STDDEV = _of_a_number(
     "stddev",
     Gather.MOMENTS,
     value=_stddev,
     formula="√(Σ (d(column) - mean)² / |{d : d(column) ≠ null}|), of the population",
+    meaning="the standard deviation of the values",
+    dimension=Dimension.ACCURACY,
     plain_sql=False,  # SQLite has no function for it
 )

@@ -6,6 +6,7 @@ metric is taken.
 
 from execution_engine.metrics.columns import listed
 from execution_engine.metrics.definition import LAKE, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
 
@@ -41,6 +42,8 @@ REFERENTIAL_INTEGRITY = MetricDefinition(
     kind=Kind.COMPOUND,
     formula="|{d ∈ D : d(columns) ∈ D'(to)}| / |{d ∈ D : d(columns) ≠ null}|, D' the other dataset",
     source="SQL's FOREIGN KEY, MATCH SIMPLE; Deequ's ReferentialIntegrity",
+    meaning="the share of keys that the other dataset has",
+    dimension=Dimension.CONSISTENCY,
     problem=_pairs,
     taken_by={LAKE: "execution_engine.engines.spark.measures.integrity:find_references"},
 )
@@ -55,6 +58,8 @@ ACCURACY = MetricDefinition(
     kind=Kind.COMPOUND,
     formula="|{d ∈ D : one d' ∈ D' of d's key, and d'(columns) = d(columns), null being equal to null}| / N",
     source="Apache Griffin: accuracy; Deequ's DataSynchronization",
+    meaning="the share of rows that are the same in the other dataset",
+    dimension=Dimension.CONSISTENCY,
     problem=_keyed,
     taken_by={LAKE: "execution_engine.engines.spark.measures.accuracy:compare_records"},
 )

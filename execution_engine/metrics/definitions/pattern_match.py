@@ -3,6 +3,7 @@
 A name of a common pattern serves in place of a regular expression. The expressions are Spark's (Java's).
 """
 
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.signature import ArgumentType, ColumnKind, Signature
 from execution_engine.metrics.spec import MetricSpec
@@ -55,6 +56,8 @@ PATTERN_MATCH = share_of_rows(
     met=_match,
     formula="|{d ∈ D : the pattern is found in d(column)}| / |{d ∈ D : d(column) ≠ null}|",
     source="Deequ's PatternMatch, over the values that are there; java.util.regex",
+    meaning="the share of values in which the pattern is found",
+    dimension=Dimension.VALIDITY,
     problem=_problem,
     plain_sql=False,
 )

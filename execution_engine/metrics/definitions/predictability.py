@@ -5,6 +5,7 @@ chosen by a hash of the row, and is scored on the rest; classes that only the re
 """
 
 from execution_engine.metrics.definition import LAKE, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
 
@@ -29,6 +30,8 @@ PREDICTABILITY = MetricDefinition(
     kind=Kind.COMPOUND,
     formula="precision, recall or F1 of argmax_k ln p(k) + Σ f_i ln ((N_ki + 1) / (N_k + |words|)) on a held-out fifth",
     source="Schelter et al. 2018, Table 1: hasPredictability; Table 2: Predictability",
+    meaning="how well the other columns predict the first",
+    dimension=Dimension.ACCURACY,
     problem=_problem,
     taken_by={LAKE: "execution_engine.engines.spark.measures.predictability:predict"},
 )

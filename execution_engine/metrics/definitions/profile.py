@@ -10,6 +10,7 @@ from dataclasses import replace
 from assay.time.windows import Window
 from execution_engine.metrics.columns import listed, path_of, written
 from execution_engine.metrics.definition import LAKE, Described, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
 
@@ -55,6 +56,8 @@ PROFILE = MetricDefinition(
     formula="N; its state: of each column the share of rows with a value, frequent and different values, "
     "distribution, lengths, shapes and pairs of letters (docs/profiles.md)",
     source="Redyuk et al. 2021, section 4; Naumann 2014 (data profiling)",
+    meaning="what the rows are like, column by column",
+    dimension=Dimension.ACCURACY,
     tells_values=True,
     problem=_problem,
     held_to=_held_to,

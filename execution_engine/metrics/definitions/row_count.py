@@ -1,6 +1,7 @@
 """``row_count()``: the number of rows. Deequ: Size."""
 
 from execution_engine.metrics.definition import Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import Signature
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import ROWS
@@ -10,6 +11,9 @@ ROW_COUNT = MetricDefinition(
     kind=Kind.AGGREGATE,
     formula="N",
     source="Schelter et al. 2018, Table 2: Size",
+    meaning="how many rows there are",
+    dimension=Dimension.COMPLETENESS,
+    divides_shares=True,
     statistics=lambda spec, write: {"rows": ROWS},
     value=lambda spec, found: float(found["rows"]),
     sums_bound=True,

@@ -9,6 +9,7 @@ from heapq import nsmallest
 
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.definition import DATABASE, LAKE, SERVICE, At, Input, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.keys.key_text import Key, encode
 from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
@@ -81,6 +82,8 @@ SAMPLE = MetricDefinition(
     tells_values=True,
     formula="the n distinct keys of lowest hash",
     source="UDQ: completeness of sampled upstreams",
+    meaning="a sample of the keys",
+    dimension=Dimension.COMPLETENESS,
     taken_by={
         LAKE: "execution_engine.engines.spark.keys.samples:take_sample",
         DATABASE: "execution_engine.engines.sql.samples:take_sample",
@@ -98,6 +101,8 @@ SAMPLE_SIZE = MetricDefinition(
     tells_values=True,
     formula="keys in the sample",
     source="UDQ: completeness of sampled upstreams",
+    meaning="how many keys the sample has",
+    dimension=Dimension.COMPLETENESS,
     inputs=(OF_UPSTREAM,),
     taken_by={SERVICE: "execution_engine.freshness.derive:first_input"},
     of_primary_key=True,
@@ -108,6 +113,8 @@ SAMPLE_FOUND = MetricDefinition(
     tells_values=True,
     formula="keys of the sample that are among the rows",
     source="UDQ: completeness of sampled upstreams",
+    meaning="how many keys of the sample are here",
+    dimension=Dimension.COMPLETENESS,
     inputs=(OF_UPSTREAM,),
     taken_by={LAKE: "execution_engine.engines.spark.keys.samples:find_sample"},
     of_primary_key=True,

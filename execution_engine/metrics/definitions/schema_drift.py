@@ -8,6 +8,7 @@ from typing import Any
 from assay.catalog.declared import ALL, SELECTIONS, in_force
 from assay.time.windows import Window
 from execution_engine.metrics.definition import DATABASE, LAKE, NOTE, Described, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
@@ -129,6 +130,8 @@ SCHEMA_DRIFT = MetricDefinition(
     kind=Kind.COMPOUND,
     formula="how many of the declared columns are gone or of a type that has no room for the declared one",
     source="DataWorks' and Soda's schema checks; Iceberg's rules of what a type may be widened to",
+    meaning="how many declared columns are gone or of another type",
+    dimension=Dimension.VALIDITY,
     problem=_problem,
     taken_by={
         LAKE: "execution_engine.engines.spark.sources.schema_metrics:find_drift",

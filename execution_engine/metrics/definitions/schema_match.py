@@ -6,6 +6,7 @@ from typing import Any
 
 from execution_engine.metrics.columns import named, parts_of, path_of
 from execution_engine.metrics.definition import LAKE, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
 
@@ -58,6 +59,8 @@ SCHEMA_MATCH = MetricDefinition(
     kind=Kind.COMPOUND,
     formula="1 if every column named is there with the type named, else 0",
     source="Deequ's DataSynchronization and Griffin's schema conformance; Spark's names of types",
+    meaning="1 if the named columns are there with these types, else 0",
+    dimension=Dimension.VALIDITY,
     problem=_problem,
     taken_by={LAKE: "execution_engine.engines.spark.sources.schema_metrics:match_schema"},
     tells_types=True,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from execution_engine.metrics.definition import Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.signature import Signature
 from execution_engine.metrics.spec import MetricSpec
@@ -18,6 +19,8 @@ def share_of_rows(
     met: Condition,
     formula: str,
     source: str,
+    meaning: str,
+    dimension: Dimension,
     among: Condition | None = None,
     problem: Callable[[MetricSpec], str | None] | None = None,
     plain_sql: bool = True,
@@ -43,6 +46,8 @@ def share_of_rows(
         kind=Kind.AGGREGATE,
         formula=formula,
         source=source,
+        meaning=meaning,
+        dimension=dimension,
         statistics=statistics,
         value=share,
         breaks=breaks,

@@ -8,6 +8,7 @@ all columns are null, as Deequ does. ``distinct_count`` alone takes a null as a 
 from typing import Any
 
 from execution_engine.metrics.definition import DATABASE, NOTE, FromSummaries, Grouping, Keys, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.summary import Summary
@@ -38,7 +39,14 @@ def _skipped(spec: MetricSpec, of: tuple[Summary, ...]) -> dict[str, Any]:
 
 
 def _of_keys(
-    name: str, value: FromSummaries, *, formula: str, source: str, skips: bool = True, counts: Keys | None = None
+    name: str,
+    value: FromSummaries,
+    *,
+    formula: str,
+    source: str,
+    meaning: str,
+    skips: bool = True,
+    counts: Keys | None = None,
 ) -> MetricDefinition:
     options = {"nulls": ArgumentType.TEXT} if skips else {}
     return MetricDefinition(
@@ -46,6 +54,8 @@ def _of_keys(
         kind=Kind.GROUPING,
         formula=formula,
         source=source,
+        meaning=meaning,
+        dimension=Dimension.UNIQUENESS,
         groupings=_groupings,
         from_summaries=value,
         detail_of_keys=_skipped if skips else None,
@@ -62,6 +72,7 @@ DISTINCT_COUNT = _of_keys(
     lambda spec, of: float(of[0].distinct + of[0].distinct_with_nulls),
     formula="distinct rows of the columns, a null being a value like any other",
     source="SQL's SELECT DISTINCT",
+    meaning="how many different keys there are, null being a value",
     skips=False,
     counts=Keys.ALL,
 )
@@ -70,6 +81,7 @@ COUNT_DISTINCT = _of_keys(
     lambda spec, of: float(of[0].distinct),
     formula="|V|",
     source=f"{_PAPER}, Table 2: CountDistinct; SQL's count(distinct …)",
+    meaning="how many different keys there are, without nulls",
     counts=Keys.WHOLE,
 )
 UNIQUENESS = _of_keys(
@@ -77,16 +89,19 @@ UNIQUENESS = _of_keys(
     lambda spec, of: of[0].single / of[0].rows if of[0].rows else None,
     formula="|{v ∈ V : c(v) = 1}| / |{d ∈ D : d(columns) ≠ null}|",
     source="Deequ's Uniqueness; the value of Listing 2 in Schelter et al. 2018",
+    meaning="the share of rows whose key occurs once",
 )
 DISTINCTNESS = _of_keys(
     "distinctness",
     lambda spec, of: of[0].distinct / of[0].rows if of[0].rows else None,
     formula="|V| / |{d ∈ D : d(columns) ≠ null}|",
     source=f"{_PAPER}, Table 2: Distinctness (unique row ratio)",
+    meaning="different keys per row that has one",
 )
 UNIQUE_VALUE_RATIO = _of_keys(
     "unique_value_ratio",
     lambda spec, of: of[0].single / of[0].distinct if of[0].distinct else None,
     formula="|{v ∈ V : c(v) = 1}| / |V|",
     source=f"{_PAPER}, Table 2: Uniqueness (unique value ratio); Deequ's UniqueValueRatio",
+    meaning="the share of different keys that occur once",
 )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from execution_engine.metrics.definition import NOTE, SERVICE, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import Signature
 
 MOST_KEYS_TOLD = 20
@@ -45,6 +46,8 @@ UNPARTITIONED_ROWS = MetricDefinition(
     kind=Kind.LAYOUT,
     formula="|{d ∈ D : d(k) = null, or d(k) is the key of no partition}|, k the partition key, D the whole table",
     source="Hive: dynamic partitions, hive.exec.default.partition.name",
+    meaning="how many rows are in no partition",
+    dimension=Dimension.COMPLETENESS,
     tells_values=True,
     taken_by={SERVICE: "execution_engine.scans.unpartitioned:count_unpartitioned"},
 )

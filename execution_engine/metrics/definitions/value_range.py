@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 from execution_engine.exact import decimal_of
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.signature import ArgumentType, ColumnKind, Signature
 from execution_engine.metrics.spec import Literal, MetricSpec
@@ -41,5 +42,7 @@ IN_RANGE = share_of_rows(
     met=_within,
     formula="|{d ∈ D : low ≤ d(column) ≤ high}| / |{d ∈ D : d(column) ≠ null}|",
     source="Schelter et al. 2018, Table 1: hasValueRange; Table 2: ValueRange",
+    meaning="the share of values between the two numbers",
+    dimension=Dimension.VALIDITY,
     problem=_problem,
 )

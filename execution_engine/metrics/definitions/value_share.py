@@ -1,5 +1,6 @@
 """``ratio_of(column, 'value')``: rows with that one value / rows. Deequ: the ratio of a bin of its Histogram."""
 
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
@@ -17,5 +18,7 @@ RATIO_OF = share_of_rows(
     met=_met,
     formula="c(value) / N",
     source="Schelter et al. 2018, Table 1: hasHistogramValues, and Listing 1's ratio",
+    meaning="the share of rows that have this value",
+    dimension=Dimension.ACCURACY,
     plain_sql=False,
 )

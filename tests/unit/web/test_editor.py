@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution_engine.language.parsing.parse import parse
-from execution_engine.metrics.meanings import MEANINGS
-from execution_engine.metrics.registry import METRICS, SIGNATURES
+from execution_engine.metrics.registry import SIGNATURES
 from web.pages.data_tests.form import as_yaml
 from web.pages.data_tests.past_plot import HEIGHT, WIDTH, PastPoint, past_plot
 from web.pages.data_tests.told import call_of, completions, datasets_of, parts_of, told
@@ -52,10 +51,6 @@ def test_a_message_is_cut_into_sentences_and_drawings() -> None:
         (False, "no column b"),
         (True, "  b"),
     ]
-
-
-def test_every_metric_has_its_meaning_and_no_other_does() -> None:
-    assert set(MEANINGS) == set(METRICS)
 
 
 def test_names_that_are_offered_can_be_pasted() -> None:

@@ -7,7 +7,7 @@ from itertools import groupby
 from execution_engine.language.operands import operands
 from execution_engine.language.tree import PROFILE, Assertion, By, History, HistoryFunction, Metric
 from execution_engine.metrics.columns import named
-from execution_engine.metrics.meanings import MEANINGS
+from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.signature import ArgumentType, ColumnKind, Signature
 
 EXAMPLES = {
@@ -75,7 +75,7 @@ def _said(operand: Metric | History) -> Iterator[str]:
             word = "judged by" if function in (HistoryFunction.ANOMALY, HistoryFunction.NOVELTY) else f"{function} over"
             yield f"{word} the {operand.last} windows before this one{every}"
     if metric.spec.name != PROFILE:
-        yield MEANINGS[metric.spec.name]
+        yield METRICS[metric.spec.name].meaning
     columns = ", ".join(metric.spec.columns)
     if columns:
         yield f"reads {'columns' if len(metric.spec.columns) > 1 else 'column'} {columns}"
@@ -106,7 +106,7 @@ def completions(
         {
             "name": name,
             "call": call_of(each),
-            "help": MEANINGS[name] + (kinds[each.column_kind] if each.min_columns else ""),
+            "help": METRICS[name].meaning + (kinds[each.column_kind] if each.min_columns else ""),
         }
         for name, each in signatures.items()
         if name != PROFILE

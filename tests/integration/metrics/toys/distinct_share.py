@@ -1,6 +1,7 @@
 """``approx_distinct_share(column)``: different values / rows, estimated. A toy: a sketch."""
 
 from execution_engine.metrics.definition import Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import Signature
 from execution_engine.metrics.states.sketches import distinct_of
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic
@@ -10,6 +11,8 @@ APPROX_DISTINCT_SHARE = MetricDefinition(
     kind=Kind.SKETCH,
     formula="|V| / N, with a standard error of 1.6 %",
     source="a toy",
+    meaning="about how many different values there are per row",
+    dimension=Dimension.UNIQUENESS,
     statistics=lambda spec, write: {
         "rows": ROWS,
         "hll": Statistic(gather=Gather.HLL, of=(write.hashable(spec.columns[0]),)),

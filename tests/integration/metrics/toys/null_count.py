@@ -1,6 +1,7 @@
 """``null_count(column)``: the rows whose value is null. A toy: an aggregate."""
 
 from execution_engine.metrics.definition import Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import Signature
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic
 
@@ -9,6 +10,8 @@ NULL_COUNT = MetricDefinition(
     kind=Kind.AGGREGATE,
     formula="|{d ∈ D : d(column) = null}|",
     source="a toy",
+    meaning="how many rows have no value",
+    dimension=Dimension.COMPLETENESS,
     statistics=lambda spec, write: {
         "rows": ROWS,
         "there": Statistic(gather=Gather.COUNT, of=(write.column(spec.columns[0]),)),

@@ -1,6 +1,7 @@
 """``repeated_keys(column, …)``: how many keys occur more than once. A toy: a grouping."""
 
 from execution_engine.metrics.definition import Grouping, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import Signature
 
 REPEATED_KEYS = MetricDefinition(
@@ -8,6 +9,8 @@ REPEATED_KEYS = MetricDefinition(
     kind=Kind.GROUPING,
     formula="|{v ∈ V : c(v) > 1}|",
     source="a toy",
+    meaning="how many keys are there more than once",
+    dimension=Dimension.UNIQUENESS,
     groupings=lambda spec: (Grouping(columns=spec.columns),),
     from_summaries=lambda spec, of: float(of[0].distinct - of[0].single),
     repeats_break=True,

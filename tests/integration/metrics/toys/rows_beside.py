@@ -4,6 +4,7 @@ from typing import Any
 
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.metrics.definition import LAKE, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import ArgumentType, Signature
 
 
@@ -19,5 +20,7 @@ ROWS_BESIDE = MetricDefinition(
     kind=Kind.COMPOUND,
     formula="|D'|, D' the other dataset",
     source="a toy",
+    meaning="how many rows are in no partition",
+    dimension=Dimension.COMPLETENESS,
     taken_by={LAKE: f"{__name__}:take"},
 )

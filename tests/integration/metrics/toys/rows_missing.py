@@ -6,6 +6,7 @@ from typing import Any
 from execution_engine.engines.protocol import Measured
 from execution_engine.metrics.definition import SERVICE, At, Input, Kind, MetricDefinition
 from execution_engine.metrics.definitions.row_count import ALL_ROWS
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import Signature
 
 
@@ -21,6 +22,8 @@ ROWS_MISSING = MetricDefinition(
     kind=Kind.DERIVED,
     formula="|D| - |D'|, D' the rows in the other datacenter",
     source="a toy",
+    meaning="how many rows are missing",
+    dimension=Dimension.COMPLETENESS,
     inputs=tuple(Input(spec=lambda call, of: ALL_ROWS, at=at) for at in (At.HERE, At.THERE)),
     taken_by={SERVICE: f"{__name__}:derive"},
 )

@@ -5,6 +5,7 @@ from typing import Any
 
 from execution_engine.engines.protocol import Measured
 from execution_engine.metrics.definition import SERVICE, Input, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import Signature
 from execution_engine.metrics.spec import MetricSpec
 
@@ -21,6 +22,8 @@ ROWS_PER_KEY = MetricDefinition(
     kind=Kind.DERIVED,
     formula="N / |V|",
     source="a toy",
+    meaning="rows per key",
+    dimension=Dimension.UNIQUENESS,
     inputs=(
         Input(spec=lambda call, of: MetricSpec(name="row_count", where=call.where)),
         Input(spec=lambda call, of: MetricSpec(name="count_distinct", columns=call.columns, where=call.where)),

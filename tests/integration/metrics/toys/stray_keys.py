@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from execution_engine.engines.protocol import Engine, Measured, ScanReport, Table
 from execution_engine.metrics.definition import SERVICE, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import Signature
 
 
@@ -18,5 +19,7 @@ STRAY_KEYS = MetricDefinition(
     kind=Kind.LAYOUT,
     formula="the keys under which rows of no partition lie",
     source="a toy",
+    meaning="how many partitions have a strange key",
+    dimension=Dimension.VALIDITY,
     taken_by={SERVICE: f"{__name__}:count"},
 )

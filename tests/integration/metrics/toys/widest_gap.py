@@ -4,6 +4,7 @@ from typing import Any
 
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.metrics.definition import LAKE, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import ColumnKind, Signature
 
 
@@ -19,6 +20,8 @@ WIDEST_GAP = MetricDefinition(
     kind=Kind.COMPOUND,
     formula="max of v - u, u the value before v",
     source="a toy",
+    meaning="the widest gap between two values",
+    dimension=Dimension.ACCURACY,
     taken_by={LAKE: f"{__name__}:take"},
     tells_values=True,
 )

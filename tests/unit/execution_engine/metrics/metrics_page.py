@@ -117,6 +117,8 @@ names.
 **Kinds.** All aggregates and sketches of a scan share one pass over the data. A grouping also reads the hash of each
 key. A compound metric runs its own queries. A derived metric reads no data. A metric of the layout reads the keys of
 the partitions.
+
+**Dimensions.** Each metric tells of one of the six dimensions of quality, by which [scores](scores.md) are grouped.
 """
 
 
@@ -138,15 +140,14 @@ def _of_the_paper() -> Iterator[str]:
 
 def _of_the_registry() -> Iterator[str]:
     yield "## Every metric\n"
-    yield "| metric | formula | source | kind | columns | merges | by | outside the lake |"
-    yield "|---|---|---|---|---|---|---|---|"
+    heads = ("metric", "what its value is", "dimension", "formula", "source", "kind", "columns", "merges", "by")
+    yield f"| {' | '.join((*heads, 'outside the lake'))} |"
+    yield f"|{'---|' * (len(heads) + 1)}"
     for metric in DEFINITIONS:
         marks = (metric.merges(example(metric)), metric.name in GROUPABLE, metric.portable)
         told = " | ".join("yes" if mark else "no" for mark in marks)
-        text = (
-            f"`{_call(metric)}` | {_cell(metric.formula)} | {_cell(metric.source)} | {metric.kind} | {_columns(metric)}"
-        )
-        yield f"| {text} | {told} |"
+        said = (f"`{_call(metric)}`", metric.meaning, metric.dimension, metric.formula, metric.source, metric.kind)
+        yield f"| {' | '.join(map(_cell, said))} | {_columns(metric)} | {told} |"
 
 
 def _call(metric: MetricDefinition) -> str:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from execution_engine.metrics.definition import Grouping, Kind, MetricDefinition
+from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.signature import ColumnKind, Signature, ValueType, column_kind
 from execution_engine.metrics.spec import Literal, MetricSpec, quoted
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic
@@ -101,7 +102,14 @@ def test_a_signature_takes_nothing_but_a_where_unless_it_says_so() -> None:
 
 
 def definition(kind: Kind, name: str = "f") -> MetricDefinition:
-    return MetricDefinition(signature=Signature(name=name), kind=kind, formula="N", source="ours")
+    return MetricDefinition(
+        signature=Signature(name=name),
+        kind=kind,
+        formula="N",
+        source="ours",
+        meaning="how many rows there are",
+        dimension=Dimension.COMPLETENESS,
+    )
 
 
 @pytest.mark.parametrize(
