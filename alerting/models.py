@@ -101,6 +101,8 @@ class Alert(Claimable):
     closed_at = models.DateTimeField(null=True, blank=True)
     closing = models.CharField(max_length=20, blank=True)  # how its incident ended
     eta = models.DateTimeField(null=True, blank=True)
+    root_cause = models.TextField(blank=True)
+    working = models.CharField(max_length=250, blank=True)  # who works on it, or is asked to, as a sentence
     cause = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="effects")
     inhibited_at = models.DateTimeField(null=True, blank=True)
     release_after = models.DateTimeField(null=True, blank=True)  # only a broken result measured later releases it

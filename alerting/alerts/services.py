@@ -8,7 +8,7 @@ from alerting.channels import channels
 from alerting.inhibition.rules import AlertAction, Decision, Why
 from alerting.inhibition.services import decide_waiting
 from alerting.models import Alert
-from alerting.notices.messages import IncidentText, assigned, progress
+from alerting.notices.messages import IncidentText, assigned, opened
 from alerting.notices.policy import Address, AlertFacts, Event, Hush, NoticeStep, plan_notices
 from alerting.notices.policy import SilencedTime as Silenced
 from alerting.notices.services import addresses, ask, own_addresses, take_back, tell, told, write_down
@@ -55,18 +55,24 @@ def close_alert(alert: Alert, *, how: str, now: datetime) -> None:
         decide_soon(other, now + slas(alert.dataset).grace)  # it was told as this one, and may end with it
 
 
-def update_alert(alert: Alert, *, eta: datetime | None, now: datetime) -> None:
-    """Set when the repair is expected; what the alert inhibits is decided again, as it ends then."""
-    Alert.objects.filter(pk=alert.pk).update(eta=eta)
-    Alert.objects.filter(cause=alert, closed_at__isnull=True).update(next_notice_at=now)
-    alert.eta = eta
+def update_alert(alert: Alert, *, now: datetime, eta: datetime | None = None, root_cause: str | None = None) -> None:
+    """Set what is given: when the repair is expected, and why it is bad.
+
+    What the alert inhibits is decided again, as that ends with the repair.
+    """
+    given = {"eta": eta, "root_cause": root_cause}
+    Alert.objects.filter(pk=alert.pk).update(**{name: value for name, value in given.items() if value is not None})
+    if eta is not None:
+        Alert.objects.filter(cause=alert, closed_at__isnull=True).update(next_notice_at=now)
+    alert.refresh_from_db(fields=["eta", "root_cause"])
     tell_progress(alert, Event.PROGRESS, now=now)
 
 
 def acknowledge_alert(alert: Alert, *, author: str, now: datetime) -> None:
     """Show those who were told that somebody works on it, where a message can be changed."""
     take_back(alert, Hush.REASSIGNED, now=now)
-    tell_progress(alert, Event.ACKNOWLEDGED, now=now, said=f"{author} works on it.")
+    _set_working(alert, f"{author} works on it.")
+    tell_progress(alert, Event.ACKNOWLEDGED, now=now)
 
 
 def assign_alert(alert: Alert, *, to: str, author: str, now: datetime) -> tuple[str, ...]:
@@ -75,9 +81,9 @@ def assign_alert(alert: Alert, *, to: str, author: str, now: datetime) -> tuple[
     The channels that reach them. A mute does not hold it back, as it is one person's word to another; quiet hours do.
     """
     take_back(alert, Hush.REASSIGNED, now=now)
-    now_is = f"{to} is asked to work on it." if to else "Nobody works on it any more."
+    _set_working(alert, f"{to} is asked to work on it." if to else "")
     text = text_of(alert)
-    tell_progress(alert, Event.PROGRESS, now=now, said=now_is, besides=to, text=text)
+    tell_progress(alert, Event.PROGRESS, now=now, besides=to, text=text)
     if not to:
         return ()
     said = assigned(told_to(to, text), author=author)
@@ -88,8 +94,13 @@ def assign_alert(alert: Alert, *, to: str, author: str, now: datetime) -> tuple[
     )
 
 
+def _set_working(alert: Alert, sentence: str) -> None:
+    alert.working = sentence
+    alert.save(update_fields=["working"])
+
+
 def tell_progress(
-    alert: Alert, event: Event, *, now: datetime, said: str = "", besides: str = "", text: IncidentText | None = None
+    alert: Alert, event: Event, *, now: datetime, besides: str = "", text: IncidentText | None = None
 ) -> None:
     """Change what those were told who were told of an open alert; a channel that cannot change it stays silent."""
     if alert.closed_at is not None:
@@ -99,12 +110,12 @@ def tell_progress(
     for recipient, at in told_of(alert).items():
         if recipient == besides:
             continue
-        shown = progress(told_to(recipient, text), said=said)
+        said = opened(told_to(recipient, text))
         tell(
             event=event,
             recipient=recipient,
-            subject=shown.title,
-            body=shown.body,
+            subject=said.title,
+            body=said.body,
             facts=facts_of(alert, event, text),
             key=f"alert:{alert.pk}:{now:%Y%m%dT%H%M%S%f}",
             alert=alert,

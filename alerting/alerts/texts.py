@@ -51,6 +51,8 @@ def text_of(alert: Alert) -> IncidentText:
         windows=tuple(_window(row, veil) for row in failing(alert)),
         inhibited=tuple(_inhibited(effect, veil) for effect in effects(alert)),
         eta=alert.eta,
+        root_cause=alert.root_cause,
+        working=alert.working,
         url=f"{config().public_url}/datasets/{dataset.full_name}",
     )
 

@@ -55,7 +55,8 @@ class IncidentText:
     windows: tuple[BrokenWindow, ...]
     inhibited: tuple[InhibitedAlert, ...] = ()
     eta: datetime | None = None
-    root_cause: str | None = None
+    root_cause: str = ""
+    working: str = ""  # who works on it, or is asked to, as a sentence
     url: str | None = None
 
 
@@ -73,6 +74,7 @@ def as_told(incident: IncidentText, *, hidden: Collection[str]) -> IncidentText:
     return replace(
         incident,
         windows=windows if incident.dataset in hidden else incident.windows,
+        root_cause=HIDDEN if incident.root_cause and incident.dataset in hidden else incident.root_cause,
         inhibited=tuple(
             replace(alert, value=HIDDEN, lost_keys=None) if alert.dataset in hidden else alert
             for alert in incident.inhibited
@@ -82,7 +84,8 @@ def as_told(incident: IncidentText, *, hidden: Collection[str]) -> IncidentText:
 
 def opened(incident: IncidentText) -> Message:
     """What the owner reads when an incident opened, and again whenever it changes."""
-    lines = [f"{incident.dataset} has failed {incident.category} since {_time(incident.failed_at)}.", ""]
+    lines = [incident.working, ""] if incident.working else []
+    lines += [f"{incident.dataset} has failed {incident.category} since {_time(incident.failed_at)}.", ""]
     lines += _listed([_window_line(window) for window in incident.windows])
     if incident.inhibited:
         lines += ["", "It causes these incidents; their owners get no notice of their own:"]
@@ -93,15 +96,9 @@ def opened(incident: IncidentText) -> Message:
     return _message(f"[tier {incident.tier}] {incident.dataset}: {incident.category} FAIL", lines)
 
 
-def progress(incident: IncidentText, *, said: str = "") -> Message:
-    """What a message that can be changed says after the repair got an ETA, or ``said`` in a line who works on it."""
-    now = opened(incident)
-    return _message(now.title, [*([said, ""] if said else []), *now.body.splitlines()])
-
-
 def assigned(incident: IncidentText, *, author: str) -> Message:
     """What somebody reads whom ``author`` asks to work on it."""
-    now = opened(incident)
+    now = opened(replace(incident, working=""))
     return _message(f"{now.title}, assigned to you", [f"{author} asks you to work on it.", "", *now.body.splitlines()])
 
 

@@ -32,8 +32,8 @@ def annotate(
     if changes:
         Incident.objects.filter(pk=incident.pk).update(**changes)
         incident.refresh_from_db()
-    if eta is not None and incident.alert is not None:
-        update_alert(incident.alert, eta=eta, now=now)
+    if incident.alert is not None and (eta is not None or root_cause is not None):
+        update_alert(incident.alert, eta=eta, root_cause=root_cause, now=now)
     said = [f"{name.replace('_', ' ')}: {value}" for name, value in changes.items()]
     note(incident, "annotated", now=now, actor=author, text="; ".join([*said, *([text] if text else [])]))
     return incident

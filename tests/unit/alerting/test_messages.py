@@ -70,6 +70,8 @@ def test_who_may_not_read_a_dataset_hears_no_value_of_it() -> None:
     report = opened(as_told(whole, hidden={"mart.report"})).body
     assert "- mart.report custom: only its readers may see its values\n" in report
     assert "0.93, 12,345 keys lost" in report
+    told = opened(as_told(incident(root_cause="12 salaries twice"), hidden={"core.trips"})).body
+    assert "Root cause: only its readers may see its values\n" in told
     assert as_told(whole, hidden=set()) == whole
 
 
