@@ -48,6 +48,32 @@ def test_the_page_of_a_dataset_turns_good_without_a_reload(scene: Scene, page: P
     assert complaints == []
 
 
+def test_who_stands_on_a_button_stays_there_while_the_page_renews_itself(scene: Scene, page: Page) -> None:
+    page.add_init_script(SOON)
+    page.goto(f"/incidents/{scene.incident.pk}")
+    page.get_by_role("button", name="Run again now").focus()
+    Incident.objects.filter(pk=scene.incident.pk).update(acknowledged_at=NOW, acknowledged_by="ada")
+    expect(page.get_by_role("button", name="Acknowledge")).to_have_count(0)
+    expect(page.get_by_role("button", name="Run again now")).to_be_focused()
+    heal(scene.incident)
+    expect(page.get_by_role("button", name="Run again now")).to_have_count(0)
+    expect(page.locator("#act")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("Root cause")).to_be_focused()
+
+
+def test_the_catalogue_turns_good_by_itself_and_keeps_its_filter(scene: Scene, page: Page) -> None:
+    page.add_init_script(SOON)
+    page.goto("/")
+    page.get_by_label("Find").press_sequentially("fares")
+    expect(page.locator("#matrix tbody tr")).to_have_count(1)
+    for incident in Incident.objects.filter(dataset=scene.fares, resolved_at=None):
+        heal(incident)
+    expect(page.locator("#matrix tbody td").first).to_contain_text("Good")
+    expect(page.locator("#figures .bad")).to_have_count(0)
+    expect(page.locator("#matrix tbody tr")).to_have_count(1)
+
+
 def test_who_was_logged_out_is_told_that_the_page_stands_still(scene: Scene, page: Page) -> None:
     page.add_init_script(SOON)
     page.goto(f"/incidents/{scene.incident.pk}")

@@ -64,7 +64,7 @@ def test_force_resolve_through_the_form_ends_the_incident(scene: Scene, page: Pa
     page.get_by_text("False positive: the data is right, the test was wrong").click()
     page.locator("#force").get_by_label("Reason").fill("The bound was copied from another table.")
     page.locator("#force").get_by_role("button").click()
-    expect(page.get_by_role("status")).to_contain_text("Resolved as a false positive")
+    expect(page.get_by_role("status").first).to_contain_text("Resolved as a false positive")
     incident = Incident.objects.get(pk=scene.incident.pk)
     assert (incident.resolution, incident.open_key) == ("forced", None)
     assert incident.timeline.filter(actor="grace", event="forced").exists()
@@ -79,10 +79,10 @@ def test_what_is_typed_when_a_session_ends_is_there_after_the_login(scene: Scene
     page.get_by_label("Name").fill("grace")
     page.get_by_label("Password").fill("hopper")
     page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("status")).to_contain_text("nothing was done")
+    expect(page.get_by_role("status").first).to_contain_text("nothing was done")
     expect(page.get_by_label("Root cause")).to_have_value("The feed of Tuesday was cut off.")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("status")).to_contain_text("Saved.")
+    expect(page.get_by_role("status").first).to_contain_text("Saved.")
     assert Incident.objects.get(pk=scene.incident.pk).root_cause == "The feed of Tuesday was cut off."
 
 

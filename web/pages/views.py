@@ -79,7 +79,7 @@ def catalogue_page(request: HttpRequest) -> HttpResponse:
         "catalogue": catalogue(wanted, all_, page=form.page_number(), now=now),
     }
     if request.headers.get("HX-Request"):
-        return render(request, "web/_matrix.html", context)
+        return render(request, "web/_matrix.html", context | {"is_part": True})
     statuses = [(status.value, WORDS[status].lower()) for status in FILTERS]
     context |= {"here": "catalogue", "now": now, "idle": idle(), "tiers": TIERS, "statuses": statuses}
     roots = open_roots(MOST_CARDS)
@@ -186,8 +186,9 @@ def incidents_page(request: HttpRequest) -> HttpResponse:
         "tiers": TIERS,
         "is_filtered": bool(wanted.text or wanted.state or wanted.category or wanted.tier is not None),
     }
-    whole_page = "web/incidents.html"
-    return render(request, "web/_incident_list.html" if request.headers.get("HX-Request") else whole_page, context)
+    if request.headers.get("HX-Request"):
+        return render(request, "web/_incident_list.html", context | {"is_part": True})
+    return render(request, "web/incidents.html", context)
 
 
 @page

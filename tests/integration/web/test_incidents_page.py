@@ -93,7 +93,7 @@ def test_the_filters_are_on_the_page_and_an_empty_list_says_why(client: Client) 
     assert "No incident matches." in page
     assert 'value="&lt;b&gt;nothing"' in page
     part = client.get("/incidents?q=trips", headers={"HX-Request": "true"}).content.decode()
-    assert part.lstrip().startswith('<div id="list"')
+    assert part.lstrip().startswith('<p id="found"')  # and the list
 
 
 def test_a_wrong_end_of_a_waiver_is_told_and_what_was_typed_stays(client: Client) -> None:

@@ -9,21 +9,40 @@
   const known = new Map(parts().map((part) => [part.id, plain(part)])); // as the server wrote them: scripts add marks
   const isTyped = (part) => part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select");
 
+  // What has the same place in the new part as this has in the old one: the same id, else the same words.
+  const alike = (old, fresh, one) => {
+    if (one.id) return fresh.querySelector(`#${CSS.escape(one.id)}`);
+    const named = (part) => [...part.querySelectorAll(one.tagName)].filter((each) => each.textContent === one.textContent);
+    return named(fresh)[named(old).indexOf(one)];
+  };
+
   // The new part takes over what the reader has done with the old one: what is unfolded, scrolled and focused.
   const replace = (old, fresh) => {
     const active = old.contains(document.activeElement) ? document.activeElement : null;
-    const same = active && (active.id ? `#${CSS.escape(active.id)}` : active.getAttribute("href") && `a[href="${CSS.escape(active.getAttribute("href"))}"]`);
+    const next = active && alike(old, fresh, active);
     const unfolded = [...old.querySelectorAll("details")].map((details) => details.open);
     const scrolled = [...old.querySelectorAll(".scroll")].map((place) => [place.scrollLeft, place.scrollTop]);
     old.replaceWith(fresh);
     fresh.querySelectorAll("details").forEach((details, i) => { details.open = details.open || Boolean(unfolded[i]); });
     fresh.querySelectorAll(".scroll").forEach((place, i) => { [place.scrollLeft, place.scrollTop] = scrolled[i] || [0, 0]; });
-    if (same) fresh.querySelector(same)?.focus();
+    if (active && !next) fresh.tabIndex = -1; // its button is gone: the keyboard goes on from where it was
+    if (active) (next || fresh).focus({ preventScroll: true });
     if (window.htmx) window.htmx.process(fresh);
   };
 
+  // A change that a screen reader is to tell, such as that an incident is resolved.
+  const told = document.createElement("p");
+  told.className = "sr-only";
+  told.setAttribute("role", "status");
+  document.getElementById("main").append(told);
+  const tell = (old, fresh) => {
+    const [before, now] = [old, fresh].map((part) => part.querySelector("[data-told]")?.textContent.trim());
+    if (now && now !== before) told.textContent = now;
+  };
+
   const look = async () => {
-    const answer = await fetch(location.href, { headers: { "X-Live": "1" }, credentials: "same-origin" });
+    const asked = location.href;
+    const answer = await fetch(asked, { headers: { "X-Live": "1" }, credentials: "same-origin" });
     if (answer.redirected || answer.status === 401 || answer.status === 403) {
       const said = document.createElement("p");
       said.className = "flash error";
@@ -33,11 +52,13 @@
       return false;
     }
     if (!answer.ok) return true;
+    if (location.href !== asked) return true; // a filter was changed meanwhile: this is the answer to another question
     const found = new DOMParser().parseFromString(await answer.text(), "text/html");
     parts().forEach((part) => {
       const fresh = found.getElementById(part.id);
       if (!fresh || isTyped(part) || plain(fresh) === known.get(part.id)) return;
       known.set(part.id, plain(fresh));
+      tell(part, fresh);
       replace(part, document.adoptNode(fresh));
     });
     return true;
