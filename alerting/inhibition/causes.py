@@ -38,6 +38,12 @@ RULES = (
         effects=frozenset({"duplicates", "custom"}) | UNUSUAL,
         reach=CauseReach.DIRECT_UPSTREAM,
     ),
+    # a figure that is computed from tables is as wrong, late or absent as they are
+    Rule(
+        causes=MISSING | {FRESHNESS, "duplicates", "schema", "custom"},
+        effects=frozenset({"metric"}),
+        reach=CauseReach.DIRECT_UPSTREAM,
+    ),
     Rule(causes=MISSING | {"duplicates", "schema"}, effects=UNUSUAL, reach=CauseReach.SAME_DATASET),
     Rule(causes=UNUSUAL, effects=UNUSUAL, reach=CauseReach.DIRECT_UPSTREAM),
 )

@@ -62,7 +62,19 @@ def _read_by(standing: Standing, test: DataTest) -> set[tuple[int, str, Window]]
     asked = Measurement.objects.filter(asks__run=standing.last_run_id)
     places = asked.values_list("dataset_id", "datacenter", "window_start", "window_end").distinct()
     found = {(dataset, place, Window(start=start, end=end)) for dataset, place, start, end in places}
+    if test.dataset.business_metric is not None:  # it has no files: those of its sources change
+        return _read_by_sources(standing)
     return found or {(test.dataset_id, test.datacenter, standing.window)}
+
+
+def _read_by_sources(standing: Standing) -> set[tuple[int, str, Window]]:
+    """What the values of a business metric were computed from, through as many steps as there are."""
+    found: set[tuple[int, str, Window]] = set()
+    rows = Measurement.objects.filter(asks__run=standing.last_run_id)
+    while keys := list(rows.values_list("pk", flat=True)):
+        rows = Measurement.objects.filter(users__in=keys).select_related("dataset").defer("state").distinct()
+        found |= {(row.dataset_id, row.datacenter, row.window) for row in rows if row.dataset.business_metric is None}
+    return found
 
 
 def _troubled_elsewhere(standing: Standing, dataset_id: int, datacenter: str, window: Window) -> bool:
@@ -149,9 +161,11 @@ def _facts(standing: Standing, test: DataTest) -> dict[str, str]:
 
 
 def _freshness_is_broken(standing: Standing, test: DataTest) -> bool:
+    """Whether another test says that there is no data; of a business metric those that judge its value say it."""
+    says = Category.FRESHNESS if test.dataset.business_metric is None else Category.METRIC
     return Standing.objects.filter(
         data_test__dataset=test.dataset_id,
-        data_test__category=Category.FRESHNESS,
+        data_test__category=says,
         state__in=BROKEN,
         window_start__lt=standing.window_end,
         window_end__gt=standing.window_start,

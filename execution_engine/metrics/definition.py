@@ -70,6 +70,8 @@ class At(StrEnum):
     THERE = "there"  # in the datacenter that its call names
     UPSTREAM = "upstream"  # at the home of the dataset that its call names first
     SUPPLIES = "supplies"  # at each place that the window is measured against: at home, or at one-to-one upstreams
+    OPERANDS = "operands"  # what a business metric's expression is computed from, each where its own dataset lies
+    SOURCES = "sources"  # at each source of a business metric
 
 
 class Described(Protocol):
@@ -89,6 +91,11 @@ class Described(Protocol):
     @property
     def unprofiled(self) -> tuple[str, ...]:
         """The columns that a profile of all columns leaves out."""
+        ...
+
+    @property
+    def expression(self) -> str:
+        """What a business metric is computed by; empty for any other dataset."""
         ...
 
 
@@ -145,8 +152,10 @@ class MetricDefinition:
     counts: Keys | None = None  # its value is how many distinct keys the rows have
     repeats_break: bool = False  # a row whose key is repeated breaks it
     sums_bound: bool = False  # over a table it is no more than the sum of its values over the table's parts
+    adds_up: bool = False  # over rows it is the sum of its values over any parts of them
     waits_for_sla: bool = False  # while its detail calls the window incomplete, it says nothing before the SLA
     divides_shares: bool = False  # most shares are divided by it: what a test tells of, its other metrics say
+    judges_no_data: bool = False  # that an input has no data is what it tells, and no failure of its own
     zero_if_empty: bool = False  # where there is nothing to read, and the dataset may be empty, it is 0
     # what it tells of the data, for columns that are sensitive
     tells_values: bool = False  # its value, detail or state is made of the column's values, not of how many there are

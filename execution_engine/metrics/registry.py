@@ -17,6 +17,8 @@ FILES = (
     "query",
     "freshness",
     "unpartitioned_rows",
+    # of a business metric
+    "value",
     # of a column
     "completeness",
     "pattern_match",

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db.models import Prefetch, prefetch_related_objects
 
-from assay.catalog.selectors import declared_by, profile_of, sensitive_columns, slas
+from assay.catalog.selectors import declared_by, definition_of, profile_of, sensitive_columns, slas
 from assay.database.name_keys import name_key
 from assay.models import Dataset, LineageEdge
 from assay.time.windows import Window
@@ -75,6 +75,7 @@ class Sources:
 
 def source_of(dataset: Dataset, now: datetime) -> PlannedSource:
     """What planning needs to know of one dataset."""
+    definition = definition_of(dataset)
     return PlannedSource(
         name=dataset.full_name,
         datacenters=tuple(replica.datacenter for replica in dataset.replicas.all()),
@@ -86,6 +87,8 @@ def source_of(dataset: Dataset, now: datetime) -> PlannedSource:
         kept_from=kept_from(dataset, now),
         declared=declared_by(dataset),
         unprofiled=tuple(filter(None, (*sorted(sensitive_columns(dataset)), dataset.partition_column))),
+        expression=definition.canonical if definition else "",
+        sources=definition.sources if definition else (),
     )
 
 

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from assay.catalog.declared import Declared
 from assay.time.partition_keys import zone
 from assay.time.windows import Granularity, Partitioning, Step, UnableToAlign, UnableToStep, Window, shift
+from execution_engine.language.business_metric import expression_of, metrics_of
 from execution_engine.language.templates import UnableToRender, render
 from execution_engine.language.tree import History, Metric, Operand
 from execution_engine.metrics.definition import At, Input, Kind
@@ -45,6 +46,8 @@ class PlannedSource:
     kept_from: datetime | None = None  # partitions that start earlier are deleted
     declared: tuple[Declared, ...] = ()  # its columns
     unprofiled: tuple[str, ...] = ()  # columns whose values are sensitive, or the same in each partition
+    expression: str = ""  # of a business metric, a dataset in each operand
+    sources: tuple[str, ...] = ()  # of a business metric
 
     @property
     def zone(self) -> ZoneInfo:
@@ -160,6 +163,9 @@ class Planner:
     def _inputs(self, spec: MetricSpec, inputs: Sequence[Input], call: PlannedCall) -> Iterator[Want]:
         """What is taken at one place stands together, in the order of the definition."""
         for at, some in groupby(inputs, key=lambda each: each.at):
+            if at is At.OPERANDS:
+                yield from self._operands(call)
+                continue
             alike = list(some)
             for there in self._calls(at, spec, call):
                 for each in alike:
@@ -179,9 +185,24 @@ class Planner:
         if at is At.UPSTREAM:
             there = self._upstream(str(spec.arguments[0]), call.here)
             return [PlannedCall(there, there, None)]
+        if at is At.SOURCES:
+            path = call.path | {call.here.source.name}
+            return [PlannedCall(source, source, None, path) for source in self._sources_of(call.here)]
         # An unchanged supply is what it was: its fingerprint is compared, its data not read again.
         path = call.path | {call.here.source.name}
         return [PlannedCall(supply, supply, None, path) for supply in self._supplies(call.here, path)]
+
+    def _operands(self, call: PlannedCall) -> Iterator[Want]:
+        """What the expression of a business metric is computed from, in the order of its operands."""
+        here = call.here
+        of_metric = replace(
+            self, home=here.source, datacenter=here.datacenter, window=here.window, accept_from=call.accept_from
+        )
+        return map(of_metric._want, metrics_of(expression_of(here.source.expression)))
+
+    def _sources_of(self, place: PlannedPlace) -> list[PlannedPlace]:
+        found = [self._source(name) for name in place.source.sources]
+        return [_place(source, _nearest(source, place.datacenter), place.window) for source in found]
 
     def _upstream(self, name: str, place: PlannedPlace) -> PlannedPlace:
         """The home of an upstream, whose rows are known by the primary key of the test's own dataset, or by theirs."""

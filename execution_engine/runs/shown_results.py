@@ -1,15 +1,17 @@
 """What may be shown of results that are kept: since they were taken, columns may be marked and readers limited."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from assay.catalog.selectors import sensitive_columns
 from assay.models import Dataset, Revision
 from execution_engine.disclosure.rules import objection, others_of, told
+from execution_engine.language.business_metric import expression_of, metrics_of
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import History, Metric, Operand
+from execution_engine.metrics.definitions.value import NAMES as OF_BUSINESS_METRIC
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Run
@@ -25,7 +27,7 @@ def objection_to(asked: Sequence[Operand], dataset: str, sources: Sources) -> st
     """Why a test of ``dataset`` that asks for ``asked`` would tell what it must not; None if it would not."""
     own = sources.privacy(dataset)
     assert own is not None
-    found = (objection(own, metric.spec, metric.dataset, sources.privacy) for metric in map(_metric, asked))
+    found = (objection(own, metric.spec, metric.dataset, sources.privacy) for metric in _read(asked, dataset, sources))
     return next((why for why in found if why), None)
 
 
@@ -40,7 +42,8 @@ class Veil:
         """Whether what runs of a revision of a test of ``dataset`` found tells values that must not be told now."""
         if revision.pk not in self._hidden:
             asked = operands(from_json(revision.tree))
-            others = any(others_of(metric.spec, metric.dataset) for metric in map(_metric, asked))
+            read = _read(asked, dataset.full_name, self._sources)
+            others = any(others_of(metric.spec, metric.dataset) for metric in read)
             is_plain = not others and not sensitive_columns(dataset)
             self._hidden[revision.pk] = not is_plain and bool(objection_to(asked, dataset.full_name, self._sources))
         return self._hidden[revision.pk]
@@ -78,6 +81,15 @@ class Veil:
     def _told(self, spec: MetricSpec, measured: str | None, own: Dataset, found: Mapping[str, Any]) -> dict[str, Any]:
         dataset = self._sources.dataset(measured) if measured and self._sources(measured) else own
         return told(spec, sensitive_columns(dataset), found)
+
+
+def _read(asked: Sequence[Operand], dataset: str, sources: Sources) -> Iterator[Metric]:
+    """The metrics of data that a test of ``dataset`` asks for; of a business metric what it is computed from."""
+    for metric in map(_metric, asked):
+        of = sources(metric.dataset or dataset) if metric.spec.name in OF_BUSINESS_METRIC else None
+        yield metric
+        if of is not None and of.expression:
+            yield from metrics_of(expression_of(of.expression))
 
 
 def _metric(operand: Operand) -> Metric:

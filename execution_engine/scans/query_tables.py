@@ -55,7 +55,7 @@ def reads_others(metric: MetricSpec) -> bool:
 
 
 def _table(dataset: Dataset, datacenter: str) -> Table | None:
-    if not dataset.replicas.all():
+    if not dataset.replicas.all() or dataset.business_metric is not None:
         return None
     try:
         return table_of(dataset, replica(dataset, datacenter) or home(dataset))

@@ -23,7 +23,7 @@ from execution_engine.services import first_cursor
 from test_generator.definition import Definition
 
 from .held_to import held_to_declared, judges_from
-from .upstream_operands import ProfileNamed, misaligned, undisclosed
+from .upstream_operands import ProfileNamed, misaligned, undisclosed, unmeasurable
 
 
 class UnableToWrite(Exception):
@@ -41,16 +41,18 @@ def checked_tree(own: DatasetProfile, assertion: str, profile_named: ProfileName
             signatures=SIGNATURES,
             source=assertion,
             groupable=GROUPABLE,
-            fault_of=_fault_of,
+            fault_of=fault_of,
         )
     except (UnableToParse, UnableToCheck) as error:
         raise UnableToWrite(str(error)) from None
-    if obstacle := misaligned(tree, own, profile_named) or undisclosed(tree, own, profile_named):
-        raise UnableToWrite(obstacle)
+    for obstacle_of in (unmeasurable, misaligned, undisclosed):
+        if obstacle := obstacle_of(tree, own, profile_named):
+            raise UnableToWrite(obstacle)
     return to_json(tree)
 
 
-def _fault_of(spec: MetricSpec) -> str | None:
+def fault_of(spec: MetricSpec) -> str | None:
+    """What is wrong with a call beyond its signature, if anything is."""
     problem = METRICS[spec.name].problem
     return problem(spec) if problem else None
 

@@ -1,16 +1,37 @@
-"""Whether an assertion may measure what it names: partitions that align, and data that its readers may see."""
+"""Whether an assertion may measure what it names: data that is there, partitions that align, readers who may see it."""
 
 from collections.abc import Callable
 
 from assay.catalog.profile import DatasetProfile
 from assay.catalog.selectors import upstream_keys
-from execution_engine.disclosure.rules import Privacy, objection, privacy_of
+from execution_engine.disclosure.rules import Privacy, objection, others_of, privacy_of
 from execution_engine.language.operands import operands
 from execution_engine.language.tree import Assertion, History, Metric
+from execution_engine.metrics.definitions.value import NAMES as OF_BUSINESS_METRIC
 
 from .alignment import aligned
 
 ProfileNamed = Callable[[str], DatasetProfile | None]
+
+
+def unmeasurable(tree: Assertion, home: DatasetProfile, profile_named: ProfileNamed) -> str | None:
+    """The sentence that says which operand asks a business metric for rows, or a table for its value, if any does."""
+    for metric in _metrics(tree):
+        of = profile_named(metric.dataset) if metric.dataset else home
+        read = [(name, profile_named(name)) for name in others_of(metric.spec, None)]
+        if computed := [name for name, other in read if other and other.business_metric]:
+            return f"{metric.text:.200} reads rows of {computed[0]}, a business metric, which has none"
+        if of is None or (of.business_metric is not None) is (metric.spec.name in OF_BUSINESS_METRIC):
+            continue
+        if of.business_metric is None:
+            known = ", ".join(sorted(OF_BUSINESS_METRIC))
+            return f"{of.full_name} is no business metric, and only one has {known}: take another metric"
+        sources = ", ".join(of.business_metric.sources)
+        return (
+            f"{metric.text:.200} reads rows, and {of.full_name} is a business metric, which has none: "
+            f"take value(), or write the test of a source ({sources})"
+        )
+    return None
 
 
 def misaligned(tree: Assertion, home: DatasetProfile, profile_named: ProfileNamed) -> str | None:

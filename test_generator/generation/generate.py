@@ -4,17 +4,29 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from assay.catalog.profile import DatasetProfile
 from assay.catalog.selectors import profile_of, upstream_edges
+from assay.catalog.services import tell_again
 from assay.models import Dataset, DataTest, Origin
 from assay.queue.claims import finish
+from test_generator.business_metrics.definition import UnableToDefine, completed
 from test_generator.data_tests.held_to import held_to_declared
-from test_generator.data_tests.services import UnableToWrite, create, retire, revise, start
+from test_generator.data_tests.services import (
+    UnableToWrite,
+    catalogued,
+    checked_tree,
+    create,
+    retire,
+    revise,
+    start,
+)
 from test_generator.definition import Definition
 from test_generator.models import Gap
 from test_generator.offers.services import forget_sensitive
 from test_generator.templates.made import Lack
 from test_generator.templates.reconcile import reconcile_templates
 
+from .business_metric import business_metric_tests
 from .reconcile import Changes, ExistingTest, WantedChange, reconcile
 from .standard import Upstream, standard_tests
 from .wanted import Generation, WantedGap, WantedTest
@@ -26,6 +38,7 @@ AUTHOR = "assay"
 
 def reconcile_dataset(dataset: Dataset, now: datetime) -> None:
     """Bring generated tests, and those of templates, to what is wanted, and note the gaps; ends ``reconcile``."""
+    _follow_sources(dataset, now)
     generation = generate(dataset)
     lacks = reconcile_templates(dataset, now)
     apply(dataset, changes(dataset, generation, now), now)
@@ -39,10 +52,20 @@ def reconcile_dataset(dataset: Dataset, now: datetime) -> None:
     finish(dataset, reconcile_at=min(ends, default=None))
 
 
+def _follow_sources(dataset: Dataset, now: datetime) -> None:
+    """A business metric takes the home and the partitions that its sources have now."""
+    if dataset.business_metric is None or dataset.missing_since:
+        return
+    with suppress(UnableToDefine):  # it becomes a gap
+        tell_again(dataset, completed(profile_of(dataset), catalogued), now=now)
+
+
 def generate(dataset: Dataset) -> Generation:
     """What the metadata and lineage of the dataset lead to; nothing, once it is gone from its source."""
     if dataset.missing_since:
         return Generation()
+    if dataset.business_metric is not None:
+        return _of_business_metric(profile_of(dataset))
     upstreams = [
         Upstream(dataset=profile_of(edge.upstream), one_to_one=edge.one_to_one, sampled=edge.sampled)
         for edge in upstream_edges(dataset)
@@ -54,6 +77,27 @@ def generate(dataset: Dataset) -> Generation:
             replace(test, definition=held_to_declared(test.definition, dataset)) for test in generation.wanted
         ),
     )
+
+
+def _of_business_metric(told: DatasetProfile) -> Generation:
+    """Its tests where its sources still allow them, as their columns, partitions and readers may have changed."""
+    try:
+        generation = business_metric_tests(completed(told, catalogued))
+    except UnableToDefine as fault:
+        return Generation(gaps=(_gap_of_fault(told, fault),))
+    wanted, gaps = [], list(generation.gaps)
+    for test in generation.wanted:
+        try:
+            checked_tree(told, test.definition.assertion, catalogued)
+            wanted.append(test)
+        except UnableToWrite as fault:
+            gaps.append(_gap_of_fault(told, fault))
+    return Generation(wanted=tuple(wanted), gaps=tuple(gaps))
+
+
+def _gap_of_fault(told: DatasetProfile, fault: Exception) -> WantedGap:
+    first, *_ = str(fault).splitlines()
+    return WantedGap(dataset=told.full_name, category="metric", reason=first[:500])
 
 
 def gap_of(dataset: Dataset, lack: Lack) -> WantedGap:

@@ -6,7 +6,7 @@ from typing import Literal
 from assay.catalog.profile import CategoryName
 from test_generator.definition import Definition
 
-StandardCategory = Literal["freshness", "completeness", "duplicates", "consistency", "schema", "novelty"]
+StandardCategory = Literal["freshness", "completeness", "duplicates", "consistency", "schema", "novelty", "metric"]
 Scope = Literal["partition", "table"]
 
 

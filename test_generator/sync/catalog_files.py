@@ -14,10 +14,11 @@ from assay.catalog.yaml.source_names import claim_source, default_name
 from assay.catalog.yaml.yaml_text import YamlProblem
 from assay.models import Dataset, Source
 from execution_engine.planning.schedules import UnableToSchedule, check_line
-from test_generator.data_tests.services import UnableToWrite, catalogued, checked_tree
+from test_generator.business_metrics.definition import UnableToDefine, completed
+from test_generator.data_tests.services import UnableToWrite, checked_tree
 from test_generator.templates.told import fault_of
 
-from .services import sync
+from .services import profiles_in, sync
 
 
 @transaction.atomic
@@ -49,10 +50,17 @@ def _assertion_problems(catalog: CatalogProfile) -> Iterator[tuple[Path, YamlPro
 
     Whether a template fits the datasets that it selects is seen there: one that it does not fit gets a gap.
     """
-    told = {dataset.full_name.lower(): dataset for dataset in catalog.datasets}
+    named = profiles_in(catalog)
+    metrics = {}
+    for metric in catalog.business_metrics:
+        try:
+            metrics[metric.full_name.lower()] = completed(metric, named)
+        except UnableToDefine as error:
+            if all(map(named, _named_by(metric))):  # a name that is unknown is told already
+                yield _problem(metric.place, f"business metric {metric.full_name!r}", str(error))
 
     def profile_named(name: str) -> DatasetProfile | None:
-        return told.get(name.lower()) or catalogued(name)
+        return metrics.get(name.lower()) or named(name)
 
     for test in catalog.custom:
         if (home := profile_named(test.dataset)) is None:
@@ -66,6 +74,12 @@ def _assertion_problems(catalog: CatalogProfile) -> Iterator[tuple[Path, YamlPro
         is_known = {COLUMN, *template.parameters}.issuperset(placeholders(template.assertion))
         if is_known and (why := fault_of(template)):  # what stands between braces and is unknown, is told already
             yield _problem(template.place, f"template {template.name!r}", why)
+
+
+def _named_by(metric: DatasetProfile) -> tuple[str, ...]:
+    definition = metric.business_metric
+    assert definition is not None
+    return (*definition.sources, *(each.dataset for each in definition.served))
 
 
 def _problem(place: str, whose: str, sentence: str) -> tuple[Path, YamlProblem]:

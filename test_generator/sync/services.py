@@ -10,9 +10,12 @@ from assay.catalog.profile import CatalogProfile, CustomProfile
 from assay.catalog.selectors import by_names, slas
 from assay.catalog.services import Applied, apply_catalog, mark_changed
 from assay.catalog.storages import FILES
+from assay.database.name_keys import name_key
 from assay.models import Dataset, DataTest, Origin, Source
 from execution_engine.engines.files.listing import refusal_of
-from test_generator.data_tests.services import UnableToWrite, revise, start, write_data_test
+from test_generator.business_metrics.definition import with_business_metrics
+from test_generator.data_tests.services import UnableToWrite, catalogued, revise, start, write_data_test
+from test_generator.data_tests.upstream_operands import ProfileNamed
 from test_generator.definition import Definition
 from test_generator.models import RuleTemplate
 from test_generator.templates.told import tell_templates
@@ -37,6 +40,9 @@ def sync(
     ]
     if refused:
         raise UnableToWrite("\n".join(refused))
+    profile, of_metrics = with_business_metrics(profile, profiles_in(profile))
+    if of_metrics:
+        raise UnableToWrite("\n".join(of_metrics))
     applied = apply_catalog(profile, source=source, full=full, allow_removal=allow_removal, now=now)
     templates, of_templates = tell_templates(profile.templates, source=source, full=full, now=now)
     written, of_tests = _write_all(profile.custom, source=source, now=now)
@@ -46,6 +52,12 @@ def sync(
     if full:
         _note_gone(written, source=source, now=now)
     return replace(applied, templates=templates, bindings=bindings)
+
+
+def profiles_in(profile: CatalogProfile) -> ProfileNamed:
+    """What is known of a dataset by its name: what the profile tells, or else what is in the catalog."""
+    told = {name_key(dataset.full_name): dataset for dataset in profile.datasets}
+    return lambda name: told.get(name_key(name)) or catalogued(name)
 
 
 def remove_source(name: str, *, now: datetime) -> Applied:

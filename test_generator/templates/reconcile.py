@@ -61,7 +61,7 @@ def _take(row: DataTest, change: MadeChange, source: str, now: datetime) -> None
 
 
 def _made(dataset: Dataset, templates: Sequence[TemplateProfile]) -> Making:
-    if dataset.missing_since:
+    if dataset.missing_since or dataset.business_metric is not None:  # templates are of tables
         return Making()
     own = profile_of(dataset)
 

@@ -7,7 +7,7 @@ from itertools import chain
 from execution_engine.language.operands import operands
 from execution_engine.language.problem import Problem
 from execution_engine.language.step_arguments import misfit
-from execution_engine.language.tree import PROFILE, Assertion, By, History, HistoryFunction, Metric, Node, Text
+from execution_engine.language.tree import PROFILE, By, History, HistoryFunction, Metric, Node, Text
 from execution_engine.language.walk import fold, postorder
 from execution_engine.metrics.columns import named
 from execution_engine.metrics.signature import Signature
@@ -30,7 +30,7 @@ class UnableToCheck(ValueError):
 
 
 def check(
-    tree: Assertion,
+    tree: Node,
     *,
     home: DatasetSchema,
     schema_of: SchemaOf,
@@ -40,6 +40,8 @@ def check(
     fault_of: FaultOf = lambda spec: None,
 ) -> None:
     """Nothing where ``tree``, parsed from ``source``, can be evaluated; else raises UnableToCheck with every problem.
+
+    It is an assertion, or the expression of a number.
 
     ``schema_of`` gives the schema of another dataset by its full name, None for one that is unknown; ``groupable``
     names the metrics that can be measured ``by`` columns, ``fault_of`` says what is wrong with a metric beyond its

@@ -8,7 +8,7 @@ from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from execution_engine.language.problem import ParseRefusal, Problem, Span
-from execution_engine.language.tree import Assertion, History, Metric
+from execution_engine.language.tree import Assertion, Expression, History, Metric, Node
 from execution_engine.language.walk import depth, postorder
 
 from .bare import end_of_name, mending_of_bare
@@ -21,14 +21,17 @@ MAX_NODES = 256
 MAX_DEPTH = 32  # of nodes, and of parentheses
 MAX_OPERANDS = 32
 MAX_FOUND = 60  # characters of what was found that a message repeats
+ASSERTION, EXPRESSION = "start", "sum"  # the rules of the grammar that a text may be read by
+BOUNDS = ("COMPARATOR", "_BETWEEN", "_NOT")
+NO_BOUND = "an expression has no bound: end it here, and write the bound in a test of its own"
 _HIDDEN = ("Cc", "Cf", "Cs")  # control, format (byte order mark, right-to-left marks), half of a surrogate pair
 
 
 class UnableToParse(ValueError):
     """A text that is no assertion; the message draws the place and says what was expected there."""
 
-    def __init__(self, problem: Problem, source: str) -> None:
-        super().__init__(f"Cannot read the assertion: {problem.explain(source)}")
+    def __init__(self, problem: Problem, source: str, *, what: str = "assertion") -> None:
+        super().__init__(f"Cannot read the {what}: {problem.explain(source)}")
         self.problem = problem
 
 
@@ -36,27 +39,42 @@ def parse(text: str) -> Assertion:
     """The tree of an assertion; raises UnableToParse."""
     try:
         _check_text(text)
-        tree = build(_parsed(text))
+        tree: Assertion = build(_parsed(text))
         _check_size(tree)
     except ParseRefusal as refusal:
         raise UnableToParse(refusal.problem, text) from None
     return tree
 
 
+def parse_expression(text: str) -> Expression:
+    """The tree of a number, such as ``sum(fare) / row_count()``, without a bound; raises UnableToParse."""
+    try:
+        _check_text(text)
+        tree: Expression = build(_parsed(text, EXPRESSION))
+        _check_size(tree)
+    except ParseRefusal as refusal:
+        raise UnableToParse(refusal.problem, text, what="expression") from None
+    return tree
+
+
 @cache
 def _grammar() -> Lark:
     grammar = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False)
+    return Lark(
+        grammar, parser="lalr", start=[ASSERTION, EXPRESSION], propagate_positions=True, maybe_placeholders=False
+    )
 
 
-def _parsed(text: str) -> Tree[Token]:
-    parser = _grammar().parse_interactive(text)
+def _parsed(text: str, rule: str = ASSERTION) -> Tree[Token]:
+    parser = _grammar().parse_interactive(text, start=rule)
     try:
         _feed(parser)
         tree: Tree[Token] = parser.feed_eof()
     except UnexpectedToken as error:
         end = len(text.rstrip())
         place = (end, end) if error.token.type == "$END" else (error.token.start_pos or 0, error.token.end_pos or 0)
+        if rule == EXPRESSION and error.token.type in BOUNDS:
+            raise ParseRefusal(NO_BOUND, Span(start=place[0], end=place[1])) from None
         raise _unexpected(text, Span(start=place[0], end=place[1]), parser) from None
     except UnexpectedCharacters as error:
         start = error.pos_in_stream or 0
@@ -115,7 +133,7 @@ def has_hidden(text: str) -> bool:
     return any(character not in "\t\r\n" and category(character) in _HIDDEN for character in text)
 
 
-def _check_size(tree: Assertion) -> None:
+def _check_size(tree: Node) -> None:
     nodes = postorder(tree)
     found = sum(isinstance(node, Metric | History) for node in nodes)
     if len(nodes) > MAX_NODES:

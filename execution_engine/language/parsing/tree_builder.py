@@ -9,7 +9,6 @@ from execution_engine.language.problem import Span
 from execution_engine.language.tree import (
     And,
     Arithmetic,
-    Assertion,
     Between,
     Call,
     Comparator,
@@ -55,15 +54,14 @@ RULES: dict[str, Rule] = {
 }
 
 
-def build(parsed: Tree[Token]) -> Assertion:
-    """The tree of a whole assertion; raises Refusal where the grammar allows more than the language does."""
+def build(parsed: Tree[Token]) -> Any:
+    """The tree of an assertion or expression; raises Refusal where the grammar allows more than the language does."""
     built: dict[int, Any] = {}
     for tree in parsed.iter_subtrees():
         parts = [built[id(child)] if isinstance(child, Tree) else child for child in tree.children]
         place = Span(start=tree.meta.start_pos, end=tree.meta.end_pos)
         built[id(tree)] = RULES[tree.data](parts, place)
-    assertion: Assertion = built[id(parsed)]
-    return assertion
+    return built[id(parsed)]
 
 
 def _comparator(token: Token) -> Comparator:

@@ -11,7 +11,8 @@ NAME = "freshness"
 COMPLETE = "complete"  # the share of its upstream's rows from which on a window is complete
 
 
-def _of_supply(call: MetricSpec, supply: Described) -> MetricSpec:
+def of_supply(call: MetricSpec, supply: Described) -> MetricSpec:
+    """What is asked of a dataset that others wait for."""
     return MetricSpec(name=NAME, options=((COMPLETE, supply.share),))
 
 
@@ -31,7 +32,7 @@ FRESHNESS = MetricDefinition(
     inputs=(
         Input(spec=lambda call, of: ALL_ROWS),
         Input(spec=lambda call, of: ALL_ROWS, at=At.SUPPLIES),
-        Input(spec=_of_supply, at=At.SUPPLIES),
+        Input(spec=of_supply, at=At.SUPPLIES),
     ),
     waits_for_sla=True,
 )

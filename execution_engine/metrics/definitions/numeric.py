@@ -102,8 +102,16 @@ MIN = replace(
 MAX = _of_a_number(
     "max", Gather.MAX, value=_only, formula="max d(column)", meaning="the greatest value", dimension=Dimension.VALIDITY
 )
-SUM = _of_a_number(
-    "sum", Gather.SUM, value=_only, formula="Σ d(column)", meaning="the sum of the values", dimension=Dimension.ACCURACY
+SUM = replace(
+    _of_a_number(
+        "sum",
+        Gather.SUM,
+        value=_only,
+        formula="Σ d(column)",
+        meaning="the sum of the values",
+        dimension=Dimension.ACCURACY,
+    ),
+    adds_up=True,
 )
 MEAN = _of_a_number(
     "mean",

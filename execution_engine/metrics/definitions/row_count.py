@@ -17,5 +17,6 @@ ROW_COUNT = MetricDefinition(
     statistics=lambda spec, write: {"rows": ROWS},
     value=lambda spec, found: float(found["rows"]),
     sums_bound=True,
+    adds_up=True,
 )
 ALL_ROWS = MetricSpec(name=ROW_COUNT.name)

@@ -1,9 +1,10 @@
 """What a catalog provider yields: the metadata of datasets, their lineage and their users' own tests."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from assay.time.stored_times import Holds
 from assay.time.windows import Granularity, Partitioning
@@ -11,6 +12,7 @@ from assay.time.windows import Granularity, Partitioning
 from .tiers import TIERS, CatchUp, Severity
 
 Storage = Literal["parquet", "orc", "csv", "json", "table", "sql"]
+COMPUTED: Literal["computed"] = "computed"  # in place of a storage: of a business metric there is nothing to read
 GateOn = Literal["outcome", "incident"]
 UnknownPolicy = Literal["open", "closed"]
 StrengthName = Literal["strong", "weak"]
@@ -55,14 +57,14 @@ class ReplicaProfile:
     """Where a copy of a dataset lies; what it is stored as says which engine reads it."""
 
     datacenter: str
-    storage: Storage
+    storage: Storage | Literal["computed"]
     location: str
     options: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_in_lake(self) -> bool:
         """Whether Spark reads it; a ``sql`` table lies outside and is read through its own database."""
-        return self.storage != "sql"
+        return self.storage not in ("sql", COMPUTED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +95,39 @@ class Targets:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ServedTable:
+    """A table that serves a business metric, broken down by a dimension; its column adds up to the value."""
+
+    dataset: str
+    column: str
+    dimension: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class BusinessMetricDefinition:
+    """How a business metric is computed, and how it may be broken down."""
+
+    expression: str  # as it was written
+    canonical: str  # the same with a dataset in each operand; empty until its sources are known
+    sources: tuple[str, ...]  # full names; its partitions and its home are those of the first
+    dimensions: tuple[str, ...] = ()
+    served: tuple[ServedTable, ...] = ()
+    band: Mapping[str, str | float] = field(default_factory=dict)  # options of ``anomaly``
+    tolerance: float = 0.001  # the share of its value that a break-down may lose
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object that ``from_json`` reads back to an equal definition."""
+        return json.loads(json.dumps(asdict(self)))  # type: ignore[no-any-return]
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "BusinessMetricDefinition":
+        """The definition that ``to_json`` wrote."""
+        listed = {name: tuple(data[name]) for name in ("sources", "dimensions")}
+        served = tuple(ServedTable(**each) for each in data["served"])
+        return cls(**{**data, **listed, "served": served})
+
+
+@dataclass(frozen=True, kw_only=True)
 class DatasetProfile:
     """One dataset's metadata. The first replica is home."""
 
@@ -119,6 +154,7 @@ class DatasetProfile:
     unknown_policy: UnknownPolicy | None = None
     readers: tuple[str, ...] = ()  # role:…, team:… and user:…; empty: everybody
     tags: tuple[str, ...] = ()  # short words by which templates and people select
+    business_metric: BusinessMetricDefinition | None = None  # None: a table, with data of its own
     place: str = field(default="", compare=False)  # where it is told, ``file:line``; empty: by the API
 
     @property
@@ -247,6 +283,7 @@ class CatalogProfile:
     custom: tuple[CustomProfile, ...] = ()
     templates: tuple[TemplateProfile, ...] = ()
     bindings: tuple[BindingProfile, ...] = ()
+    business_metrics: tuple[DatasetProfile, ...] = ()  # as they are written: home and partitions follow from sources
 
 
 def _first(own: T | None, default: T) -> T:

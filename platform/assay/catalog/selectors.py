@@ -16,6 +16,7 @@ from assay.time.windows import Granularity
 
 from .declared import Declared, declared_columns
 from .profile import (
+    BusinessMetricDefinition,
     Column,
     DatasetProfile,
     GateOn,
@@ -84,7 +85,14 @@ def _metadata_of(dataset: Dataset) -> DatasetProfile:
         unknown_policy=cast(UnknownPolicy | None, dataset.unknown_policy or None),
         readers=tuple(dataset.readers.splitlines()),
         tags=tuple(dataset.tags.splitlines()),
+        business_metric=definition_of(dataset),
     )
+
+
+def definition_of(dataset: Dataset) -> BusinessMetricDefinition | None:
+    """How a business metric is computed; None for a table."""
+    said = dataset.business_metric
+    return None if said is None else BusinessMetricDefinition.from_json(said)
 
 
 def _partition_of(dataset: Dataset) -> PartitionProfile | None:

@@ -86,8 +86,20 @@ def apply_catalog(
 
 
 def _refuse_others(profile: CatalogProfile, source: str) -> None:
-    """Raise UnableToShare for datasets that another source tells of; what is gone from it is free."""
+    """Raise UnableToShare for datasets that another source tells of; what is gone from it is free.
+
+    A name stays that of a table, or of a business metric: what was found of the one says nothing of the other.
+    """
     told = {name_key(dataset.full_name): dataset for dataset in profile.datasets}
+    rows = Dataset.objects.filter(name_key__in=told).order_by("full_name")
+    changed = [row for row in rows if (row.business_metric is None) != (told[row.name_key].business_metric is None)]
+    if changed:
+        said = [
+            f"{_at(told[row.name_key].place)}{row.full_name} is known as "
+            f"{'a table' if row.business_metric is None else 'a business metric'}, and names are shared"
+            for row in changed
+        ]
+        raise UnableToShare("\n".join([*said, "give one of the two another name"]))
     others = Dataset.objects.filter(name_key__in=told, missing_since__isnull=True).exclude(source=source)
     places = {row.name: str(row) for row in Source.objects.all()}
     clashes = [
@@ -108,7 +120,7 @@ def check_locations(profile: CatalogProfile, *, source: str) -> None:
     """Raise UnableToApply with every location that may not be read."""
     rules, wrong = rules_of(config()), []
     for dataset in profile.datasets:
-        for one in dataset.replicas:
+        for one in dataset.replicas if dataset.business_metric is None else ():
             place = ToldLocation(
                 storage=one.storage, location=one.location, options=one.options, is_trusted=source != PUSHED
             )
@@ -135,6 +147,13 @@ def _apply_dataset(told: DatasetProfile, *, source: str, now: datetime) -> tuple
             setattr(dataset, name, value)
         dataset.save(update_fields=[*changed])
     return is_new, _apply_replicas(dataset, told) or bool(changed)
+
+
+def tell_again(dataset: Dataset, told: DatasetProfile, *, now: datetime) -> None:
+    """Write what has become of a dataset by what others tell, such as the sources of a business metric."""
+    is_new, is_changed = _apply_dataset(told, source=dataset.source, now=now)
+    if is_new or is_changed:
+        dataset.refresh_from_db()
 
 
 def _columns_of(told: DatasetProfile) -> dict[str, Any]:
@@ -174,6 +193,7 @@ def _columns_of(told: DatasetProfile) -> dict[str, Any]:
         "unknown_policy": told.unknown_policy or "",
         "readers": "\n".join(told.readers),
         "tags": "\n".join(told.tags),
+        "business_metric": told.business_metric.to_json() if told.business_metric else None,
     }
 
 

@@ -10,7 +10,7 @@ from .claimable import Claimable
 
 
 class Dataset(Claimable):
-    """A table, known by ``namespace.name``; the SLAs left empty come from its tier (``assay.catalog.tiers``)."""
+    """A table or a business metric, known by ``namespace.name``; its tier gives the SLAs that are left empty."""
 
     namespace = models.CharField(max_length=120)
     name = models.CharField(max_length=120)
@@ -47,6 +47,7 @@ class Dataset(Claimable):
     unknown_policy = models.CharField(max_length=10, blank=True)  # "open" or "closed"; empty: by tier
     readers = models.TextField(blank=True, default="")  # role:…, team:… and user:…, one a line; empty: everybody
     tags = models.TextField(blank=True, default="")  # short words, one a line
+    business_metric = models.JSONField(null=True, blank=True)  # how it is computed; null: a table with its own data
     source = models.CharField(max_length=100, default="push", db_index=True)  # what tells of it
     created_at = models.DateTimeField()
     changed_at = models.DateTimeField()
@@ -86,7 +87,7 @@ class Replica(models.Model):
     dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="replicas")
     datacenter = models.CharField(max_length=60)
     position = models.PositiveSmallIntegerField()
-    storage = models.CharField(max_length=10)  # parquet, table or sql
+    storage = models.CharField(max_length=10)  # parquet, table, sql, or computed: of a business metric
     location = models.CharField(max_length=500)
     options = models.JSONField(default=dict)
 

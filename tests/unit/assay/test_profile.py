@@ -51,6 +51,7 @@ def test_a_dataset_of_which_little_is_told_leaves_all_else_open() -> None:
         "unknown_policy": None,
         "readers": (),
         "tags": (),
+        "business_metric": None,
         "place": "",
     }
 
@@ -93,7 +94,10 @@ def test_a_dataset_of_which_little_is_told_leaves_all_else_open() -> None:
                 "place": "",
             },
         ),
-        (CatalogProfile(), {"datasets": (), "lineage": (), "custom": (), "templates": (), "bindings": ()}),
+        (
+            CatalogProfile(),
+            {"datasets": (), "lineage": (), "custom": (), "templates": (), "bindings": (), "business_metrics": ()},
+        ),
     ],
 )
 def test_each_part_has_its_defaults(part: Any, whole: dict[str, object]) -> None:

@@ -112,15 +112,18 @@ def test_a_file_that_is_not_there_is_told_with_what_to_check(tmp_path: Path) -> 
     [
         (
             "[1, 2]",
-            ["a.yaml:1: found [1, 2]: write a mapping with the keys datasets, lineage, tests, templates, bindings."],
+            [
+                "a.yaml:1: found [1, 2]: write a mapping with the keys datasets, lineage, tests, templates, bindings, "
+                "business_metrics."
+            ],
         ),
         (
             "dataset: []\n7: x\n",
             [
                 "a.yaml:1: dataset: found the unknown key 'dataset': did you mean 'datasets'? "
-                "Known here: datasets, lineage, tests, templates, bindings, source.",
+                "Known here: datasets, lineage, tests, templates, bindings, business_metrics, source.",
                 "a.yaml:2: 7: found the unknown key '7': "
-                "Known here: datasets, lineage, tests, templates, bindings, source.",
+                "Known here: datasets, lineage, tests, templates, bindings, business_metrics, source.",
             ],
         ),
         (

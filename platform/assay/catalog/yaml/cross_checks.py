@@ -8,7 +8,7 @@ from functools import cached_property
 from assay.catalog.placeholders import COLUMN, placeholders
 from assay.time.stored_times import Holds
 
-from .parts import BindingPart, CustomPart, DatasetPart, LineagePart, TemplatePart
+from .parts import BindingPart, BusinessMetricPart, CustomPart, DatasetPart, LineagePart, TemplatePart
 from .yaml_text import Path
 
 Finding = tuple[Path, str]
@@ -28,6 +28,7 @@ class YamlParts:
     names: Sequence[str]
     templates: Mapping[int, TemplatePart] = field(default_factory=dict)
     bindings: Mapping[int, BindingPart] = field(default_factory=dict)
+    business_metrics: Mapping[int, BusinessMetricPart] = field(default_factory=dict)
     places: Mapping[tuple[str | int, ...], str] = field(default_factory=dict)
     elsewhere: Mapping[str, bool] = field(default_factory=dict)
 
@@ -35,7 +36,8 @@ class YamlParts:
     def partitioned(self) -> dict[str, bool]:
         """Whether each dataset that is known is partitioned, by name in lower case."""
         told = {dataset.name.lower(): dataset.partition is not None for dataset in self.datasets.values()}
-        return {**self.elsewhere, **told}
+        computed = dict.fromkeys((metric.name.lower() for metric in self.business_metrics.values()), True)
+        return {**self.elsewhere, **told, **computed}
 
     @cached_property
     def known(self) -> frozenset[str]:
@@ -57,6 +59,7 @@ def cross_check(parts: YamlParts) -> Iterator[Finding]:
     yield from _custom(parts)
     yield from _templates(parts)
     yield from _bindings(parts)
+    yield from _business_metrics(parts)
 
 
 def _doubled_names(parts: YamlParts) -> Iterator[Finding]:
@@ -140,6 +143,29 @@ def _bindings(parts: YamlParts) -> Iterator[Finding]:
         if (earlier := first.setdefault(key, number)) != number:
             sentence = f"found {binding.pipeline!r} bound to {binding.dataset}, test {binding.test!r}, again, first at "
             yield ("bindings", number), f"{sentence}{parts.place('bindings', earlier)}: keep one of the two."
+
+
+def _business_metrics(parts: YamlParts) -> Iterator[Finding]:
+    """A business metric has a name of its own beside datasets and others, and sources that are known."""
+    tables = {dataset.name.lower(): number for number, dataset in parts.datasets.items()}
+    first: dict[str, int] = {}
+    for number, metric in parts.business_metrics.items():
+        name, at = metric.name.lower(), ("business_metrics", number, "name")
+        if name in tables:
+            place = parts.place("datasets", tables[name])
+            yield at, f"found {metric.name!r}, which is a dataset too, at {place}: give one of the two another name."
+        if (earlier := first.setdefault(name, number)) != number:
+            place = parts.place("business_metrics", earlier)
+            yield at, f"found a second business metric {metric.name!r}, first at {place}: keep one of the two."
+        named: list[tuple[Path, str]] = [(("sources", index), source) for index, source in enumerate(metric.sources)]
+        named += [(("served", index, "dataset"), each.dataset) for index, each in enumerate(metric.served)]
+        for path, dataset in named:
+            if dataset.lower() not in parts.known:
+                yield ("business_metrics", number, *path), _unknown("dataset", dataset, parts.names, "datasets")
+        for index, each in enumerate(metric.served):
+            if each.dimension not in metric.dimensions:
+                sentence = _unknown("dimension", each.dimension, metric.dimensions, "dimensions")
+                yield ("business_metrics", number, "served", index, "dimension"), sentence
 
 
 def _templates(parts: YamlParts) -> Iterator[Finding]:

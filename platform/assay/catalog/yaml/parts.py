@@ -54,6 +54,7 @@ Share = Annotated[float, BeforeValidator(_share), Field(ge=0, le=1, allow_inf_na
 Tag = Annotated[str, StringConstraints(max_length=40, pattern=r"^[a-z0-9][a-z0-9_.:-]*$")]
 Tags = Annotated[list[Tag], AfterValidator(_not_repeated)]
 Level = Annotated[int, Field(ge=0, le=5)]
+ParameterName = Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
 
 
 class YamlPart(BaseModel):
@@ -166,6 +167,39 @@ class DatasetPart(YamlPart):
     tags: Tags = []
 
 
+class ServedPart(YamlPart):
+    """A table that serves a business metric by one of its dimensions."""
+
+    dataset: FullName
+    column: ColumnName
+    dimension: ColumnName
+
+
+class BusinessMetricPart(YamlPart):
+    """One business metric: a figure that is computed from datasets."""
+
+    name: FullName
+    owner: Word
+    tier: Level
+    expression: Annotated[str, StringConstraints(min_length=1, max_length=2048)]
+    sources: Annotated[list[FullName], Field(min_length=1, max_length=20), AfterValidator(_not_repeated)]
+    description: str = ""
+    team: str = ""
+    dimensions: Annotated[list[ColumnName], Field(max_length=20), AfterValidator(_not_repeated)] = []
+    served: Annotated[list[ServedPart], Field(max_length=20)] = []
+    band: dict[ParameterName, str | float | int] = {}
+    tolerance: Annotated[Share, Field(gt=0, lt=1)] = 0.001
+    freshness: Length | None = None
+    sustain: Period | None = None
+    grace: Period | None = None
+    severity: Severity | None = None
+    catch_up: CatchUp | None = None
+    gate_on: GateOn = "outcome"
+    unknown_policy: UnknownPolicy | None = None
+    readers: Annotated[list[Word], AfterValidator(_known_readers)] = []
+    tags: Tags = []
+
+
 class LineagePart(YamlPart):
     """One edge of the lineage."""
 
@@ -216,7 +250,6 @@ def _as_written(value: object) -> object:
     return str(value) if is_number else value
 
 
-ParameterName = Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
 ParameterValue = Annotated[str, BeforeValidator(_as_written), StringConstraints(min_length=1, max_length=400)]
 Parameters = dict[ParameterName, ParameterValue]
 
@@ -251,4 +284,5 @@ PARTS: dict[str, type[YamlPart]] = {
     "tests": CustomPart,
     "templates": TemplatePart,
     "bindings": BindingPart,
+    "business_metrics": BusinessMetricPart,
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from assay.catalog.profile import (
     BindingProfile,
+    BusinessMetricDefinition,
     CatalogProfile,
     Column,
     ColumnSelector,
@@ -15,13 +16,14 @@ from assay.catalog.profile import (
     PartitionProfile,
     ReplicaProfile,
     Selector,
+    ServedTable,
     SlaProfile,
     TemplateProfile,
 )
 from assay.catalog.storages import FILES
 
 from .cross_checks import YamlParts
-from .parts import ColumnPart, DatasetPart, ReplicaPart, TemplatePart
+from .parts import BusinessMetricPart, ColumnPart, DatasetPart, ReplicaPart, TemplatePart
 
 
 def to_profile(parts: YamlParts, folder_of: Callable[[int], Path]) -> CatalogProfile:
@@ -58,6 +60,10 @@ def to_profile(parts: YamlParts, folder_of: Callable[[int], Path]) -> CatalogPro
             BindingProfile(**dict(part), place=place(("bindings", number), ""))
             for number, part in parts.bindings.items()
         ),
+        business_metrics=tuple(
+            replace(business_metric(part), place=place(("business_metrics", number, "expression"), ""))
+            for number, part in parts.business_metrics.items()
+        ),
     )
 
 
@@ -87,6 +93,38 @@ def _dataset(part: DatasetPart, folder: Path) -> DatasetProfile:
         unknown_policy=part.unknown_policy,
         readers=tuple(part.readers),
         tags=tuple(part.tags),
+    )
+
+
+def business_metric(part: BusinessMetricPart) -> DatasetProfile:
+    """What is written of a business metric; its home and its partitions are not known yet."""
+    namespace, _, name = part.name.rpartition(".")
+    return DatasetProfile(
+        namespace=namespace,
+        name=name,
+        description=part.description,
+        owner=part.owner,
+        team=part.team,
+        tier=part.tier,
+        replicas=(),
+        slas=SlaProfile(freshness=part.freshness),
+        sustain=part.sustain,
+        grace=part.grace,
+        severity=part.severity,
+        catch_up=part.catch_up,
+        gate_on=part.gate_on,
+        unknown_policy=part.unknown_policy,
+        readers=tuple(part.readers),
+        tags=tuple(part.tags),
+        business_metric=BusinessMetricDefinition(
+            expression=part.expression.strip(),
+            canonical="",
+            sources=tuple(part.sources),
+            dimensions=tuple(part.dimensions),
+            served=tuple(ServedTable(**each.model_dump()) for each in part.served),
+            band=dict(part.band),
+            tolerance=part.tolerance,
+        ),
     )
 
 

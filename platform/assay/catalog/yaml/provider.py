@@ -29,6 +29,7 @@ _HINTS = {
 }
 
 
+NAMED = ("datasets", "business_metrics")  # the sections whose names tests, gates and pages may ask for
 SUFFIXES = (".yaml", ".yml")
 _SOURCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", re.ASCII)
 _RESERVED = ("push", "openlineage")  # what tells of datasets and lineage without a file
@@ -174,14 +175,14 @@ def _read_parts(files: list[_File], elsewhere: Mapping[str, bool]) -> tuple[Yaml
             for at, item in enumerate(file.items(section)):
                 number = file.first[section] + at
                 places[section, number] = f"{file.path}:{file.text.line((section, at))}"
-                if section in ("tests", "templates"):
-                    places[section, number, "assertion"] = f"{file.path}:{file.text.line((section, at, 'assertion'))}"
+                for text in ("assertion", "expression"):
+                    places[section, number, text] = f"{file.path}:{file.text.line((section, at, text))}"
                 try:
                     read[section][number] = part.model_validate(item)
                 except ValidationError as error:
                     wrong = error.errors()
                     findings += [(file, ((section, number, *each["loc"]), sentence_of(each, part))) for each in wrong]
-    names = [name for file in files for name in _names(file.items("datasets"))]
+    names = [name for file in files for section in NAMED for name in _names(file.items(section))]
     return YamlParts(**read, names=names, places=places, elsewhere=elsewhere), findings
 
 

@@ -48,5 +48,5 @@ def default_name(path: Path) -> str:
 def _replaces_all(name: str, profile: CatalogProfile) -> bool:
     """Whether the source has datasets, and none of them is told."""
     known = Dataset.objects.filter(source=name, missing_since__isnull=True)
-    told = name_keys([dataset.full_name for dataset in profile.datasets])
+    told = name_keys([dataset.full_name for dataset in (*profile.datasets, *profile.business_metrics)])
     return known.exists() and not known.filter(name_key__in=told).exists()
