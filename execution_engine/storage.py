@@ -67,6 +67,8 @@ def using(engine: Engine) -> Iterator[None]:
 
 def table_of(dataset: Dataset, replica: Replica) -> Table:
     """The table behind a replica; raises UnableToUseLocation where it may not be read."""
+    if dataset.business_metric is not None:
+        raise UnableToUseLocation(f"{dataset} is a business metric: its values are computed, so it has no rows")
     place = ToldLocation(
         storage=replica.storage,
         location=replica.location,

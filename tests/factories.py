@@ -8,10 +8,13 @@ import factory
 from factory.django import DjangoModelFactory
 
 from alerting.models import Alert, Notice, Standing
+from assay.catalog.profile import COMPUTED, BusinessMetricDefinition
 from assay.models import CatchUp, Category, Dataset, DataTest, LineageEdge, Origin, Replica, Revision, Severity
 from assay.time.windows import Granularity, Window
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.business_metric import with_datasets
+from execution_engine.language.parsing.parse import parse, parse_expression
 from execution_engine.language.serialise import to_json
+from execution_engine.language.to_text import to_text
 from execution_engine.models import Run
 from execution_engine.outcome import Outcome
 from incident_manager.models import Entry, Episode, Incident, Report, SpoiltWindow
@@ -102,6 +105,20 @@ class LineageEdgeFactory(DjangoModelFactory[LineageEdge]):
     upstream = factory.SubFactory(DatasetFactory)
     downstream = factory.SubFactory(DatasetFactory)
     one_to_one = True
+
+
+def new_business_metric(source: Dataset, expression: str = "row_count()", **more: Any) -> Dataset:
+    """A business metric of the source's owner, computed from it alone."""
+    definition = BusinessMetricDefinition(
+        expression=expression,
+        canonical=to_text(with_datasets(parse_expression(expression), source.full_name)),
+        sources=(source.full_name,),
+    )
+    told = {"namespace": "business", "owner": source.owner, "source": source.source, "columns": [], "primary_key": []}
+    row: Dataset = DatasetFactory.create(**{**told, **more}, business_metric=definition.to_json())
+    row.replicas.update(storage=COMPUTED, location="")
+    LineageEdgeFactory.create(upstream=source, downstream=row)
+    return row
 
 
 class DataTestFactory(DjangoModelFactory[DataTest]):

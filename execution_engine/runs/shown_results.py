@@ -12,6 +12,7 @@ from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import History, Metric, Operand
 from execution_engine.metrics.definitions.value import NAMES as OF_BUSINESS_METRIC
+from execution_engine.metrics.definitions.value import VALUE
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Run
@@ -47,6 +48,11 @@ class Veil:
             is_plain = not others and not sensitive_columns(dataset)
             self._hidden[revision.pk] = not is_plain and bool(objection_to(asked, dataset.full_name, self._sources))
         return self._hidden[revision.pk]
+
+    def hides_value_of(self, metric: Dataset) -> bool:
+        """Whether the value of a business metric is hidden: its sources may have limited their readers since."""
+        value = Metric(spec=MetricSpec(name=VALUE.name))
+        return objection_to([value], metric.full_name, self._sources) is not None
 
     def hides_run(self, run: Run) -> bool:
         """Whether a run's sentence and values are hidden; why one gave no verdict may be known."""

@@ -75,7 +75,7 @@ def decide(known: Iterable[tuple[Answer, Policy]]) -> GateAnswer:
     return gathered(
         Because(
             decision=_decision(reason, answer, policy),
-            dataset=answer.dataset,
+            dataset=reason.source or answer.dataset,
             windows=reason.windows,
             text=_text(reason, policy),
             test=reason.test,
@@ -104,11 +104,16 @@ def _decision(reason: AnswerReason, answer: Answer, policy: Policy) -> GateDecis
     found = ALWAYS.get(reason.kind, strictest)
     if reason.kind in (ReasonKind.NOT_JUDGED, ReasonKind.NOT_OVER) and not policy.fail_closed:
         found = GateDecision.ALLOW
-    is_mild = policy.only_incidents or policy.bound.get(reason.test or "") is False
+    is_mild = policy.only_incidents or policy.bound.get(_own_test(reason)) is False
     return GateDecision.WARN if found is GateDecision.BLOCK and is_mild else found
 
 
+def _own_test(reason: AnswerReason) -> str:
+    """The test by which a pipeline is bound, if it is of the dataset itself."""
+    return "" if reason.source else reason.test or ""
+
+
 def _text(reason: AnswerReason, policy: Policy) -> str:
-    if (is_strong := policy.bound.get(reason.test or "")) is None:
+    if (is_strong := policy.bound.get(_own_test(reason))) is None:
         return reason.text
     return f"{reason.text} ({'strong' if is_strong else 'weak'} for this pipeline)"

@@ -147,7 +147,7 @@ def _unjudged(dataset: Dataset, facts: Facts, answer: Answer) -> Iterator[tuple[
         return
     tests = {test.name: test.id for test in facts.tests if test.judges_from is not None}
     for reason in answer.reasons:
-        if reason.test in tests and _is_to_be_measured(reason):
+        if reason.test in tests and not reason.source and _is_to_be_measured(reason):
             yield from ((tests[reason.test], window) for window in newest_first(partitioning, reason.windows))
 
 

@@ -1,7 +1,7 @@
 """What the answer on a dataset rests on: its tests and where they stand, what is spoilt, what users claim (pure)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from alerting.state import State
@@ -101,3 +101,25 @@ class Facts:
     waiting: Mapping[int, Intervals] = field(default_factory=dict)  # due, not judged; a run may be requested
     incomplete: Mapping[int, Intervals] = field(default_factory=dict)  # found incomplete before they were due
     calendar: Calendar | None = None
+    sources: Sequence["SourceFacts"] = ()  # of a business metric
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceFacts:
+    """What is known of a source of a business metric; ``is_shown``: whoever may see the metric may see that too."""
+
+    facts: Facts
+    datacenter: str  # its home
+    is_shown: bool = True
+
+
+def overlapping(facts: Facts, window: Window) -> Facts:
+    """The facts as they would have been read for one window alone, of those that were read for more."""
+    checks = ((check, [each for each in check.windows if each.overlaps(window)]) for check in facts.checks)
+    spoilt = ((each, [own for own in each.windows if own.overlaps(window)]) for each in facts.spoilt)
+    return replace(
+        facts,
+        checks=[replace(check, windows=windows) for check, windows in checks if windows],
+        spoilt=[replace(each, windows=windows) for each, windows in spoilt if windows],
+        claims=[claim for claim in facts.claims if claim.window.overlaps(window)],
+    )

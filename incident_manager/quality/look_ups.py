@@ -13,8 +13,8 @@ from assay.time.windows import Window
 from incident_manager.intervals import union
 from incident_manager.models import Incident, LookUp
 
-from .facts import Facts, SpoiltFact
-from .rules import Answer, AskedRange, concerning, judge, overlapping
+from .facts import Facts, SpoiltFact, overlapping
+from .rules import Answer, AskedRange, concerning, judge
 from .selectors import known_of_all
 
 MOST_READ = 8  # stretches of time whose facts are read apart

@@ -1,7 +1,7 @@
 """How datasets stand now: the same rules over facts of many datasets, read in a few statements."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -9,6 +9,8 @@ from django.db.models import OuterRef, Q, Subquery
 
 from alerting.models import Standing
 from alerting.state import TROUBLED, State
+from assay.catalog.profile import COMPUTED
+from assay.catalog.selectors import home
 from assay.models import Dataset, DataTest, Replica
 from assay.time.windows import Window
 from execution_engine.models import Run, RunReason
@@ -30,6 +32,7 @@ from .facts_of_rows import (
 from .overdue import overdue
 from .rules import Answer, AskedRange, judge
 from .selectors import calendar_of
+from .sources import with_sources
 
 RECENT = timedelta(days=35)  # for so long what a user has accepted or waived is said of a dataset as a whole
 
@@ -44,10 +47,26 @@ def answers_now(datasets: Mapping[int, str], *, now: datetime) -> dict[int, Answ
 def facts_now(datasets: Mapping[int, str], *, now: datetime) -> Found:
     """What is known of these datasets now: what passed last, and all that is wrong or missing.
 
-    In five statements, and one more where nothing asks for the runs of a test.
+    In five statements, and one more where nothing asks for the runs of a test. Business metrics cost as much again.
     """
+    places = Replica.objects.filter(dataset__in=list(datasets)).order_by("-position")
+    homes = {id_: (place, storage) for id_, place, storage in places.values_list("dataset_id", "datacenter", "storage")}
+    known = _facts(datasets, {id_: place for id_, (place, _) in homes.items()}, now)
+    computed = [id_ for id_, (_, storage) in homes.items() if storage == COMPUTED]
+    if not computed:
+        return known
+
+    def of_sources(sources: Iterable[Dataset]) -> Found:
+        rows = [row for row in sources if row.replicas.all()]
+        return _facts({row.pk: row.full_name for row in rows}, {row.pk: home(row).datacenter for row in rows}, now)
+
+    return with_sources(known, Dataset.objects.filter(pk__in=computed), of_sources)
+
+
+def _facts(datasets: Mapping[int, str], homes: Mapping[int, str], now: datetime) -> Found:
+    """The same of each by itself; ``homes``: where each lies, by id."""
     ids = list(datasets)
-    tests, held, due = _tests(ids, now)
+    tests, held, due = _tests(ids, homes, now)
     by_id = {test.id: test for found in tests.values() for test in found}
     checks = of_each_dataset(_checks(by_id, ids, now), tests)
     wrong = wrong_with(spoilt_rows(SpoiltWindow.objects.filter(dataset__in=ids, healed_at__isnull=True)))
@@ -69,9 +88,10 @@ def facts_now(datasets: Mapping[int, str], *, now: datetime) -> Found:
 
 
 def of_category(facts: Facts, category: str) -> Facts:
-    """The facts of one category."""
+    """The facts of one category, of the dataset alone."""
     return replace(
         facts,
+        sources=(),
         tests=[test for test in facts.tests if test.category == category],
         checks=[check for check in facts.checks if check.test.category == category],
         held={
@@ -83,10 +103,9 @@ def of_category(facts: Facts, category: str) -> Facts:
 
 
 def _tests(
-    ids: Collection[int], now: datetime
+    ids: Collection[int], homes: Mapping[int, str], now: datetime
 ) -> tuple[Mapping[int, list[KnownTest]], dict[int, Intervals], dict[int, list[Window]]]:
     """The live tests by dataset; by test the newest window that passes, and the next one where that is overdue."""
-    homes = dict(Replica.objects.filter(dataset__in=ids).order_by("-position").values_list("dataset_id", "datacenter"))
     passing = Standing.objects.filter(data_test=OuterRef("pk"), state=State.PASS).order_by("-window_end")
     live = DataTest.objects.filter(dataset__in=ids, retired_at__isnull=True, revision__isnull=False)
     rows = live.annotate(

@@ -13,11 +13,9 @@ from execution_engine.outcome import ABNORMAL, Outcome
 from execution_engine.outcome import Reason as Error
 from incident_manager.intervals import Intervals, before, clip, since, subtract, union
 
-from .facts import Facts, KnownTest, SpoiltFact, StandingFact
+from .facts import Facts, KnownTest, SourceFacts, SpoiltFact, StandingFact
 
 UNREADABLE = ABNORMAL | {Error.UNREADABLE, Error.NO_PARTITION_COLUMN, Error.ENGINE_UNREACHABLE, Error.LEASE_LOST}
-
-
 UNTESTED = "untested: it ended before the test existed, or is no longer kept"
 UNDECLARED = "untested: it began before its columns were declared as they are"
 NOT_JUDGED = "not judged yet"
@@ -34,6 +32,7 @@ class Status(StrEnum):
     GOOD = "good"
 
 
+HIDDEN = "what is wrong is told to its readers"
 RANK = {status: rank for rank, status in enumerate(Status)}
 
 
@@ -70,6 +69,7 @@ class AnswerReason:
     incident_id: int | None = None
     report_id: int | None = None
     count: int = 0  # of the windows that it was found for, however they lie; 0: as many as ``windows``
+    source: str = ""  # of a business metric: of which of its sources it tells; empty: of itself
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +117,7 @@ def judge(facts: Facts, asked: AskedRange) -> Answer:
         reasons.append(
             replace(_reason(ReasonKind.NO_TEST, text, Status.UNTESTED, asked), windows=left if asked.window else ())
         )
+    reasons += [reason for source in facts.sources for reason in _of_source(source, facts.dataset, asked)]
     statuses = [reason.status for reason in reasons if reason.status]
     return Answer(
         dataset=facts.dataset,
@@ -155,18 +156,6 @@ def concerning(facts: Facts, asked: AskedRange) -> Facts:
     )
 
 
-def overlapping(facts: Facts, window: Window) -> Facts:
-    """The facts as they would have been read for one window alone, of those that were read for more."""
-    checks = ((check, [each for each in check.windows if each.overlaps(window)]) for check in facts.checks)
-    spoilt = ((each, [own for own in each.windows if own.overlaps(window)]) for each in facts.spoilt)
-    return replace(
-        facts,
-        checks=[replace(check, windows=windows) for check, windows in checks if windows],
-        spoilt=[replace(each, windows=windows) for each, windows in spoilt if windows],
-        claims=[claim for claim in facts.claims if claim.window.overlaps(window)],
-    )
-
-
 def _checks_concerning(
     checks: Iterable[StandingFact], asked: AskedRange, parts: Mapping[int | None, Sequence[Window]]
 ) -> Iterator[StandingFact]:
@@ -191,6 +180,17 @@ def _spoilt_concerning(spoilt: Iterable[SpoiltFact], asked: AskedRange) -> Itera
             yield each
         else:
             yield replace(each, windows=[window for window in each.windows if window.overlaps(asked.window)])
+
+
+def _of_source(source: SourceFacts, metric: str, asked: AskedRange) -> Iterator[AnswerReason]:
+    """What is wrong with a source of a business metric, at its home."""
+    answer = judge(source.facts, replace(asked, datacenter=source.datacenter))
+    for each in answer.reasons:
+        if each.status not in (None, Status.UNTESTED, Status.GOOD):
+            hard = each.hard and not (each.whole_table and each.category in answer.holds_throughout)
+            told = each if source.is_shown else _reason(each.kind, HIDDEN, each.status or answer.status, asked)
+            text = f"{told.text}; {metric} is computed from {answer.dataset}"
+            yield replace(told, text=text, hard=hard, whole_table=False, source=answer.dataset)
 
 
 def _reasons(facts: Facts, asked: AskedRange) -> Iterator[AnswerReason]:

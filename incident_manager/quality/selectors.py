@@ -40,6 +40,7 @@ from .facts_of_rows import (
     wrong_with,
 )
 from .overdue import overdue
+from .sources import with_sources
 
 NOT_PASSING = tuple(state for state in State if state is not State.PASS)  # "= PASS" has SQLite read what passes of all
 FROM, TO, AT = (datetime(year, 1, 1, tzinfo=UTC) for year in (1, 9999, 9998))  # where prepared statements have instants
@@ -53,7 +54,12 @@ def known_of(dataset: Dataset, window: Window, *, now: datetime) -> Facts:
 
 
 def known_of_all(datasets: Collection[Dataset], window: Window, *, now: datetime) -> Mapping[int, Facts]:
-    """What is known of a range of each of these datasets, by their ids."""
+    """What is known of a range of each of these datasets, by their ids; of a business metric with its sources."""
+    known = _known_alone(datasets, window, now=now)
+    return with_sources(known, datasets, lambda sources: _known_alone(list(sources), window, now=now))
+
+
+def _known_alone(datasets: Collection[Dataset], window: Window, *, now: datetime) -> Mapping[int, Facts]:
     if not datasets:
         return {}
     rows = _live_rows(datasets)

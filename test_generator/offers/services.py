@@ -27,6 +27,8 @@ class UnableToDecide(Exception):
 
 def ask_for_suggestions(dataset: Dataset, *, author: str, now: datetime) -> PastReading:
     """Let its past be read by the stage ``suggest``, unless that is under way; raises UnableToSuggest."""
+    if dataset.business_metric is not None:
+        raise UnableToSuggest(f"{dataset.full_name} is a business metric: suggestions are read from rows")
     if dataset.partitioning is None:
         raise UnableToSuggest(f"{dataset.full_name} has no partitions, and so no past to learn from")
     asked = {"datacenter": home(dataset).datacenter, "asked_at": now, "asked_by": author, "ended_at": None}

@@ -11,8 +11,9 @@ from playwright.sync_api import Page, expect
 from alerting.alerts.links import Answer, token
 from assay.models import Dataset, DataTest, Member
 from incident_manager.services import confirm_report, report
+from test_generator.services import reconcile_dataset
 from tests.browser.scene import LAST, Scene
-from tests.factories import HOUR, NOW, OfferFactory
+from tests.factories import HOUR, NOW, OfferFactory, new_business_metric
 from web.pages.urls import urlpatterns
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -68,6 +69,8 @@ def busy(scene: Scene) -> Scene:
     confirm_report(row, author="ada", now=NOW)
     OfferFactory.create(dataset=scene.fares)
     OfferFactory.create(dataset=scene.fares, columns=["tip"], assertion="min(tip) >= 0", held=5)
+    metric = new_business_metric(scene.fares, "sum(fare)", name="takings", description="What riders pay in a day.")
+    reconcile_dataset(metric, NOW)
     OfferFactory.create(dataset=scene.fares, columns=["id"], state="rejected", decided_by="ada", decided_at=NOW)
     return scene
 
@@ -84,6 +87,8 @@ def pages(scene: Scene) -> dict[str, str]:
         "test-new": f"{FARES}/tests/new?assertion={quote('completeness(far) >= 1')}",
         "test-edit": f"{FARES}/tests/{own}/edit",
         "dataset": FARES,
+        "business-metrics": "business-metrics",
+        "business-metric": "business-metrics/business.takings",
         "incidents": "incidents",
         "incident": f"incidents/{scene.incident.pk}",
         "reports": "reports?state=all",

@@ -39,12 +39,14 @@ ONE_OF_TWO = {"/api/v1/backtest"}
 # What fills the parameters of addresses, where no set of views of the API gives it away: by the address before them.
 ROWS = {
     "datasets/": (Dataset, "full_name"),
+    "business-metrics/": (Dataset, "full_name"),
     "incidents/": (Incident, "pk"),
     "teams/": (Dataset, "team"),
     "api/v1/datasets/": (Dataset, "full_name"),
     "api/v1/badges/": (Dataset, "full_name"),
     "api/v1/pipelines/": (DataChange, "pipeline"),
 }
+ONLY: dict[str, Any] = {"business-metrics/": {"business_metric__isnull": False}}
 # What the forms of pages may send; a page that is not named has no filters.
 PAGE_FILTERS = {
     "": [
@@ -55,6 +57,7 @@ PAGE_FILTERS = {
         *({"tier": str(tier)} for tier in (0, 2, 9)),
         *({"status": str(value)} for value, _ in WantedForm.base_fields["status"].choices),  # type: ignore[attr-defined]
     ],
+    "business-metrics": [{"q": "table"}, {"q": "<i>"}],
     "incidents": [
         {"q": "table"},
         {"q": "<i>"},
@@ -152,7 +155,7 @@ def _filled(route: str, pattern: URLPattern) -> Iterator[str]:
     view: Any = getattr(pattern.callback, "cls", None)
     if (queryset := getattr(view, "queryset", None)) is None or route[: found.start()] in ROWS:
         model, column = ROWS[route[: found.start()]]
-        rows = model._default_manager.all()
+        rows = model._default_manager.filter(**ONLY.get(route[: found.start()], {}))
     else:
         rows, column = queryset.all(), view.lookup_field
     values = {str(value) for value in rows.order_by().values_list(column, flat=True)} - {""}  # files that came alone

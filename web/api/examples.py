@@ -162,3 +162,30 @@ REPORT: dict[str, Any] = {
 REPORT_ANSWER = {**REPORT, "message": "Thank you. ada hears of it, as incident 18."}
 CONFIRMATION: dict[str, Any] = {"offered": 311}
 REPORT_REJECTION: dict[str, Any] = {"reason": "There was a strike of the trains: people took taxis."}
+
+BUSINESS_METRIC: dict[str, Any] = {
+    "name": "business.fare_per_trip",
+    "description": "What a finished trip costs.",
+    "owner": "mia",
+    "team": "pricing",
+    "tier": 1,
+    "expression": "sum(fare, where=\"status = 'done'\") / row_count()",
+    "dimensions": ["city"],
+    "status": "good",
+    "newest": {"window": DAY, "value": 12.4},
+    "sources": [{"name": "raw.trips", "status": "bad"}],
+    "served": [],
+    "tolerance": 0.001,
+    "values": [{"window": DAY, "value": 12.4}],
+    "score": 0.98,
+    "quality": {**RANGE_QUALITY, "dataset": "business.fare_per_trip", "status": "good", "reasons": [], "incidents": []},
+    "gate": {
+        "decision": "block",
+        "reasons": [
+            {
+                **GATE_VERDICT["reasons"][0],
+                "text": f"{TEXT}; business.fare_per_trip is computed from raw.trips",
+            }
+        ],
+    },
+}

@@ -8,6 +8,7 @@ from web.api.accounts.auth import Login, Logout
 from web.api.accounts.members import Members
 from web.api.accounts.tokens import Tokens
 from web.api.catalog.backtests import Backtests
+from web.api.catalog.business_metrics import BusinessMetrics
 from web.api.catalog.columns import Columns
 from web.api.catalog.coverage import Coverage
 from web.api.catalog.data_tests import DataTests
@@ -33,6 +34,7 @@ from web.api.incidents.silences import Silences
 
 router = SimpleRouter(trailing_slash=False)
 router.register("datasets", Datasets, basename="api-dataset")
+router.register("business-metrics", BusinessMetrics, basename="api-business-metric")
 router.register("data-tests", DataTests, basename="api-data-test")
 router.register("suggestions", Suggestions, basename="api-suggestion")
 router.register("templates", Templates, basename="api-template")

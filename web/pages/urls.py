@@ -8,7 +8,7 @@ from web.pages.notices.answers import answer_page
 from web.pages.scores.scores import scores_page
 from web.pages.scores.teams import team_page
 
-from . import actions, overrides, views
+from . import actions, business_metrics, overrides, views
 from .api_docs import api_docs_page
 from .columns import columns_page
 from .data_tests import editor, suggestions
@@ -17,6 +17,8 @@ from .reports import inbox, problem
 
 urlpatterns: list[URLPattern] = [
     path("", views.catalogue_page, name="catalogue"),
+    path("business-metrics", business_metrics.business_metrics_page, name="business-metrics"),
+    path("business-metrics/<path:name>", business_metrics.business_metric_page, name="business-metric"),
     path("datasets/<path:name>/report", problem.report, name="report"),
     path("datasets/<path:name>/problem", problem.problem_page, name="problem"),
     path("datasets/<path:name>/override", overrides.new_override, name="override-new"),

@@ -93,7 +93,7 @@ def _complete(event: LineageEvent, datasets: dict[str, Dataset], now: datetime) 
         window = each.window
         if dataset and window is None and dataset.partitioning:
             window = dataset.partitioning.previous(dataset.partitioning.at(event.at))[0]
-        if dataset and window:
+        if dataset and window and dataset.business_metric is None:  # a metric follows its sources
             place = home(dataset).datacenter
             record_completion(
                 dataset=dataset,

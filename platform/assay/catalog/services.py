@@ -291,8 +291,11 @@ def record_completion(
     """Write down that a pipeline says it has completed ``window``; its live tests are triggered by that row.
 
     ``rows`` are those that its run has written, and ``mode`` says whether these replaced what was there.
-    Raises UnableToComplete for a window of more partitions than one change may name.
+    Raises UnableToComplete for a window of more partitions than one change may name, and for a business metric.
     """
+    if dataset.business_metric is not None:
+        sources = ", ".join(dataset.business_metric["sources"])
+        raise UnableToComplete(f"{dataset} is a business metric, which follows its sources: complete {sources}.")
     if is_too_wide(window, dataset.partitioning):
         raise UnableToComplete(
             f"{window.text} has more than {MOST} partitions of {dataset.full_name}: complete it in parts."

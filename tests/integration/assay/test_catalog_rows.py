@@ -11,12 +11,14 @@ from assay.access.roles import Owned
 from assay.catalog import selectors
 from assay.catalog.declared import Declared
 from assay.catalog.profile import (
+    BusinessMetricDefinition,
     CatalogProfile,
     Column,
     DatasetProfile,
     LineageProfile,
     PartitionProfile,
     ReplicaProfile,
+    ServedTable,
     SlaProfile,
 )
 from assay.catalog.services import (
@@ -90,6 +92,9 @@ def named(name: str, like: DatasetProfile = BARE, **more: Any) -> DatasetProfile
     return replace(like, name=name, **more)
 
 
+FIXED = {"namespace", "name", "place", "business_metric"}
+
+
 def edge(upstream: str, downstream: str, **flags: Any) -> LineageProfile:
     return LineageProfile(upstream=upstream, downstream=downstream, **flags)
 
@@ -112,20 +117,39 @@ def left_to_reconcile(at: datetime = LATER) -> set[str]:
 
 def test_a_dataset_is_read_again_with_every_field_that_was_told() -> None:
     unset = {each.name for each in fields(FULL) if getattr(FULL, each.name) == getattr(BARE, each.name)}
-    assert unset == {"place"}
+    assert unset == {"place", "business_metric"}  # what it is does not change
     applied(FULL, BARE)
     assert selectors.profile_of(found("mart.full")) == FULL
     assert selectors.profile_of(found()) == BARE
     assert [replica.options for replica in found("mart.full").replicas.all()] == [{"header": "true"}, {}]
 
 
-@pytest.mark.parametrize("name", sorted({each.name for each in fields(FULL)} - {"namespace", "name", "place"}))
+@pytest.mark.parametrize("name", sorted({each.name for each in fields(FULL)} - FIXED))
 def test_each_field_that_is_told_otherwise_is_written_and_no_other(name: str) -> None:
     applied(FULL)
     changed = replace(FULL, **{name: getattr(BARE, name)})
     assert applied(changed, now=LATER).changed == ("mart.Full",)
     assert selectors.profile_of(found("mart.full")) == changed
     assert left_to_reconcile() == {"mart.Full"}
+
+
+def test_a_business_metric_is_read_again_as_it_was_told_and_becomes_no_table() -> None:
+    definition = BusinessMetricDefinition(
+        expression="sum(fare)",
+        canonical="sum(fare, dataset='mart.Full')",
+        sources=("mart.Full",),
+        dimensions=("city", "na me"),
+        served=(ServedTable(dataset="raw.bare", column="fare", dimension="city"),),
+        band={"last": 30, "strategy": "batch_normal"},
+        tolerance=0.5,
+    )
+    metric = replace(BARE, name="metric", business_metric=definition)
+    applied(FULL, BARE, metric)
+    assert selectors.profile_of(found("raw.metric")) == metric
+    with pytest.raises(UnableToShare, match=r"raw\.metric is known as a business metric"):
+        applied(FULL, BARE, replace(metric, business_metric=None))
+    with pytest.raises(UnableToShare, match=r"raw\.bare is known as a table"):
+        applied(FULL, replace(BARE, business_metric=definition), metric)
 
 
 def test_a_new_dataset_has_a_source_and_the_time_at_which_it_came() -> None:

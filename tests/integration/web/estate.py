@@ -30,6 +30,7 @@ from tests.factories import (
     SpoiltWindowFactory,
     StandingFactory,
     day,
+    new_business_metric,
 )
 from web.api.feeds.exports import EXPORTS
 
@@ -62,6 +63,7 @@ def build(owner: str, other_member: str) -> Estate:
     StandingFactory.create(data_test=test, state="FAIL", last_outcome="broken", value=90.0, excess=10.0)
     names = {
         "dataset": dataset.full_name,
+        "metric": new_business_metric(dataset, name=f"count_of_{dataset.name}", team="").full_name,
         "test": test.pk,
         "incident": incident.pk,
         "team": incident.team,
@@ -162,6 +164,9 @@ def body(method: str, template: str, estate: Estate) -> Any:
         ("POST", "data-tests"): {"dataset": name, "name": "mine", "assertion": "row_count() > 0", **USUAL},
         ("PATCH", "data-tests/{test}"): {"assertion": "row_count() > 5"},
         ("PUT", "datasets/{dataset}"): _profile(estate.dataset),
+        ("PUT", "business-metrics/{metric}"): {
+            "owner": estate.dataset.owner, "tier": 3, "expression": "sum(fare)", "sources": [name],
+        },
         ("POST", "gate"): {"datasets": [name], "window": "2026-03-09"},
         ("POST", "gate/overrides"): {"dataset": name, "window": "2026-03-09", "reason": "The report needs it."},
         ("POST", "incidents/{incident}/accept"): {"reason": "known"},

@@ -25,7 +25,7 @@ MOST_ASKED = GateQuestion().fields["datasets"].max_length  # type: ignore[attr-d
 PAGE = {"limit": Pages.max_limit}
 USUAL_STATEMENTS, EACH_DATASET = 40, 25
 WINDOWS = 300  # of the table that is asked for, all of them spoilt
-CLOSING: Any = {"written": 16, "statements": 80}  # of a report: its incident and alert end, and people are told
+CLOSING: Any = {"written": 16, "statements": 82}  # of a report: its incident and alert end, and people are told
 ENDING: Any = {"written": 4 * WINDOWS, "statements": 8 * WINDOWS}  # each of its windows is judged anew
 
 
@@ -97,6 +97,11 @@ def _profile(estate: Estate, columns: int) -> dict[str, Any]:
     return {**sent, "columns": {"id": "bigint", "datestr": "string"} | {f"c{n}": "string" for n in range(columns)}}
 
 
+def _business_metric(estate: Estate, length: int) -> dict[str, Any]:
+    sent: dict[str, Any] = body("PUT", "business-metrics/{metric}", estate)
+    return {**sent, "expression": "sum(fare)".ljust(length - 1) + "#"}
+
+
 def _test(estate: Estate, length: int) -> dict[str, Any]:
     sent: dict[str, Any] = body("POST", "data-tests", estate)
     return {**sent, "assertion": _assertion(length)}
@@ -134,6 +139,11 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("GET", "backtest"): lambda: _backtest(estate),
         ("POST", "backtest"): lambda: _backtest(estate, written=2 * MOST_BACKTESTED + 2),
         ("GET", "badges/{dataset}.svg"): lambda: nothing,
+        ("GET", "business-metrics"): lambda: page("q", 300),
+        ("GET", "business-metrics/{metric}"): lambda: Largest(statements=80),
+        ("PUT", "business-metrics/{metric}"): lambda: Largest(
+            sent=_business_metric(estate, 2048), larger=_business_metric(estate, 2049), written=4, statements=120
+        ),
         ("GET", "calendar.ics"): lambda: text("owner", NAME),
         ("GET", "columns"): lambda: page("text", 300, dataset=name),
         ("GET", "coverage"): lambda: text("owner", NAME),

@@ -13,6 +13,9 @@ POST    api/v1/auth/logout                        *     *     read,gate,ingest,a
 GET     api/v1/backtest                           *     *     read
 POST    api/v1/backtest                           oxa   xa    act
 GET     api/v1/badges/{dataset}.svg               *     *     gate
+GET     api/v1/business-metrics                   *     *     read
+GET     api/v1/business-metrics/{metric}          *     *     read
+PUT     api/v1/business-metrics/{metric}          pa    pa    ingest
 GET     api/v1/calendar.ics                       *     *     read
 GET     api/v1/columns                            *     *     read
 GET     api/v1/coverage                           *     *     read
@@ -92,6 +95,8 @@ PAGES = """
 GET     {root}                                    *     *     -
 GET     answer/{answer}                           *     *     -
 GET     coverage                                  *     *     -
+GET     business-metrics                          *     *     -
+GET     business-metrics/{metric}                 *     *     -
 GET     datasets/{dataset}                        *     *     -
 GET     datasets/{dataset}/backtest               *     *     -
 GET     datasets/{dataset}/columns                *     *     -

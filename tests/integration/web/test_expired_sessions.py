@@ -10,7 +10,7 @@ from django.urls import URLPattern, get_resolver
 
 from alerting.alerts.links import Answer, token
 from incident_manager.models import Incident, Report
-from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory
+from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, new_business_metric
 from web.access.typed import MOST, unseal
 from web.pages.urls import urlpatterns
 
@@ -126,6 +126,8 @@ def address(pattern: URLPattern, incident: Incident) -> str:
     known["token"] = token(incident.alert_id or 0, Answer.MUTE, now=NOW)
     if str(pattern.name) == "report-action":
         known["action"] = "confirm"
+    if str(pattern.name) == "business-metric":
+        known["name"] = new_business_metric(incident.dataset).full_name
     if "/tests/" in str(pattern.pattern):
         known["pk"] = (incident.dataset.data_tests.first() or DataTestFactory.create(dataset=incident.dataset)).pk
     given = {name: known[name] for name in pattern.pattern.regex.groupindex}

@@ -745,7 +745,7 @@ def test_what_is_not_said_of_facts_and_reasons_is_this() -> None:
         **{"report_id": 3, "window": None, "datacenter": None, "category": ""},
     }
     assert asdict(Facts(dataset="d")) == {
-        **{"dataset": "d", "is_known": True, "calendar": None},
+        **{"dataset": "d", "is_known": True, "calendar": None, "sources": ()},
         **{"tests": (), "checks": (), "spoilt": (), "claims": (), "held": {}, "waiting": {}, "incomplete": {}},
     }
     reason = Said(kind=ReasonKind.BROKEN, text="so", windows=())
