@@ -1,5 +1,8 @@
 """The pages of business metrics: all of them, and one with its definition, its sources, its values and its tests."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
@@ -12,7 +15,7 @@ from web.access.who import hidden_datasets
 from web.pages.selectors.dataset import incidents_of, live_tests
 from web.pages.selectors.drawn_results import history
 from web.pages.selectors.may_use import SPANS, may_use
-from web.shown.business_metrics import business_metrics, shown_metrics, sources_of
+from web.shown.business_metrics import KnownValue, business_metrics, newest_values, shown_metrics, sources_of
 
 from .forms import RangeForm
 from .page_policy import demand, page
@@ -60,6 +63,30 @@ def business_metric_page(request: HttpRequest, name: str) -> HttpResponse:
         "tests": tests,
         "gaps": dataset.gaps.filter(closed_at=None),
         "incidents": incidents_of(dataset),
-        "history": history(drawn, veil) if drawn else None,
+        "history": _drawn(newest_values(dataset, veil), history(drawn, veil) if drawn else {}),
     }
     return render(request, "web/business_metric.html", context)
+
+
+def _drawn(values: Sequence[KnownValue], judged: Mapping[str, Any]) -> dict[str, Any]:
+    """The values as ``history.js`` draws them, each with the band of its window where the past was long enough for one.
+
+    ``judged`` are the results of the test of the band, in the same form.
+    """
+    places = {start: place for place, start in enumerate(judged.get("start", ()))}
+    starts = [int(each.window.start.timestamp()) for each in values]
+
+    def of_band(name: str, otherwise: str | None = None) -> list[Any]:
+        return [judged[name][places[start]] if start in places else otherwise for start in starts]
+
+    return {
+        "test": "value()",
+        "duration": False,
+        "key": [each.key for each in values],
+        "start": starts,
+        "value": [each.value for each in values],
+        "was": of_band("was"),
+        "outcome": of_band("outcome", "not judged"),
+        "low": of_band("low"),
+        "high": of_band("high"),
+    }

@@ -23,7 +23,7 @@ def assay(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     ("command", "code", "said"),
     [
         (["plan", str(EXAMPLE)], 0, "raw.trips"),
-        (["sync", str(EXAMPLE)], 0, "4 datasets"),
+        (["sync", str(EXAMPLE)], 0, "5 datasets"),
         (["gate", "raw.trips"], 3, "the catalog has no dataset 'raw.trips'"),
         (["run", "raw.trips"], 3, "the catalog has no dataset 'raw.trips'"),
         (["report"], 0, "precision"),

@@ -108,6 +108,7 @@ def test_pages_show_a_metric_before_it_has_a_value_and_after(api: APIClient, cli
     assert "5.25" in page
     assert "May I use this?" in page
     assert "sum(fare) / row_count()" in page
+    assert '"value": [5.25]' in page
     assert client.get("/business-metrics/raw.rides").status_code == 404
     assert "No business metric has this" in client.get("/business-metrics?q=zzz").content.decode()
 
