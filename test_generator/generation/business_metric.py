@@ -13,6 +13,7 @@ from test_generator.definition import Definition
 from .assertions import number
 from .wanted import Generation, WantedGap, WantedTest
 
+LONGEST_NAME = 300  # of a test, in characters
 LAST = 60  # windows whose values make the band, where the definition names no other number
 
 
@@ -67,7 +68,7 @@ def _literal(value: str | float) -> str:
 
 def _wanted(metric: DatasetProfile, name: str, assertion: str, *, severity: str | None = None) -> WantedTest:
     return WantedTest(
-        name=name,
+        name=name[:LONGEST_NAME],
         category="metric",
         definition=Definition.by(metric.targets, assertion=assertion, schedule="partition", severity=severity),
         datacenter=metric.replicas[0].datacenter,

@@ -72,6 +72,8 @@ def decided(effect: Trouble, *others: Trouble, now: float = 3, by: EffectTerms |
         ((RAW, "completeness"), (TRIPS, "novelty"), True),
         ((RAW, "novelty"), (TRIPS, "anomaly"), True),
         ((RAW, "custom"), (TRIPS, "anomaly"), False),
+        *(((RAW, cause), (TRIPS, "metric"), True) for cause in ("freshness", "consistency", "schema", "custom")),
+        ((RAW, "custom"), (RAW, "metric"), False),
         ((RAW, "freshness"), (TRIPS, "freshness"), True),
         ((RAW, "freshness"), (TRIPS, "completeness"), False),
         ((RAW, "completeness"), (TRIPS, "duplicates"), True),
