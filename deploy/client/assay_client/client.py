@@ -88,7 +88,7 @@ class AssayClient:
     def gate(
         self, datasets: str | Sequence[str], window: Range, *, datacenter: str = "", pipeline: str = ""
     ) -> GateAnswer:
-        """May a pipeline read these datasets over a window?
+        """May a pipeline read these datasets, or use these business metrics, over a window?
 
         What has ended and was never judged is tested now: ask again a little later, as ``wait_for_gate`` does.
         """

@@ -28,11 +28,13 @@ from incident_manager.services import ToRead, UnableToOverride, gate_of, overrid
 class Command(Base):
     """The gate, as a pipeline's shell step asks it."""
 
-    help = "Say whether a pipeline may read datasets over a window: exit 0 allow, 2 warn, 1 block, 3 could not ask."
+    help = "Say whether a pipeline may read its inputs over a window: exit 0 allow, 2 warn, 1 block, 3 could not ask."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """What is about to be read, where."""
-        parser.add_argument("datasets", nargs="+", help="full names, such as raw.trips")
+        parser.add_argument(
+            "datasets", nargs="+", help="full names of datasets and business metrics, such as raw.trips"
+        )
         parser.add_argument("--window", help="a partition key, or START/END in ISO 8601 (default: the last one ended)")
         parser.add_argument("--datacenter", default="", help="where it is read (default: home)")
         parser.add_argument("--pipeline", default="", help="the name of the pipeline that asks")

@@ -24,7 +24,7 @@ from .answers import GateVerdict
 class GateQuestion(Shape):
     """What a pipeline is about to read: a window as START/END, or a partition's key."""
 
-    datasets = DatasetsField(min_length=1, max_length=200)
+    datasets = DatasetsField(min_length=1, max_length=200, help_text="full names, of business metrics too")
     window = serializers.CharField(max_length=100)
     datacenter = serializers.CharField(required=False, default="", max_length=60)
     pipeline = serializers.CharField(required=False, default="", max_length=200)

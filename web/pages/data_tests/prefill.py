@@ -54,6 +54,8 @@ def _of_report(report: Report, dataset: Dataset) -> dict[str, str]:
 
 def missing_test(category: Category, dataset: Dataset) -> str:
     """An assertion that would have seen such a fault, to be adjusted; of values, that they are like those before."""
+    if dataset.business_metric is not None:
+        return "anomaly(value(), last=28) <= 1"
     written = ASSERTIONS.get(category)
     return (written(profile_of(dataset), dataset) if written else "") or "novelty() <= 1"
 

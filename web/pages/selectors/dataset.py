@@ -45,11 +45,14 @@ def published_up_to(dataset: Dataset) -> list[Publication]:
 def promises(dataset: Dataset) -> tuple[tuple[str, str], ...]:
     """The SLAs and policies in force, in words."""
     found = slas(dataset)
-    return (
-        ("Freshness", f"complete within {format_duration(found.freshness)}"),
+    of_rows = (
         ("Completeness", f"at least {found.completeness:.4g}"),
         ("Duplicates", f"at most {found.duplicates:.4g}"),
         ("Consistency", f"at least {found.consistency:.4g}"),
+    )
+    return (
+        ("Freshness", f"complete within {format_duration(found.freshness)}"),
+        *(of_rows if dataset.business_metric is None else ()),
         ("Fails after", format_duration(found.sustain) if found.sustain else "at once"),
         ("Notify after", format_duration(found.grace) if found.grace else "at once"),
         ("Severity", "hard: blocks pipelines" if found.severity == "hard" else "soft: only warns"),
