@@ -44,7 +44,7 @@ class ToldRun:
     dataset: str  # its name within the namespace
     test: str
     category: str
-    assertion: str
+    assertion: str  # empty: it must not be told
     is_hard: bool
     column: str | None  # the only one that the test names
     window: Window
@@ -63,8 +63,8 @@ def run_event(run: ToldRun, *, url: str) -> RunEvent:
         "name": run.test,
         "description": run.sentence[:MOST_TEXT] or None,
         "actual": run.value,
-        "content": run.assertion,
-        "contentType": "expression",
+        "content": run.assertion or None,
+        "contentType": "expression" if run.assertion else None,
     }
     status = {True: "pass", False: "fail", None: "skip"}[run.held]
     return RunEvent(

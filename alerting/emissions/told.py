@@ -15,13 +15,18 @@ from .events import ToldFigure, ToldRun
 
 
 def told(runs: Sequence[Run], now: datetime) -> list[ToldRun]:
-    """The runs, each with its test, dataset and revision read."""
+    """The runs, each with its test, dataset and revision read.
+
+    Nobody knows who reads what a receiver gets: of a dataset with readers it gets the verdict alone.
+    """
     veil, figures = Veil(now), _figures(runs, now)
     return [_told(run, veil.hides_run(run), figures[run.pk]) for run in runs]
 
 
 def _told(run: Run, is_hidden: bool, figures: Sequence[ToldFigure]) -> ToldRun:
     test, revision = run.data_test, run.revision
+    is_limited = bool(test.dataset.readers)
+    is_hidden = is_hidden or is_limited
     columns = columns_named(from_json(revision.tree))
     value = run.exact or (None if run.value is None else repr(run.value))
     return ToldRun(
@@ -30,15 +35,15 @@ def _told(run: Run, is_hidden: bool, figures: Sequence[ToldFigure]) -> ToldRun:
         dataset=test.dataset.name,
         test=test.name,
         category=test.category,
-        assertion=revision.assertion,
+        assertion="" if is_limited else revision.assertion,
         is_hard=revision.severity == "hard",
-        column=next(iter(columns)) if len(columns) == 1 else None,
+        column=next(iter(columns)) if len(columns) == 1 and not is_limited else None,
         window=run.window,
         at=run.evaluated_at or run.requested_at,
         held=None if run.outcome not in (Outcome.HELD, Outcome.BROKEN) else run.outcome == Outcome.HELD,
         sentence="" if is_hidden else run.sentence,
         value=None if is_hidden else value,
-        figures=figures,
+        figures=() if is_limited else figures,
     )
 
 

@@ -130,6 +130,19 @@ def inside(key: str, value: Any) -> Any:
     return [INSIDE[key](**each) for each in value] if key in INSIDE else value
 
 
+def test_of_a_dataset_with_readers_only_the_verdict_leaves(receiver: Received) -> None:
+    pay = DatasetFactory.create(namespace="hr", name="pay", readers="team:hr")
+    test = DataTestFactory.create(dataset=pay, assertion="mean(salary) < 4217", name="bound")
+    run = judged(test, outcome="broken", value=987654.0, exact="987654", sentence="mean(salary) is 987654")
+    asked(run, MetricSpec(name="row_count"), 314.0)
+    asked(run, MetricSpec(name="mean", columns=("salary",)), 987654.0)
+    assert emit_due() == 1
+    (body,) = receiver.bodies
+    assert [text for text in ("987654", "4217", "salary", "314") if text in body.decode()] == []
+    (said,) = run_facets(parsed(body))["test"].tests
+    assert (said.name, said.status, said.severity) == ("bound", "fail", "error")
+
+
 @pytest.mark.parametrize(("outcome", "success", "status"), [("held", True, "pass"), ("broken", False, "fail")])
 def test_a_judged_run_is_told_as_an_assertion_and_a_test(
     receiver: Received, outcome: str, success: bool, status: str
