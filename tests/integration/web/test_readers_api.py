@@ -121,6 +121,26 @@ def test_who_is_no_reader_sees_no_silence_and_no_output_of_a_pipeline(pay: Datas
     assert shown == {"vera": (0, False), "hugo": (1, True)}
 
 
+def test_the_audit_shows_who_changed_a_dataset_and_to_its_readers_alone_what(pay: Dataset) -> None:
+    hana, otto = client("hana", Role.ADMIN), client("otto", Role.OPERATOR)
+    hugo, incident = client("hugo", Role.OPERATOR, "hr"), pay.incidents.get()
+    other = IncidentFactory.create(dataset=DatasetFactory.create(name="trips"))
+    for pk, cause in ((incident.pk, "salary 987654"), (other.pk, "a full disk")):
+        hana.post(f"/api/v1/incidents/{pk}/annotations", {"root_cause": cause}, format="json")
+    test = pay.data_tests.get()
+    hana.patch(f"/api/v1/data-tests/{test.pk}", {"assertion": "row_count() > 987654"}, format="json")
+    span = {"from": "2026-03-01T00:00Z", "to": "2026-03-09T00:00Z"}
+    backtest = {"dataset": "hr.pay", "assertion": "row_count() > 987654", **span}
+    assert hana.post("/api/v1/backtest", backtest, format="json").status_code == 202
+    told = otto.get("/api/v1/audit")
+    assert ("987654" in told.content.decode(), "a full disk" in told.content.decode()) == (False, True)
+    for row in told.json()["results"]:
+        if row["key"] != str(other.pk) or row["kind"] != "incident":
+            assert (row["before"], row["after"], row["given"]) == (None, None, {}), row["action"]
+    assert "987654" in hugo.get("/api/v1/audit").content.decode()
+    assert "987654" in hana.get("/api/v1/audit").content.decode()
+
+
 def test_a_producer_pushes_what_it_may_not_see_and_opens_nothing(pay: Dataset) -> None:
     pia = client("pia", Role.PRODUCER)
     replica = {"datacenter": "sea", "storage": "parquet", "location": "/lake/pay"}
