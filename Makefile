@@ -10,7 +10,7 @@ UNIT := $(PYTEST) --quiet -p no:cacheprovider --hypothesis-profile quick -m "not
 DBT := "dbt-duckdb==1.10.1" "dbt-core<1.12" numpy# numpy: DuckDB needs it for functions in Python
 HALF := $(addprefix tests/unit/execution_engine/,anomalies engines language metrics profiles verification) $(wildcard tests/unit/test_*.py)# takes as long as the rest
 
-.PHONY: help demo up test tests mariadb unit unit-half unit-other-half lint style types layers format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days bench-novelty bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot run-ready dev-ready test-ready clean
+.PHONY: help demo up test tests mariadb unit unit-half unit-other-half lint style types layers format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days bench-novelty bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ dbt: dev-ready ## Run the dbt project of examples/dbt beside a real `assay up`, 
 
 screenshot: test-ready ## Take the README's picture of the dashboard, as the last demo left it
 	@PYTHONPATH=platform:. $(BIN)/python -m tests.browser.screenshot
+
+pictures: test-ready ## Take pictures of the pages in four states of a company, into PLACE (/tmp/assay-pictures)
+	@PICTURES=$(or $(PLACE),/tmp/assay-pictures) $(PYTEST) --quiet tests/browser/test_states.py
 
 mutants: dev-ready ## Put 1,000 small faults into the code, one at a time: do the tests notice? (two hours; goes on where it stopped)
 	@PYTHONPATH=platform:. $(BIN)/python -m tests.mutants

@@ -51,6 +51,8 @@ def in_both_schemes(page: Page) -> Iterator[str]:
     page.set_viewport_size({"width": 360, "height": 900})
     page.emulate_media(color_scheme="dark")
     page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")  # scripts see the width
+    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        yield f"{page.url} scrolls sideways"
     yield from (f"dark {wrong}" for wrong in violations(page, OF_LOOKS))
 
 

@@ -8,6 +8,8 @@ from assay.catalog.asked_window import latest_ended
 from assay.models import Dataset
 from assay.time.windows import Partitioning, UnableToPartition, UnableToReadWindow, Window
 from incident_manager.gate.rules import Because, GateDecision
+from incident_manager.quality.now import facts_now
+from incident_manager.quality.rules import AskedRange, ReasonKind, Status, judge
 from incident_manager.services import ToRead, foresee
 from web.shown.partitions import INSTANT, keys_of
 from web.shown.reasons import folded
@@ -20,6 +22,8 @@ SAID = {  # an icon, the answer in a word, and what the gate does
     GateDecision.WARN: ("warn", "With care", "The gate warns a pipeline that reads {keys}."),
     GateDecision.BLOCK: ("fail", "No", "The gate stops a pipeline that reads {keys}."),
 }
+UNTESTED = ("untested", "Not tested", "The gate lets a pipeline read {keys}, but no test has judged all of it.")
+NOT_JUDGED = {ReasonKind.UNTESTED, ReasonKind.NO_TEST}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,13 +59,14 @@ class MayUse:
     reasons: Sequence[UseReason] = ()
     more: int = 0  # reasons that are not listed
     error: str = ""
+    is_untested: bool = False  # the gate lets through what nothing has judged: that is no Yes
 
     @property
     def said(self) -> tuple[str, str, str]:
         """An icon, a word and a sentence."""
         if self.decision is None:
             return "unknown", "Which range?", self.error
-        look, word, sentence = SAID[self.decision]
+        look, word, sentence = UNTESTED if self.is_untested else SAID[self.decision]
         return look, word, sentence.format(keys=self.keys)
 
 
@@ -102,7 +107,15 @@ def may_use(dataset: Dataset, wanted: WantedRange, *, now: datetime) -> MayUse |
         decision=answer.decision,
         reasons=shown,
         more=len(reasons) - len(shown),
+        is_untested=answer.decision is GateDecision.ALLOW
+        and any(each.kind in NOT_JUDGED for each in reasons)
+        and _is_untested(dataset, AskedRange(window=window, datacenter=place), now=now),
     )
+
+
+def _is_untested(dataset: Dataset, asked: AskedRange, *, now: datetime) -> bool:
+    """Whether a part of it was judged by no test at all: one of several tests may have begun later."""
+    return judge(facts_now({dataset.pk: dataset.full_name}, now=now)[dataset.pk], asked).status is Status.UNTESTED
 
 
 def _range(partitioning: Partitioning, wanted: WantedRange, ended: Window) -> Window:

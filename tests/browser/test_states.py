@@ -1,0 +1,74 @@
+"""Pages in four states of the company: none is wider than a small screen or complains, and axe finds nothing.
+
+``make pictures`` looks at all of them: PICTURES names the folder.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+from pytest_django.live_server_helper import LiveServer
+
+from assay import clock
+from assay.models import Dataset, Member
+from incident_manager.models import Incident
+from tests.browser.states import STATES
+from tests.browser.test_axe import in_both_schemes, open_all
+from tests.factories import NOW
+
+NARROW, WIDE = 360, 1440
+LOOKED_AT_BY_AXE = ("empty", "broken")
+WIDER = """() => [...document.querySelectorAll("main *, header *")]
+    .filter((one) => one.getBoundingClientRect().right > innerWidth && !one.closest(".scroll, .lineage, pre"))
+    .slice(0, 3).map((one) => one.outerHTML.slice(0, 120))"""
+
+
+@pytest.fixture(params=STATES)
+def state(request: pytest.FixtureRequest, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A state of the company, at noon of a day: the time of the database stands still, and this is no replay."""
+    monkeypatch.setattr(clock, "_real_now", lambda: f"'{NOW:%Y-%m-%d %H:%M:%S}'")
+    STATES[request.param]()
+    return str(request.param)
+
+
+def addresses(state: str) -> Iterator[tuple[str, str]]:
+    """The main pages that there are in a state, by what they show."""
+    yield from (("catalogue", "/"), ("incidents", "/incidents"), ("scores", "/scores"))
+    if state == "empty":
+        yield from (("reports", "/reports"), ("coverage", "/coverage"), ("silences", "/silences"))
+        yield from (("templates", "/templates"), ("dataset", "/datasets/nowhere"), ("incident", "/incidents/1"))
+        return
+    for number, dataset in enumerate(Dataset.objects.order_by("pk")[: 3 if state == "broken" else 1]):
+        yield f"dataset-{number}", f"/datasets/{dataset.full_name}"
+    yield "incident", f"/incidents/{Incident.objects.order_by('pk')[0].pk}"
+
+
+def test_pages_fit_a_small_screen_and_complain_of_nothing(state: str, page: Page, complaints: list[str]) -> None:
+    Member.objects.filter(user__username="grace").update(role="admin")
+    found: list[str] = []
+    for name, address in addresses(state):
+        page.set_viewport_size({"width": NARROW, "height": 800})
+        page.emulate_media(color_scheme="dark")
+        page.goto(address)
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            found.append(f"{address} scrolls sideways: {page.evaluate(WIDER)}")
+        if state in LOOKED_AT_BY_AXE:
+            open_all(page)
+            found += in_both_schemes(page)
+        if folder := os.environ.get("PICTURES"):
+            take(page, Path(folder), f"{state}-{name}")
+    not_found = "Failed to load resource: the server responded with a status of 404"
+    found += [said for said in complaints if not_found not in said or state != "empty"]
+    assert found == [], "\n".join(found)
+
+
+def take(page: Page, folder: Path, name: str) -> None:
+    """Pictures, narrow and wide, light and dark."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for width in (NARROW, WIDE):
+        page.set_viewport_size({"width": width, "height": 900})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=True)
