@@ -86,8 +86,8 @@ dbt: dev-ready ## Run the dbt project of examples/dbt beside a real `assay up`, 
 screenshot: test-ready ## Take the README's picture of the dashboard, as the last demo left it
 	@PYTHONPATH=platform:. $(BIN)/python -m tests.browser.screenshot
 
-pictures: test-ready ## Take pictures of the pages in four states of a company, into PLACE (/tmp/assay-pictures)
-	@PICTURES=$(or $(PLACE),/tmp/assay-pictures) $(PYTEST) --quiet tests/browser/test_states.py
+pictures: test-ready ## Take pictures of all pages, and of some in four states of a company, into PLACE (/tmp/assay-pictures)
+	@PICTURES=$(or $(PLACE),/tmp/assay-pictures) $(PYTEST) --quiet tests/browser/test_states.py tests/browser/test_axe.py
 
 mutants: dev-ready ## Put 1,000 small faults into the code, one at a time: do the tests notice? (two hours; goes on where it stopped)
 	@PYTHONPATH=platform:. $(BIN)/python -m tests.mutants

@@ -12,6 +12,7 @@ from alerting.alerts.links import Answer, token
 from assay.models import Dataset, DataTest, Member
 from incident_manager.services import confirm_report, report
 from test_generator.services import reconcile_dataset
+from tests.browser.pictures import take
 from tests.browser.scene import LAST, Scene
 from tests.factories import HOUR, NOW, OfferFactory, new_business_metric
 from web.pages.urls import urlpatterns
@@ -111,9 +112,10 @@ def test_every_page_is_looked_at(busy: Scene) -> None:
 
 def test_axe_finds_nothing_on_any_page(page: Page, busy: Scene) -> None:
     found: list[str] = []
-    for address in (*pages(busy).values(), "datasets/raw.drivers"):
+    for name, address in (pages(busy) | {"dataset-with-a-gap": "datasets/raw.drivers"}).items():
         page.goto(f"/{address}")
         found += in_both_schemes(page)
+        take(page, name)
     page.goto(f"/{FARES}")
     page.get_by_role("link", name="Report a problem").click()
     expect(page.locator("#problem-form")).to_be_visible()
@@ -125,6 +127,7 @@ def test_axe_finds_nothing_on_any_page(page: Page, busy: Scene) -> None:
     page.context.clear_cookies()
     page.goto("/login")
     found += in_both_schemes(page)
+    take(page, "login")
     assert found == [], "\n".join(found)
 
 

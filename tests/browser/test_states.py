@@ -1,11 +1,9 @@
 """Pages in four states of the company: none is wider than a small screen or complains, and axe finds nothing.
 
-``make pictures`` looks at all of them: PICTURES names the folder.
+``make pictures`` takes pictures of all of them.
 """
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page
@@ -14,11 +12,11 @@ from pytest_django.live_server_helper import LiveServer
 from assay import clock
 from assay.models import Dataset, Member
 from incident_manager.models import Incident
+from tests.browser.pictures import NARROW, take
 from tests.browser.states import STATES
 from tests.browser.test_axe import in_both_schemes, open_all
 from tests.factories import NOW
 
-NARROW, WIDE = 360, 1440
 LOOKED_AT_BY_AXE = ("empty", "broken")
 WIDER = """() => [...document.querySelectorAll("main *, header *")]
     .filter((one) => one.getBoundingClientRect().right > innerWidth && !one.closest(".scroll, .lineage, pre"))
@@ -57,18 +55,7 @@ def test_pages_fit_a_small_screen_and_complain_of_nothing(state: str, page: Page
         if state in LOOKED_AT_BY_AXE:
             open_all(page)
             found += in_both_schemes(page)
-        if folder := os.environ.get("PICTURES"):
-            take(page, Path(folder), f"{state}-{name}")
+        take(page, f"{state}-{name}")
     not_found = "Failed to load resource: the server responded with a status of 404"
     found += [said for said in complaints if not_found not in said or state != "empty"]
     assert found == [], "\n".join(found)
-
-
-def take(page: Page, folder: Path, name: str) -> None:
-    """Pictures, narrow and wide, light and dark."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for width in (NARROW, WIDE):
-        page.set_viewport_size({"width": width, "height": 900})
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=True)
