@@ -75,6 +75,8 @@ class Veil:
         spec, dataset = row.metric, row.dataset
         if spec.name not in METRICS:  # what no test can ask for, such as the time that a window took to be complete
             return bool(spec.columns or spec.by)
+        if spec.name in OF_BUSINESS_METRIC:
+            return objection_to([Metric(spec=spec)], dataset.full_name, self._sources) is not None
         if not others_of(spec, None) and not sensitive_columns(dataset):
             return False
         own = self._sources.privacy(dataset.full_name)

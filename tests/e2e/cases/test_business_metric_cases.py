@@ -8,6 +8,7 @@ from assay import clock
 from assay.catalog.profile import BusinessMetricDefinition, CatalogProfile, CustomProfile, DatasetProfile
 from assay.models import Dataset
 from execution_engine.models import Measurement
+from execution_engine.runs.shown_results import Veil
 from incident_manager.services import look_up
 from test_generator.services import sync
 from tests.e2e.cases.people import cause_of, open_incident, said, told
@@ -101,6 +102,10 @@ def test_a_source_that_a_metric_may_not_show_any_more_leaves_it_untested(scenari
     gap = Dataset.objects.get(full_name=HIGHEST).gaps.get(closed_at=None)
     assert "raw.trips is shown to its readers only" in gap.reason
     assert data_test(f"{HIGHEST}/value").retired_at
+    values = Measurement.objects.filter(dataset__full_name=HIGHEST, spec__name="value").select_related("dataset")
+    assert values
+    assert all(Veil(clock.now()).hides_measurement(row) for row in values)
+    assert Veil(clock.now()).hides_value_of(values[0].dataset)
 
 
 def test_a_metric_follows_the_home_and_the_partitions_of_its_source(scenario: Scenario) -> None:
