@@ -10,7 +10,7 @@ UNIT := $(PYTEST) --quiet -p no:cacheprovider --hypothesis-profile quick -m "not
 DBT := "dbt-duckdb==1.10.1" "dbt-core<1.12" numpy# numpy: DuckDB needs it for functions in Python
 HALF := $(addprefix tests/unit/execution_engine/,anomalies engines language metrics profiles verification) $(wildcard tests/unit/test_*.py)# takes as long as the rest
 
-.PHONY: help demo up test tests mariadb unit unit-half unit-other-half lint style types layers format lock service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days bench-novelty bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
+.PHONY: help demo up test tests mariadb unit unit-half unit-other-half lint style types layers format lock texts service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days bench-novelty bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -132,6 +132,9 @@ dev-ready:
 
 test-ready:
 	@$(PYTHON) deploy/bootstrap.py test
+
+texts: dev-ready ## Bring the texts of the pages up to date in each language
+	@PYTHONPATH=platform:. DJANGO_SETTINGS_MODULE=assay.settings $(BIN)/python -m tests.house.texts
 
 clean: ## Remove what builds, tests and linters left; .assay (your data) stays
 	rm -rf .venv .venv-airflow .dbt .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist

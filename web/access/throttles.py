@@ -11,6 +11,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils.translation import gettext
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 
@@ -93,5 +94,5 @@ def costs(kind: str) -> Callable[[Callable[..., HttpResponseBase]], Callable[...
 def too_many(seconds: float) -> HttpResponse:
     """The answer to a person who asks too often."""
     wait = max(1, ceil(seconds))
-    text = f"Too many requests at once. Try again in {wait} seconds."
+    text = gettext("Too many requests at once. Try again in %(count)s seconds.") % {"count": wait}
     return HttpResponse(text, status=429, content_type="text/plain", headers={"Retry-After": str(wait)})

@@ -11,6 +11,7 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 
 IN_SESSION = "typed"
 LASTS = timedelta(hours=8)  # from sending a form to logging in again
@@ -64,8 +65,11 @@ def keep_after_login(request: HttpRequest, text: str) -> None:
     if typed is None:
         return
     keep(request, typed)
-    wanted = "check your text below, and send it again" if typed.fields else "press the button again"
-    messages.warning(request, f"You were logged out, so nothing was done: {wanted}.")
+    if typed.fields:
+        said = gettext("You were logged out, so nothing was done: check your text below, and send it again.")
+    else:
+        said = gettext("You were logged out, so nothing was done: press the button again.")
+    messages.warning(request, said)
 
 
 def typed_before(request: HttpRequest) -> dict[str, dict[str, str]]:

@@ -9,6 +9,8 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
+from django.utils.text import capfirst
+from django.utils.translation import gettext, ngettext
 
 from assay import clock
 from assay.access.roles import Action
@@ -18,6 +20,7 @@ from web.access.changes import audited
 from web.access.throttles import costs
 from web.access.typed import keep, typed_in
 from web.api.incidents.incidents import Incidents
+from web.shown.words import in_english
 
 from .forms import AnnotateForm, AssignForm, ForceForm, ReasonForm
 from .page_policy import demand, form_of
@@ -30,12 +33,12 @@ def _annotate(incident: Incident, given: Given, author: str, now: datetime) -> s
         name: given[name] for name in ("root_cause", "eta", "backfill") if given[name] != getattr(incident, name)
     }
     services.annotate(incident, **changed, text=given["text"], author=author, now=now)
-    return "Saved."
+    return gettext("Saved.")
 
 
 def _acknowledge(incident: Incident, given: Given, author: str, now: datetime) -> str:
     services.acknowledge(incident, author=author, now=now)
-    return "Acknowledged: you are named as the person who works on it."
+    return gettext("Acknowledged: you are named as the person who works on it.")
 
 
 def _assign(incident: Incident, given: Given, author: str, now: datetime) -> str:
@@ -51,22 +54,24 @@ def _assign(incident: Incident, given: Given, author: str, now: datetime) -> str
 
 def _rerun(incident: Incident, given: Given, author: str, now: datetime) -> str:
     runs = services.rerun(incident, author=author, now=now)
-    return f"{len(runs)} {'run is' if len(runs) == 1 else 'runs are'} on the way."
+    return ngettext("%(count)s run is on the way.", "%(count)s runs are on the way.", len(runs)) % {"count": len(runs)}
 
 
 def _force_resolve(incident: Incident, given: Given, author: str, now: datetime) -> str:
     services.force_resolve(incident, **given, author=author, now=now)
-    return "Resolved as a false positive." + _others(incident)
+    return gettext("Resolved as a false positive.") + _others(incident)
 
 
 def _accept(incident: Incident, given: Given, author: str, now: datetime) -> str:
     services.accept(incident, reason=given["reason"], author=author, now=now)
-    return "Accepted: the gate warns on these windows until a run holds." + _others(incident)
+    return gettext("Accepted: the gate warns on these windows until a run holds.") + _others(incident)
 
 
 def _others(incident: Incident) -> str:
     """That Assay still has windows to close: of many windows a request closes only the first."""
-    return "" if incident.resolved_at else " It has many windows: the first are closed, and the others follow."
+    if incident.resolved_at:
+        return ""
+    return " " + gettext("It has many windows: the first are closed, and the others follow.")
 
 
 Act = Callable[[Incident, Given, str, datetime], str]
@@ -99,7 +104,7 @@ def act(request: HttpRequest, pk: int, action: str) -> HttpResponse:
             said = carry_out(incident, form.cleaned_data, request.user.get_username(), clock.now())
         messages.success(request, said)
     except services.UnableToResolve as unable:
-        messages.error(request, str(unable))
+        messages.error(request, in_english(str(unable)))
         keep(request, typed_in(request, reverse("incident", args=[pk])))
     return redirect("incident", pk)
 
@@ -107,7 +112,7 @@ def act(request: HttpRequest, pk: int, action: str) -> HttpResponse:
 def complain(request: HttpRequest, form: forms.Form, home: str) -> HttpResponse:
     """Return to the form's page, say what is wrong with each field, and show what was typed."""
     for field, errors in form.errors.items():
-        place = "" if field == "__all__" else f"{field.replace('_', ' ').capitalize()}: "
+        place = "" if field == "__all__" else f"{capfirst(gettext(field.replace('_', ' ')))}: "
         messages.error(request, place + " ".join(str(error) for error in errors))
     keep(request, typed_in(request, home))
     return redirect(home)

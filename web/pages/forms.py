@@ -11,6 +11,7 @@ from web.pages.selectors.catalogue import FILTERS, CatalogueFilter
 from web.pages.selectors.incidents import IncidentFilter, IncidentState
 from web.pages.selectors.may_use import SPANS, WantedRange
 from web.shown.status import ShownStatus
+from web.shown.words import in_english
 
 TIERS = range(6)
 LONGEST_NAME = 128  # as of owners in catalogs
@@ -106,7 +107,7 @@ class UtcField(forms.DateTimeField):
         try:
             return taken(instant).astimezone(UTC) if instant else None
         except UnableToTakeInstant as unable:
-            raise forms.ValidationError(str(unable)) from None
+            raise forms.ValidationError(in_english(str(unable))) from None
 
 
 class AssignForm(forms.Form):

@@ -5,6 +5,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from assay import clock
 from assay.access.roles import Action
@@ -17,6 +18,7 @@ from incident_manager.services import UnableToOverride, end_override, override
 from web.access.changes import audited
 from web.access.typed import keep, typed_in
 from web.api.consumption.overrides import GateOverrides
+from web.shown.words import in_english
 
 from .actions import complain
 from .forms import UtcField
@@ -51,11 +53,16 @@ def new_override(request: HttpRequest, name: str) -> HttpResponse:
         ) as change:
             row = override(dataset=dataset, **given, author=request.user.get_username(), now=clock.now())
             change.key = row.pk
-        messages.success(request, f"The gate only warns until {row.ends_at:%Y-%m-%d %H:%M} UTC. The data stays bad.")
+        messages.success(request, _until(row))
     except (UnableToOverride, UnableToReadWindow) as unable:
-        messages.error(request, str(unable))
+        messages.error(request, in_english(str(unable)))
         keep(request, typed_in(request, home))
     return redirect("dataset", name)
+
+
+def _until(row: GateOverride) -> str:
+    at = f"{row.ends_at:%Y-%m-%d %H:%M}"
+    return gettext("The gate only warns until %(at)s UTC. The data stays bad.") % {"at": at}
 
 
 @form_of("dataset", "name")
@@ -66,7 +73,7 @@ def end(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     try:
         with audited(request, "gate_override.end", kind=GateOverrides.kind, key=pk, look=GateOverrides.picture):
             end_override(row, now=clock.now())
-        messages.success(request, "Ended: the gate blocks again.")
+        messages.success(request, gettext("Ended: the gate blocks again."))
     except UnableToOverride as unable:
-        messages.error(request, str(unable))
+        messages.error(request, in_english(str(unable)))
     return redirect("dataset", name)

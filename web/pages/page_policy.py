@@ -18,6 +18,12 @@ from web.access.who import refused
 View = Callable[..., HttpResponseBase]
 
 
+class Told(str):
+    """A message of our own that a page for errors shows; what Django says of models and addresses it does not."""
+
+    is_told = True
+
+
 def page(view: View) -> View:
     """The view as a page: for known users."""
     return login_required(view)

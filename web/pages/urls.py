@@ -1,6 +1,7 @@
 """The addresses of the pages for people."""
 
 from django.urls import URLPattern, path, re_path
+from django.views.i18n import set_language
 
 from web.pages.data_tests.backtests import backtest_page
 from web.pages.data_tests.templates import templates_page
@@ -56,6 +57,7 @@ urlpatterns: list[URLPattern] = [
     path("coverage", views.coverage_page, name="coverage"),
     path("templates", templates_page, name="templates"),
     path("api/docs", api_docs_page, name="api-docs"),
+    path("language", set_language, name="language"),
     path("login", views.login, name="login"),
     path("logout", views.logout, name="logout"),
 ]

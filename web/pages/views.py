@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib.auth import views as auth
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext
 
 from alerting.coverage import coverage_by_tier
 from alerting.services import silences_of
@@ -51,7 +52,7 @@ from web.shown.status import MEANINGS, WORDS, ShownStatus
 from web.shown.timeline import shown_timeline
 
 from .forms import TIERS, IncidentsForm, RangeForm, WantedForm
-from .page_policy import demand, page
+from .page_policy import Told, demand, page
 
 HOUR = timedelta(hours=1)
 
@@ -80,7 +81,7 @@ def catalogue_page(request: HttpRequest) -> HttpResponse:
     }
     if request.headers.get("HX-Request"):
         return render(request, "web/_matrix.html", context | {"is_part": True})
-    statuses = [(status.value, WORDS[status].lower()) for status in FILTERS]
+    statuses = [(status.value, str(WORDS[status]).lower()) for status in FILTERS]
     context |= {"here": "catalogue", "now": now, "idle": idle(), "tiers": TIERS, "statuses": statuses}
     roots = open_roots(MOST_CARDS)
     shown = readable(request, roots)
@@ -196,7 +197,7 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
     """One incident: what is spoilt, why, who was told, and what can be done."""
     incident = incident_by_id(pk)
     if incident is None:
-        raise Http404(f"There is no incident {pk}.")
+        raise Http404(Told(gettext("There is no incident %(id)s.") % {"id": pk}))
     demand(request, Action.READ, incident)
     veil, typed = Veil(clock.now()), typed_before(request)
     windows = spoilt_windows(incident, veil)

@@ -52,9 +52,14 @@ class ShownGroups:
         return any(row.value is not None for row in self.rows)
 
     @property
+    def total(self) -> int:
+        """How many groups there are."""
+        return self.held + self.broken + self.not_judged
+
+    @property
     def more(self) -> int:
         """How many groups are only counted."""
-        return self.held + self.broken + self.not_judged - len(self.rows)
+        return self.total - len(self.rows)
 
 
 def groups_of(findings: Mapping[str, Any]) -> ShownGroups | None:

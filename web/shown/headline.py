@@ -1,4 +1,4 @@
-"""What is wrong in an incident, in one plain sentence that leads with its worst value. Pure.
+"""What is wrong in an incident, in one plain sentence that leads with its worst value.
 
 Of a standard test the value has a known meaning, so the sentence says what it means for the data. Of any other test it
 is what the test itself said.
@@ -7,6 +7,9 @@ is what the test itself said.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from django.utils.text import capfirst
+from django.utils.translation import gettext, ngettext
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,10 +33,10 @@ class WorstResult:
 def headline(worst: WorstResult, *, others: int, is_over: bool) -> str:
     """The sentence; ``others`` are as many more windows that are bad (or were, where the incident is over)."""
     meaning = _MEANINGS.get(worst.test.partition(":")[0].partition("@")[0]) if worst.is_standard else None
-    said = meaning(worst, "were" if is_over else "are") if meaning and worst.value is not None else ""
+    said = meaning(worst, is_over) if meaning and worst.value is not None else ""
     if not said:
         said = f"{worst.keys}: {worst.sentence}" if worst.keys else worst.sentence
-    more = f" {others} more {'window' if others == 1 else 'windows'} {_be(others, is_over)} bad." if others else ""
+    more = f" {_more(others, is_over)}" if others else ""
     return f"{said.rstrip('.')}.{more}" if said else more.strip()
 
 
@@ -41,18 +44,34 @@ def share(value: float) -> str:
     """A share of rows for people: a tenth of a percent where it is small, never rounded to nothing or to all."""
     percent = value * 100
     if percent < 0.1:
-        return "less than 0.1 %"
+        return gettext("less than 0.1 %")
     if percent < 10:
         return f"{math.floor(percent * 10 + 0.5) / 10:g} %"
-    return f"{percent:.0f} %" if percent < 99.5 else "almost all" if value < 1 else "all"
+    return f"{percent:.0f} %" if percent < 99.5 else gettext("almost all") if value < 1 else gettext("all")
 
 
-def _late(worst: WorstResult, be: str) -> str:
+def _more(count: int, is_over: bool) -> str:
+    if is_over:
+        said = ngettext("%(count)s more window was bad.", "%(count)s more windows were bad.", count)
+    else:
+        said = ngettext("%(count)s more window is bad.", "%(count)s more windows are bad.", count)
+    return said % {"count": count}
+
+
+def _late(worst: WorstResult, is_over: bool) -> str:
     assert worst.value is not None
-    after = _length(max(1, round(worst.value / 60)))
-    where = f" in {worst.datacenter}" if "@" in worst.test else ""
-    verb = "was" if be == "were" else "is"
-    return f"{worst.keys} {verb} not complete{where} {after} after its end"
+    given = {
+        "keys": worst.keys,
+        "datacenter": worst.datacenter,
+        "length": _length(max(1, round(worst.value / 60))),
+    }
+    if "@" in worst.test:
+        then = gettext("%(keys)s was not complete in %(datacenter)s %(length)s after its end")
+        now = gettext("%(keys)s is not complete in %(datacenter)s %(length)s after its end")
+    else:
+        then = gettext("%(keys)s was not complete %(length)s after its end")
+        now = gettext("%(keys)s is not complete %(length)s after its end")
+    return (then if is_over else now) % given
 
 
 def _length(minutes: int) -> str:
@@ -60,53 +79,60 @@ def _length(minutes: int) -> str:
     if not hours:
         return f"{rest} min"
     if hours >= 48:
-        return f"{hours // 24} days"
+        return gettext("%(count)s days") % {"count": hours // 24}
     return f"{hours} h {rest} min" if rest and hours < 10 else f"{hours} h"
 
 
-def _missing(worst: WorstResult, be: str) -> str:
+def _missing(worst: WorstResult, is_over: bool) -> str:
     assert worst.value is not None
     upstream = worst.test.partition(":")[2].removesuffix(":whole")
+    if worst.value >= 2:
+        then = gettext("There were %(times)s times as many rows as in %(upstream)s")
+        now = gettext("There are %(times)s times as many rows as in %(upstream)s")
+        return _on(worst, (then if is_over else now) % {"times": f"{worst.value:.3g}", "upstream": upstream})
     if worst.value > 1:
-        there = "There were" if be == "were" else "There are"
-        more = f"{worst.value:.3g} times as many" if worst.value >= 2 else f"{share(worst.value - 1)} more"
-        return f"{there} {more} rows {'as' if worst.value >= 2 else 'than'} in {upstream}{_of(worst)}"
-    return f"{_lead(share(1 - worst.value))} of the rows {be} missing{_of(worst)}"
+        then, now = (
+            gettext("There were %(share)s more rows than in %(upstream)s"),
+            gettext("There are %(share)s more rows than in %(upstream)s"),
+        )
+        return _on(worst, (then if is_over else now) % {"share": share(worst.value - 1), "upstream": upstream})
+    then, now = gettext("%(share)s of the rows were missing"), gettext("%(share)s of the rows are missing")
+    return _on(worst, (then if is_over else now) % {"share": share(1 - worst.value)})
 
 
-def _not_found(worst: WorstResult, be: str) -> str:
+def _not_found(worst: WorstResult, is_over: bool) -> str:
     assert worst.value is not None
-    upstream = worst.test.partition(":")[2]
-    return f"{_lead(share(1 - worst.value))} of the rows that were drawn from {upstream} {be} missing{_of(worst)}"
+    then = gettext("%(share)s of the rows that were drawn from %(upstream)s were missing")
+    now = gettext("%(share)s of the rows that were drawn from %(upstream)s are missing")
+    given = {"share": share(1 - worst.value), "upstream": worst.test.partition(":")[2]}
+    return _on(worst, (then if is_over else now) % given)
 
 
-def _twice(worst: WorstResult, be: str) -> str:
+def _twice(worst: WorstResult, is_over: bool) -> str:
     assert worst.value is not None
-    return f"{_lead(share(worst.value))} of the rows {be} duplicates{_of(worst)}"
+    then, now = gettext("%(share)s of the rows were duplicates"), gettext("%(share)s of the rows are duplicates")
+    return _on(worst, (then if is_over else now) % {"share": share(worst.value)})
 
 
-def _different(worst: WorstResult, be: str) -> str:
+def _different(worst: WorstResult, is_over: bool) -> str:
     assert worst.value is not None
-    of = "keys" if worst.test.startswith("consistency-bloom") else "rows"
-    missing = f"{_lead(share(1 - worst.value))} of the {of} that {worst.datacenter} has"
-    return f"{missing} {be} missing in {worst.spoils}{_of(worst)}"
+    if worst.test.startswith("consistency-bloom"):
+        then = gettext("%(share)s of the keys that %(datacenter)s has were missing in %(other)s")
+        now = gettext("%(share)s of the keys that %(datacenter)s has are missing in %(other)s")
+    else:
+        then = gettext("%(share)s of the rows that %(datacenter)s has were missing in %(other)s")
+        now = gettext("%(share)s of the rows that %(datacenter)s has are missing in %(other)s")
+    given = {"share": share(1 - worst.value), "datacenter": worst.datacenter, "other": worst.spoils}
+    return _on(worst, (then if is_over else now) % given)
 
 
-def _of(worst: WorstResult) -> str:
-    return f" on {worst.keys}" if worst.keys else ""
+def _on(worst: WorstResult, said: str) -> str:
+    """The sentence with the window that it is about."""
+    said = capfirst(said)
+    return gettext("%(sentence)s on %(keys)s") % {"sentence": said, "keys": worst.keys} if worst.keys else said
 
 
-def _lead(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _be(many: int, is_over: bool) -> str:
-    if is_over:
-        return "was" if many == 1 else "were"
-    return "is" if many == 1 else "are"
-
-
-_MEANINGS: dict[str, Callable[[WorstResult, str], str]] = {  # by the first part of a standard test's name
+_MEANINGS: dict[str, Callable[[WorstResult, bool], str]] = {  # by the first part of a standard test's name
     "freshness": _late,
     "completeness": _missing,
     "completeness-sample": _not_found,

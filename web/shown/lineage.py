@@ -29,7 +29,7 @@ class Node:
     @property
     def word(self) -> str:
         """Its status in a word."""
-        return WORDS[self.status]
+        return str(WORDS[self.status])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,13 +1,64 @@
-"""Reasons as people read them: what a test found and the incident that it opened are one thing. Pure."""
+"""Reasons as people read them, in their language: what a test found and the incident that it opened are one thing."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
+
+from django.utils.translation import gettext, gettext_noop
 
 from incident_manager.gate.rules import Because
 from incident_manager.quality.rules import AnswerReason, ReasonKind
 
+from .words import plain
+
 R = TypeVar("R", Because, AnswerReason)
+
+# the sentences of which the core makes a reason, with the parts that it fills in
+SENTENCES = (
+    gettext_noop("waived: %(text)s"),
+    gettext_noop("accepted as it is: %(text)s"),
+    gettext_noop("the catalog does not know %(dataset)s"),
+    gettext_noop("no test has judged it"),
+    gettext_noop("no live test covers this window"),
+    gettext_noop("report %(id)s is not confirmed yet"),
+    gettext_noop("report %(id)s is confirmed"),
+    gettext_noop("%(category)s incident %(id)s is open"),
+    gettext_noop("%(category)s is broken (%(state)s): no incident yet"),
+    gettext_noop("%(category)s is broken (%(state)s)"),
+    gettext_noop("untested: it ended before the test existed, or is no longer kept"),
+    gettext_noop("untested: it began before its columns were declared as they are"),
+    gettext_noop("learning: not enough history yet"),
+    gettext_noop("could not be judged: %(cause)s"),
+    gettext_noop("could not be judged"),
+    gettext_noop("not judged yet: %(cause)s"),
+    gettext_noop("not judged yet"),
+    gettext_noop("not there yet"),
+    gettext_noop("not over yet"),
+)
+IN_WORDS = ("category", "cause")  # the parts that are stored values themselves
+HOLE = re.compile(r"%\\\((\w+)\\\)s")
+
+
+def _pattern(sentence: str) -> re.Pattern[str]:
+    return re.compile(HOLE.sub(r"(?P<\1>.+)", re.escape(sentence)), re.DOTALL)
+
+
+PATTERNS: Mapping[str, re.Pattern[str]] = {sentence: _pattern(sentence) for sentence in SENTENCES}
+
+
+def in_words(text: str) -> str:
+    """A reason of the core in the reader's language; empty for one that is not known here."""
+    for sentence, pattern in PATTERNS.items():
+        if found := pattern.fullmatch(text):
+            parts = found.groupdict()
+            return gettext(sentence) % {name: plain(part) if name in IN_WORDS else part for name, part in parts.items()}
+    return ""
+
+
+def told(text: str) -> str:
+    """A reason in the reader's language, or as it is."""
+    return in_words(text) or text
 
 
 def folded(reasons: Iterable[R]) -> Sequence[R]:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from django.utils.translation import gettext_lazy as _
+
 from alerting.state import TROUBLED, State
 from incident_manager.quality import rules
 from incident_manager.quality.rules import Answer, ReasonKind
@@ -32,32 +34,32 @@ LOOKS = {
     ShownStatus.GOOD: "pass",
 }  # the colour and icon of another
 WORDS = {
-    ShownStatus.BAD: "Bad",
-    ShownStatus.REPORTED: "Reported",
-    ShownStatus.GOOD: "Good",
-    ShownStatus.FAIL: "Fail",
-    ShownStatus.WARN: "Warn",
-    ShownStatus.UNKNOWN: "Unknown",
-    ShownStatus.WAIVED: "Waived",
-    ShownStatus.PASS: "Pass",
-    ShownStatus.LEARNING: "Learning",
-    ShownStatus.PENDING: "Pending",
-    ShownStatus.UNTESTED: "Untested",
-    ShownStatus.NONE: "No test",
+    ShownStatus.BAD: _("Bad"),
+    ShownStatus.REPORTED: _("Reported"),
+    ShownStatus.GOOD: _("Good"),
+    ShownStatus.FAIL: _("Fail"),
+    ShownStatus.WARN: _("Warn"),
+    ShownStatus.UNKNOWN: _("Unknown"),
+    ShownStatus.WAIVED: _("Waived"),
+    ShownStatus.PASS: _("Pass"),
+    ShownStatus.LEARNING: _("Learning"),
+    ShownStatus.PENDING: _("Pending"),
+    ShownStatus.UNTESTED: _("Untested"),
+    ShownStatus.NONE: _("No test"),
 }
 MEANINGS = {
-    ShownStatus.BAD: "a test is broken, an incident is open or a report is confirmed",
-    ShownStatus.REPORTED: "a user reported it as bad, or it is bad and accepted",
-    ShownStatus.GOOD: "every test that has run holds",
-    ShownStatus.FAIL: "broken for so long that it opened an incident",
-    ShownStatus.WARN: "broken, but not long enough for an incident",
-    ShownStatus.UNKNOWN: "a test is due but has no result, or the data cannot be read",
-    ShownStatus.WAIVED: "broken, but a user called it a false positive or accepted it",
-    ShownStatus.PASS: "holds",
-    ShownStatus.LEARNING: "needs more history",
-    ShownStatus.PENDING: "not due yet",
-    ShownStatus.UNTESTED: "no test has judged it",
-    ShownStatus.NONE: "nothing tests this",
+    ShownStatus.BAD: _("a test is broken, an incident is open or a report is confirmed"),
+    ShownStatus.REPORTED: _("a user reported it as bad, or it is bad and accepted"),
+    ShownStatus.GOOD: _("every test that has run holds"),
+    ShownStatus.FAIL: _("broken for so long that it opened an incident"),
+    ShownStatus.WARN: _("broken, but not long enough for an incident"),
+    ShownStatus.UNKNOWN: _("a test is due but has no result, or the data cannot be read"),
+    ShownStatus.WAIVED: _("broken, but a user called it a false positive or accepted it"),
+    ShownStatus.PASS: _("holds"),
+    ShownStatus.LEARNING: _("needs more history"),
+    ShownStatus.PENDING: _("not due yet"),
+    ShownStatus.UNTESTED: _("no test has judged it"),
+    ShownStatus.NONE: _("nothing tests this"),
 }
 
 

@@ -12,13 +12,19 @@ from typing import Literal
 
 from django import template
 from django.templatetags.static import static
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+from django.utils.translation import get_language, gettext, ngettext
 
 from assay.models import Category
 from assay.time.durations import format_duration
+from incident_manager.gate.rules import Because
+from incident_manager.quality.rules import AnswerReason
+from web.shown.reasons import in_words
+from web.shown.script_texts import TEXTS
 from web.shown.status import LOOKS, MEANINGS, WORDS, ShownStatus
-from web.shown.words import plain
+from web.shown.words import in_english, plain
 
 register = template.Library()
 
@@ -49,9 +55,13 @@ def as_code(text: str) -> SafeString:
 
 
 @register.simple_tag
-@lru_cache(1000)
 def pill(status: ShownStatus, text: str = "") -> SafeString:
     """A status as icon and word; ``text`` replaces the word."""
+    return _pill(status, text, get_language())
+
+
+@lru_cache(1000)
+def _pill(status: ShownStatus, text: str, language: str) -> SafeString:
     return format_html(
         '<span class="pill {}" title="{}">{}{}</span>',
         (look := _look(status)),
@@ -62,9 +72,13 @@ def pill(status: ShownStatus, text: str = "") -> SafeString:
 
 
 @register.simple_tag
-@cache
 def dot(status: ShownStatus) -> SafeString:
     """A status as its icon alone, with the word for screen readers."""
+    return _dot(status, get_language())
+
+
+@cache
+def _dot(status: ShownStatus, language: str) -> SafeString:
     return format_html(
         '<span class="dot {}">{}<span class="sr-only">{}</span></span>',
         _look(status),
@@ -100,7 +114,7 @@ def roughly(length: timedelta | Absent) -> str:
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= size:
             return f"{seconds // size} {unit}"
-    return "under 1 min"
+    return gettext("under 1 min")
 
 
 @register.filter
@@ -108,16 +122,59 @@ def after(value: timedelta | Absent) -> str:
     """A period that something waits, exactly and as metadata writes it: ``4h``."""
     if isinstance(value, NoneType | str):
         return NOTHING
-    return format_duration(value) if value else "at once"
+    return format_duration(value) if value else gettext("at once")
 
 
 register.filter("plain", plain)
+register.filter("in_english", in_english)
+
+
+@register.filter
+def valued(value: str) -> SafeString | str:
+    """The attribute of an option that is shown in other words than it is sent."""
+    return "" if plain(value) == value else format_html(' value="{}"', value)
+
+
+@register.filter
+def reason(one: Because | AnswerReason) -> SafeString | str:
+    """A reason of an answer, as a sentence that begins one."""
+    return capfirst(known) if (known := in_words(one.text)) else in_english(capfirst(one.text))
+
+
+@register.filter
+def in_partitions(span: int, granularity: str) -> str:
+    """The last so many partitions, in words."""
+    if span == 1:
+        return {
+            "hour": gettext("the last hour"),
+            "day": gettext("the last day"),
+            "week": gettext("the last week"),
+            "month": gettext("the last month"),
+        }[granularity]
+    return {
+        "hour": ngettext("%(count)s hour", "%(count)s hours", span),
+        "day": ngettext("%(count)s day", "%(count)s days", span),
+        "week": ngettext("%(count)s week", "%(count)s weeks", span),
+        "month": ngettext("%(count)s month", "%(count)s months", span),
+    }[granularity] % {"count": span}
+
+
+@register.simple_tag
+def script_texts() -> SafeString:
+    """The texts of the scripts, for ``texts.js``."""
+    return json_script(TEXTS, "texts")
 
 
 @register.filter
 def seconds(value: float | Absent) -> str:
     """A number of seconds in its largest whole unit."""
     return NOTHING if isinstance(value, NoneType | str) else roughly(timedelta(seconds=value))
+
+
+@register.filter
+def took(value: float) -> str:
+    """How many seconds something took, to a tenth; what is less is said to be."""
+    return gettext("under 0.1") if value < 0.1 else f"{value:.1f}"
 
 
 @register.filter
@@ -131,7 +188,7 @@ def percent(share: float | Absent) -> str:
 @register.filter
 def quality(share: float | Absent) -> str:
     """A data-level quality; of what was never tested there is none."""
-    return "not tested" if isinstance(share, NoneType | str) else percent(share)
+    return gettext("not tested") if isinstance(share, NoneType | str) else percent(share)
 
 
 @register.filter

@@ -148,6 +148,7 @@ OPEN = frozenset(
         ("*", "api/docs"),
         ("POST", "api/v1/auth/login"),
         ("*", "api/"),
+        ("*", "language"),
         ("*", "login"),
         ("*", "logout"),
     }

@@ -49,7 +49,7 @@ class Form(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
         self.action, self.fields = "", dict[str, str]()
-        self.feed(re.sub(r"(?s)^.*<main", "<main", page))
+        self.feed(re.sub(r"(?s)^.*<main|</main.*$", "", page))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Of a form its action, of an input its value."""

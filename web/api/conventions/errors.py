@@ -58,33 +58,34 @@ def answer_error(error: Exception, context: dict[str, Any]) -> HttpResponseBase 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """What Django refuses before any view sees it, such as a host that is not ours."""
-    if _is_api(request):
+    if is_api(request):
         return problem_answer(request, 400, "The request was refused before it was read.")
     return defaults.bad_request(request, exception)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """What is forbidden outside of the views of the API."""
-    if _is_api(request):
+    if is_api(request):
         return problem_answer(request, 403, str(exception) or "This is forbidden.")
     return defaults.permission_denied(request, exception)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """An address that nothing answers."""
-    if _is_api(request):
+    if is_api(request):
         return problem_answer(request, 404, "Not found.")
     return defaults.page_not_found(request, exception)
 
 
 def fault(request: HttpRequest) -> HttpResponseBase:
     """A fault of ours; the log has what happened, the answer only says that something did."""
-    if _is_api(request):
+    if is_api(request):
         return problem_answer(request, 500, "Assay has failed to answer; the fault is not in the request.")
     return defaults.server_error(request)
 
 
-def _is_api(request: HttpRequest) -> bool:
+def is_api(request: HttpRequest) -> bool:
+    """Whether a program asks."""
     return request.path.startswith("/api/")
 
 

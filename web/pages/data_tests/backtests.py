@@ -20,6 +20,7 @@ from incident_manager.services import UnableToBacktest, backtest
 from test_generator.services import UnableToWrite, draft
 from web.pages.forms import UtcField
 from web.pages.page_policy import demand, page
+from web.shown.words import in_english
 
 USUAL_RANGE = timedelta(days=28)
 WORST = 50  # windows that are listed
@@ -34,7 +35,7 @@ class LengthField(forms.CharField):
         try:
             return parse_duration(text) if text else None
         except UnableToReadDuration as error:
-            raise forms.ValidationError(str(error)) from None
+            raise forms.ValidationError(in_english(str(error))) from None
 
 
 class BacktestForm(forms.Form):

@@ -10,6 +10,8 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext
 
 from assay import clock
 from assay.access.roles import Action
@@ -41,6 +43,7 @@ from web.access.typed import keep, typed_before, typed_in
 from web.api.catalog.data_tests import DataTests
 from web.pages.actions import complain
 from web.pages.page_policy import View, demand, form_of, page
+from web.shown.words import in_english
 
 from .form import LONGEST, SCHEDULES, EditorForm, as_yaml, typed_of
 from .past import shown_past, usual_scan
@@ -109,11 +112,11 @@ def save(request: HttpRequest, name: str, pk: str | None = None) -> HttpResponse
     try:
         saved = _save(request, dataset, test, form)
     except (UnableToWrite, UnableToDecide) as unable:
-        messages.error(request, f"Not saved. {str(unable).splitlines()[0]}")
+        messages.error(request, format_html("{} {}", gettext("Not saved."), in_english(str(unable).splitlines()[0])))
         keep(request, typed_in(request, home))
         return redirect(home)
     assert saved.revision is not None
-    messages.success(request, f"Saved: {saved.name} is judged from its next window on.")
+    messages.success(request, gettext("Saved: %(name)s is judged from its next window on.") % {"name": saved.name})
     return redirect(reverse("dataset", args=[dataset.full_name]) + f"?test={saved.pk}#plot")
 
 
@@ -124,11 +127,11 @@ def retire_test(request: HttpRequest, name: str, pk: str) -> HttpResponse:
     demand(request, Action.TEST, dataset)
     assert test is not None
     if refused := not_edited(test):
-        messages.error(request, f"{refused.why} {refused.mend}")
+        messages.error(request, in_english(f"{refused.why} {refused.mend}"))
         return redirect(_home(dataset, test))
     with audited(request, "data-test.retire", kind=DataTests.kind, key=test.pk, look=DataTests.picture):
         retire(test, now=clock.now())
-    messages.success(request, f"Retired: {test.name} runs no more. Its results stay.")
+    messages.success(request, gettext("Retired: %(name)s runs no more. Its results stay.") % {"name": test.name})
     return redirect("dataset", dataset.full_name)
 
 

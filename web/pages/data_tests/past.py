@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext
+
 from assay.catalog.selectors import slas
 from assay.models import Dataset, DataTest
 from execution_engine.language.serialise import from_json
@@ -113,10 +115,14 @@ def _rows(dataset: Dataset, found: Backtest, tree: Assertion, *, hides: bool) ->
         key, run = partitioning.key(window), runs.get(window)
         if run is None:
             why = found.unknowable.get(window)
-            word = "cannot be known" if why else "never measured"
+            word = gettext("cannot be known") if why else gettext("never measured")
             rows.append(PastRow(key=key, status=ShownStatus.NONE, word=word, said=why or ""))
         elif hides:
-            rows.append(PastRow(key=key, status=ShownStatus.NONE, word="hidden", said="it may not be told to you"))
+            rows.append(
+                PastRow(
+                    key=key, status=ShownStatus.NONE, word=gettext("hidden"), said=gettext("it may not be told to you")
+                )
+            )
         else:
             rows.append(_row(key, run, tree, is_failed=window in failed))
     return rows
@@ -124,9 +130,11 @@ def _rows(dataset: Dataset, found: Backtest, tree: Assertion, *, hides: bool) ->
 
 def _row(key: str, run: Run, tree: Assertion, *, is_failed: bool) -> PastRow:
     status, word = {
-        Outcome.HELD: (ShownStatus.PASS, "held"),
-        Outcome.BROKEN: (ShownStatus.FAIL, "broken: FAIL") if is_failed else (ShownStatus.WARN, "broken: WARN only"),
-    }.get(Outcome(run.outcome), (ShownStatus.LEARNING, "not judged"))
+        Outcome.HELD: (ShownStatus.PASS, gettext("held")),
+        Outcome.BROKEN: (ShownStatus.FAIL, gettext("broken: FAIL"))
+        if is_failed
+        else (ShownStatus.WARN, gettext("broken: WARN only")),
+    }.get(Outcome(run.outcome), (ShownStatus.LEARNING, gettext("not judged")))
     if status is ShownStatus.LEARNING:
         return PastRow(key=key, status=status, word=word, said=run.sentence)
     limits = _limits(run, tree)

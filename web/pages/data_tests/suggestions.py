@@ -6,6 +6,7 @@ from datetime import datetime
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext
 
 from assay import clock
 from assay.access.roles import Action
@@ -29,6 +30,7 @@ from web.access.throttles import costs
 from web.access.who import may
 from web.api.catalog.suggestions import Suggestions
 from web.pages.page_policy import demand, form_of, page
+from web.shown.words import in_english
 
 DECISIONS = ("accept", "reject", "take-back")
 Shown = tuple[Offer, Suggestion]
@@ -70,7 +72,7 @@ def suggest(request: HttpRequest, name: str) -> HttpResponse:
         with audited(request, "suggestion.ask", kind="dataset", key=dataset.full_name):
             ask_for_suggestions(dataset, author=request.user.get_username(), now=clock.now())
     except UnableToSuggest as unable:
-        messages.error(request, f"{unable}.")
+        messages.error(request, in_english(f"{unable}."))
     return redirect("suggestions", name)
 
 
@@ -88,19 +90,20 @@ def decide(request: HttpRequest, name: str, pk: int, action: str) -> HttpRespons
             said = _decide(row, action, request.POST.get("reason", "")[:1000], author, now)
         messages.success(request, said)
     except (UnableToDecide, UnableToWrite) as unable:
-        messages.error(request, str(unable))
+        messages.error(request, in_english(str(unable)))
     return redirect("suggestions", name)
 
 
 def _decide(row: Offer, action: str, reason: str, author: str, now: datetime) -> str:
     """Do it; what to say of it."""
     if action == "accept":
-        return f"Accepted: the soft test {accept_suggestion(row, author=author, now=now).name} runs from now on."
+        name = accept_suggestion(row, author=author, now=now).name
+        return gettext("Accepted: the soft test %(name)s runs from now on.") % {"name": name}
     if action == "reject":
         reject_suggestion(row, reason=reason, author=author, now=now)
-        return "Rejected: it is not offered again until you take that back, below."
+        return gettext("Rejected: it is not offered again until you take that back, below.")
     take_back_rejection(row, author=author, now=now)
-    return "Taken back: it is offered again."
+    return gettext("Taken back: it is offered again.")
 
 
 def _of(shown: Sequence[Shown], state: OfferState) -> list[Shown]:

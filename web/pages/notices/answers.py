@@ -9,6 +9,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 
 from alerting.alerts.links import Answer, Followed, UnableToFollow, followed
 from assay import clock
@@ -16,6 +17,7 @@ from assay.access.roles import Action
 from incident_manager.models import Incident
 from web.access.who import may
 from web.pages.page_policy import demand, page
+from web.shown.words import in_english
 
 USUAL_MUTE = timedelta(days=1)
 GONE = 410  # HTTP: it was there
@@ -28,10 +30,10 @@ def answer_page(request: HttpRequest, token: str) -> HttpResponse:
     try:
         said = followed(token, now=now)
     except UnableToFollow as unable:
-        return render(request, "web/answer.html", {"here": "incidents", "fault": str(unable)}, status=GONE)
+        return render(request, "web/answer.html", {"here": "incidents", "fault": in_english(str(unable))}, status=GONE)
     incident = _incident(said)
     if incident is None:
-        gone = {"here": "incidents", "fault": "The incident of this link is no longer kept."}
+        gone = {"here": "incidents", "fault": gettext("The incident of this link is no longer kept.")}
         return render(request, "web/answer.html", gone, status=GONE)
     demand(request, Action.READ, incident)
     action = Action.SILENCE if said.answer is Answer.MUTE else Action.ACT

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from alerting.models import Silence
 from alerting.services import UnableToSilence, end_silence, silence
@@ -21,6 +22,7 @@ from web.api.incidents.silences import Silences
 from web.pages.actions import complain
 from web.pages.forms import UtcField
 from web.pages.page_policy import demand, form_of, page
+from web.shown.words import in_english
 
 SHOWN_FOR = timedelta(days=7)  # after their end
 
@@ -39,7 +41,7 @@ class SilenceForm(forms.Form):
         name = self.cleaned_data["dataset"].strip()
         found = Dataset.objects.filter(name_key=name_key(name)).first() if name else None
         if name and found is None:
-            raise forms.ValidationError(f"No dataset is called {name}.")
+            raise forms.ValidationError(gettext("No dataset is called %(name)s.") % {"name": name})
         return found
 
 
@@ -66,9 +68,9 @@ def new_silence(request: HttpRequest) -> HttpResponse:
         with audited(request, "silence.create", kind=Silences.kind, look=Silences.picture, given=given) as change:
             row = silence(**given, author=request.user.get_username(), now=clock.now())
             change.key = row.pk
-        messages.success(request, f"Muted until {row.ends_at:%Y-%m-%d %H:%M} UTC.")
+        messages.success(request, gettext("Muted until %(at)s UTC.") % {"at": f"{row.ends_at:%Y-%m-%d %H:%M}"})
     except UnableToSilence as unable:
-        messages.error(request, str(unable))
+        messages.error(request, in_english(str(unable)))
         keep(request, typed_in(request, reverse("silences")))
     return redirect("silences")
 
@@ -81,7 +83,7 @@ def end(request: HttpRequest, pk: int) -> HttpResponse:
     try:
         with audited(request, "silence.end", kind=Silences.kind, key=pk, look=Silences.picture):
             end_silence(row, now=clock.now())
-        messages.success(request, "Ended: Assay now decides about the notices that it muted.")
+        messages.success(request, gettext("Ended: Assay now decides about the notices that it muted."))
     except UnableToSilence as unable:
-        messages.error(request, str(unable))
+        messages.error(request, in_english(str(unable)))
     return redirect("silences")

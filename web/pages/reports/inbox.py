@@ -12,6 +12,8 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from assay import clock
 from assay.access.roles import Action
@@ -25,11 +27,16 @@ from web.api.incidents.reports import Reports
 from web.pages.actions import complain
 from web.pages.page_policy import demand, form_of, page
 from web.shown.status import ShownStatus
+from web.shown.words import in_english
 
 PAGE_SIZE = 50
 UNDECIDED = "unsettled"
-STATES = ((UNDECIDED, "open or confirmed"), ("all", "all"), *((state.value, state.value) for state in ReportState))
-MINE = (("", "everybody's"), ("owned", "of my datasets"), ("sent", "that I sent"))
+STATES = (
+    (UNDECIDED, _("open or confirmed")),
+    ("all", _("all")),
+    *((state.value, _(state.value)) for state in ReportState),
+)
+MINE = (("", _("everybody's")), ("owned", _("of my datasets")), ("sent", _("that I sent")))
 LOOKS = {
     ReportState.OPEN: ShownStatus.REPORTED,
     ReportState.CONFIRMED: ShownStatus.FAIL,
@@ -126,8 +133,12 @@ def window_said(row: Report) -> str:
     except (UnableToAlign, OverflowError):
         keys = ()
     if keys:
-        return keys[0] if len(keys) == 1 else f"{keys[0]} to {keys[-1]}"
-    return f"{row.window_start:%Y-%m-%d %H:%M} to {row.window_end:%Y-%m-%d %H:%M} UTC"
+        return keys[0] if len(keys) == 1 else _from_to(keys[0], keys[-1])
+    return _from_to(f"{row.window_start:%Y-%m-%d %H:%M}", f"{row.window_end:%Y-%m-%d %H:%M} UTC")
+
+
+def _from_to(first: str, last: str) -> str:
+    return gettext("%(first)s to %(last)s") % {"first": first, "last": last}
 
 
 class RejectForm(forms.Form):
@@ -144,24 +155,26 @@ class JoinForm(forms.Form):
 
 def _confirm(row: Report, given: Mapping[str, Any], author: str, now: datetime) -> str:
     services.confirm_report(row, author=author, now=now)
-    return f"Report {row.pk} is confirmed: the gate blocks on its windows until it is fixed."
+    return gettext("Report %(id)s is confirmed: the gate blocks on its windows until it is fixed.") % {"id": row.pk}
 
 
 def _fix(row: Report, given: Mapping[str, Any], author: str, now: datetime) -> str:
     services.fix_report(row, author=author, now=now)
-    return f"Report {row.pk} is fixed; {row.reporter} is told."
+    return gettext("Report %(id)s is fixed; %(name)s is told.") % {"id": row.pk, "name": row.reporter}
 
 
 def _reject(row: Report, given: Mapping[str, Any], author: str, now: datetime) -> str:
     services.reject_report(row, author=author, now=now, reason=given["reason"])
-    return f"Report {row.pk} is rejected; {row.reporter} is told."
+    return gettext("Report %(id)s is rejected; %(name)s is told.") % {"id": row.pk, "name": row.reporter}
 
 
 def _join(row: Report, given: Mapping[str, Any], author: str, now: datetime) -> str:
     joined = services.join_report(row, given["incident"], author=author, now=now)
     if joined.state == ReportState.JOINED:
-        return f"Report {row.pk} joined incident {given['incident'].pk}; {row.reporter} is told."
-    return f"A part of report {row.pk} joined incident {given['incident'].pk}; the rest still waits for you."
+        said = gettext("Report %(id)s joined incident %(incident)s; %(name)s is told.")
+    else:
+        said = gettext("A part of report %(id)s joined incident %(incident)s; the rest still waits for you.")
+    return said % {"id": row.pk, "incident": given["incident"].pk, "name": row.reporter}
 
 
 ACTIONS = {
@@ -189,5 +202,5 @@ def decide(request: HttpRequest, pk: int, action: str) -> HttpResponse:
             said = carry_out(row, given, request.user.get_username(), clock.now())
         messages.success(request, said)
     except services.UnableToDecide as unable:
-        messages.error(request, str(unable))
+        messages.error(request, in_english(str(unable)))
     return redirect("reports")

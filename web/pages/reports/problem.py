@@ -9,6 +9,8 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext
 
 from assay import clock
 from assay.access.roles import Action
@@ -26,6 +28,7 @@ from web.api.incidents.reports import Reports
 from web.pages.actions import complain
 from web.pages.forms import UtcField
 from web.pages.page_policy import demand, form_of, page
+from web.shown.words import in_english
 
 RECENT = 60  # partitions to choose from
 DAY = timedelta(days=1)
@@ -53,21 +56,21 @@ class ProblemForm(forms.Form):
         start, end = given.get("start"), given.get("end")
         if (start or end) and not self.errors:
             if start is None or end is None:
-                raise forms.ValidationError("Say from when to when, or leave both empty.")
+                raise forms.ValidationError(gettext("Say from when to when, or leave both empty."))
             if start >= end:
-                raise forms.ValidationError("The range must end after it starts.")
+                raise forms.ValidationError(gettext("The range must end after it starts."))
             return given | {"window": Window(start=start, end=end)}
         return given if self.errors else given | {"window": self._of_partitions(given["first"], given["last"])}
 
     def _of_partitions(self, first: str, last: str) -> Window:
         if self.partitioning is None or not (first or last):
-            raise forms.ValidationError("Say of which time the data is bad.")
+            raise forms.ValidationError(gettext("Say of which time the data is bad."))
         try:
             begin, until = self.partitioning.window(first or last), self.partitioning.window(last or first)
         except UnableToPartition as unable:
-            raise forms.ValidationError(str(unable)) from None
+            raise forms.ValidationError(in_english(str(unable))) from None
         if until.end <= begin.start:
-            raise forms.ValidationError("The last bad partition must not be before the first.")
+            raise forms.ValidationError(gettext("The last bad partition must not be before the first."))
         return Window(start=begin.start, end=until.end)
 
 
@@ -119,10 +122,11 @@ def report(request: HttpRequest, name: str) -> HttpResponse:
             )
             change.key = row.pk
     except services.UnableToDecide as unable:
-        messages.error(request, str(unable))
+        messages.error(request, in_english(str(unable)))
         keep(request, typed_in(request, home))
         return redirect(home)
-    messages.success(request, f"Thank you: report {row.pk} is saved. {services.reply(row)}")
+    thanks = gettext("Thank you: report %(id)s is saved.") % {"id": row.pk}
+    messages.success(request, format_html("{} {}", thanks, in_english(services.reply(row))))
     return redirect("dataset", dataset.full_name)
 
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 
 from assay import clock
 from incident_manager.scores.metric_reporter import USUAL_RANGE, Group, ScoredGroup, scores, scores_by
@@ -62,5 +63,6 @@ def _said(values: Sequence[float | None]) -> str:
     """The plot in words, for who cannot see it."""
     known = [value for value in values if value is not None]
     if not known:
-        return "no quality over time yet"
-    return f"data quality over time: from {known[0]:.1%} to {known[-1]:.1%}, at worst {min(known):.1%}"
+        return gettext("no quality over time yet")
+    said = gettext("data quality over time: from %(first)s to %(last)s, at worst %(worst)s")
+    return said % {"first": f"{known[0]:.1%}", "last": f"{known[-1]:.1%}", "worst": f"{min(known):.1%}"}

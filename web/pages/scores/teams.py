@@ -2,6 +2,7 @@
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 
 from alerting.coverage import coverage_by_tier
 from assay import clock
@@ -11,7 +12,7 @@ from incident_manager.models import Incident
 from incident_manager.scores.metric_reporter import USUAL_RANGE, scores
 from web.access.who import readable
 from web.pages.forms import WantedForm
-from web.pages.page_policy import page
+from web.pages.page_policy import Told, page
 from web.pages.selectors.catalogue import CatalogueFilter, catalogue, overview
 from web.pages.selectors.root_causes import cards, open_of_team
 
@@ -23,7 +24,7 @@ def team_page(request: HttpRequest, team: str) -> HttpResponse:
     """One team; 404 where nothing has ever been of it."""
     open_rows = Incident.objects.filter(team=team, resolved_at__isnull=True)
     if not Dataset.objects.filter(team=team).exists() and not Incident.objects.filter(team=team).exists():
-        raise Http404(f"There is no team {team}.")
+        raise Http404(Told(gettext("There is no team %(name)s.") % {"name": team}))
     now, wanted = clock.now(), CatalogueFilter(team=team)
     own = overview(Dataset.objects.filter(team=team), now=now)
     start = now - USUAL_RANGE

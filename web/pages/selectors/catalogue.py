@@ -16,6 +16,7 @@ from incident_manager.quality.rules import RANK, AskedRange, judge
 from incident_manager.quality.rules import Status as Quality
 from incident_manager.scores.metric_reporter import data_qualities
 from test_generator.models import Gap
+from web.shown.reasons import told
 from web.shown.status import Cell, ShownStatus, look_of
 
 PAGE_SIZE = 50
@@ -138,6 +139,6 @@ def matrix(known: Mapping[int, Facts]) -> Matrix:
                 answer = judge(own, AskedRange())
                 weighing = [reason for reason in answer.reasons if reason.status is answer.status]
                 windows = max((reason.count for reason in weighing), default=0)
-                why = weighing[0].text if weighing else ""
+                why = told(weighing[0].text) if weighing else ""
                 cells[dataset, category] = Cell(status=look_of(answer), windows=windows, reason=why)
     return cells

@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import Any
 
 from django.core.paginator import Page, Paginator
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from alerting.selectors import broken_starts
 from assay.catalog.selectors import sensitive_columns, slas
@@ -26,10 +28,10 @@ from .dataset import ShownTest
 
 PAGE_SIZE = 50
 DRAWN_SMALL = {  # of each column those that it has, with the words under its plot
-    "complete": "complete",
-    "distinct": "distinct per row",
-    "mean": "mean",
-    "length_mean": "mean length",
+    "complete": _("complete"),
+    "distinct": _("distinct per row"),
+    "mean": _("mean"),
+    "length_mean": _("mean length"),
 }
 
 
@@ -55,9 +57,9 @@ class ColumnsWanted:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """One statistic over time, and its last value in words."""
+    """One statistic over time, and its last value in words; ``said`` names its column."""
 
-    words: str
+    said: str
     short: str
     last: str
     plot: SmallPlot | None
@@ -179,13 +181,19 @@ def _drawn(found: ColumnHistory, name: str, statistic: str, marked: Sequence[boo
     told = STATISTICS[statistic]
     if statistic == "mean" and found.kinds.get(name) is ColumnKind.TIME:
         short, words, last = (
-            "mean, since its start",
-            "mean, from the start of the partition",
+            gettext("mean, since its start"),
+            gettext("mean, from the start of the partition"),
             f"{known[-1] / 3600:,.1f}\u00a0h",
         )
     else:
-        short, words, last = DRAWN_SMALL.get(statistic, told.words), told.words, _figure(known[-1], told.shown)
-    return Drawn(words=words, short=short, last=last, plot=small_plot(values, marked))
+        words, last = gettext(told.words), _figure(known[-1], told.shown)
+        short = str(DRAWN_SMALL.get(statistic, words))
+    return Drawn(said=of_column(words, name), short=short, last=last, plot=small_plot(values, marked))
+
+
+def of_column(words: str, name: str) -> str:
+    """A statistic and its column."""
+    return gettext("%(statistic)s of %(column)s") % {"statistic": words, "column": name}
 
 
 def _figure(value: float, shown: Shown) -> str:
@@ -207,10 +215,10 @@ def _chosen(found: ColumnHistory, column: ShownColumn, wanted: str, marked: Sequ
     low, high = (_quantile(accepted, share) if len(accepted) >= 8 else None for share in (0.05, 0.95))
     return Chosen(
         column=column,
-        statistics=[(name, STATISTICS[name].words) for name in known],
+        statistics=[(name, gettext(STATISTICS[name].words)) for name in known],
         statistic=statistic,
         history={
-            "test": f"{STATISTICS[statistic].words} of {column.name}" if statistic else "",
+            "test": of_column(gettext(STATISTICS[statistic].words), column.name) if statistic else "",
             "duration": False,
             "share": bool(statistic) and STATISTICS[statistic].shown is Shown.SHARE,
             "start": [int(window.timestamp()) for window in found.windows],

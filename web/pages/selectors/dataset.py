@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import time
 
 from django.db.models import F, OuterRef, Subquery
+from django.utils.translation import gettext
 
 from alerting.models import Standing
 from alerting.selectors import complete_up_to, times_to_complete
@@ -45,18 +46,19 @@ def published_up_to(dataset: Dataset) -> list[Publication]:
 def promises(dataset: Dataset) -> tuple[tuple[str, str], ...]:
     """The SLAs and policies in force, in words."""
     found = slas(dataset)
+    is_hard = found.severity == "hard"
     of_rows = (
-        ("Completeness", f"at least {found.completeness:.4g}"),
-        ("Duplicates", f"at most {found.duplicates:.4g}"),
-        ("Consistency", f"at least {found.consistency:.4g}"),
+        (gettext("Completeness"), gettext("at least %(value)s") % {"value": f"{found.completeness:.4g}"}),
+        (gettext("Duplicates"), gettext("at most %(value)s") % {"value": f"{found.duplicates:.4g}"}),
+        (gettext("Consistency"), gettext("at least %(value)s") % {"value": f"{found.consistency:.4g}"}),
     )
     return (
-        ("Freshness", f"complete within {format_duration(found.freshness)}"),
+        (gettext("Freshness"), gettext("complete within %(value)s") % {"value": format_duration(found.freshness)}),
         *(of_rows if dataset.business_metric is None else ()),
-        ("Fails after", format_duration(found.sustain) if found.sustain else "at once"),
-        ("Notify after", format_duration(found.grace) if found.grace else "at once"),
-        ("Severity", "hard: blocks pipelines" if found.severity == "hard" else "soft: only warns"),
-        ("Without a verdict", "the gate blocks" if found.fail_closed else "the gate allows"),
+        (gettext("Fails after"), format_duration(found.sustain) if found.sustain else gettext("at once")),
+        (gettext("Notify after"), format_duration(found.grace) if found.grace else gettext("at once")),
+        (gettext("Severity"), gettext("hard: blocks pipelines") if is_hard else gettext("soft: only warns")),
+        (gettext("Without a verdict"), gettext("the gate blocks") if found.fail_closed else gettext("the gate allows")),
     )
 
 
@@ -68,7 +70,7 @@ def progress(dataset: Dataset) -> tuple[tuple[str, str], ...]:
         return ()
     local = up_to.astimezone(zone(dataset.time_zone))
     text = f"{local:%Y-%m-%d}" if local.time() == time() else f"{local:%Y-%m-%d %H:%M}"
-    return ("Complete up to", text), ("Last window took", newest[0].text)
+    return (gettext("Complete up to"), text), (gettext("Last window took"), newest[0].text)
 
 
 def live_tests(dataset: Dataset, veil: Veil) -> list[ShownTest]:

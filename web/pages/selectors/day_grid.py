@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from django.utils.translation import gettext
+
 from alerting.models import Flip
 from alerting.state import BROKEN, State
 from assay.models import Category, Dataset, Scope
@@ -14,6 +16,7 @@ from incident_manager.quality.now import of_category
 from incident_manager.quality.rules import AskedRange, ReasonKind, judge
 from incident_manager.quality.rules import Status as Quality
 from incident_manager.quality.selectors import known_of
+from web.shown.reasons import told
 from web.shown.status import WORDS, ShownStatus, look_of
 
 COLUMNS = 28
@@ -31,8 +34,8 @@ class Day:
     @property
     def said(self) -> str:
         """What a mark's own text says."""
-        why = self.why or WORDS[self.status].lower()
-        return f"{why}; it was bad before" if self.was_bad else why
+        why = self.why or str(WORDS[self.status]).lower()
+        return f"{why}; {gettext('it was bad before')}" if self.was_bad else why
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +110,7 @@ def _day(label: str, column: Window, facts: Facts, healed: Sequence[Window]) -> 
     answer = judge(facts, AskedRange(window=column))
     if not facts.tests and all(reason.kind is ReasonKind.NO_TEST for reason in answer.reasons):
         return Day(label=label, status=ShownStatus.NONE)
-    why = answer.reasons[0].text if answer.reasons else ""
+    why = told(answer.reasons[0].text) if answer.reasons else ""
     was_bad = answer.status is not Quality.BAD and any(window.overlaps(column) for window in healed)
     return Day(label=label, status=look_of(answer), why=why, was_bad=was_bad)
 

@@ -4,11 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.text import capfirst
+from django.utils.translation import gettext
+
 from assay.models import Dataset
 from assay.time.windows import UnableToPartition
 from execution_engine.models import Run, RunReason
 from execution_engine.runs.shown_results import HIDDEN, Veil
 from web.shown.status import ShownStatus
+from web.shown.words import plain
 
 from .day_grid import column_of
 
@@ -69,7 +73,7 @@ def _shown(run: Run, veil: Veil) -> ShownRun:
     return ShownRun(
         run=run,
         status=LOOKS[run.outcome],
-        word=run.outcome.capitalize() or "Under way",
+        word=capfirst(plain(run.outcome)) if run.outcome else gettext("Under way"),
         value=None if is_hidden else run.value,
         sentence=HIDDEN if is_hidden else run.sentence,
     )

@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from assay.catalog.asked_window import latest_ended
 from assay.models import Dataset
 from assay.time.windows import Partitioning, UnableToPartition, UnableToReadWindow, Window
@@ -13,16 +16,21 @@ from incident_manager.quality.rules import AskedRange, ReasonKind, Status, judge
 from incident_manager.services import ToRead, foresee
 from web.shown.partitions import INSTANT, keys_of
 from web.shown.reasons import folded
+from web.shown.words import in_english
 
 OFFERED = 60  # partitions whose keys are offered while one types
 SPANS = (1, 7, 28)  # of the last partitions, one click away
 MOST_REASONS = 8
 SAID = {  # an icon, the answer in a word, and what the gate does
-    GateDecision.ALLOW: ("pass", "Yes", "The gate lets a pipeline read {keys}."),
-    GateDecision.WARN: ("warn", "With care", "The gate warns a pipeline that reads {keys}."),
-    GateDecision.BLOCK: ("fail", "No", "The gate stops a pipeline that reads {keys}."),
+    GateDecision.ALLOW: ("pass", _("Yes"), _("The gate lets a pipeline read %(keys)s.")),
+    GateDecision.WARN: ("warn", _("With care"), _("The gate warns a pipeline that reads %(keys)s.")),
+    GateDecision.BLOCK: ("fail", _("No"), _("The gate stops a pipeline that reads %(keys)s.")),
 }
-UNTESTED = ("untested", "Not tested", "The gate lets a pipeline read {keys}, but no test has judged all of it.")
+UNTESTED = (
+    "untested",
+    _("Not tested"),
+    _("The gate lets a pipeline read %(keys)s, but no test has judged all of it."),
+)
 NOT_JUDGED = {ReasonKind.UNTESTED, ReasonKind.NO_TEST}
 
 
@@ -65,9 +73,9 @@ class MayUse:
     def said(self) -> tuple[str, str, str]:
         """An icon, a word and a sentence."""
         if self.decision is None:
-            return "unknown", "Which range?", self.error
+            return "unknown", gettext("Which range?"), in_english(self.error)
         look, word, sentence = UNTESTED if self.is_untested else SAID[self.decision]
-        return look, word, sentence.format(keys=self.keys)
+        return look, str(word), sentence % {"keys": self.keys}
 
 
 def may_use(dataset: Dataset, wanted: WantedRange, *, now: datetime) -> MayUse | None:

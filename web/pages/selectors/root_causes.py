@@ -10,6 +10,7 @@ from alerting.models import Alert
 from assay.catalog.selectors import upstream_map
 from execution_engine.runs.shown_results import Veil
 from incident_manager.models import Incident
+from web.shown.words import plain
 
 from .incident import SpoiltShown, headline_of, newest_bad
 
@@ -28,6 +29,11 @@ class CauseCard:
     headline: str
     affected: Sequence[str]
     beside: Sequence[str]  # the categories of its own dataset that it breaks
+
+    @property
+    def beside_in_words(self) -> str:
+        """These categories, in the reader's language."""
+        return ", ".join(map(plain, self.beside))
 
     @property
     def named(self) -> Sequence[str]:

@@ -11,7 +11,7 @@
   list.className = "offers";
   list.hidden = true;
   list.setAttribute("role", "listbox");
-  list.setAttribute("aria-label", "Names to take");
+  list.setAttribute("aria-label", assayText("names to take"));
   field.after(list);
   const counted = document.createElement("p");
   counted.className = "sr-only";
@@ -76,7 +76,7 @@
       }),
     );
     list.hidden = !some.length;
-    counted.textContent = some.length ? `${some.length} names, ${some[0].call}` : "";
+    counted.textContent = some.length ? assayText("names", { count: some.length, first: some[0].call }) : "";
     mark();
   };
 
@@ -117,7 +117,7 @@
       const answer = await fetch(`/api/v1/datasets?limit=${MOST}${word && `&q=${encodeURIComponent(word)}`}`, { signal: asking.signal, headers: { Accept: "application/json" } });
       if (!answer.ok) return;
       const found = (await answer.json()).results;
-      show(found.map((one) => ({ call: one.name, insert: one.name, help: one.description || `owner ${one.owner}` })));
+      show(found.map((one) => ({ call: one.name, insert: one.name, help: one.description || assayText("owner", { name: one.owner }) })));
     } catch (error) {
       if (error.name !== "AbortError") show([]);
     }
@@ -166,7 +166,7 @@
     const said = document.createElement("p");
     said.className = "flash error";
     said.setAttribute("role", "alert");
-    said.textContent = "This could not be checked. If you were logged out, press Save: what you typed is kept while you log in.";
+    said.textContent = assayText("not checked");
     checked.replaceChildren(said);
   });
 })();

@@ -68,11 +68,11 @@
       } } },
       axes: [{ ...axis, space: 90, values: (u, ticks) => ticks.map((tick) => (tick % 86400 ? instant(tick).slice(5) : instant(tick).slice(0, 10))) }, { ...axis, size: 78, ...(data.duration ? { incrs: LENGTHS } : {}), values: (u, ticks) => ticks.map(figure) }],
       series: [
-        { label: "Window", value: (u, v) => (v === null ? "–" : instant(v)) },
-        { label: "Value", stroke: color("accent"), width: 1.5, points: { show: false }, spanGaps: true, value: (u, v, s, i) => figure(i === null || i === undefined ? v : data.value[i]) },
-        { label: "held", stroke: color("accent"), width: 0, points: { show: true, size: 6, fill: color("accent"), stroke: color("accent") }, paths: () => null, value: () => "" },
-        { label: "broken", stroke: color("fail"), fill: color("fail"), width: 1, points: { show: false }, paths: diamond, value: () => "" },
-        bound("at least"), bound("at most"),
+        { label: assayText("window"), value: (u, v) => (v === null ? "–" : instant(v)) },
+        { label: assayText("value"), stroke: color("accent"), width: 1.5, points: { show: false }, spanGaps: true, value: (u, v, s, i) => figure(i === null || i === undefined ? v : data.value[i]) },
+        { label: assayText("held"), stroke: color("accent"), width: 0, points: { show: true, size: 6, fill: color("accent"), stroke: color("accent") }, paths: () => null, value: () => "" },
+        { label: assayText("broken"), stroke: color("fail"), fill: color("fail"), width: 1, points: { show: false }, paths: diamond, value: () => "" },
+        bound(assayText("at least")), bound(assayText("at most")),
       ],
     }, [data.start, data.value.map(inside), only("held").map(inside), data.was.map(inside), data.low, data.high], place);
     chart.root.querySelectorAll(".u-legend .u-series").forEach((row, i) => {
@@ -95,10 +95,11 @@
     const MOST = 4;
     const words = broken.slice(0, MOST).map((i) => {
       const isBelow = data.low[i] !== null && data.was[i] < data.low[i];
-      const bound = isBelow ? ` (wanted at least ${figure(data.low[i])})` : data.high[i] !== null ? ` (wanted at most ${figure(data.high[i])})` : "";
-      return `${data.key[i]}: ${figure(data.was[i])}${bound}${data.outcome[i] === "held" ? ", mended" : ""}`;
+      const bound = isBelow ? ` (${assayText("wanted at least", { value: figure(data.low[i]) })})` : data.high[i] !== null ? ` (${assayText("wanted at most", { value: figure(data.high[i]) })})` : "";
+      return `${data.key[i]}: ${figure(data.was[i])}${bound}${data.outcome[i] === "held" ? `, ${assayText("mended")}` : ""}`;
     });
-    told.textContent = `Broken: ${words.join("; ")}${broken.length > MOST ? `; and ${broken.length - MOST} more` : ""}.`;
+    if (broken.length > MOST) words.push(assayText("more", { count: broken.length - MOST }));
+    told.textContent = assayText("told", { windows: words.join("; ") });
   }
   const zoom = document.getElementById("history-zoom");
   if (zoom && hasFar) {
@@ -115,7 +116,7 @@
   for (let i = data.start.length - 1; i >= 0; i -= 1) {
     const row = rows.insertRow();
     const mended = data.outcome[i] === "held" && data.was[i] !== null;
-    const outcome = mended ? `held, was broken at ${figure(data.was[i])}` : data.outcome[i];
+    const outcome = mended ? assayText("was broken", { value: figure(data.was[i]) }) : assayText(data.outcome[i]);
     [instant(data.start[i]), figure(data.value[i]), outcome].forEach((text, column) => {
       const cell = row.insertCell();
       cell.textContent = text;

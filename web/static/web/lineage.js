@@ -12,7 +12,7 @@
 
     const elements = [
       ...graph.nodes.map((node) => ({
-        data: { id: String(node.id), name: node.name, label: `${node.name}\n${node.word} · tier ${node.tier}`, status: node.status },
+        data: { id: String(node.id), name: node.name, label: `${node.name}\n${node.word} · ${assayText("tier", { tier: node.tier })}`, status: node.status },
         classes: node === here ? "here" : "",
         position: { x: node.x * 290, y: (node.y - heights[node.x] / 2) * 76 },
       })),

@@ -47,7 +47,7 @@
       const said = document.createElement("p");
       said.className = "flash error";
       said.setAttribute("role", "status");
-      said.textContent = "You are logged out: what is shown does not change any more. Log in again; what you have typed here is kept.";
+      said.textContent = assayText("logged out");
       document.getElementById("main").prepend(said);
       return false;
     }

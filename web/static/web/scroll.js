@@ -11,7 +11,7 @@
     place.dataset.named = "";
     place.tabIndex = 0;
     place.setAttribute("role", "group");
-    place.setAttribute("aria-label", `${heading ? `${heading.textContent.trim()}: ` : ""}table that scrolls`);
+    place.setAttribute("aria-label", `${heading ? `${heading.textContent.trim()}: ` : ""}${assayText("scrolls")}`);
   };
   const watch = new ResizeObserver((seen) => seen.forEach((one) => mark(one.target)));
   const look = () => document.querySelectorAll(".scroll").forEach((place) => watch.observe(place));

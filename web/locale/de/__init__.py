@@ -1,0 +1,4 @@
+"""German: its texts, and its figures.
+
+No word of English, and no rule of which language a page is in, which is in ``web.pages.languages``.
+"""
