@@ -20,6 +20,7 @@ DEBUG = CONFIG.debug
 ALLOWED_HOSTS = CONFIG.allowed_hosts
 
 INSTALLED_APPS = [
+    "web",  # first: its texts come before those of Django
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -34,7 +35,6 @@ INSTALLED_APPS = [
     "test_generator",
     "alerting",
     "incident_manager",
-    "web",
 ]
 
 MIDDLEWARE = [

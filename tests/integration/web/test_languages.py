@@ -19,6 +19,7 @@ from tests.browser.test_axe import busy as _busy
 from tests.browser.test_axe import pages
 from tests.house.texts import texts
 from web.shown.script_texts import TEXTS
+from web.templatetags.quality import _dot, _pill
 
 GERMAN = {"Accept-Language": "de-DE,de;q=0.9,en;q=0.5"}
 OPEN, CLOSE = "⟦", "⟧"
@@ -71,9 +72,14 @@ def reader(client: Client, user: User) -> Client:
 
 
 @pytest.fixture
-def _marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """German is the marked language."""
+def _marked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """German is the marked language, also for what was kept of German before, and is no more afterwards."""
     monkeypatch.setitem(vars(trans_real)["_translations"], "de", Marked())
+    for kept in (_dot, _pill):
+        kept.cache_clear()
+    yield
+    for kept in (_dot, _pill):
+        kept.cache_clear()
 
 
 def tree(client: Client, address: str) -> Element:

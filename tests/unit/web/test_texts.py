@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from babel.messages.catalog import Message
+from django.utils.translation import gettext, override
 
 from tests.house.texts import LANGUAGES, compiled, texts, translated, untranslated, updated
 
@@ -55,6 +56,18 @@ def test_a_translation_ends_as_the_text_does(language: str) -> None:
 @languages
 def test_django_reads_what_the_file_says(language: str) -> None:
     assert LANGUAGES[language].with_suffix(".mo").read_bytes() == compiled(translated(language)), "run `make texts`"
+
+
+@languages
+def test_no_text_of_django_stands_in_place_of_ours(language: str) -> None:
+    with override(language):
+        wrong = [
+            (str(message.id), spoken)
+            for message in translated(language)
+            if message.id and isinstance(message.id, str) and not message.context
+            if (spoken := gettext(message.id)) != message.string
+        ]
+    assert wrong == []
 
 
 def test_texts_are_found_in_templates_in_python_and_in_the_core() -> None:
