@@ -28,6 +28,7 @@ POST_ONLY = {
     *(f"datasets/<path:name>/tests/<int:pk>/edit/{action}" for action in ("check", "measure", "save", "retire")),
     "silences/<int:pk>/end",
     "silences/new",
+    "language",
     "logout",
 }
 # What messages bear, signed; tests/integration/web/test_answers.py asks.
