@@ -108,8 +108,6 @@ def _of_the_core() -> Iterator[tuple[str, str]]:
         yield from ((name, field.replace("_", " ")) for field in form.base_fields)
     statistics = "execution_engine.novelty.measures.statistics.STATISTICS"
     yield from ((statistics, each.words) for each in import_string(statistics).values())
-    metrics = "execution_engine.metrics.registry.METRICS"
-    yield from ((metrics, each.meaning) for each in import_string(metrics).values() if each.meaning)
 
 
 def _place(path: Path) -> str:

@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
-from incident_manager.quality.rules import AnswerReason, ReasonKind, Status
+import pytest
+from django.utils.translation import override
+
+from incident_manager.quality.rules import NOT_JUDGED, UNDECLARED, UNTESTED, AnswerReason, ReasonKind, Status
 from tests.factories import day
-from web.shown.reasons import folded
+from web.shown.reasons import folded, told
 
 MONDAY, TUESDAY = day("2026-03-09"), day("2026-03-10")
 BROKEN = AnswerReason(
@@ -47,3 +50,22 @@ def test_a_confirmed_report_keeps_its_own_reason() -> None:
 def test_what_is_only_noted_takes_no_incident() -> None:
     noted = replace(BROKEN, kind=ReasonKind.WAIVED, status=None)
     assert folded([noted, OPENED]) == [noted, OPENED]
+
+
+@pytest.mark.parametrize(
+    ("text", "german"),
+    [
+        (UNTESTED, "ungetestet: es endete, bevor es den Test gab, oder wird nicht mehr aufbewahrt"),
+        (UNDECLARED, "ungetestet: es begann, bevor die Spalten so deklariert waren"),
+        (NOT_JUDGED, "noch nicht beurteilt"),
+        ("freshness is broken (WARN): no incident yet", "Aktualität ist verletzt (WARN): noch kein Vorfall"),
+        ("duplicates incident 7 is open", "Vorfall 7 (Duplikate) ist offen"),
+        ("could not be judged: no data", "nicht beurteilbar: keine Daten"),
+        ("waived: report 3 is confirmed", "ausgenommen: report 3 is confirmed"),
+        ("a sentence that nobody knows", "a sentence that nobody knows"),
+    ],
+)
+def test_a_reason_is_told_in_the_readers_language(text: str, german: str) -> None:
+    assert told(text) == text
+    with override("de"):
+        assert told(text) == german

@@ -72,7 +72,7 @@ def test_no_text_of_django_stands_in_place_of_ours(language: str) -> None:
 
 def test_texts_are_found_in_templates_in_python_and_in_the_core() -> None:
     found = texts()
-    for text in ("Skip to the content", "Under way", "freshness", "how many rows there are", "%(count)s open"):
+    for text in ("Skip to the content", "Under way", "freshness", "share of zeros", "%(count)s open"):
         assert found.get(text) is not None, text
     plural = found.get(("%(count)s more window is bad.", "%(count)s more windows are bad."))
     assert plural is not None
