@@ -32,7 +32,7 @@ DATA = """
     Assay Deutsch UTC JSON YAML min row_count completeness(far) completeness(fare) log email
     raw mart trips riders drivers trip_fares city_daily fare tip id sea phx double bigint One row per finished trip with
     what the rider paid. fare is filled Feed restarted twice. The loader ran out of disk. Half of it.
-    business takings What riders pay in a day.
+    business takings What riders pay in a day. band value
     ada bo grace assay inhibited
 """
 NAMES = re.compile(r"consistency-count:sea>phx:whole|\w+@own")  # with words of ours in them
