@@ -129,7 +129,7 @@ class SqlRow:
         self._table = Table(
             table,
             MetaData(),
-            Column("dataset", String(200), primary_key=True),
+            Column("dataset", String(255), primary_key=True),
             Column("partition", String(100), primary_key=True),
             Column("location", Text, nullable=False),
             Column("document", Text, nullable=False),
