@@ -21,7 +21,17 @@ TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 # what colours and widths can change
 OF_LOOKS = ("color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size")
 FARES = "datasets/mart.trip_fares"
-FORMS = ("report", "suggest", "decide", "incident-action", "report-action", "silence-new", "silence-end", "logout")
+FORMS = (
+    "report",
+    "suggest",
+    "decide",
+    "incident-action",
+    "report-action",
+    "silence-new",
+    "silence-end",
+    "logout",
+    "language",
+)
 FORMS_OF_THE_GATE = ("override-new", "override-end")
 OF_THE_EDITOR = ("check", "measure", "save", "retire")
 

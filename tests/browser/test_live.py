@@ -59,7 +59,7 @@ def test_who_stands_on_a_button_stays_there_while_the_page_renews_itself(scene: 
     expect(page.get_by_role("button", name="Run again now")).to_have_count(0)
     expect(page.locator("#act")).to_be_focused()
     page.keyboard.press("Tab")
-    expect(page.get_by_label("Root cause")).to_be_focused()
+    expect(page.get_by_label("Who works on it")).to_be_focused()
 
 
 def test_the_catalogue_turns_good_by_itself_and_keeps_its_filter(scene: Scene, page: Page) -> None:
