@@ -16,7 +16,7 @@ from alerting.models import Standing
 from alerting.state import State
 from assay.models import Category, Dataset
 from incident_manager.models import Incident
-from incident_manager.quality.now import answers_now
+from incident_manager.quality.now import statuses_now
 from incident_manager.quality.rules import Status
 
 MOST_TEAMS = 50
@@ -78,8 +78,8 @@ def _counted(now: datetime) -> Counter[tuple[int, str]]:
     ids = list(names)
     for start in range(0, len(ids), AT_ONCE):
         some = {id_: names[id_] for id_ in ids[start : start + AT_ONCE]}
-        for id_, answer in answers_now(some, now=now).items():
-            counts[tiers[id_], answer.status.value] += 1
+        for id_, status in statuses_now(some, now=now).items():
+            counts[tiers[id_], status.value] += 1
     return counts
 
 

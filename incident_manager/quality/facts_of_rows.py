@@ -34,6 +34,9 @@ SPOILT = (
     *("incident_id", "incident__category", "severity", "datacenter", "data_test_id", "whole_table"),
     "incident__report",
 )
+LIVE = Q(retired_at__isnull=True, revision__isnull=False)  # of tests
+OF_EACH_PARTITION = Q(scope=Scope.PARTITION, revision__schedule=PARTITION)  # they judge every partition
+JUDGES_NO_ROWS = Q(origin=Origin.GENERATED, name=UNPARTITIONED)  # they judge only rows that lie in no window
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,24 +1,29 @@
 """How datasets stand now: the same rules over facts of many datasets, read in a few statements."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from alerting.models import Standing
-from alerting.state import TROUBLED, State
+from alerting.state import BROKEN, TROUBLED, State
 from assay.catalog.profile import COMPUTED
 from assay.catalog.selectors import home
 from assay.models import Dataset, DataTest, Replica
 from assay.time.windows import Window
 from execution_engine.models import Run, RunReason
+from execution_engine.outcome import Outcome
 from incident_manager.intervals import Intervals, union
-from incident_manager.models import SpoiltWindow
+from incident_manager.models import ReportState, SpoiltWindow
 
-from .facts import Calendar, Facts, KnownTest, StandingFact
+from .facts import Calendar, Facts, KnownTest
 from .facts_of_rows import (
+    JUDGES_NO_ROWS,
+    LIVE,
+    OF_EACH_PARTITION,
     TESTED,
     checks_of,
     is_of_each_partition,
@@ -30,18 +35,60 @@ from .facts_of_rows import (
     wrong_with,
 )
 from .overdue import overdue
-from .rules import Answer, AskedRange, judge
+from .rules import AskedRange, Status, judge
 from .selectors import calendar_of
 from .sources import with_sources
 
 RECENT = timedelta(days=35)  # for so long what a user has accepted or waived is said of a dataset as a whole
+MOST_NAMED = 500  # datasets of which a statement is told the ids
 
 Found = Mapping[int, Facts]  # by the id of the dataset
 
 
-def answers_now(datasets: Mapping[int, str], *, now: datetime) -> dict[int, Answer]:
-    """How each of these datasets (id and full name) stands, over all of its copies."""
-    return {id_: judge(facts, AskedRange()) for id_, facts in facts_now(datasets, now=now).items()}
+def statuses_now(datasets: Mapping[int, str], *, now: datetime) -> dict[int, Status]:
+    """How each of these datasets (id and full name) stands, over all of its copies.
+
+    It says what ``judge`` says of ``facts_now``, and reads less. Where a test is broken or an incident spoils the data,
+    nothing else can make it better; and of most datasets nothing is wrong or missing, so that one test that passes
+    makes them good. Only the others are judged.
+    """
+    asked = set(datasets)
+    statuses = dict.fromkeys(_bad(asked, now), Status.BAD)
+    to_judge = {id_: datasets[id_] for id_ in _with_something_to_weigh(asked, now) if id_ not in statuses}
+    statuses |= {id_: judge(facts, AskedRange()).status for id_, facts in facts_now(to_judge, now=now).items()}
+    passing = Standing.objects.filter(data_test=OuterRef("pk"), state=State.PASS)
+    judging = DataTest.objects.filter(Exists(passing), LIVE, dataset=OuterRef("pk")).exclude(JUDGES_NO_ROWS)
+    good = _among(asked, Dataset.objects.filter(Exists(judging)), "pk")
+    return {id_: statuses.get(id_) or (Status.GOOD if id_ in good else Status.UNTESTED) for id_ in datasets}
+
+
+def _bad(asked: Set[int], now: datetime) -> set[int]:
+    """The datasets that are bad without doubt: by a test that is broken, an incident, or a report that is confirmed."""
+    broken = Q(state__in=BROKEN) | Q(last_outcome=Outcome.BROKEN)
+    tests = _not_passing(now).filter(broken, waiver__isnull=True, data_test__revision__isnull=False)
+    spoilt = _unhealed().exclude(incident__report__state=ReportState.OPEN)
+    return _among(asked, tests, "data_test__dataset") | _among(asked, spoilt, "dataset")
+
+
+def _with_something_to_weigh(asked: Set[int], now: datetime) -> set[int]:
+    """The datasets of which ``judge`` could find a reason: something is wrong, waits, or is told of their sources."""
+    due = Q(next_due_at__isnull=True) | Q(next_due_at__lte=now)
+    return (
+        _among(asked, _not_passing(now), "data_test__dataset")
+        | _among(asked, _unhealed(), "dataset")
+        | _among(asked, DataTest.objects.filter(LIVE, OF_EACH_PARTITION, due), "dataset")
+        | _among(asked, _unjudged(), "data_test__dataset")
+        | _among(asked, Replica.objects.filter(storage=COMPUTED), "dataset")
+    )
+
+
+def _among(asked: Set[int], rows: QuerySet[Any], dataset: str) -> set[int]:
+    """Which of the datasets that are asked of these rows belong to.
+
+    Of very many the database is not told the ids: to write and to read them costs more than the rows they leave out.
+    """
+    few = rows.filter(**{f"{dataset}__in": asked}) if len(asked) <= MOST_NAMED else rows
+    return set(asked).intersection(few.order_by().values_list(dataset, flat=True).distinct())
 
 
 def facts_now(datasets: Mapping[int, str], *, now: datetime) -> Found:
@@ -49,6 +96,8 @@ def facts_now(datasets: Mapping[int, str], *, now: datetime) -> Found:
 
     In five statements, and one more where nothing asks for the runs of a test. Business metrics cost as much again.
     """
+    if not datasets:
+        return {}
     places = Replica.objects.filter(dataset__in=list(datasets)).order_by("-position")
     homes = {id_: (place, storage) for id_, place, storage in places.values_list("dataset_id", "datacenter", "storage")}
     known = _facts(datasets, {id_: place for id_, (place, _) in homes.items()}, now)
@@ -68,8 +117,9 @@ def _facts(datasets: Mapping[int, str], homes: Mapping[int, str], now: datetime)
     ids = list(datasets)
     tests, held, due = _tests(ids, homes, now)
     by_id = {test.id: test for found in tests.values() for test in found}
-    checks = of_each_dataset(_checks(by_id, ids, now), tests)
-    wrong = wrong_with(spoilt_rows(SpoiltWindow.objects.filter(dataset__in=ids, healed_at__isnull=True)))
+    standings = standing_rows(_not_passing(now).filter(data_test__dataset__in=ids), now)
+    checks = of_each_dataset(checks_of(by_id, standings), tests)
+    wrong = wrong_with(spoilt_rows(_unhealed().filter(dataset__in=ids)))
     waiting = _waiting(by_id, due)
     calendars = _calendars({id_ for id_, found in tests.items() if any(map(_is_adrift, found))}, now)
     return {
@@ -107,8 +157,7 @@ def _tests(
 ) -> tuple[Mapping[int, list[KnownTest]], dict[int, Intervals], dict[int, list[Window]]]:
     """The live tests by dataset; by test the newest window that passes, and the next one where that is overdue."""
     passing = Standing.objects.filter(data_test=OuterRef("pk"), state=State.PASS).order_by("-window_end")
-    live = DataTest.objects.filter(dataset__in=ids, retired_at__isnull=True, revision__isnull=False)
-    rows = live.annotate(
+    rows = DataTest.objects.filter(LIVE, dataset__in=ids).annotate(
         passing_start=Subquery(passing.values("window_start")[:1]),
         passing_end=Subquery(passing.values("window_end")[:1]),
     )
@@ -135,22 +184,26 @@ def _calendars(ids: Collection[int], now: datetime) -> Mapping[int, Calendar | N
     return {row.pk: calendar_of(row, now) for row in Dataset.objects.filter(pk__in=ids)} if ids else {}
 
 
-def _checks(tests: Mapping[int, KnownTest], ids: Collection[int], now: datetime) -> list[StandingFact]:
+def _not_passing(now: datetime) -> QuerySet[Standing]:
     """What does not pass: a trouble however old its window is, what a user has waived for five weeks."""
     open_ = Q(state__in=TROUBLED) & (Q(waiver__isnull=True) | Q(window_end__gte=now - RECENT))
     early = Q(state=State.PENDING) & ~Q(last_outcome="", error_reason="")
     learning = Q(state=State.LEARNING, window_end__gte=now - RECENT)
-    standings = Standing.objects.filter(
-        open_ | early | learning, data_test__dataset__in=ids, data_test__retired_at__isnull=True
-    )
-    return checks_of(tests, standing_rows(standings, now))
+    return Standing.objects.filter(open_ | early | learning, data_test__retired_at__isnull=True)
+
+
+def _unhealed() -> QuerySet[SpoiltWindow]:
+    return SpoiltWindow.objects.filter(healed_at__isnull=True)
+
+
+def _unjudged() -> QuerySet[Run]:
+    return Run.objects.filter(judged_at__isnull=True, reason=RunReason.SCHEDULE)
 
 
 def _waiting(tests: Mapping[int, KnownTest], late: Mapping[int, list[Window]]) -> dict[int, Intervals]:
     """By test of each partition what is due and was not judged: requested, or overdue even for that."""
     found = {test: list(windows) for test, windows in late.items()}
-    rows = Run.objects.filter(judged_at__isnull=True, reason=RunReason.SCHEDULE)
-    for test, start, end in rows.values_list("data_test_id", "window_start", "window_end"):
+    for test, start, end in _unjudged().values_list("data_test_id", "window_start", "window_end"):
         if test in tests:
             found.setdefault(test, []).append(Window(start=start, end=end))
     return {test: union(windows) for test, windows in found.items() if tests[test].judges_from is not None}

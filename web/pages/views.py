@@ -19,7 +19,7 @@ from assay.models import Category, Dataset, DataTest
 from execution_engine.runs.shown_results import Veil
 from incident_manager.gate.overrides import longest, usual
 from incident_manager.gate.overriding import lasting
-from incident_manager.quality.now import facts_now
+from incident_manager.quality.now import facts_now, statuses_now
 from incident_manager.quality.rules import AskedRange, judge
 from incident_manager.scores.metric_reporter import data_qualities
 from test_generator.models import RuleTemplate
@@ -29,7 +29,7 @@ from web.access.typed import typed_before
 from web.access.who import may, readable
 from web.doctor.work import idle
 from web.pages.data_tests.backtests import foretold
-from web.pages.selectors.catalogue import FILTERS, catalogue, failing_pull, overview, summary
+from web.pages.selectors.catalogue import FILTERS, catalogue, failing_pull, summary
 from web.pages.selectors.dataset import incidents_of, live_tests, progress, promises, published_up_to
 from web.pages.selectors.day_grid import day_grid
 from web.pages.selectors.day_results import DayResults, day_results
@@ -72,22 +72,22 @@ def catalogue_page(request: HttpRequest) -> HttpResponse:
     wanted = form.wanted()
     query = request.GET.copy()
     query.pop("page", None)
-    all_ = overview(now=now)
+    statuses = statuses_now(dict(Dataset.objects.values_list("pk", "full_name")), now=now)
     context = {
         "wanted": wanted,
         "query": query.urlencode(),
         "categories": Category.values,
-        "catalogue": catalogue(wanted, all_, page=form.page_number(), now=now),
+        "catalogue": catalogue(wanted, statuses, page=form.page_number(), now=now),
     }
     if request.headers.get("HX-Request"):
         return render(request, "web/_matrix.html", context | {"is_part": True})
-    statuses = [(status.value, str(WORDS[status]).lower()) for status in FILTERS]
-    context |= {"here": "catalogue", "now": now, "idle": idle(), "tiers": TIERS, "statuses": statuses}
+    choices = [(status.value, str(WORDS[status]).lower()) for status in FILTERS]
+    context |= {"here": "catalogue", "now": now, "idle": idle(), "tiers": TIERS, "statuses": choices}
     roots = open_roots(MOST_CARDS)
     shown = readable(request, roots)
     hidden = [root for root in roots if root not in shown]  # what these cause may be read all the same
     shown += readable(request, effects_of(hidden, MOST_CARDS - len(shown)))
-    context |= {"summary": summary(all_.statuses), "causes": cards(shown, Veil(now)), "pull": failing_pull()}
+    context |= {"summary": summary(statuses), "causes": cards(shown, Veil(now)), "pull": failing_pull()}
     return render(request, "web/catalogue.html", context)
 
 

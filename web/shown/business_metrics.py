@@ -13,7 +13,7 @@ from assay.time.windows import Window
 from execution_engine.metrics.definitions.value import VALUE
 from execution_engine.models import Measurement
 from execution_engine.runs.shown_results import Veil
-from incident_manager.quality.now import answers_now
+from incident_manager.quality.now import statuses_now
 from incident_manager.quality.rules import Status
 
 from .partitions import keys_of
@@ -58,12 +58,12 @@ def business_metrics() -> QuerySet[Dataset]:
 
 def shown_metrics(rows: Sequence[Dataset], veil: Veil, *, now: datetime) -> list[ShownMetric]:
     """Rows of ``business_metrics``, each with how it stands."""
-    answers = answers_now({row.pk: row.full_name for row in rows}, now=now)
+    statuses = statuses_now({row.pk: row.full_name for row in rows}, now=now)
     return [
         ShownMetric(
             dataset=row,
             definition=definition,
-            status=answers[row.pk].status,
+            status=statuses[row.pk],
             newest=None if veil.hides_value_of(row) else _newest(row),
         )
         for row in rows
@@ -74,9 +74,9 @@ def shown_metrics(rows: Sequence[Dataset], veil: Veil, *, now: datetime) -> list
 def sources_of(definition: BusinessMetricDefinition, hidden: Collection[int], *, now: datetime) -> list[ShownSource]:
     """Its sources, in the order they are written; ``hidden`` are the ids of datasets that are not to be shown."""
     rows = by_names(definition.sources)
-    answers = answers_now({row.pk: row.full_name for row in rows.values() if row.pk not in hidden}, now=now)
+    statuses = statuses_now({row.pk: row.full_name for row in rows.values() if row.pk not in hidden}, now=now)
     return [
-        ShownSource(name=name, status=answers[row.pk].status if row and row.pk in answers else None)
+        ShownSource(name=name, status=statuses[row.pk] if row and row.pk in statuses else None)
         for name in definition.sources
         for row in [rows.get(name)]
     ]

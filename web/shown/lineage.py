@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assay.models import Dataset, LineageEdge
-from incident_manager.quality.now import answers_now
+from incident_manager.quality.now import statuses_now
 
 from .status import LOOKS, WORDS, ShownStatus
 
@@ -81,14 +81,14 @@ def hops(start: int, neighbours: Neighbours, direction: int) -> dict[int, int]:
 
 def _nodes(columns: Mapping[int, int], now: datetime) -> tuple[Node, ...]:
     datasets = list(Dataset.objects.filter(pk__in=columns).order_by("full_name"))
-    answers = answers_now({dataset.pk: dataset.full_name for dataset in datasets}, now=now)
+    statuses = statuses_now({dataset.pk: dataset.full_name for dataset in datasets}, now=now)
     heights: dict[int, int] = {}
     nodes = []
     for dataset in datasets:
         column = columns[dataset.pk]
         row = heights.get(column, 0)
         heights[column] = row + 1
-        status = ShownStatus(answers[dataset.pk].status.value)
+        status = ShownStatus(statuses[dataset.pk].value)
         nodes.append(
             Node(id=dataset.pk, name=dataset.full_name, tier=dataset.tier, status=status, column=column, row=row)
         )

@@ -9,7 +9,7 @@ from django.db.models import F
 
 from assay.database.name_keys import name_key
 from assay.models import CatchUp, Category, Dataset, DataTest, Origin, Replica, Revision, Severity
-from assay.time.windows import Granularity
+from assay.time.windows import Granularity, Partitioning, Window
 from execution_engine.language.parsing.parse import parse
 from execution_engine.language.serialise import to_json
 
@@ -39,7 +39,8 @@ def load_company(company: Company, now: datetime) -> None:
     numbers = range(1, company.datasets + 1)
     Dataset.objects.bulk_create([_dataset(number, founded) for number in numbers], batch_size=BATCH)
     Replica.objects.bulk_create([row for number in numbers for row in _replicas(number)], batch_size=BATCH)
-    tests = [_data_test(number, founded) for number in range(1, company.data_tests + 1)]
+    today = Partitioning(granularity=Granularity.DAY).at(now)
+    tests = [_data_test(number, founded, today) for number in range(1, company.data_tests + 1)]
     DataTest.objects.bulk_create(tests, batch_size=BATCH)
     Revision.objects.bulk_create(_revisions(tests, founded), batch_size=BATCH)
     DataTest.objects.update(revision=F("pk"))  # a test's revision bears its id
@@ -71,7 +72,8 @@ def _replicas(number: int) -> list[Replica]:
     ]
 
 
-def _data_test(number: int, founded: datetime) -> DataTest:
+def _data_test(number: int, founded: datetime, coming: Window) -> DataTest:
+    """One that the schedule has brought as far as ``coming``, the window that is due next."""
     at = (number - 1) % len(CATEGORIES)
     return DataTest(
         pk=number,
@@ -81,6 +83,9 @@ def _data_test(number: int, founded: datetime) -> DataTest:
         origin=Origin.GENERATED if at < len(STANDARD) else Origin.USER,
         datacenter=DATACENTERS[0],
         created_at=founded,
+        next_window_start=coming.start,
+        next_window_end=coming.end,
+        next_due_at=coming.end + timedelta(hours=6),
     )
 
 

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from assay import clock
 from assay.database.name_keys import name_key
 from assay.models import Dataset
-from incident_manager.quality.now import answers_now
+from incident_manager.quality.now import statuses_now
 from web.access.address_keys import KeyInAddress
 from web.api.conventions.base import Api
 from web.shown.badge import badge
@@ -46,8 +46,8 @@ class Badge(Api):
         """
         dataset = get_object_or_404(Dataset, name_key=name_key(name))
         self.check_object_permissions(request, dataset)
-        answer = answers_now({dataset.pk: dataset.full_name}, now=clock.now())[dataset.pk]
-        picture = badge(dataset.full_name, answer.status).encode()
+        status = statuses_now({dataset.pk: dataset.full_name}, now=clock.now())[dataset.pk]
+        picture = badge(dataset.full_name, status).encode()
         etag = f'"{blake2s(picture, digest_size=8).hexdigest()}"'
         headers = {"ETag": etag, "Cache-Control": f"private, max-age={SECONDS}", "Vary": "Authorization, Cookie"}
         whole = HttpResponse(picture, content_type="image/svg+xml", headers=headers)

@@ -9,11 +9,12 @@ from assay import clock
 from assay.models import Category, Dataset
 from execution_engine.runs.shown_results import Veil
 from incident_manager.models import Incident
+from incident_manager.quality.now import statuses_now
 from incident_manager.scores.metric_reporter import USUAL_RANGE, scores
 from web.access.who import readable
 from web.pages.forms import WantedForm
 from web.pages.page_policy import Told, page
-from web.pages.selectors.catalogue import CatalogueFilter, catalogue, overview
+from web.pages.selectors.catalogue import CatalogueFilter, catalogue
 from web.pages.selectors.root_causes import cards, open_of_team
 
 MOST_OPEN = 12
@@ -26,8 +27,8 @@ def team_page(request: HttpRequest, team: str) -> HttpResponse:
     if not Dataset.objects.filter(team=team).exists() and not Incident.objects.filter(team=team).exists():
         raise Http404(Told(gettext("There is no team %(name)s.") % {"name": team}))
     now, wanted = clock.now(), CatalogueFilter(team=team)
-    own = overview(Dataset.objects.filter(team=team), now=now)
-    start = now - USUAL_RANGE
+    names = dict(Dataset.objects.filter(team=team).values_list("pk", "full_name"))
+    start, number = now - USUAL_RANGE, WantedForm(request.GET).page_number()
     context = {
         "team": team,
         "now": now,
@@ -37,6 +38,6 @@ def team_page(request: HttpRequest, team: str) -> HttpResponse:
         "tiers": [tier for tier in coverage_by_tier(now=now, team=team) if tier.datasets],
         "categories": Category.values,
         "wanted": wanted,
-        "catalogue": catalogue(wanted, own, page=WantedForm(request.GET).page_number(), now=now),
+        "catalogue": catalogue(wanted, statuses_now(names, now=now), page=number, now=now),
     }
     return render(request, "web/team.html", context)

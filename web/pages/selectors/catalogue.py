@@ -52,34 +52,18 @@ class Catalogue:
     rows: tuple[CatalogueRow, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Overview:
-    """What is known of every dataset and the status that it makes, by its id: read and judged once for a page."""
-
-    known: Mapping[int, Facts]
-    statuses: Mapping[int, Quality]
-
-
-def overview(datasets: QuerySet[Dataset] | None = None, *, now: datetime) -> Overview:
-    """How all datasets stand, or some of them."""
-    wanted = Dataset.objects.all() if datasets is None else datasets
-    known = facts_now(dict(wanted.values_list("pk", "full_name")), now=now)
-    return Overview(known=known, statuses={id_: judge(facts, AskedRange()).status for id_, facts in known.items()})
-
-
-def catalogue(wanted: CatalogueFilter, all_: Overview, *, page: int, now: datetime) -> Catalogue:
-    """The rows of one page, the worst status first and by name where it is the same.
+def catalogue(wanted: CatalogueFilter, statuses: Mapping[int, Quality], *, page: int, now: datetime) -> Catalogue:
+    """The rows of one page, the worst status first and by name where it is the same; ``statuses``: by dataset.
 
     In as many statements however many datasets there are.
     """
-    statuses = all_.statuses
     names = {id_: name for id_, name in _filtered(wanted).values_list("pk", "full_name") if id_ in statuses}
     found = [id_ for id_ in names if wanted.status is None or statuses[id_].value == wanted.status.value]
     found.sort(key=lambda id_: (RANK[statuses[id_]], names[id_].lower()))
     shown = Paginator(found, PAGE_SIZE).get_page(page)
     ids = list(shown.object_list)
     datasets = Dataset.objects.only("full_name", "tier", "owner").in_bulk(ids)
-    cells = matrix({id_: all_.known[id_] for id_ in ids})
+    cells = matrix(facts_now({id_: names[id_] for id_ in ids}, now=now))
     opened = Incident.objects.filter(dataset__in=ids, resolved_at=None).order_by()
     counts = dict(opened.values_list("dataset").annotate(Count("pk")))
     qualities = data_qualities(ids, now=now)
