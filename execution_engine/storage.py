@@ -40,7 +40,9 @@ def engine_of_storage(storage: str) -> Engine:
     from execution_engine.engines.registry import engine_for  # with it pyarrow, for what reads data
 
     settings = config()
-    spark = SparkOptions(master=settings.spark_master, remote=settings.spark_remote or None)
+    spark = SparkOptions(
+        master=settings.spark_master, remote=settings.spark_remote or None, native=settings.spark_native
+    )
     return engine_for(storage, spark, _limits(settings))
 
 

@@ -46,6 +46,9 @@ class Config(BaseSettings):
     token_days: int = Field(default=366, ge=1, description="The longest life of a token, in days")
     body_bytes: int = Field(default=5_000_000, ge=1000, description="The largest body that the web app takes")
     rates: dict[str, str] = Field(default={}, description='Rates that differ from the usual: {"gate": "6000/m"}')
+    spark_native: bool = Field(
+        default=True, description="Let Spark's tasks read parquet files themselves, where that gives what Spark gives"
+    )
     spark_master: str = Field(default="local[2]", description="Spark master URL for a classic session")
     spark_remote: str = Field(default="", description="Spark Connect URL (sc://…); wins over the master")
     spark_isolation: Literal["child", "none"] = Field(

@@ -1,7 +1,6 @@
 """The rows of files, batch by batch, as pyarrow reads them: for profiles, which need no Spark and no SQL."""
 
 from collections.abc import Callable, Iterator, Mapping
-from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,7 +8,7 @@ from pyarrow import csv, json, orc
 from pyarrow.fs import FileInfo
 
 from execution_engine.engines.files.listing import Listing, Root, UnableToListFiles
-from execution_engine.engines.protocol import HIVE_NULL, Table
+from execution_engine.engines.protocol import Table
 from execution_engine.outcome import Failure, Reason
 
 ROWS = 1 << 17  # of one batch
@@ -24,7 +23,7 @@ def batches_of(table: Table, listing: Listing, read: Callable[[FileInfo], None] 
     Raises UnableToListFiles for a file that cannot be read, and for an option that Arrow has no word for.
     """
     for file in listing.files:
-        keys = _folder_keys(listing, file)
+        keys = listing.folder_values(file)
         try:
             for batch in _READERS[table.storage](listing.root, file, table.options):
                 yield _with_keys(batch, keys)
@@ -86,13 +85,6 @@ _READERS: Mapping[str, Callable[[Root, FileInfo, Mapping[str, str]], Batches]] =
 def _nothing(schema: pa.Schema) -> pa.RecordBatch:
     """The columns of a file that may have no rows."""
     return pa.record_batch([pa.array([], field.type) for field in schema], schema=schema)
-
-
-def _folder_keys(listing: Listing, file: FileInfo) -> dict[str, str | None]:
-    """The values of the columns that the folders of one file name."""
-    inside = file.path[len(listing.root.path) :].split("/")[:-1]
-    pairs = (name.split("=", 1) for name in inside if "=" in name)
-    return {unquote(name): None if key == HIVE_NULL else unquote(key) for name, key in pairs}
 
 
 def _with_keys(batch: pa.RecordBatch, keys: Mapping[str, str | None]) -> pa.RecordBatch:

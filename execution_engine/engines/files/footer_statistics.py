@@ -1,7 +1,7 @@
 """What the footers of parquet files tell of their columns, exactly, without reading data."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -28,10 +28,14 @@ class FooterBounds:
 
 @dataclass(frozen=True, kw_only=True)
 class FooterStatistics:
-    """The rows, and the columns of which every row group of every file tells."""
+    """The rows, and the columns of which every row group of every file tells.
+
+    ``groups``: of each file, by its path, the rows of each of its row groups.
+    """
 
     rows: int
     columns: dict[str, FooterBounds]
+    groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def answer(self, statistic: Statistic) -> Value:
         """The statistic over all rows, or None where it must be read from the data."""
@@ -72,7 +76,8 @@ def merged_footers(told: Sequence[FooterStatistics]) -> FooterStatistics:
     """Of several files together; of the columns that all of them tell of."""
     names = set.intersection(*(set(one.columns) for one in told)) if told else set()
     columns = {name: _merged([one.columns[name] for one in told]) for name in names}
-    return FooterStatistics(rows=sum(one.rows for one in told), columns=columns)
+    groups = {path: rows for one in told for path, rows in one.groups.items()}
+    return FooterStatistics(rows=sum(one.rows for one in told), columns=columns, groups=groups)
 
 
 def _of_file(root: Root, file: FileInfo) -> FooterStatistics:
@@ -88,7 +93,8 @@ def _of_file(root: Root, file: FileInfo) -> FooterStatistics:
             }
     except (pa.ArrowException, OSError) as error:
         raise unreadable(root, file, error) from error
-    return FooterStatistics(rows=metadata.num_rows, columns=found)
+    rows = tuple(group.num_rows for group in groups)
+    return FooterStatistics(rows=metadata.num_rows, columns=found, groups={file.path: rows})
 
 
 def _bounds(chunks: Iterable[Any]) -> FooterBounds | None:

@@ -15,7 +15,7 @@ from pyarrow import ArrowException
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem
 
 from assay.catalog.storages import FILES
-from execution_engine.engines.protocol import Part, Table
+from execution_engine.engines.protocol import HIVE_NULL, Part, Table
 from execution_engine.outcome import Failure, Reason
 
 from .table_formats import how_to_read, table_format
@@ -76,6 +76,12 @@ class Listing:
         """The columns that the folders' names hold: ``datestr`` of ``datestr=2013-01-01/``."""
         inside = self.files[0].path[len(self.root.path) :].split("/")[:-1] if self.files else []
         return tuple(unquote(name.split("=", 1)[0]) for name in inside if "=" in name)
+
+    def folder_values(self, file: FileInfo) -> dict[str, str | None]:
+        """The values of the columns that the folders of one file name."""
+        inside = file.path[len(self.root.path) :].split("/")[:-1]
+        pairs = (name.split("=", 1) for name in inside if "=" in name)
+        return {unquote(name): None if key == HIVE_NULL else unquote(key) for name, key in pairs}
 
     @property
     def fingerprint(self) -> str:

@@ -16,11 +16,12 @@ from pyspark.sql import SparkSession
 from execution_engine.engines.columns.spec_check import check_spec
 from execution_engine.engines.files.footers import NANOSECONDS
 from execution_engine.engines.files.listing import UnableToListFiles
-from execution_engine.engines.gathering.assembly import measured_of, plan
-from execution_engine.engines.gathering.selects import AskedStatistic
+from execution_engine.engines.gathering.assembly import Plan, measured_of, plan
+from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.protocol import Measured, ScanReport, Unit
 from execution_engine.engines.spark.measures.frequencies import Found, lists_of, of_lists
 from execution_engine.engines.spark.measures.gather import selected
+from execution_engine.engines.spark.measures.native import taken_together
 from execution_engine.engines.spark.measures.statistics import aggregates, values
 from execution_engine.engines.spark.sources.source import Files, SparkSource, open_source
 from execution_engine.engines.spark.start.java import UnableToFindJava
@@ -56,15 +57,18 @@ class Session(Protocol):
         ...
 
 
-def scan_shared(engine: Session, units: Sequence[Unit]) -> dict[int, ScanReport]:
-    """The reports, by the numbers of the units, of those that could share a job; the others are left to their own."""
+def scan_shared(engine: Session, units: Sequence[Unit], *, native: bool = True) -> dict[int, ScanReport]:
+    """The reports, by the numbers of the units, of those that could share a job; the others are left to their own.
+
+    ``native``: by the kernels, where these can tell all that is asked.
+    """
     try:
         opened = list(_opened(engine.session, units)) if len(units) > 1 else []
     except (UnableToFindJava, *SPARK_ERRORS):
         return {}
     reports: dict[int, ScanReport] = {}
     for batch in batches(opened):
-        reports |= _reports(engine.session, batch)
+        reports |= _reports(engine.session, batch, native)
     return reports
 
 
@@ -75,24 +79,25 @@ def _opened(session: SparkSession, units: Sequence[Unit]) -> Iterator[Opened]:
                 yield Opened(at=at, unit=unit, source=open_source(session, unit.table, unit.part))
 
 
-def _reports(session: SparkSession, batch: Sequence[Opened]) -> dict[int, ScanReport]:
+def _reports(session: SparkSession, batch: Sequence[Opened], native: bool) -> dict[int, ScanReport]:
     """Of one batch; none if its job fails, as each unit by itself then tells what is wrong with it."""
     started = monotonic()
     try:
         with counting_jobs(session, f"scan of {len(batch)} tables or windows") as count:
-            measured = measure_batch(session, batch)
+            measured = measure_natively(session, batch) if native else {}
+            measured = measured or measure_batch(session, batch)
     except SPARK_ERRORS:
         return {}
     seconds = (monotonic() - started) / len(batch)
-    first = batch[0].at
+    told = [one for one in batch if one.at in measured]
     return {
         one.at: ScanReport(
             measured=measured[one.at],
-            spark_jobs=count.jobs if one.at == first else 0,
+            spark_jobs=count.jobs if one is told[0] else 0,
             seconds=seconds,
             fingerprint=one.source.fingerprint,
         )
-        for one in batch
+        for one in told
     }
 
 
@@ -106,6 +111,18 @@ def batches(opened: Sequence[Opened]) -> Iterator[list[Opened]]:
         yield from (batch for batch in _cut(some) if len(batch) > 1)
 
 
+def measure_natively(session: SparkSession, batch: Sequence[Opened]) -> dict[int, dict[str, Measured]]:
+    """The measurements of each unit that the kernels can tell wholly, by its number; Spark's error if the job fails."""
+    first = batch[0]
+    planned = plan(first.unit.wanted, first.source.write)
+    found = taken_together(session, {one.at: one.source for one in batch}, planned.asked, planned.keyed)
+    return {
+        one.at: _measured_of_unit(one.unit, first.unit, planned, found[one.at].told, found[one.at].counted)
+        for one in batch
+        if one.at in found and not found[one.at].left
+    }
+
+
 def measure_batch(session: SparkSession, batch: Sequence[Opened]) -> dict[int, dict[str, Measured]]:
     """The measurements of each unit, by its number; Spark's error if the job as a whole fails."""
     first = batch[0]
@@ -116,15 +133,25 @@ def measure_batch(session: SparkSession, batch: Sequence[Opened]) -> dict[int, d
     measured: dict[int, dict[str, Measured]] = {}
     for one in batch:
         gathered = found[one.at]
-        counted: dict[Any, Found] = {
+        counted: dict[Keyed, Found] = {
             keyed: of_lists(*(gathered[each] for each in pair)) for keyed, pair in lists.items()
         }
-        items = zip(one.unit.wanted, first.unit.wanted, strict=True)
-        measured[one.at] = {
-            own.key: measured_of(replace(twin, keep_state=own.keep_state), planned, gathered, counted)
-            for own, twin in items
-        }
+        measured[one.at] = _measured_of_unit(one.unit, first.unit, planned, gathered, counted)
     return measured
+
+
+def _measured_of_unit(
+    unit: Unit,
+    first: Unit,
+    planned: Plan,
+    gathered: Mapping[AskedStatistic, Value],
+    counted: Mapping[Keyed, Found],
+) -> dict[str, Measured]:
+    """The measurements of a unit that is asked for the same as the first, of which the plan is."""
+    return {
+        own.key: measured_of(replace(twin, keep_state=own.keep_state), planned, gathered, counted)
+        for own, twin in zip(unit.wanted, first.wanted, strict=True)
+    }
 
 
 def _rows(session: SparkSession, batch: Sequence[Opened], asked: Sequence[AskedStatistic]) -> list[Any]:

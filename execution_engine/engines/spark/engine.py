@@ -78,7 +78,7 @@ class SparkEngine:
         """
         told = [profiles_told(unit.table, unit.part, unit.wanted) for unit in units]
         left = [_without(unit, profiles) for unit, profiles in zip(units, told, strict=True)]
-        shared = scan_shared(self, left)
+        shared = scan_shared(self, left, native=self._options.native)
         return tuple(
             self._beside(profiles, shared.get(at) or self._scan_alone(rest), unit)
             for at, (unit, rest, profiles) in enumerate(zip(units, left, told, strict=True))
@@ -159,7 +159,7 @@ class SparkEngine:
             with counting_jobs(session, f"scan of {table.name}") as count:
                 source = open_source(session, table, part)
                 fingerprint = source.fingerprint
-                measured = measure(source, wanted)
+                measured = measure(source, wanted, native=self._options.native)
             jobs = count.jobs
         except UnableToListFiles as error:
             measured = _all_failed(wanted, error.failure)

@@ -9,6 +9,7 @@ from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.engines.spark.measures.frequencies import frequencies, is_full, listed
 from execution_engine.engines.spark.measures.gather import gather
 from execution_engine.engines.spark.measures.groups import measure_by
+from execution_engine.engines.spark.measures.native import Native, taken_natively
 from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.definition import LAKE, SHARED, Keys
 from execution_engine.metrics.registry import METRICS
@@ -16,23 +17,26 @@ from execution_engine.metrics.registry import METRICS
 from .failures import SPARK_ERRORS, failure_of
 
 
-def measure(source: SparkSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
-    """Every measurement wanted, by key."""
+def measure(source: SparkSource, wanted: Sequence[Wanted], *, native: bool = True) -> dict[str, Measured]:
+    """Every measurement wanted, by key; ``native``: by the kernels as far as they can."""
     sound, refused = sifted(wanted, source.columns, source.kinds, source.name)
     alone = {item.key: _measure_alone(source, item) for item in sound if not _is_shared(item)}
     counted = _counted_by_filters(source, sound, alone)
     shared = [item for item in sound if _is_shared(item) and item.key not in counted]
-    return refused | alone | counted | measure_shared(source, shared)
+    return refused | alone | counted | measure_shared(source, shared, native=native)
 
 
-def measure_shared(source: SparkSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
+def measure_shared(source: SparkSource, wanted: Sequence[Wanted], *, native: bool = True) -> dict[str, Measured]:
     """The aggregates, sketches and groupings, by key."""
     grouped = [item for item in wanted if item.spec.by]
     whole = [item for item in wanted if not item.spec.by]
     planned = plan(whole, source.write)
-    lists = listed(source, planned.keyed)
-    gathered = gather(source, [*planned.asked, *(one for pair in lists.values() for one in pair)])
-    counted = frequencies(source, planned.keyed, gathered)
+    found = taken_natively(source, planned.asked, planned.keyed) if native else Native()
+    asked = [one for one in planned.asked if one not in found.told]
+    keyed = [each for each in planned.keyed if each not in found.counted]
+    lists = listed(source, keyed)
+    gathered = {**found.told, **gather(source, [*asked, *(one for pair in lists.values() for one in pair)])}
+    counted = {**found.counted, **frequencies(source, keyed, gathered)}
     return {item.key: measured_of(item, planned, gathered, counted) for item in whole} | measure_by(source, grouped)
 
 

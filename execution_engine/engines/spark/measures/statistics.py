@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from execution_engine.metrics.states import hll
 from execution_engine.metrics.states.sketches import KLL_SIZE, LOG2_BUCKETS
 from execution_engine.metrics.states.statistics import Gather, Statistic, Value
 
@@ -69,7 +70,10 @@ def _value(statistic: Statistic, results: Iterator[Any]) -> Value:
         case Gather.COMOMENTS:
             count, *rest = [next(results) for _ in range(6)]
             return (count, *rest[:2], *(each * count for each in rest[2:])) if count else None
-        case Gather.HLL | Gather.KLL:
+        case Gather.HLL:
+            sketch = next(results)
+            return None if sketch is None else hll.canonical(bytes(sketch))
+        case Gather.KLL:
             sketch = next(results)
             return None if sketch is None else bytes(sketch)
         case Gather.LONG_SUM:

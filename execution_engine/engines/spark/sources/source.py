@@ -69,6 +69,7 @@ class SparkSource:
     fingerprint: str | None
     footers: FooterStatistics | None = None
     files: Files | None = None  # where it is whole files
+    listing: Listing | None = None  # of these
     places: Callable[[], tuple[SeenColumns, ...]] = (
         tuple  # the columns of each file, or of the table; none where no file is
     )
@@ -154,6 +155,7 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
         fingerprint=listing.fingerprint,
         footers=footer_statistics(listing.root, listing.files) if tells else None,
         files=files if tells else None,
+        listing=listing if tells else None,
         places=lambda: _places(session, table, listing, stored),
     )
 

@@ -1,0 +1,222 @@
+"""From the SQL that metrics and conditions are made of to the closed language, or to why Spark must answer it."""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from math import isfinite
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import sqlglot
+from sqlglot import exp
+
+from execution_engine.guard.dialect import Plain
+
+from .nodes import (
+    And,
+    AsDouble,
+    CharLength,
+    Column,
+    Compare,
+    Compared,
+    Found,
+    Hashed,
+    IsIn,
+    IsNan,
+    IsNull,
+    Literal,
+    LiteralKind,
+    Node,
+    Not,
+    Or,
+    Truth,
+    UnableToTell,
+    When,
+)
+from .patterns import re2_of, re2_of_like
+
+_WHOLE = re.compile(r"\d+")
+_DECIMAL = re.compile(r"\d+\.\d*|\.\d+")
+_DOUBLE = re.compile(r"(\d+\.?\d*|\.\d+)[eE][+-]?\d+")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,6})?")
+_FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+_ONE_DOUBLE = "1e0"  # what metrics multiply a column by to have doubles
+_INT, _LONG = 2**31, 2**63
+_COMPARES: Mapping[type[exp.Expr], Compare] = {
+    exp.EQ: Compare.EQ,
+    exp.NEQ: Compare.NE,
+    exp.LT: Compare.LT,
+    exp.LTE: Compare.LE,
+    exp.GT: Compare.GT,
+    exp.GTE: Compare.GE,
+}
+_PARTS: Mapping[type[exp.Expr], frozenset[str]] = {  # of each node that is known, all that may be said in it
+    exp.Paren: frozenset({"this"}),
+    exp.Not: frozenset({"this"}),
+    exp.Neg: frozenset({"this"}),
+    exp.Column: frozenset({"this"}),
+    exp.Literal: frozenset({"this", "is_string"}),
+    exp.Boolean: frozenset({"this"}),
+    exp.Between: frozenset({"this", "low", "high"}),
+    exp.In: frozenset({"this", "expressions"}),
+    exp.Anonymous: frozenset({"this", "expressions"}),
+    exp.Case: frozenset({"ifs"}),
+    exp.If: frozenset({"this", "true"}),
+    exp.Cast: frozenset({"this", "to"}),
+    **dict.fromkeys((exp.And, exp.Or, exp.Is, exp.Mul, *_COMPARES), frozenset({"this", "expression"})),
+    **dict.fromkeys((exp.Like, exp.RegexpLike), frozenset({"this", "expression", "negate"})),
+}
+
+
+@lru_cache(maxsize=4096)
+def compiled(sql: str) -> Node:
+    """The node of an expression that metrics wrote; UnableToTell where something in it is Spark's alone to answer."""
+    return _node(sqlglot.parse_one(sql, dialect=Plain))
+
+
+def _node(tree: exp.Expr) -> Node:
+    said = {name for name, value in tree.args.items() if value not in (None, [], False)}
+    if not isinstance(tree, exp.Null) and not said <= _PARTS.get(type(tree), frozenset()):
+        raise UnableToTell(f"{type(tree).__name__} is Spark's to answer")
+    if (by := _COMPARES.get(type(tree))) is not None:
+        return Compared(by=by, left=_node(tree.this), right=_node(tree.expression))
+    if (write := _WRITERS.get(type(tree))) is not None:
+        found = write(tree)
+        return Not(of=found) if tree.args.get("negate") else found
+    raise UnableToTell(f"{type(tree).__name__} is Spark's to answer")
+
+
+def _is(tree: exp.Expr) -> Node:
+    if not isinstance(tree.expression, exp.Null):
+        raise UnableToTell("IS of anything but NULL is Spark's to answer")
+    return IsNull(of=_node(tree.this))
+
+
+def _between(tree: exp.Expr) -> Node:
+    given = _node(tree.this)
+    low = Compared(by=Compare.GE, left=given, right=_node(tree.args["low"]))
+    return And(left=low, right=Compared(by=Compare.LE, left=given, right=_node(tree.args["high"])))
+
+
+def _in(tree: exp.Expr) -> Node:
+    among = tuple(map(_node, tree.expressions))
+    if not among or not all(isinstance(each, Literal) for each in among):
+        raise UnableToTell("IN of anything but a list of literals is Spark's to answer")
+    return IsIn(of=_node(tree.this), among=among)  # type: ignore[arg-type]
+
+
+def _call(tree: exp.Expr) -> Node:
+    name, given = tree.name.lower(), [_node(each) for each in tree.expressions]
+    if name == "isnan" and len(given) == 1:
+        return IsNan(of=given[0])
+    if name == "isnull" and len(given) == 1:
+        return IsNull(of=given[0])
+    if name == "xxhash64" and len(given) == 1:
+        return Hashed(of=given[0])
+    if name == "char_length" and len(given) == 1:
+        return CharLength(of=given[0])
+    raise UnableToTell(f"{name} is Spark's to answer")
+
+
+def _case(tree: exp.Expr) -> Node:
+    (branch, *others) = tree.args["ifs"]
+    if others:
+        raise UnableToTell("CASE of several branches is Spark's to answer")
+    return When(met=_node(branch.this), then=_node(branch.args["true"]))
+
+
+def _mul(tree: exp.Expr) -> Node:
+    if not isinstance(tree.expression, exp.Literal) or tree.expression.name != _ONE_DOUBLE:
+        raise UnableToTell("arithmetic is Spark's")
+    return AsDouble(of=_node(tree.this))
+
+
+def _neg(tree: exp.Expr) -> Node:
+    given = _node(tree.this)
+    if not isinstance(given, Literal) or isinstance(given.value, str):
+        raise UnableToTell("arithmetic is Spark's")
+    return Literal(kind=given.kind, value=-given.value, digits=given.digits, scale=given.scale)
+
+
+def _cast(tree: exp.Expr) -> Node:
+    """Dates and instants that are written out; UnableToTell of anything else."""
+    wanted, given = tree.args["to"].this.name, tree.this
+    if not isinstance(given, exp.Literal) or not given.is_string:
+        raise UnableToTell("a cast of values is Spark's")
+    try:
+        if wanted == "DATE" and _DAY.fullmatch(given.name):
+            days = (date.fromisoformat(given.name) - _FIRST.date()).days
+            return Literal(kind=LiteralKind.DATE, value=days)
+        if wanted == "TIMESTAMPTZ" and _INSTANT.fullmatch(given.name):
+            since = datetime.fromisoformat(given.name).replace(tzinfo=UTC) - _FIRST
+            return Literal(kind=LiteralKind.TIMESTAMP, value=since // timedelta(microseconds=1))
+    except ValueError:
+        pass
+    raise UnableToTell(f"a cast to {wanted} is Spark's")
+
+
+def _literal(tree: exp.Expr) -> Node:
+    """A text, or a number as Spark reads it: whole, decimal, or a double where it has an exponent."""
+    text = tree.name
+    if tree.is_string:
+        return Literal(kind=LiteralKind.TEXT, value=text)
+    if _DOUBLE.fullmatch(text) and isfinite(float(text)):
+        return Literal(kind=LiteralKind.DOUBLE, value=float(text))
+    if not _WHOLE.fullmatch(text) and not _DECIMAL.fullmatch(text):
+        raise UnableToTell(f"{text} is Spark's to read")
+    number = Decimal(text)
+    _, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int)
+    unscaled = int("".join(map(str, digits)))
+    if exponent:
+        return Literal(kind=LiteralKind.EXACT, value=number, digits=max(len(digits), -exponent), scale=-exponent)
+    widest = 10 if unscaled < _INT else 20 if unscaled < _LONG else len(digits)
+    return Literal(kind=LiteralKind.EXACT, value=number, digits=max(len(digits), widest))
+
+
+def _like(tree: exp.Expr) -> Node:
+    return Found(of=_node(tree.this), pattern=_checked(re2_of_like(_pattern(tree))))
+
+
+def _rlike(tree: exp.Expr) -> Node:
+    pattern, ends = re2_of(_pattern(tree))
+    return Found(of=_node(tree.this), pattern=_checked(pattern), ends=ends)
+
+
+def _pattern(tree: exp.Expr) -> str:
+    if not isinstance(tree.expression, exp.Literal) or not tree.expression.is_string:
+        raise UnableToTell("a pattern that is computed is Spark's")
+    return str(tree.expression.name)
+
+
+def _checked(pattern: str) -> str:
+    """The pattern, if RE2 takes it."""
+    try:
+        pc.match_substring_regex(pa.array([""]), pattern)
+    except pa.ArrowException as error:
+        raise UnableToTell("RE2 does not take such a pattern") from error
+    return pattern
+
+
+_WRITERS: Mapping[type[exp.Expr], Callable[[exp.Expr], Node]] = {
+    exp.Paren: lambda tree: _node(tree.this),
+    exp.Not: lambda tree: Not(of=_node(tree.this)),
+    exp.And: lambda tree: And(left=_node(tree.this), right=_node(tree.expression)),
+    exp.Or: lambda tree: Or(left=_node(tree.this), right=_node(tree.expression)),
+    exp.Is: _is,
+    exp.Between: _between,
+    exp.In: _in,
+    exp.Like: _like,
+    exp.RegexpLike: _rlike,
+    exp.Anonymous: _call,
+    exp.Case: _case,
+    exp.Mul: _mul,
+    exp.Neg: _neg,
+    exp.Cast: _cast,
+    exp.Literal: _literal,
+    exp.Boolean: lambda tree: Truth(value=tree.this),
+    exp.Column: lambda tree: Column(name=tree.name.lower()),
+}

@@ -1,0 +1,254 @@
+"""Spark's ``xxhash64`` of columns, for many rows at once: XXH64 with seed 42, each column's hash the seed of the next.
+
+Source: Yann Collet's specification of XXH64, and what Spark hands it: whole numbers up to 32 bits and dates as four
+bytes, longer ones, instants and decimals of 18 digits as eight, floats by their bits, texts by their UTF-8. A null
+leaves the hash as it is.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .nodes import UnableToTell
+from .values import Family, Values, places_of
+
+Words = npt.NDArray[np.uint64]
+SEED = 42
+AT_ONCE = 1 << 15  # rows: what is on its way stays in the cache of a core
+MOST_BYTES = 4096  # of a text: blocks of longer ones would be hashed for too few rows at once
+_P1, _P2, _P3, _P4, _P5 = (
+    np.uint64(prime)
+    for prime in (
+        0x9E3779B185EBCA87,
+        0xC2B2AE3D27D4EB4F,
+        0x165667B19E3779F9,
+        0x85EBCA77C2B2AE63,
+        0x27D4EB2F165667C5,
+    )
+)
+_LANES = 32  # bytes that are hashed in four lanes
+_NAN = {4: 0x7FC00000, 8: 0x7FF8000000000000}
+
+
+def key_hashes(columns: Sequence[Values]) -> npt.NDArray[np.int64]:
+    """The hash of each row's key as ``Expressions.hash_of`` writes it: of several columns with which are null."""
+    found = hashes(columns)
+    if len(columns) > 1:
+        for column in columns:
+            null = np.zeros(len(found), dtype=np.uint64) if column.null is None else column.null.astype(np.uint64)
+            _in_slices(_of_ints, found, null)
+    return found.view(np.int64)
+
+
+def hashes(columns: Sequence[Values]) -> Words:
+    """``xxhash64`` of the columns, one for each row; UnableToTell where a column is Spark's to hash."""
+    found = np.full(len(columns[0].array), SEED, dtype=np.uint64)
+    for column in columns:
+        before = found.copy() if column.null is not None else None
+        if column.family in (Family.TEXT, Family.BYTES):
+            _of_texts(column.array, found)
+        else:
+            mix, words = _words_of(column)
+            _in_slices(mix, found, words)
+        if before is not None:
+            assert column.null is not None
+            np.copyto(found, before, where=column.null)
+    return found
+
+
+def _words_of(column: Values) -> tuple[Callable[[Words, Words], None], Words]:
+    """How a value is mixed in, and the bits of each."""
+    array = column.array
+    match column.family:
+        case Family.DOUBLE if pa.types.is_float32(array.type):
+            return _of_ints, _bits(column.whole.astype(np.float32), np.uint32).astype(np.uint64)
+        case Family.DOUBLE if pa.types.is_float64(array.type):
+            return _of_longs, _bits(column.whole, np.uint64)
+        case Family.EXACT if column.is_decimal or column.digits > _INT_DIGITS:
+            return _of_longs, column.whole.view(np.uint64)
+        case Family.TIMESTAMP | Family.TIMESTAMP_NTZ:
+            return _of_longs, column.whole.view(np.uint64)
+        case Family.EXACT | Family.DATE | Family.TRUTH:
+            return _of_ints, column.whole.astype(np.int32).view(np.uint32).astype(np.uint64)
+    raise UnableToTell(f"{array.type} is Spark's to hash")
+
+
+_INT_DIGITS = 10  # of Spark's int
+
+
+def _bits(numbers: npt.NDArray[Any], type_: Any) -> npt.NDArray[Any]:
+    """-0.0 is 0.0, and NaN one value."""
+    bits = (numbers + numbers.dtype.type(0.0)).view(type_)
+    bits[np.isnan(numbers)] = _NAN[numbers.dtype.itemsize]
+    found: npt.NDArray[Any] = bits
+    return found
+
+
+def _in_slices(mix: Callable[[Words, Words], None], found: Words, words: Words) -> None:
+    with np.errstate(over="ignore"):
+        for at in range(0, len(found), AT_ONCE):
+            mix(found[at : at + AT_ONCE], words[at : at + AT_ONCE])
+
+
+def _of_longs(found: Words, words: Words) -> None:
+    """Eight bytes, each into the hash that is its seed."""
+    found += _P5
+    found += np.uint64(8)
+    _mix_long(found, words)
+    _finish(found)
+
+
+def _of_ints(found: Words, words: Words) -> None:
+    """Four bytes; ``words`` without a sign."""
+    found += _P5
+    found += np.uint64(4)
+    _mix_int(found, words)
+    _finish(found)
+
+
+def _mix_long(found: Words, words: Words) -> None:
+    mixed = words * _P2
+    _rotate(mixed, 31)
+    mixed *= _P1
+    found ^= mixed
+    _rotate(found, 27)
+    found *= _P1
+    found += _P4
+
+
+def _mix_int(found: Words, words: Words) -> None:
+    found ^= words * _P1
+    _rotate(found, 23)
+    found *= _P2
+    found += _P3
+
+
+def _mix_byte(found: Words, words: Words) -> None:
+    found ^= words * _P5
+    _rotate(found, 11)
+    found *= _P1
+
+
+def _rotate(words: Words, bits: int) -> None:
+    high = words >> np.uint64(64 - bits)
+    words <<= np.uint64(bits)
+    words |= high
+
+
+def _finish(found: Words) -> None:
+    for bits, prime in ((33, _P2), (29, _P3), (32, None)):
+        found ^= found >> np.uint64(bits)
+        if prime is not None:
+            found *= prime
+
+
+def _of_texts(array: pa.Array, found: Words) -> None:
+    """Of a dictionary each text once, where all rows still have the seed."""
+    if pa.types.is_dictionary(array.type):
+        if len(found) and (found == SEED).all():
+            texts = np.full(len(array.dictionary), SEED, dtype=np.uint64)
+            _of_plain_texts(array.dictionary, texts)
+            places = places_of(array)
+            found[:] = texts[places] if len(texts) else SEED
+            return
+        array = array.dictionary_decode()
+    _of_plain_texts(array, found)
+
+
+def _places(array: pa.Array) -> npt.NDArray[np.int64]:
+    indices = array.indices.fill_null(0).cast(pa.int64())
+    return (
+        np.frombuffer(indices.buffers()[1], np.int64)[indices.offset :][: len(indices)]
+        if len(indices)
+        else np.empty(0, np.int64)
+    )
+
+
+def _of_plain_texts(array: pa.Array, found: Words) -> None:
+    data, offsets = bytes_of(array)
+    with np.errstate(over="ignore"):
+        for at in range(0, len(array), AT_ONCE):
+            some = offsets[at : at + AT_ONCE + 1].astype(np.int64)
+            _of_bytes(data, some[:-1], np.diff(some), found[at : at + AT_ONCE])
+
+
+def _of_bytes(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: Any, found: Words) -> None:
+    """The shortest first, so that those with another block are always the last of them."""
+    order = np.argsort(lengths, kind="stable")
+    starts, lengths, mixed = starts[order], lengths[order], found[order]
+    at = starts.copy()
+    first = int(np.searchsorted(lengths, _LANES))
+    if first < len(lengths):
+        mixed[first:] = _in_lanes(data, at[first:], lengths[first:], mixed[first:])
+    mixed[:first] += _P5
+    mixed += lengths.astype(np.uint64)
+    rest = starts + lengths - at
+    _in_blocks(data, at, rest, mixed)
+    _finish(mixed)
+    found[order] = mixed
+
+
+def _in_lanes(data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64], lengths: Any, seeds: Words) -> Words:
+    """Blocks of 32 bytes in four lanes; ``at`` moves behind them."""
+    words = unaligned(data, np.uint64)
+    lanes = [seeds + _P1 + _P2, seeds + _P2, seeds.copy(), seeds - _P1]
+    blocks = lengths // _LANES
+    for block in range(int(blocks[-1])):
+        has = int(np.searchsorted(blocks, block + 1))
+        for number, lane in enumerate(lanes):
+            part = lane[has:]
+            part += words[at[has:] + 8 * number] * _P2
+            _rotate(part, 31)
+            part *= _P1
+        at[has:] += _LANES
+    mixed = np.zeros_like(seeds)
+    for lane, bits in zip(lanes, (1, 7, 12, 18), strict=True):
+        turned = lane.copy()
+        _rotate(turned, bits)
+        mixed += turned
+    for lane in lanes:
+        lane *= _P2
+        _rotate(lane, 31)
+        lane *= _P1
+        mixed ^= lane
+        mixed *= _P1
+        mixed += _P4
+    return mixed
+
+
+def _in_blocks(data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64], rest: Any, mixed: Words) -> None:
+    """What is left: up to three words of eight bytes, one of four, and up to three bytes."""
+    for mix, size, type_ in ((_mix_long, 8, np.uint64), (_mix_int, 4, np.uint32), (_mix_byte, 1, np.uint8)):
+        words = unaligned(data, type_)
+        while len(rows := np.flatnonzero(rest >= size)):
+            some = mixed[rows]
+            mix(some, words[at[rows]].astype(np.uint64))
+            mixed[rows] = some
+            at[rows] += size
+            rest[rows] -= size
+
+
+def bytes_of(array: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[Any]]:
+    """The bytes of all texts, and where each begins and the last ends; UnableToTell where one is very long."""
+    wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+    if not wide and not (pa.types.is_string(array.type) or pa.types.is_binary(array.type)):
+        raise UnableToTell(f"{array.type} is Spark's to hash")
+    _, ends, content = array.buffers()
+    if not len(array):
+        return np.empty(0, np.uint8), np.zeros(1, np.int64)
+    offsets = np.frombuffer(ends, np.int64 if wide else np.int32)[array.offset : array.offset + len(array) + 1]
+    if int(np.diff(offsets).max()) > MOST_BYTES:
+        raise UnableToTell("texts of thousands of bytes are Spark's to hash")
+    return np.frombuffer(content, np.uint8) if content is not None and content.size else np.empty(0, np.uint8), offsets
+
+
+def unaligned(data: npt.NDArray[np.uint8], type_: Any) -> npt.NDArray[Any]:
+    """The words that begin at each byte."""
+    size = np.dtype(type_).itemsize
+    if len(data) < size:
+        return np.empty(0, type_)
+    view: npt.NDArray[Any] = np.ndarray((len(data) - size + 1,), type_, data.data, strides=(1,))
+    return view

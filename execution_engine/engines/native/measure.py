@@ -1,0 +1,195 @@
+"""From what a scan asks for to a program and its pieces, and from what their tasks found to what was asked (pure)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
+from execution_engine.metrics.columns import path_of
+from execution_engine.metrics.states.frequencies import Counts, Frequencies
+from execution_engine.metrics.states.merging import merge
+from execution_engine.metrics.states.statistics import Gather, Value, over_nothing
+
+from .compiled import compiled
+from .evaluation import Batch
+from .nodes import Column, Hashed, IsNull, Node, Not, UnableToTell, When
+from .partials import GATHERS, Counted, Gathered, Partials
+from .reading import Piece, Stored
+from .task import Gleaned, Program
+from .values import Values, values_of
+
+TASK_ROWS = 250_000  # more are cut into several tasks, as far as there are row groups
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """What is native of what a scan asks for, and why the rest is not."""
+
+    program: Program
+    asked: tuple[AskedStatistic, ...]  # in the order of the program's
+    keyed: tuple[Keyed, ...]
+    left: Mapping[AskedStatistic | Keyed, str]
+
+
+def drafted(columns: Mapping[str, Stored], asked: Sequence[AskedStatistic], keyed: Sequence[Keyed]) -> Draft:
+    """The draft over files with these plain columns, by their names in lower case."""
+    left: dict[AskedStatistic | Keyed, str] = {}
+    gathered: dict[AskedStatistic, Gathered] = {}
+    counted: dict[Keyed, Counted] = {}
+    for one in asked:
+        try:
+            gathered[one] = _gathered_of(one)
+            _try(Partials(asked=[gathered[one]], counted=[]), columns)
+        except UnableToTell as error:
+            gathered.pop(one, None)
+            left[one] = str(error)
+    for each in keyed:
+        try:
+            counted[each] = _counted_of(each)
+            _try(Partials(asked=[], counted=[counted[each]]), columns)
+        except UnableToTell as error:
+            counted.pop(each, None)
+            left[each] = str(error)
+    natives: list[Gathered | Counted] = [*gathered.values(), *counted.values()]
+    names = {name for native in natives for name in _columns_of(native)}
+    program = Program(
+        asked=tuple(gathered.values()),
+        counted=tuple(counted.values()),
+        columns={name: stored for name, stored in columns.items() if name in names},
+    )
+    return Draft(program=program, asked=tuple(gathered), keyed=tuple(counted), left=left)
+
+
+def found_of(
+    draft: Draft, gleaned: Sequence[Gleaned]
+) -> tuple[dict[AskedStatistic, Value], dict[Keyed, Frequencies], dict[AskedStatistic | Keyed, str]]:
+    """The statistics and the frequencies, and why some have turned out to be Spark's to answer."""
+    if failed := next((each.failed for each in gleaned if each.failed), ""):
+        return {}, {}, dict.fromkeys((*draft.asked, *draft.keyed), failed)
+    unable = {at: why for each in gleaned for at, why in each.unable.items()}
+    every: list[AskedStatistic | Keyed] = [*draft.asked, *draft.keyed]
+    told = {
+        one: _merged(one, [value for each in gleaned for value in each.told.get(at, ())])
+        for at, one in enumerate(draft.asked)
+        if at not in unable
+    }
+    counted = {
+        one: _frequencies([each.keys[at] for each in gleaned if at in each.keys])
+        for at, one in enumerate(draft.keyed)
+        if at + len(draft.asked) not in unable
+    }
+    return told, counted, {every[at]: why for at, why in unable.items()}
+
+
+def tasks(pieces: Sequence[tuple[Piece, Sequence[int]]], rows: int, most: int | None = None) -> list[list[Piece]]:
+    """The row groups of files, given the rows of each group, cut into tasks of about as many rows."""
+    wanted = max(1, min(-(-rows // TASK_ROWS), most or rows))
+    bound, held = rows / wanted, 0
+    found: list[list[Piece]] = [[]]
+    for piece, counts in pieces:
+        run: list[int] = []
+        for group, count in zip(piece.groups, counts, strict=True):
+            if held and held + count / 2 > bound * len(found) and (run or found[-1]):
+                _close(found[-1], piece, run)
+                found.append([])
+                run = []
+            run.append(group)
+            held += count
+        _close(found[-1], piece, run)
+    return [some for some in found if some]
+
+
+def _close(task: list[Piece], piece: Piece, groups: list[int]) -> None:
+    if groups:
+        task.append(
+            Piece(
+                path=piece.path,
+                groups=tuple(groups),
+                size=piece.size,
+                mtime_ns=piece.mtime_ns,
+                folders=piece.folders,
+            )
+        )
+
+
+def _gathered_of(one: AskedStatistic) -> Gathered:
+    statistic = one.statistic
+    if statistic.gather.value not in GATHERS:
+        raise UnableToTell(f"{statistic.gather.value} is Spark's to gather")
+    of = tuple(map(compiled, statistic.of))
+    return Gathered(
+        gather=statistic.gather.value,
+        of=tuple(map(_column_of, of)) if statistic.gather is Gather.HLL else of,
+        where=None if one.where is None else compiled(one.where),
+    )
+
+
+def _column_of(node: Node) -> Column:
+    """The column that a sketch takes as it is, or by its hash: the kernels know which of its type."""
+    if isinstance(node, When) and isinstance(node.then, Hashed) and node.met == Not(of=IsNull(of=node.then.of)):
+        node = node.then.of
+    if not isinstance(node, Column):
+        raise UnableToTell("a sketch of anything but a column is Spark's")
+    return node
+
+
+def _counted_of(each: Keyed) -> Counted:
+    grouping = each.grouping
+    return Counted(
+        columns=tuple(map(_plain, grouping.columns)),
+        present=tuple(map(_plain, grouping.present)),
+        partial=grouping.partial,
+        where=None if each.where is None else compiled(each.where),
+    )
+
+
+def _plain(name: str) -> str:
+    path = path_of(name)
+    if len(path) > 1:
+        raise UnableToTell(f"{name} lies inside another column")
+    return path[0].lower()
+
+
+def _try(partials: Partials, columns: Mapping[str, Stored]) -> None:
+    """Asks no rows, as what does not fit the types of the columns is Spark's."""
+
+    def empty(name: str) -> Values:
+        if name not in columns:
+            raise UnableToTell(f"{name} is no plain column of the files")
+        return values_of(pa.array([], columns[name].arrow), columns[name].spark)
+
+    partials.add(Batch(rows=0, columns=empty))
+    if partials.unable:
+        raise UnableToTell(next(iter(partials.unable.values())))
+
+
+def _columns_of(native: Gathered | Counted) -> Iterator[str]:
+    if isinstance(native, Counted):
+        yield from (*native.columns, *native.present)
+    nodes = native.of if isinstance(native, Gathered) else ()
+    for node in (*nodes, *([native.where] if native.where else [])):
+        yield from names_in(node)
+
+
+def names_in(node: Node) -> Iterator[str]:
+    """The columns that a node names."""
+    if isinstance(node, Column):
+        yield node.name
+    for each in fields(node):
+        value = getattr(node, each.name)
+        if isinstance(value, Node):
+            yield from names_in(value)
+
+
+def _merged(one: AskedStatistic, values: Sequence[Value]) -> Value:
+    return merge(one.statistic, values) if values else over_nothing(one.statistic)
+
+
+def _frequencies(keys: Sequence[Any]) -> Frequencies:
+    if not keys:
+        return Frequencies()
+    whole, with_nulls = (Counts.of(np.concatenate(some)) for some in zip(*keys, strict=True))
+    return Frequencies(whole=whole, with_nulls=with_nulls)

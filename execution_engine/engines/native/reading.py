@@ -1,0 +1,135 @@
+"""The rows of row groups, batch by batch, each column as Spark reads it; what may be read otherwise is refused."""
+
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .evaluation import Batch
+from .nodes import UnableToTell
+from .values import Values, values_of
+
+ROWS = 1 << 17  # of a batch: its columns fit into the cache of a core, and calls cost little beside them
+MOST_BYTES = 64 * 1024 * 1024  # of a batch, unpacked, by what the footer tells of its columns
+LEAST_ROWS = 1 << 10
+_OLD_TIMES = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
+_TEMPORAL = {"date", "timestamp", "timestamp_ntz"}
+FEW_BYTES = 6  # a value of a column whose row group has a dictionary for all of its values takes no more, packed so
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stored:
+    """A column: its type in Spark, and in the newest file, which every other must have as well."""
+
+    spark: str
+    arrow: pa.DataType
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """Some row groups of one file, which had this size and time of writing when it was listed.
+
+    ``folders``: the values of the columns that the names of its folders hold.
+    """
+
+    path: str
+    groups: tuple[int, ...]
+    size: int
+    mtime_ns: int
+    folders: Mapping[str, str | None] = field(default_factory=dict)
+
+
+class UnableToReadPiece(Exception):
+    """The file is not what was listed, or cannot be read; Spark must say what is wrong with it."""
+
+
+def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[Batch]:
+    """The rows with these columns, by their names in lower case; one that the file has not is null throughout.
+
+    UnableToTell where a column is stored otherwise than in the newest file; UnableToReadPiece where the file cannot be
+    read, or is not what was listed.
+    """
+    _check(piece)
+    try:
+        with open(piece.path, "rb") as opened:
+            metadata = pq.read_metadata(opened)
+            own = _own(metadata, columns)
+            packed = [name for key, name in own.items() if _is_packed(metadata, piece.groups, columns[key], name)]
+            with pq.ParquetFile(opened, metadata=metadata, read_dictionary=packed, pre_buffer=False) as parquet:
+                rows = _rows_at_once(metadata, piece.groups, own.values())
+                for batch in parquet.iter_batches(rows, piece.groups, list(own.values()), use_threads=False):
+                    yield _batch(batch, own, columns, piece.folders)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise UnableToReadPiece(f"{piece.path} cannot be read: {error}") from error
+    _check(piece)
+
+
+def _check(piece: Piece) -> None:
+    try:
+        found = os.stat(piece.path)
+    except OSError as error:
+        raise UnableToReadPiece(f"{piece.path} cannot be read: {error}") from error
+    if (found.st_size, found.st_mtime_ns) != (piece.size, piece.mtime_ns):
+        raise UnableToReadPiece(f"{piece.path} was replaced while it was read")
+
+
+def _own(metadata: pq.FileMetaData, columns: Mapping[str, Stored]) -> dict[str, str]:
+    """The file's own names of the columns; UnableToTell where one is stored in another way than it should be."""
+    found: dict[str, str] = {}
+    schema, old = metadata.schema.to_arrow_schema(), not _OLD_TIMES.isdisjoint(metadata.metadata or {})
+    int96 = {column.path for column in map(metadata.schema.column, range(metadata.num_columns)) if _is_int96(column)}
+    for name, type_ in zip(schema.names, schema.types, strict=True):
+        column = columns.get(name.lower())
+        if column is None:
+            continue
+        if name.lower() in found:
+            raise UnableToTell(f"{name} is written in several ways")
+        if type_ != column.arrow or name in int96:
+            raise UnableToTell(f"{name} has several types, or one of an old writer")
+        if old and column.spark in _TEMPORAL:
+            raise UnableToTell(f"{name} is of an old calendar")
+        found[name.lower()] = name
+    return found
+
+
+def _is_int96(column: Any) -> bool:
+    return bool(column.physical_type == "INT96")
+
+
+def _is_packed(metadata: pq.FileMetaData, groups: Sequence[int], column: Stored, name: str) -> bool:
+    """Whether it is of texts, and a dictionary serves all of them: else Arrow would have to make one."""
+    if column.spark != "string":
+        return False
+    at = metadata.schema.names.index(name)
+    chunks = [metadata.row_group(group).column(at) for group in groups]
+    return all(
+        chunk.has_dictionary_page and chunk.total_uncompressed_size <= FEW_BYTES * chunk.num_values for chunk in chunks
+    )
+
+
+def _rows_at_once(metadata: pq.FileMetaData, groups: Sequence[int], names: Collection[str]) -> int:
+    """As many rows as are worth it, and fewer where they are large."""
+    read = [at for at in range(metadata.num_columns) if metadata.schema.column(at).path in names]
+    rows = max(1, sum(metadata.row_group(group).num_rows for group in groups))
+    unpacked = sum(metadata.row_group(group).column(at).total_uncompressed_size for group in groups for at in read)
+    return min(ROWS, max(LEAST_ROWS, int(MOST_BYTES * rows / max(unpacked, 1))))
+
+
+def _batch(
+    batch: pa.RecordBatch, own: Mapping[str, str], columns: Mapping[str, Stored], folders: Mapping[str, str | None]
+) -> Batch:
+    def column(name: str) -> Values:
+        if name in folders:
+            value = folders[name]
+            array = pa.nulls(batch.num_rows, pa.string()) if value is None else pa.repeat(value, batch.num_rows)
+            return values_of(array, "string")
+        if name not in columns:
+            raise UnableToTell(f"{name} is no plain column of the files")
+        stored = columns[name]
+        array = batch.column(own[name]) if name in own else pa.nulls(batch.num_rows, stored.arrow)
+        return values_of(array, stored.spark)
+
+    return Batch(rows=batch.num_rows, columns=column)

@@ -1,0 +1,72 @@
+"""What one task does: its pieces, read and gathered; and what it sends back."""
+
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from execution_engine.metrics.states.hll import merged
+
+from .nodes import UnableToTell
+from .partials import HLL, Counted, Gathered, Keys, Partials, Value
+from .reading import Piece, Stored, UnableToReadPiece, batches
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """What to gather of the rows, and the columns that it takes, by their names in lower case."""
+
+    asked: tuple[Gathered, ...]
+    counted: tuple[Counted, ...]
+    columns: Mapping[str, Stored]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gleaned:
+    """What a task found: by the places of what was asked, the values of its batches and the hashes of its keys.
+
+    ``unable``: why Spark must answer one, statistics first and groupings behind them; ``failed``: why all of them.
+    """
+
+    told: Mapping[int, Sequence[Value]] = field(default_factory=dict)
+    keys: Mapping[int, Keys] = field(default_factory=dict)
+    unable: Mapping[int, str] = field(default_factory=dict)
+    failed: str = ""
+
+    def to_bytes(self) -> bytes:
+        """For the driver, which made the task."""
+        return pickle.dumps((dict(self.told), dict(self.keys), dict(self.unable), self.failed), protocol=5)
+
+
+def from_bytes(blob: Any) -> Gleaned:
+    """What ``to_bytes`` wrote, of a task of our own."""
+    told, keys, unable, failed = pickle.loads(blob)
+    return Gleaned(told=told, keys=keys, unable=unable, failed=failed)
+
+
+def glean(program: Program, pieces: Sequence[Piece]) -> Gleaned:
+    """What the pieces tell; one that cannot be read, or is not what was listed, fails all."""
+    partials = Partials(asked=program.asked, counted=program.counted)
+    try:
+        for piece in pieces:
+            for batch in batches(piece, program.columns):
+                partials.add(batch)
+    except (UnableToReadPiece, UnableToTell) as error:
+        return Gleaned(failed=str(error))
+    behind = len(program.asked)
+    return Gleaned(
+        told={
+            at: [merged(values).to_bytes()] if program.asked[at].gather == HLL else values
+            for at, values in partials.told.items()
+            if at not in partials.unable
+        },
+        keys={at: _together(found) for at, found in partials.keys.items() if behind + at not in partials.unable},
+        unable=partials.unable,
+    )
+
+
+def _together(found: Sequence[Keys]) -> Keys:
+    whole, with_nulls = (np.concatenate(some) for some in zip(*found, strict=True))
+    return whole, with_nulls

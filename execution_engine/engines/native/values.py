@@ -1,0 +1,202 @@
+"""One column, or an expression, over the rows of a batch: arrays that compare, sort and add up as in Spark."""
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .nodes import UnableToTell
+
+Flags = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[Any]
+Doubles = npt.NDArray[np.float64]
+LONG_DIGITS = 18  # of a decimal that fits into 64 bits
+_EXACT_DOUBLES = 2**53  # whole numbers up to here are doubles
+_EXACT_TENS = 22  # powers of ten up to here are doubles
+_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+
+
+class Family(StrEnum):
+    """What values are; only those of one family compare, or exact ones with doubles."""
+
+    TRUTH = "truth"
+    EXACT = "exact"  # whole numbers and decimals
+    DOUBLE = "double"
+    TEXT = "text"
+    BYTES = "bytes"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    TIMESTAMP_NTZ = "timestamp_ntz"
+
+
+_FAMILIES = {
+    "boolean": Family.TRUTH,
+    "float": Family.DOUBLE,
+    "double": Family.DOUBLE,
+    "string": Family.TEXT,
+    "binary": Family.BYTES,
+    "date": Family.DATE,
+    "timestamp": Family.TIMESTAMP,
+    "timestamp_ntz": Family.TIMESTAMP_NTZ,
+    **dict.fromkeys(_DIGITS, Family.EXACT),
+}
+
+
+def family_of(type_: str) -> Family | None:
+    """Of values of a type of Spark's; None of one that is Spark's alone to read."""
+    if type_.startswith("decimal("):
+        digits = int(type_[len("decimal(") :].split(",")[0])
+        return Family.EXACT if digits <= LONG_DIGITS else None
+    return _FAMILIES.get(type_)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Values:
+    """One value for each row of a batch.
+
+    ``numbers``: truths, doubles, days, microseconds, or whole numbers that are multiples of 10 to the power of
+    ``-scale``, with ``digits`` in all; of texts and bytes there are none but the ``array``. Under a null they mean
+    nothing. ``null``: the rows without a value; None where there are none.
+    """
+
+    family: Family
+    array: pa.Array
+    numbers: Numbers | None = None
+    null: Flags | None = None
+    digits: int = 0
+    scale: int = 0
+    is_decimal: bool = False
+
+    @property
+    def whole(self) -> Numbers:
+        """The numbers; UnableToTell of texts."""
+        if self.numbers is None:
+            raise UnableToTell(f"{self.family} is no number")
+        return self.numbers
+
+    def doubles(self) -> Doubles:
+        """The numbers as doubles, each the nearest; UnableToTell of what is no number."""
+        if self.family is Family.DOUBLE:
+            return self.whole
+        if self.family is not Family.EXACT:
+            raise UnableToTell(f"{self.family} is no number")
+        numbers = self.whole
+        if self.scale == 0:
+            return numbers.astype(np.float64)
+        if self.scale <= _EXACT_TENS and not np.any(np.abs(numbers) > _EXACT_DOUBLES):
+            return numbers / np.float64(10**self.scale)  # of two doubles that are exact, the nearest to their quotient
+        unit = 10**self.scale  # a quotient of Python's whole numbers is the nearest double
+        return np.array([number / unit for number in numbers.tolist()], dtype=np.float64)
+
+    def exact(self, number: int) -> int | Decimal:
+        """One of the numbers, or a sum of them, as Spark returns it."""
+        return Decimal(f"{number}E{-self.scale}") if self.is_decimal else number
+
+    def as_doubles(self) -> "Values":
+        """The same as doubles."""
+        return replace(self, family=Family.DOUBLE, numbers=self.doubles(), digits=0, scale=0, is_decimal=False)
+
+
+def values_of(array: pa.Array, type_: str) -> Values:
+    """A column of a batch as Spark reads it with this type; a text's array may be a dictionary."""
+    family = family_of(type_)
+    if family is None:
+        raise UnableToTell(f"{type_} is Spark's to read")
+    null = nulls_of(array)
+    match family:
+        case Family.TEXT | Family.BYTES:
+            if pa.types.is_dictionary(array.type) and array.dictionary.null_count:
+                raise UnableToTell("there is a null among its texts")
+            return Values(family=family, array=array, null=null)
+        case Family.TRUTH:
+            return Values(family=family, array=array, numbers=_plain(array, pa.uint8()).view(np.bool_), null=null)
+        case Family.DOUBLE:
+            return Values(family=family, array=array, numbers=_plain(array, pa.float64()), null=null)
+        case Family.DATE:
+            return Values(family=family, array=array, numbers=_plain(array, pa.int32()), null=null)
+        case Family.TIMESTAMP | Family.TIMESTAMP_NTZ:
+            return Values(family=family, array=array, numbers=_microseconds(array), null=null)
+    if pa.types.is_decimal(array.type):
+        return _decimals(array, null)
+    return Values(family=family, array=array, numbers=_plain(array, pa.int64()), null=null, digits=_DIGITS[type_])
+
+
+def nulls_of(array: pa.Array) -> Flags | None:
+    """The rows without a value; None where there are none."""
+    if not array.null_count:
+        return None
+    if pa.types.is_null(array.type) or array.null_count == len(array):
+        return np.ones(len(array), dtype=np.bool_)
+    bitmap = array.buffers()[0]
+    bits = np.unpackbits(np.frombuffer(bitmap, np.uint8), bitorder="little")
+    null: Flags = bits[array.offset : array.offset + len(array)] == 0
+    return null
+
+
+def _plain(array: pa.Array, type_: pa.DataType) -> Numbers:
+    """The values, and anything under the nulls; Arrow's own ways to numpy, and to a scalar, import all of pandas."""
+    cast = array if array.type == type_ else array.cast(type_)
+    if not len(cast):
+        return np.empty(0, type_.to_pandas_dtype())
+    return np.frombuffer(cast.buffers()[1], type_.to_pandas_dtype())[cast.offset :][: len(cast)]
+
+
+def _microseconds(array: pa.Array) -> Numbers:
+    """Milliseconds may be too long ago for 64 bits of microseconds: Spark must say what they are."""
+    if array.type.unit not in ("ms", "us"):
+        raise UnableToTell(f"{array.type} is Spark's to read")
+    numbers = _plain(array.view(pa.int64()) if array.type.unit == "us" else array.cast(pa.timestamp("us")), pa.int64())
+    return numbers
+
+
+def _decimals(array: pa.Array, null: Flags | None) -> Values:
+    """Without their point, of 128 bits the low half: no more than 18 digits are read."""
+    if not pa.types.is_decimal128(array.type) or array.type.precision > LONG_DIGITS:
+        raise UnableToTell(f"{array.type} is Spark's to read")
+    buffer = array.buffers()[1] if len(array) else b""
+    words = np.frombuffer(buffer, "<i8").reshape(-1, 2)[array.offset :][: len(array)]
+    return Values(
+        family=Family.EXACT,
+        array=array,
+        numbers=np.ascontiguousarray(words[:, 0]),
+        null=null,
+        digits=array.type.precision,
+        scale=array.type.scale,
+        is_decimal=True,
+    )
+
+
+def is_valid_text(array: pa.Array) -> bool:
+    """Whether all of its bytes are UTF-8: of others Spark's functions make their own."""
+    texts = array.dictionary if pa.types.is_dictionary(array.type) else array
+    try:
+        texts.cast(pa.binary()).cast(pa.string())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def of_texts(array: pa.Array, function: Any, *arguments: Any) -> Numbers:
+    """What a function of Arrow's gives for each text, of a dictionary's texts once; anything under the nulls."""
+    if not pa.types.is_dictionary(array.type):
+        return _of_plain_texts(array, function, *arguments)
+    found = _of_plain_texts(array.dictionary, function, *arguments)
+    if not len(found):  # there are nulls alone
+        return np.zeros(len(array), dtype=found.dtype)
+    return found[places_of(array)]
+
+
+def places_of(array: pa.Array) -> Numbers:
+    """Where each row's text is in the dictionary; 0 for a null."""
+    return _plain(array.indices.fill_null(0) if array.null_count else array.indices, pa.int64())
+
+
+def _of_plain_texts(texts: pa.Array, function: Any, *arguments: Any) -> Numbers:
+    found = function(texts, *arguments)
+    if pa.types.is_boolean(found.type):
+        return _plain(found, pa.uint8()).view(np.bool_)
+    return _plain(found, pa.int64())

@@ -1,0 +1,149 @@
+"""The kernels in Spark: a job of which each task reads some row groups itself, and sends what it found in blobs."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark import cloudpickle
+from pyspark.sql import SparkSession
+
+import execution_engine.engines.native
+from execution_engine.engines.files.footer_statistics import told
+from execution_engine.engines.files.footers import spark_type_of
+from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
+from execution_engine.engines.native.measure import TASK_ROWS, Draft, drafted, found_of, tasks
+from execution_engine.engines.native.reading import Piece, Stored
+from execution_engine.engines.native.task import Gleaned, Program, from_bytes, glean
+from execution_engine.engines.native.values import family_of
+from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, failure_of
+from execution_engine.engines.spark.jobs import action
+from execution_engine.engines.spark.sources.source import SparkSource
+from execution_engine.metrics.states import hll
+from execution_engine.metrics.states.frequencies import Frequencies
+from execution_engine.metrics.states.statistics import Value
+
+cloudpickle.register_pickle_by_value(execution_engine.engines.native)
+cloudpickle.register_pickle_by_value(hll)
+
+BLOB = "number bigint, blob binary"
+_SCHEMA = pa.schema([("number", pa.int64()), ("blob", pa.binary())])
+
+Load = Sequence[tuple[int, Sequence[Piece]]]  # of one task: numbers of units, and the pieces of each
+
+
+@dataclass(frozen=True, kw_only=True)
+class Native:
+    """What the kernels found, and why the rest is Spark's."""
+
+    told: Mapping[AskedStatistic, Value] = field(default_factory=dict)
+    counted: Mapping[Keyed, Frequencies] = field(default_factory=dict)
+    left: Mapping[AskedStatistic | Keyed, str] = field(default_factory=dict)
+
+
+def taken_natively(source: SparkSource, asked: Sequence[AskedStatistic], keyed: Sequence[Keyed]) -> Native:
+    """What the footers do not tell, gathered by the kernels as far as these can, in one job."""
+    if (why := why_not_here(source)) is not None:
+        return Native(left=dict.fromkeys((*asked, *keyed), why))
+    footers = told(source.footers, asked)
+    draft = drafted(stored_columns(source), [one for one in asked if one not in footers], keyed)
+    if not draft.asked and not draft.keyed:
+        return Native(left=draft.left)
+    cut = tasks(list(pieces_of(source)), source.rows or 0, 1 if source.small else None)
+    try:
+        gleaned = run(source.session, draft.program, [[(0, some)] for some in cut], rows=source.rows)[0]
+    except SPARK_ERRORS as error:
+        if failure_of(error, source.name).reason in OF_ALL:
+            raise
+        why = "a task of the kernels failed"
+        return Native(left={**draft.left, **dict.fromkeys((*draft.asked, *draft.keyed), why)})
+    return of_draft(draft, gleaned)
+
+
+def taken_together(
+    session: SparkSession, sources: Mapping[int, SparkSource], asked: Sequence[AskedStatistic], keyed: Sequence[Keyed]
+) -> dict[int, Native]:
+    """The same asked of several sources of one shape, by their numbers, in one job; of none where any of it is Spark's.
+
+    Raises what Spark does.
+    """
+    if any(why_not_here(source) for source in sources.values() if source.rows != 0):
+        return {}
+    draft = drafted(stored_columns(next(iter(sources.values()))), asked, keyed)
+    if draft.left:
+        return {}
+    rows = sum(source.rows or 0 for source in sources.values())
+    wanted = max(1, min(len(sources), -(-rows // TASK_ROWS)))
+    loads: list[list[tuple[int, Sequence[Piece]]]] = [[] for _ in range(wanted)]
+    held = 0
+    for number, source in sources.items():
+        loads[min(held * wanted // max(rows, 1), wanted - 1)].append(
+            (number, [piece for piece, _ in pieces_of(source)])
+        )
+        held += source.rows or 0
+    gleaned = run(session, draft.program, [load for load in loads if load], rows=rows)
+    return {number: of_draft(draft, gleaned.get(number, ())) for number in sources}
+
+
+def why_not_here(source: SparkSource) -> str | None:
+    """Why a source as a whole is Spark's to read; None where the kernels may."""
+    if source.listing is None or source.footers is None:
+        return "it is no set of whole parquet files whose footers are read"
+    if source.listing.root.prefix != "file://":
+        return "it does not lie in files of this machine"
+    return None if source.rows else "it has no rows"
+
+
+def stored_columns(source: SparkSource) -> dict[str, Stored]:
+    """The plain columns, as they are stored in the newest file, and those that the names of folders hold."""
+    assert source.listing is not None
+    with source.listing.root.filesystem.open_input_file(source.listing.newest.path) as opened:
+        schema = pq.read_schema(opened)
+    found: dict[str, Stored] = {}
+    names = [name.lower() for name in schema.names]
+    for name, type_ in zip(schema.names, schema.types, strict=True):
+        spark = spark_type_of(type_)
+        if spark is not None and family_of(spark) is not None and names.count(name.lower()) == 1 and "." not in name:
+            found[name.lower()] = Stored(spark=spark, arrow=type_)
+    return found | {name.lower(): Stored(spark="string", arrow=pa.string()) for name in source.listing.folder_columns}
+
+
+def pieces_of(source: SparkSource) -> Iterator[tuple[Piece, Sequence[int]]]:
+    """Each file with the row groups that have rows, and how many."""
+    assert source.listing is not None
+    assert source.footers is not None
+    for file in source.listing.files:
+        rows = source.footers.groups[file.path]
+        folders = {name.lower(): value for name, value in source.listing.folder_values(file).items()}
+        groups = tuple(at for at, count in enumerate(rows) if count)
+        piece = Piece(path=file.path, groups=groups, size=file.size, mtime_ns=file.mtime_ns, folders=folders)
+        yield piece, [rows[at] for at in groups]
+
+
+def run(
+    session: SparkSession, program: Program, loads: Sequence[Load], *, rows: int | None
+) -> dict[int, list[Gleaned]]:
+    """What the tasks of one job found, by the numbers of the units; raises what Spark does."""
+    frame = session.range(0, len(loads), 1, len(loads)).mapInArrow(_task(program, loads), BLOB)
+    table = action(frame.toArrow, rows=rows)
+    found: dict[int, list[Gleaned]] = {}
+    for number, blob in zip(*(table.column(name).to_pylist() for name in ("number", "blob")), strict=True):
+        found.setdefault(number, []).append(from_bytes(blob))
+    return found
+
+
+def _task(program: Program, loads: Sequence[Load]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for at in batch.column(0).to_pylist():
+                for number, pieces in loads[at]:
+                    blob = glean(program, pieces).to_bytes()
+                    yield pa.RecordBatch.from_pydict({"number": [number], "blob": [blob]}, schema=_SCHEMA)
+
+    return work
+
+
+def of_draft(draft: Draft, gleaned: Sequence[Gleaned]) -> Native:
+    """What the tasks of one unit found."""
+    found, counted, left = found_of(draft, gleaned)
+    return Native(told=found, counted=counted, left={**draft.left, **left})

@@ -1,0 +1,128 @@
+"""HyperLogLog sketches of Apache DataSketches, of 4,096 buckets, in one form for the same values.
+
+A sketch that saw its values in their order may be estimated by that order; two tasks, or a file cut otherwise, would
+then tell two numbers of the same values. So that equal data give equal bytes, a sketch is kept as what it knows alone:
+the coupons of few values, sorted, or the greatest value of each bucket, marked as out of order.
+
+Source: the serialized forms of DataSketches' HLL (preamble, modes LIST, SET and HLL_8), and its rules for coupons.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from struct import pack, unpack_from
+
+import numpy as np
+import numpy.typing as npt
+
+from .sketches import LOG2_BUCKETS
+
+BUCKETS = 1 << LOG2_BUCKETS
+MOST_COUPONS = 384  # three quarters of the largest hash set: with one more the buckets take over
+Coupons = npt.NDArray[np.uint32]  # a value (number of leading zeros, and one) above an address of 26 bits
+Registers = npt.NDArray[np.uint8]
+
+_ADDRESS_BITS = 26
+_LIST, _SET, _HLL = 0, 1, 2
+_HLL_8 = 2 << 2
+_SERIAL_VERSION, _FAMILY = 1, 7
+_EMPTY, _COMPACT, _OUT_OF_ORDER = 4, 8, 16
+_FULL_LIST = 8  # coupons, of which a list becomes a set
+_LIST_LOG2, _LEAST_SET_LOG2 = 3, 5
+_LATE = 32  # values from here on are added up apart from the others
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HllState:
+    """What a sketch knows: the coupons of few values, sorted, or by bucket the greatest value."""
+
+    coupons: Coupons | None = None
+    registers: Registers | None = None
+
+    def to_bytes(self) -> bytes:
+        """The serialized sketch."""
+        if self.registers is not None:
+            return _of_registers(self.registers)
+        assert self.coupons is not None
+        return _of_coupons(self.coupons)
+
+
+def state_of(coupons: Coupons) -> HllState:
+    """Of the coupons of values, in any order and as often as they came."""
+    codes = np.zeros(BUCKETS << 6, dtype=np.bool_)
+    codes[((coupons & (BUCKETS - 1)) << 6) | (coupons >> _ADDRESS_BITS)] = True
+    if np.count_nonzero(codes) > MOST_COUPONS:
+        return HllState(registers=_greatest(codes))
+    distinct = np.unique(coupons)
+    if len(distinct) > MOST_COUPONS:
+        return HllState(registers=_greatest(codes))
+    return HllState(coupons=distinct)
+
+
+def merged(states: Sequence[HllState]) -> HllState:
+    """The state of the union."""
+    coupons = [each.coupons for each in states if each.coupons is not None]
+    registers = [each.registers for each in states if each.registers is not None]
+    if not registers:
+        return state_of(np.concatenate(coupons))
+    some = [_registers_of(each) for each in coupons]
+    return HllState(registers=np.maximum.reduce([*registers, *some]))
+
+
+def from_bytes(sketch: bytes) -> HllState:
+    """The state in a serialized sketch of DataSketches, in whatever order its values came; ValueError for others."""
+    preamble, version, family, log2, _, flags, count, mode = unpack_from("<8B", sketch)
+    if (version, family, log2) != (_SERIAL_VERSION, _FAMILY, LOG2_BUCKETS):
+        raise ValueError(f"the sketch is no HyperLogLog of {BUCKETS} buckets: measure the part again")
+    if flags & _EMPTY:
+        return HllState(coupons=np.empty(0, np.uint32))
+    if mode & 3 == _HLL:
+        if mode & 12 != _HLL_8:
+            raise ValueError("the sketch packs its buckets otherwise than in bytes: measure the part again")
+        return HllState(registers=np.frombuffer(sketch, np.uint8, BUCKETS, 4 * preamble).copy())
+    held = (
+        np.frombuffer(sketch, np.uint32, offset=4 * preamble) if len(sketch) > 4 * preamble else np.empty(0, np.uint32)
+    )
+    if mode & 3 == _LIST:
+        held = held[:count]
+    return HllState(coupons=np.sort(held[held != 0]))
+
+
+def canonical(sketch: bytes) -> bytes:
+    """The same sketch in its one form."""
+    return from_bytes(sketch).to_bytes()
+
+
+def _greatest(codes: npt.NDArray[np.bool_]) -> Registers:
+    """By bucket the greatest value that is there; 0 where there is none."""
+    of_bucket = codes.reshape(BUCKETS, 64)
+    found = 63 - np.argmax(of_bucket[:, ::-1], axis=1)
+    return np.where(of_bucket.any(axis=1), found, 0).astype(np.uint8)
+
+
+def _registers_of(coupons: Coupons) -> Registers:
+    codes = np.zeros(BUCKETS << 6, dtype=np.bool_)
+    codes[((coupons & (BUCKETS - 1)) << 6) | (coupons >> _ADDRESS_BITS)] = True
+    return _greatest(codes)
+
+
+def _of_coupons(coupons: Coupons) -> bytes:
+    count = len(coupons)
+    if count < _FULL_LIST:
+        flags = _COMPACT | (0 if count else _EMPTY)
+        head = pack("<8B", 2, _SERIAL_VERSION, _FAMILY, LOG2_BUCKETS, _LIST_LOG2, flags, count, _LIST | _HLL_8)
+        return head + coupons.astype("<u4").tobytes()
+    log2 = _LEAST_SET_LOG2
+    while 4 * count > 3 << log2:
+        log2 += 1
+    head = pack("<8B", 3, _SERIAL_VERSION, _FAMILY, LOG2_BUCKETS, log2, _COMPACT, 0, _SET | _HLL_8)
+    return head + pack("<i", count) + coupons.astype("<u4").tobytes()
+
+
+def _of_registers(registers: Registers) -> bytes:
+    """With the sums of 2 to the minus value, which are exact; how the values came is not known."""
+    weights = np.ldexp(1.0, -registers.astype(np.int64))
+    late = registers >= _LATE
+    flags = _OUT_OF_ORDER | _COMPACT
+    head = pack("<8B", 10, _SERIAL_VERSION, _FAMILY, LOG2_BUCKETS, 0, flags, 0, _HLL | _HLL_8)
+    sums = pack("<3d", 0.0, float(weights[~late].sum()), float(weights[late].sum()))
+    return head + sums + pack("<2i", int(np.count_nonzero(registers == 0)), 0) + registers.tobytes()

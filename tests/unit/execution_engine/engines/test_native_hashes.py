@@ -1,0 +1,92 @@
+"""Hashes and coupons of many rows are those of the reference libraries, one row at a time."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import xxhash
+from datasketches import hll_sketch, tgt_hll_type
+from hypothesis import given
+from hypothesis import strategies as st
+
+from execution_engine.engines.native.coupons import coupons_of
+from execution_engine.engines.native.hashes import MOST_BYTES, hashes
+from execution_engine.engines.native.nodes import UnableToTell
+from execution_engine.engines.native.values import Values, values_of
+from execution_engine.metrics.states.hll import canonical, state_of
+from execution_engine.metrics.states.sketches import LOG2_BUCKETS
+
+BYTES = st.lists(st.none() | st.binary(max_size=100), max_size=40)
+TEXTS = st.lists(st.text(max_size=40), max_size=60)
+LONGS = st.lists(st.integers(-(2**63), 2**63 - 1), max_size=1_000)
+
+
+def _column(values: Sequence[Any], arrow: pa.DataType, spark: str) -> Values:
+    return values_of(pa.array(values, arrow), spark)
+
+
+@given(BYTES)
+def test_bytes_are_hashed_as_xxh64_hashes_each_and_a_null_is_the_seed(values: list[bytes | None]) -> None:
+    found = hashes([_column(values, pa.binary(), "binary")])
+    assert found.tolist() == [42 if value is None else xxhash.xxh64(value, seed=42).intdigest() for value in values]
+
+
+@given(BYTES, st.integers(0, 5))
+def test_a_slice_is_hashed_as_its_rows_are(values: list[bytes | None], first: int) -> None:
+    array = pa.array(values, pa.binary())
+    whole, part = (hashes([values_of(each, "binary")]).tolist() for each in (array, array.slice(first)))
+    assert part == whole[first:]
+
+
+@given(TEXTS)
+def test_a_text_of_a_dictionary_is_hashed_as_the_text(values: list[str]) -> None:
+    plain = pa.array(values, pa.string())
+    found = [hashes([values_of(array, "string")]).tolist() for array in (plain, plain.dictionary_encode())]
+    assert found[0] == found[1]
+
+
+@given(LONGS)
+def test_long_numbers_are_hashed_as_eight_bytes_and_short_ones_as_four(values: list[int]) -> None:
+    found = hashes([_column(values, pa.int64(), "bigint")]).tolist()
+    assert found == [xxhash.xxh64(value.to_bytes(8, "little", signed=True), seed=42).intdigest() for value in values]
+    short = [value % 2**31 for value in values]
+    found = hashes([_column(short, pa.int32(), "int")]).tolist()
+    assert found == [xxhash.xxh64(value.to_bytes(4, "little"), seed=42).intdigest() for value in short]
+
+
+def test_the_hash_of_one_column_is_the_seed_of_the_next() -> None:
+    one, other = _column([1, None], pa.int64(), "bigint"), _column(["a", "a"], pa.string(), "string")
+    first = hashes([one]).tolist()
+    assert hashes([one, other]).tolist() == [xxhash.xxh64(b"a", seed=seed).intdigest() for seed in first]
+
+
+def test_zeros_of_both_signs_and_all_nans_have_one_hash() -> None:
+    odd = pa.array([0.0, -0.0, float("nan"), -float("nan")])
+    first, second, third, fourth = hashes([values_of(odd, "double")]).tolist()
+    assert (first, third) == (second, fourth)
+
+
+def test_a_text_of_thousands_of_bytes_is_left_to_spark() -> None:
+    with pytest.raises(UnableToTell):
+        hashes([_column(["x" * (MOST_BYTES + 1)], pa.string(), "string")])
+
+
+def _of_reference(values: Sequence[Any]) -> bytes:
+    sketch = hll_sketch(LOG2_BUCKETS, tgt_hll_type.HLL_8)
+    for value in values:
+        sketch.update(value)
+    return canonical(sketch.serialize_compact())
+
+
+@given(LONGS)
+def test_coupons_of_numbers_are_those_of_datasketches(values: list[int]) -> None:
+    found = coupons_of(_column(values, pa.int64(), "bigint"), None)
+    assert state_of(found).to_bytes() == _of_reference(values)
+
+
+@given(TEXTS, st.booleans())
+def test_coupons_of_texts_are_those_of_datasketches(values: list[str], packed: bool) -> None:
+    array = pa.array(values, pa.string())
+    found = coupons_of(values_of(array.dictionary_encode() if packed else array, "string"), None)
+    assert state_of(found).to_bytes() == _of_reference(values)

@@ -1,0 +1,55 @@
+"""What of SQL and of patterns is in the closed language, and what is Spark's."""
+
+import re
+
+import pytest
+
+from execution_engine.engines.native.compiled import compiled
+from execution_engine.engines.native.measure import names_in
+from execution_engine.engines.native.nodes import UnableToTell
+from execution_engine.engines.native.patterns import re2_of, re2_of_like
+
+OURS = (
+    *("a = 1", "a <> 1.5", "1 < a", "a >= 1e3", "a between -1 and 2.5", "a in (1, 2)", "a not in (1, 2)", "a is null"),
+    *("not (a = 1 or b = 'x')", "flag", "true", "isnan(a)", "a = b", "at < timestamp '2026-03-01 12:00:00'"),
+    *("day = date '2026-03-01'", "a like 'x%'", "a not like '_'", "a rlike '^[a-z]+$'", "char_length(a) > 3"),
+    "case when a is not null then 1 end",
+)
+SPARKS = (
+    *("a + 1 > 2", "cast(a as int) = 1", "try_cast(a as int) = 1", "a <=> 1", "upper(a) = 'X'", "a = null"),
+    *("a in (b, 1)", "a.b = 1", "case when a then 1 else 2 end = 1", "a like b", "a rlike '(?i)x'"),
+    *("a rlike 'x(?=y)'", "a rlike '(x)\\\\1'", "a rlike 'x*+'", "a rlike '\\\\bx'", "a rlike '[a&&b]'"),
+    *("a rlike '[[a]]'", "a rlike 'x{2,1}'", "a rlike 'x{1001}'", "a rlike '\\\\p{L}'", "a rlike 'x)'"),
+    *("a rlike '*x'", "a = 1e999", "at < timestamp '2026-02-30 12:00:00'", "a ilike 'x'"),
+    "exists(a, x -> x > 1)",
+)
+
+
+@pytest.mark.parametrize("sql", OURS)
+def test_conditions_of_the_closed_language_become_nodes(sql: str) -> None:
+    assert set(names_in(compiled(sql))) <= {"a", "b", "flag", "at", "day"}
+
+
+@pytest.mark.parametrize("sql", SPARKS)
+def test_all_else_is_left_to_spark(sql: str) -> None:
+    with pytest.raises(UnableToTell):
+        compiled(sql)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "ends"),
+    [("^a.c$", True), ("a|b", False), (r"\d+(?:x|y){2}", False), ("[a-z._%+-]+", False), ("[^ab]", False)],
+)
+def test_a_pattern_says_whether_it_looks_for_the_end(pattern: str, ends: bool) -> None:
+    assert re2_of(pattern)[1] is ends
+
+
+@pytest.mark.parametrize("text", ["", "a", "abc", "a%c", "a_c", "a\nc", "é", "aXXc"])
+@pytest.mark.parametrize("like", ["", "%", "a%c", "a_c", r"a\%c", r"a\_c", "_", "%c"])
+def test_a_pattern_of_like_is_met_by_the_whole_text(like: str, text: str) -> None:
+    """Against the definition, written as a regular expression of Python's."""
+    parts = {"%": ".*", "_": ".", r"\%": "%", r"\_": "_"}
+    expected = "".join(parts.get(part, re.escape(part)) for part in re.findall(r"\\.|.", like, re.DOTALL))
+    ours = re.sub(r"\\x\{([0-9a-f]+)\}", lambda found: re.escape(chr(int(found[1], 16))), re2_of_like(like))
+    python = ours.replace(r"\z", r"\Z")
+    assert bool(re.search(python, text)) is bool(re.fullmatch(expected, text, re.DOTALL))
