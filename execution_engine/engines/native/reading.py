@@ -1,7 +1,7 @@
 """The rows of row groups, batch by batch, each column as Spark reads it; what may be read otherwise is refused."""
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,8 @@ from .values import Values, values_of
 
 ROWS = 1 << 17  # of a batch: its columns fit into the cache of a core, and calls cost little beside them
 MOST_BYTES = 64 * 1024 * 1024  # of a batch, unpacked, by what the footer tells of its columns
-LEAST_ROWS = 1 << 10
+BUFFER = 8 * 1024 * 1024
+LEAST_ROWS = 1 << 6
 _OLD_TIMES = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
 _TEMPORAL = {"date", "timestamp", "timestamp_ntz"}
 FEW_BYTES = 6  # a value of a column whose row group has a dictionary for all of its values takes no more, packed so
@@ -54,12 +55,16 @@ def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[Batch]:
     """
     _check(piece)
     try:
-        with open(piece.path, "rb") as opened:
+        with pa.OSFile(piece.path) as opened:
             metadata = pq.read_metadata(opened)
             own = _own(metadata, columns)
-            packed = [name for key, name in own.items() if _is_packed(metadata, piece.groups, columns[key], name)]
-            with pq.ParquetFile(opened, metadata=metadata, read_dictionary=packed, pre_buffer=False) as parquet:
-                rows = _rows_at_once(metadata, piece.groups, own.values())
+            chunks = _chunks(metadata, piece.groups, set(own.values()))
+            packed = [name for key, name in own.items() if columns[key].spark == "string" and _is_packed(chunks[name])]
+            buffered = _buffered(chunks)
+            with pq.ParquetFile(
+                opened, metadata=metadata, read_dictionary=packed, pre_buffer=False, buffer_size=buffered
+            ) as parquet:
+                rows = _rows_at_once(metadata, piece.groups, chunks)
                 for batch in parquet.iter_batches(rows, piece.groups, list(own.values()), use_threads=False):
                     yield _batch(batch, own, columns, piece.folders)
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -99,22 +104,30 @@ def _is_int96(column: Any) -> bool:
     return bool(column.physical_type == "INT96")
 
 
-def _is_packed(metadata: pq.FileMetaData, groups: Sequence[int], column: Stored, name: str) -> bool:
-    """Whether it is of texts, and a dictionary serves all of them: else Arrow would have to make one."""
-    if column.spark != "string":
-        return False
-    at = metadata.schema.names.index(name)
-    chunks = [metadata.row_group(group).column(at) for group in groups]
+def _chunks(metadata: pq.FileMetaData, groups: Sequence[int], names: Set[str]) -> dict[str, list[Any]]:
+    """What the footer tells of these columns, in each row group."""
+    places = {path: at for at in range(metadata.num_columns) if (path := metadata.schema.column(at).path) in names}
+    read = [metadata.row_group(group) for group in groups]
+    return {name: [group.column(at) for group in read] for name, at in places.items()}
+
+
+def _is_packed(chunks: Sequence[Any]) -> bool:
+    """Whether a dictionary serves all texts of a column: else Arrow would have to make one."""
     return all(
         chunk.has_dictionary_page and chunk.total_uncompressed_size <= FEW_BYTES * chunk.num_values for chunk in chunks
     )
 
 
-def _rows_at_once(metadata: pq.FileMetaData, groups: Sequence[int], names: Collection[str]) -> int:
+def _buffered(chunks: Mapping[str, Sequence[Any]]) -> int:
+    """How many bytes of a column are read at once; 0: all of a row group, which is quicker where that is small."""
+    largest = max((chunk.total_compressed_size for some in chunks.values() for chunk in some), default=0)
+    return BUFFER if largest > MOST_BYTES else 0
+
+
+def _rows_at_once(metadata: pq.FileMetaData, groups: Sequence[int], chunks: Mapping[str, Sequence[Any]]) -> int:
     """As many rows as are worth it, and fewer where they are large."""
-    read = [at for at in range(metadata.num_columns) if metadata.schema.column(at).path in names]
     rows = max(1, sum(metadata.row_group(group).num_rows for group in groups))
-    unpacked = sum(metadata.row_group(group).column(at).total_uncompressed_size for group in groups for at in read)
+    unpacked = sum(chunk.total_uncompressed_size for some in chunks.values() for chunk in some)
     return min(ROWS, max(LEAST_ROWS, int(MOST_BYTES * rows / max(unpacked, 1))))
 
 

@@ -1,7 +1,7 @@
 """How the statistics of two parts of a table make those of their union, without data (seed 000, section 3.2)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from math import isnan
+from math import isfinite, isnan
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ def _merged_moments(values: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
     for other, other_mean, other_squares in values[1:]:
         total = count + other
         delta = other_mean - mean
-        mean += delta * other / total
+        mean = _merged_mean(mean, other_mean, other / total)
         squares += other_squares + delta * delta * count * other / total
         count = total
     return count, mean, squares
@@ -53,8 +53,14 @@ def _merged_comoments(values: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
             yy + other_yy + dy * dy * weight,
             xy + other_xy + dx * dy * weight,
         )
-        x, y, count = x + dx * other / total, y + dy * other / total, total
+        x, y = _merged_mean(x, other_x, other / total), _merged_mean(y, other_y, other / total)
+        count = total
     return count, x, y, xx, yy, xy
+
+
+def _merged_mean(mean: float, other: float, share: float) -> float:
+    """Where either is infinite, it stays so: their difference would be no number."""
+    return mean + (other - mean) * share if isfinite(other - mean) else mean + other
 
 
 _MERGES: Mapping[Gather, Callable[[Sequence[Any]], Value]] = {

@@ -1,5 +1,6 @@
 """The kernels in Spark: a job of which each task reads some row groups itself, and sends what it found in blobs."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -100,10 +101,10 @@ def stored_columns(source: SparkSource) -> dict[str, Stored]:
     with source.listing.root.filesystem.open_input_file(source.listing.newest.path) as opened:
         schema = pq.read_schema(opened)
     found: dict[str, Stored] = {}
-    names = [name.lower() for name in schema.names]
+    names = Counter(name.lower() for name in schema.names)
     for name, type_ in zip(schema.names, schema.types, strict=True):
         spark = spark_type_of(type_)
-        if spark is not None and family_of(spark) is not None and names.count(name.lower()) == 1 and "." not in name:
+        if spark is not None and family_of(spark) is not None and names[name.lower()] == 1 and "." not in name:
             found[name.lower()] = Stored(spark=spark, arrow=type_)
     return found | {name.lower(): Stored(spark="string", arrow=pa.string()) for name in source.listing.folder_columns}
 
