@@ -5,7 +5,6 @@ They are imported where they are used: they import numpy, and many a command onl
 
 from collections.abc import Sequence
 
-LOG2_BUCKETS = 12  # 4 kB; standard error 1.04 / sqrt(4096) = 1.6 %
 KLL_SIZE = 400  # 5 kB; the rank is within 0.7 % in 99 % of cases
 
 

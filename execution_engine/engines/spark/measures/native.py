@@ -20,6 +20,7 @@ from execution_engine.engines.native.values import family_of
 from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, failure_of
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.sources.source import SparkSource
+from execution_engine.metrics.columns import written
 from execution_engine.metrics.states import hll
 from execution_engine.metrics.states.frequencies import Frequencies
 from execution_engine.metrics.states.statistics import Value
@@ -102,9 +103,12 @@ def stored_columns(source: SparkSource) -> dict[str, Stored]:
         schema = pq.read_schema(opened)
     found: dict[str, Stored] = {}
     names = Counter(name.lower() for name in schema.names)
+    types = {name.lower(): type_ for name, type_ in source.columns.items()}
     for name, type_ in zip(schema.names, schema.types, strict=True):
         spark = spark_type_of(type_)
-        if spark is not None and family_of(spark) is not None and names[name.lower()] == 1 and "." not in name:
+        if spark is None or family_of(spark) is None or types.get(written(name).lower()) != spark:
+            continue
+        if names[name.lower()] == 1 and "." not in name:
             found[name.lower()] = Stored(spark=spark, arrow=type_)
     return found | {name.lower(): Stored(spark="string", arrow=pa.string()) for name in source.listing.folder_columns}
 

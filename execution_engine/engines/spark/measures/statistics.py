@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from execution_engine.metrics.states import hll
-from execution_engine.metrics.states.sketches import KLL_SIZE, LOG2_BUCKETS
+from execution_engine.metrics.states.sketches import KLL_SIZE
 from execution_engine.metrics.states.statistics import Gather, Statistic, Value
 
 PIECE_BITS = 21  # three pieces of a 64-bit number: sums of each stay within 64 bits up to 2^41 rows
@@ -21,7 +21,7 @@ def aggregates(statistic: Statistic, where: str | None = None) -> list[str]:
         case Gather.COMOMENTS:
             return _of_pairs(*of)
         case Gather.HLL:
-            return [f"hll_sketch_agg({of[0]}, {LOG2_BUCKETS})"]
+            return [f"hll_sketch_agg({of[0]}, {hll.LOG2_BUCKETS})"]
         case Gather.KLL:
             return [f"kll_sketch_agg_double({of[0]}, {KLL_SIZE})"]
         case Gather.KEYS:

@@ -25,6 +25,7 @@ from execution_engine.metrics.signature import ColumnKind
 from execution_engine.outcome import Failure, Reason
 
 from .formats import columns_in, names_in_all, read_as, reading_options, types_in
+from .frame_files import files_behind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,8 +231,8 @@ def _as_timestamp(name: str) -> str:
 
 
 def frame_source(frame: DataFrame, name: str) -> SparkSource:
-    """The rows of the frame; how many they are, and from which files, is not known."""
-    columns = with_fields(types_in(frame))
+    """The rows of the frame; how many they are is known where it reads files as they are."""
+    columns, listing = with_fields(types_in(frame)), files_behind(frame)
     return SparkSource(
         session=frame.sparkSession,
         name=name,
@@ -239,7 +240,17 @@ def frame_source(frame: DataFrame, name: str) -> SparkSource:
         columns=columns,
         small=False,
         fingerprint=None,
+        footers=_footers_behind(listing),
+        listing=listing,
     )
+
+
+def _footers_behind(listing: Listing | None) -> FooterStatistics | None:
+    """What is not surely read is not told: the frame may have been made before its files were replaced."""
+    try:
+        return footer_statistics(listing.root, listing.files) if listing else None
+    except UnableToListFiles:
+        return None
 
 
 def frame_table(frame: DataFrame, name: str) -> Table:

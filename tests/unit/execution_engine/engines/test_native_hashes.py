@@ -14,8 +14,7 @@ from execution_engine.engines.native.coupons import coupons_of
 from execution_engine.engines.native.hashes import MOST_BYTES, hashes
 from execution_engine.engines.native.nodes import UnableToTell
 from execution_engine.engines.native.values import Values, values_of
-from execution_engine.metrics.states.hll import canonical, state_of
-from execution_engine.metrics.states.sketches import LOG2_BUCKETS
+from execution_engine.metrics.states.hll import LOG2_BUCKETS, canonical, state_of
 
 BYTES = st.lists(st.none() | st.binary(max_size=100), max_size=40)
 TEXTS = st.lists(st.text(max_size=40), max_size=60)
