@@ -16,10 +16,12 @@ def merged_hll(sketches: Sequence[bytes]) -> bytes:
 
 
 def distinct_of(sketch: bytes) -> float:
-    """The estimated number of distinct values."""
+    """The estimated number of distinct values, the same whoever wrote the sketch."""
     from datasketches import hll_sketch
 
-    estimate: float = hll_sketch.deserialize(sketch).get_estimate()
+    from . import hll
+
+    estimate: float = hll_sketch.deserialize(hll.canonical(sketch)).get_estimate()
     return float(round(estimate))
 
 

@@ -1,9 +1,11 @@
 """The kernels and Spark's own reading measure the same, and leave the same states behind."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import isclose
+from math import isclose, isfinite, sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyspark import cloudpickle
 
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Unit, Wanted
 from execution_engine.engines.spark import scan
@@ -89,11 +92,23 @@ def alike(spec: MetricSpec, one: Measured, other: Measured) -> bool:
 
 
 def _near(one: Any, other: Any) -> bool:
+    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == 3:
+        return _are_near_moments(one, other)
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(map(_near, one, other))
     if isinstance(one, float) and isinstance(other, float):
         return one == other or (one != one and other != other) or isclose(one, other, rel_tol=1e-9, abs_tol=1e-6)
     return type(one) is type(other) and bool(one == other)
+
+
+def _are_near_moments(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    """Of numbers that cancel each other, a mean is as near as they are large."""
+    (count, mean, squares), (count_2, mean_2, squares_2) = one, other
+    if not all(map(isfinite, (mean, mean_2, squares, squares_2))):
+        return count == count_2 and _near(mean, mean_2) and _near(squares, squares_2)
+    size = abs(mean) + sqrt(squares / count)
+    near = isclose(squares, squares_2, rel_tol=1e-9, abs_tol=1e-9 * count * size * size)
+    return count == count_2 and near and isclose(mean, mean_2, rel_tol=1e-9, abs_tol=1e-9 * size)
 
 
 def in_folder(folder: Path) -> Table:
@@ -230,3 +245,45 @@ def test_small_tables_that_share_a_job_are_measured_as_each_alone(spark_engine: 
         assert [
             item.key for item in unit.wanted if not alike(item.spec, alone[item.key], report.measured[item.key])
         ] == []
+
+
+ALONE = """
+import pickle, sys
+
+class Blocked:
+    def find_spec(self, name, *rest):
+        if name.split(".")[0] in ("execution_engine", "assay", "sqlglot", "xxhash", "datasketches", "pandas"):
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Blocked())
+import pyarrow as pa
+task = pickle.load(open(sys.argv[1], "rb"))
+(batch,) = task(iter([pa.RecordBatch.from_pydict({"id": [0]})]))
+print(batch.num_rows, batch.num_columns)
+"""
+
+
+def test_a_task_needs_nothing_but_numpy_and_pyarrow_where_it_runs(
+    spark_engine: SparkEngine, left: list[Native], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pq.write_table(pa.table({"id": [1, 2, None], "city": ["rome", "oslo", None]}), tmp_path / "a.parquet")
+    sent: list[bytes] = []
+    task_of = kernels._task
+
+    def kept(*arguments: Any) -> Any:
+        task = task_of(*arguments)
+        sent.append(cloudpickle.dumps(task))
+        return task
+
+    monkeypatch.setattr(kernels, "_task", kept)
+    specs = [
+        *(metric(name, "id") for name in ("mean", "stddev", "uniqueness", "approx_count_distinct")),
+        *(metric(name, "city") for name in ("approx_count_distinct", "uniqueness")),
+        metric("compliance", arguments=("city rlike '^r' and id > 0",)),
+    ]
+    assert both(spark_engine, in_folder(tmp_path), specs) == []
+    (tmp_path / "task").write_bytes(sent[0])
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", ALONE, str(tmp_path / "task")], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "1 2\n", done.stderr[-2000:]
