@@ -1,13 +1,20 @@
 """docs/metrics.md from the registry. ``python -m tests.unit.execution_engine.metrics.metrics_page`` writes it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from execution_engine.metrics.definition import MetricDefinition
+import pyarrow as pa
+
+from execution_engine.engines.columns.spark_sql import expressions
+from execution_engine.engines.gathering.assembly import plan
+from execution_engine.engines.native.measure import drafted
+from execution_engine.engines.native.reading import Stored
+from execution_engine.engines.protocol import Wanted
+from execution_engine.metrics.definition import SHARED, MetricDefinition
 from execution_engine.metrics.registry import DEFINITIONS, GROUPABLE, METRICS
 from execution_engine.metrics.signature import ArgumentType, ColumnKind
-from execution_engine.metrics.spec import MetricSpec
+from execution_engine.metrics.spec import Literal, MetricSpec
 
 ROOT = Path(__file__).parents[4]
 PATH = ROOT / "docs/metrics.md"
@@ -124,7 +131,7 @@ the partitions.
 
 def page() -> str:
     """The page."""
-    return "\n".join([OPENING, *_of_the_paper(), *_of_the_registry()]) + "\n"
+    return "\n".join([OPENING, *_of_the_paper(), *_of_the_registry(), *_of_the_kernels()]) + "\n"
 
 
 def _of_the_paper() -> Iterator[str]:
@@ -148,6 +155,41 @@ def _of_the_registry() -> Iterator[str]:
         told = " | ".join("yes" if mark else "no" for mark in marks)
         said = (f"`{_call(metric)}`", metric.meaning, metric.dimension, metric.formula, metric.source, metric.kind)
         yield f"| {' | '.join(map(_cell, said))} | {_columns(metric)} | {told} |"
+
+
+KERNELS = """
+## What is read by kernels
+
+Spark's tasks read parquet files themselves and gather with numpy what surely means the same there
+([why](decisions/0087-kernels-under-spark.md)). Of the aggregates, sketches and groupings, plain calls of these are left to
+Spark's own functions. Any metric is left to Spark where its `where=` or its condition holds more than AND,
+OR, NOT, comparisons, BETWEEN, IN, IS NULL, LIKE, plain regular expressions, lengths of texts, and literals; where its
+column is nested, of more than 18 digits, of nanoseconds, or of other types in other files; and where it is measured `by`
+columns. Kernels read no compound metric. `ASSAY_SPARK_NATIVE=false` leaves everything to Spark.
+
+| metric | why it is left to Spark |
+|---|---|"""
+
+
+def _of_the_kernels() -> Iterator[str]:
+    yield KERNELS
+    for metric in DEFINITIONS:
+        if metric.kind in SHARED and (why := _left_to_spark(metric)):
+            yield f"| `{_call(metric)}` | {_cell(why)} |"
+
+
+def _left_to_spark(metric: MetricDefinition) -> str | None:
+    """Why no kernel measures a plain call of it; None where one does."""
+    arrow, spark = {
+        ColumnKind.TEXT: (pa.string(), "string"),
+        ColumnKind.TEMPORAL: (pa.timestamp("us", "UTC"), "timestamp"),
+    }.get(metric.signature.column_kind, (pa.float64(), "double"))
+    words: dict[ArgumentType, Literal] = {ArgumentType.NUMBER: 1, ArgumentType.TEXT: "a", ArgumentType.SQL: "c is null"}
+    arguments = tuple(words[kind] for kind in metric.signature.arguments)
+    columns = {name: Stored(spark=spark, arrow=arrow) for name in "cde"}
+    spec = replace(example(metric), arguments=arguments)
+    planned = plan([Wanted(key="one", spec=spec)], expressions(dict.fromkeys("cde", spark)))
+    return next(iter(drafted(columns, planned.asked, planned.keyed).left.values()), None)
 
 
 def _call(metric: MetricDefinition) -> str:
