@@ -66,6 +66,7 @@ _PARTS: Mapping[type[exp.Expr], frozenset[str]] = {  # of each node that is know
     exp.Case: frozenset({"ifs"}),
     exp.If: frozenset({"this", "true"}),
     exp.Cast: frozenset({"this", "to"}),
+    exp.TryCast: frozenset({"this", "to", "safe"}),  # as sqlglot reads Spark's CAST
     **dict.fromkeys((exp.And, exp.Or, exp.Is, exp.Mul, *_COMPARES), frozenset({"this", "expression"})),
     **dict.fromkeys((exp.Like, exp.RegexpLike), frozenset({"this", "expression", "negate"})),
 }
@@ -216,6 +217,7 @@ _WRITERS: Mapping[type[exp.Expr], Callable[[exp.Expr], Node]] = {
     exp.Mul: _mul,
     exp.Neg: _neg,
     exp.Cast: _cast,
+    exp.TryCast: _cast,
     exp.Literal: _literal,
     exp.Boolean: lambda tree: Truth(value=tree.this),
     exp.Column: lambda tree: Column(name=tree.name.lower()),

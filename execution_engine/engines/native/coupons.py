@@ -27,17 +27,19 @@ _BLOCK = 16
 Coupons = npt.NDArray[np.uint32]
 
 
-def coupons_of(column: Values, kept: Flags | None) -> Coupons:
+def coupons_of(column: Values, kept: Flags | None, of_all: dict[int, Coupons]) -> Coupons:
     """Of the values that are there on the rows that count, as often as they come; of a dictionary's texts once each.
 
     Spark hands whole numbers of 32 and 64 bits, and texts, to the sketch as they are, and of others their hash.
+    ``of_all``: those of all rows of a column that was asked before, under whatever condition, by its identity.
     """
-    if column.family is Family.TEXT:
-        return _of_texts(column.array, _some(column, kept))
-    is_whole = column.family is Family.EXACT and not column.is_decimal and column.digits >= _INTEGERS
-    words = column.whole.view(np.uint64) if is_whole else hashes([column])
     rows = _some(column, kept)
-    return _of_longs(words if rows is None else words[rows])
+    if column.family is Family.TEXT:
+        return _of_texts(column.array, rows)
+    if id(column) not in of_all:
+        is_whole = column.family is Family.EXACT and not column.is_decimal and column.digits >= _INTEGERS
+        of_all[id(column)] = _of_longs(column.whole.view(np.uint64) if is_whole else hashes([column]))
+    return of_all[id(column)] if rows is None else of_all[id(column)][rows]
 
 
 def _some(column: Values, kept: Flags | None) -> Flags | None:

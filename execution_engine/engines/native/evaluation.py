@@ -100,6 +100,8 @@ class Batch:
 
     rows: int
     columns: Callable[[str], Values]
+    kept: tuple[tuple[Node, Node | None], Values] | None = None  # the values last taken of a node under a condition
+    coupons: dict[int, Any] = field(default_factory=dict)  # of all rows, by the identity of their column
     _mets: dict[Node, Met] = field(default_factory=dict)
     _values: dict[Node, Values] = field(default_factory=dict)
 

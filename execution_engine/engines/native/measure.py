@@ -1,5 +1,6 @@
 """From what a scan asks for to a program and its pieces, and from what their tasks found to what was asked (pure)."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -53,6 +54,10 @@ def drafted(columns: Mapping[str, Stored], asked: Sequence[AskedStatistic], keye
         except UnableToTell as error:
             counted.pop(each, None)
             left[each] = str(error)
+    alike: dict[object, list[AskedStatistic]] = defaultdict(list)  # these share the values that they take
+    for one, native in gathered.items():
+        alike[native.of, native.where].append(one)
+    gathered = {one: gathered[one] for some in alike.values() for one in some}
     natives: list[Gathered | Counted] = [*gathered.values(), *counted.values()]
     names = {name for native in natives for name in _columns_of(native)}
     program = Program(

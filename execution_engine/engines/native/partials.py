@@ -78,8 +78,8 @@ def _gathered(one: Gathered, batch: Batch) -> Value:
     if one.gather == COUNT:
         return _count(one.of[0], batch, where)
     if one.gather == HLL:
-        return state_of(coupons_of(batch.values(one.of[0]), where))
-    kept = [_kept(batch.values(each), where) for each in one.of] if len(one.of) == 1 else _pair(one, batch, where)
+        return state_of(coupons_of(batch.values(one.of[0]), where, batch.coupons))
+    kept = [_kept(one, batch, where)] if len(one.of) == 1 else _pair(one, batch, where)
     if not all(len(each.whole) for each in kept):
         return None
     return _OF_VALUES[one.gather](*kept)
@@ -96,12 +96,15 @@ def _count(node: Node, batch: Batch, where: Flags | None) -> int:
     return batch.rows - int(np.count_nonzero(null)) if where is None else int(np.count_nonzero(where & ~null))
 
 
-def _kept(given: Values, where: Flags | None) -> Values:
-    """The values that are there, on the rows that count."""
+def _kept(one: Gathered, batch: Batch, where: Flags | None) -> Values:
+    """The values that are there, on the rows that count; statistics of the same, one behind another, share them."""
+    given, key = batch.values(one.of[0]), (one.of[0], one.where)
     if given.null is None and where is None:
         return given
-    kept = where if given.null is None else ~given.null if where is None else where & ~given.null
-    return _some(given, kept)
+    if batch.kept is None or batch.kept[0] != key:
+        kept = where if given.null is None else ~given.null if where is None else where & ~given.null
+        batch.kept = key, _some(given, kept)
+    return batch.kept[1]
 
 
 def _pair(one: Gathered, batch: Batch, where: Flags | None) -> list[Values]:

@@ -24,7 +24,7 @@ VIEW = "sketched_values"
 
 
 def sketch_of(array: pa.Array) -> bytes:
-    return state_of(coupons_of(column_of(array), None)).to_bytes()
+    return state_of(coupons_of(column_of(array), None, {})).to_bytes()
 
 
 def by_spark(session: SparkSession, path: Path, tasks: int) -> dict[str, list[bytes]]:

@@ -80,12 +80,12 @@ def _of_reference(values: Sequence[Any]) -> bytes:
 
 @given(LONGS)
 def test_coupons_of_numbers_are_those_of_datasketches(values: list[int]) -> None:
-    found = coupons_of(_column(values, pa.int64(), "bigint"), None)
+    found = coupons_of(_column(values, pa.int64(), "bigint"), None, {})
     assert state_of(found).to_bytes() == _of_reference(values)
 
 
 @given(TEXTS, st.booleans())
 def test_coupons_of_texts_are_those_of_datasketches(values: list[str], packed: bool) -> None:
     array = pa.array(values, pa.string())
-    found = coupons_of(values_of(array.dictionary_encode() if packed else array, "string"), None)
+    found = coupons_of(values_of(array.dictionary_encode() if packed else array, "string"), None, {})
     assert state_of(found).to_bytes() == _of_reference(values)
