@@ -20,7 +20,7 @@ from execution_engine.runs.past_results import PastResults, past_results
 from incident_manager.incidents.lifecycle import How
 from incident_manager.intervals import Intervals, union
 from incident_manager.models import EntryKind, Incident, Resolution, SpoiltWindow
-from incident_manager.scores.metric_reporter import CONFIRMED, HOW
+from incident_manager.scores.resolutions import CONFIRMED, HOW
 from incident_manager.scores.rules import REAL
 
 from .rules import BacktestIncident, BacktestTerms, Muted, PastWindow

@@ -12,7 +12,6 @@ from alerting.state import State
 from assay.config import config
 from assay.models import Dataset
 from incident_manager.models import Incident
-from incident_manager.scores.metric_reporter import scores
 from test_generator.models import Gap as GapRow
 
 from .rules import Figures, Gap, NoisyTest, OpenIncident, SlowTable, TierGaps
@@ -30,6 +29,8 @@ def teams() -> list[str]:
 
 def figures_of(team: str, *, now: datetime) -> Figures:
     """The week of a team that ends now."""
+    from incident_manager.scores.metric_reporter import scores  # with it numpy, for which no gate should wait
+
     start = now - WEEK
     found = scores(start=start, end=now, now=now, team=team)
     tiers = coverage_by_tier(now=now, team=team)

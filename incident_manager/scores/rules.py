@@ -210,10 +210,11 @@ def _real(record: Record, asked: Window) -> Intervals:
 
 def _missed(record: Record, detected: tuple[DetectedIncident, ...], asked: Window) -> Intervals:
     """When reports were the only ones to know: their time less that of detected incidents on the same windows."""
-    return union(window for report in record.reports for window in _alone(report, detected, asked))
+    return union(window for report in record.reports for window in missed(report, detected, asked))
 
 
-def _alone(report: ConfirmedReport, detected: tuple[DetectedIncident, ...], asked: Window) -> Intervals:
+def missed(report: ConfirmedReport, detected: Iterable[DetectedIncident], asked: Window) -> Intervals:
+    """When a report was the only one to know: its time less that of the dataset's incidents on the same windows."""
     same = (episode for incident in detected if _about(incident, report) for episode in incident.episodes)
     return subtract(_open_times([report.episode], asked), _open_times(same, asked))
 

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext
 
 from assay import clock
-from incident_manager.scores.metric_reporter import USUAL_RANGE, Group, ScoredGroup, scores, scores_by
+from incident_manager.scores.metric_reporter import USUAL_RANGE, Group, ScoredGroup, overview
 from web.pages.page_policy import page
 from web.shown.small_plot import SmallPlot, small_plot
 
@@ -35,7 +35,7 @@ def scores_page(request: HttpRequest) -> HttpResponse:
     group = Group(by) if by in list(Group) else Group.CATEGORY
     now = clock.now()
     start = now - timedelta(days=days)
-    found = scores(start=start, end=now, now=now)
+    found = overview(group, start=start, end=now, now=now, parts=SPANS[days], most=MOST_DATASETS)
     context = {
         "here": "scores",
         "days": days,
@@ -44,10 +44,8 @@ def scores_page(request: HttpRequest) -> HttpResponse:
         "groups": list(Group),
         "total": found.total,
         "queries": found.queries,
-        "rows": [_shown(one) for one in scores_by(group, start=start, end=now, now=now, parts=SPANS[days])],
-        "by_dataset": [  # those that were bad for longest
-            (row.dataset, row.score) for row in sorted(found.rows, key=lambda row: (-row.score.bad, row.dataset))
-        ][:MOST_DATASETS],
+        "rows": [_shown(one) for one in found.groups],
+        "by_dataset": found.worst,  # those that were bad for longest
     }
     return render(request, "web/scores.html", context)
 

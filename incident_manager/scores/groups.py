@@ -1,0 +1,90 @@
+"""What scores are listed by: of which groups each spell is."""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from enum import StrEnum
+
+from assay.models import Category, ChangeKind, DataChange, Dataset, DataTest
+from assay.time.windows import Window
+from execution_engine.language.dimension import OF_CATEGORY, dimension_of
+from execution_engine.language.serialise import from_json
+from incident_manager.models import SpoiltWindow
+
+from .facts import Facts
+
+Names = Sequence[Collection[str]]  # of each spell, the groups that it is of
+
+
+class Group(StrEnum):
+    """What scores are listed by; those of people are columns of incidents."""
+
+    CATEGORY = "category"
+    DIMENSION = "dimension"  # of quality
+    TIER = "tier"
+    TEAM = "team"
+    OWNER = "owner"
+    PIPELINE = "pipeline"  # that has told in the range of what it had written
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of incidents that facts must be read with."""
+        return (self.value,) if self in (Group.TIER, Group.TEAM, Group.OWNER) else ()
+
+
+def groups_of(group: Group, facts: Facts, asked: Window) -> Names:
+    """The groups of each spell; it reads as many statements however many groups there are."""
+    match group:
+        case Group.CATEGORY:
+            return [(category,) for category in facts.categories]
+        case Group.DIMENSION:
+            return _dimensions(facts)
+        case Group.PIPELINE:
+            return _pipelines(facts, asked)
+        case _:
+            return _people(group, facts)
+
+
+def _dimensions(facts: Facts) -> Names:
+    """Of a category with tests of all kinds, those of its tests; of an incident those that found its bad windows."""
+    mixed = [name for name in Category.values if name not in OF_CATEGORY]
+    spells = list(zip(facts.datasets, facts.categories, facts.incidents, strict=True))
+    tested = {dataset for dataset, _, incident in spells if not incident}
+    by_test, by_place = dict[int, str](), defaultdict[tuple[int, str], set[str]](set)
+    rows = DataTest.objects.filter(category__in=mixed, revision__isnull=False, dataset__in=tested)
+    for pk, dataset, category, tree in rows.values_list("pk", "dataset", "category", "revision__tree"):
+        by_test[pk] = dimension_of(category, from_json(tree))
+        by_place[dataset, category].add(by_test[pk])
+    unclear = {incident for _, category, incident in spells if incident and category in mixed}
+    by_incident = defaultdict[int, set[str]](set)
+    spoilt = SpoiltWindow.objects.filter(incident__in=unclear).order_by()
+    for incident, test in spoilt.values_list("incident", "data_test").distinct():
+        if test in by_test:
+            by_incident[incident].add(by_test[test])
+
+    def of(dataset: int, category: str, incident: int) -> Collection[str]:
+        if category in OF_CATEGORY:
+            return (OF_CATEGORY[category],)
+        return by_incident.get(incident) or by_place[dataset, category]
+
+    return [of(*spell) for spell in spells]
+
+
+def _pipelines(facts: Facts, asked: Window) -> Names:
+    """Those that completed in the range: all datasets that each of them wrote."""
+    told = DataChange.objects.filter(kind=ChangeKind.COMPLETED, at__gte=asked.start, at__lt=asked.end)
+    wrote: dict[int, set[str]] = defaultdict(set)
+    for pipeline, dataset in told.exclude(pipeline="").order_by().values_list("pipeline", "dataset").distinct():
+        wrote[dataset].add(pipeline)
+    return [wrote.get(dataset, ()) for dataset in facts.datasets]
+
+
+def _people(group: Group, facts: Facts) -> Names:
+    """Of incidents the tier, team or owner at their detection; of tests that of now, and those of their incidents."""
+    known: dict[int, set[str]] = defaultdict(set)
+    for pk, value in Dataset.objects.values_list("pk", group.value):
+        known[pk].add(str(value))
+    spells = list(zip(facts.datasets, facts.incidents, strict=True))
+    for dataset, incident in spells:
+        if incident:
+            known[dataset].add(facts.values[incident])
+    return [(facts.values[incident],) if incident else known[dataset] for dataset, incident in spells]
