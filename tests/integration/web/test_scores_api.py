@@ -15,7 +15,6 @@ from assay.catalog.services import record_completion
 from assay.models import Dataset
 from incident_manager.models import Incident
 from incident_manager.scores.metric_reporter import Group, scores_by
-from incident_manager.scores.rules import combine
 from incident_manager.services import confirm_report, report
 from tests.factories import (
     DAY,
@@ -28,6 +27,7 @@ from tests.factories import (
     StandingFactory,
     day,
 )
+from tests.unit.incident_manager.scores_by_intervals import combine
 
 pytestmark = pytest.mark.django_db
 

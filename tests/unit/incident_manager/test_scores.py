@@ -1,6 +1,7 @@
-"""Precision, recall and quality, against a grid of minutes counted by numpy."""
+"""Precision, recall and quality, against a grid of minutes counted by numpy, and against intervals one by one."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -10,17 +11,10 @@ from hypothesis import strategies as st
 
 from assay.time.windows import Window
 from incident_manager.incidents.lifecycle import How
-from incident_manager.scores.rules import (
-    ConfirmedReport,
-    DetectedIncident,
-    OpenTime,
-    Record,
-    Score,
-    combine,
-    score,
-    score_dataset,
-    score_queries,
-)
+from incident_manager.scores.rules import ConfirmedReport, DetectedIncident, OpenTime, Score, score_queries
+from tests.unit.incident_manager import scores_by_intervals
+from tests.unit.incident_manager.scored_records import Place, score, score_dataset, score_records
+from tests.unit.incident_manager.scores_by_intervals import Record, combine
 
 START = datetime(2024, 3, 5, tzinfo=UTC)
 LENGTH = 200  # minutes on the grid
@@ -102,7 +96,7 @@ def test_precision_recall_and_quality_are_shares_of_time() -> None:
 def test_nothing_alerted_and_nothing_bad_has_no_precision_and_no_recall() -> None:
     quiet = scored([], [])
     assert (quiet.precision, quiet.recall, quiet.data_quality) == (None, None, 1)
-    assert combine([]).data_quality is None
+    assert score_records({}, (ASKED.start, ASKED.end), {})[0].all() == Score()
 
 
 @pytest.mark.parametrize(
@@ -122,9 +116,15 @@ def test_a_score_that_still_grows_is_marked(
 
 def test_datasets_weigh_by_their_time() -> None:
     one, other = scored([found(during(0, 10))], []), scored([found(during(0, 30), how=How.FORCED)], [])
-    both = combine([one, other])
-    assert both.precision == 0.25
-    assert both.data_quality == 0.95
+    assert (one.bad, other.bad) == (10 * MINUTE, 0 * MINUTE)
+    records = {
+        ("all", "one", "custom"): record([found(during(0, 10))], []),
+        ("all", "other", "custom"): record([found(during(0, 30), how=How.FORCED)], []),
+    }
+    sums, _ = score_records(records, (ASKED.start, ASKED.end), {"one": (), "other": ()})
+    assert sums.score(0) == sums.all() == combine([one, other])
+    assert sums.all().precision == 0.25
+    assert sums.all().data_quality == 0.95
 
 
 @pytest.mark.parametrize(
@@ -274,41 +274,42 @@ def test_a_score_is_what_counting_minutes_gives(
         assert getattr(actual, part) == getattr(expected, part), part
 
 
-def test_scores_are_added_part_by_part() -> None:
-    one = Score(
-        true_positive=1 * MINUTE,
-        false_positive=2 * MINUTE,
-        false_negative=3 * MINUTE,
-        bad=4 * MINUTE,
-        total=5 * MINUTE,
+@st.composite
+def records_of_groups(draw: st.DrawFn) -> dict[Place, Record]:
+    """Records of groups, datasets and categories; some of them tested only for a while, or never."""
+    places = st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.sampled_from("pq"))
+    odd = st.builds(lambda one, other: during(one, other), starts, starts)  # some end when they begin, or before
+    again = st.lists(st.one_of(episodes, odd), max_size=3)
+    incidents = st.builds(
+        lambda some, how, about: DetectedIncident(episodes=tuple(some), how=how, windows=(about,)),
+        again,
+        st.sampled_from([None, *How]),
+        spans,
     )
-    other = Score(
-        true_positive=10 * MINUTE,
-        false_positive=20 * MINUTE,
-        false_negative=30 * MINUTE,
-        bad=40 * MINUTE,
-        total=50 * MINUTE,
-        open=True,
+    one = st.builds(
+        record, st.lists(incidents, max_size=4), st.lists(confirmations, max_size=2), st.one_of(st.none(), spans)
     )
-    both = Score(
-        true_positive=11 * MINUTE,
-        false_positive=22 * MINUTE,
-        false_negative=33 * MINUTE,
-        bad=44 * MINUTE,
-        total=55 * MINUTE,
-        open=True,
-    )
-    assert combine([one, other]) == combine([other, one]) == both
-    assert combine([one]) == one
-    assert combine([]) == Score()
-    assert Score() == Score(
-        true_positive=0 * MINUTE,
-        false_positive=0 * MINUTE,
-        false_negative=0 * MINUTE,
-        bad=0 * MINUTE,
-        total=0 * MINUTE,
-        open=False,
-    )
+    return draw(st.dictionaries(places, one, max_size=8))
+
+
+@given(records_of_groups(), st.lists(st.integers(0, 200), min_size=2, max_size=5, unique=True))
+def test_groups_are_scored_at_once_as_dataset_by_dataset(records: dict[Place, Record], minutes: list[int]) -> None:
+    edges = [at(minute) for minute in sorted(minutes)]
+    detected = {name: [i for (_, of, _), one in records.items() if of == name for i in one.incidents] for name in "xyz"}
+    sums, names = score_records(records, edges, detected)
+    assert set(names) == {group for group, _, _ in records}
+
+    def expected(group: str, asked: Window) -> Score:
+        own = {name: {c: one for (g, d, c), one in records.items() if (g, d) == (group, name)} for name in "xyz"}
+        scores = [scores_by_intervals.score_dataset(own[name], asked, detected=detected[name]) for name in "xyz"]
+        return combine(each.whole for each in scores)
+
+    whole = Window(start=edges[0], end=edges[-1])
+    for number, name in enumerate(names):
+        assert sums.score(number) == expected(name, whole)
+        parts = [expected(name, Window(start=one, end=other)) for one, other in pairwise(edges)]
+        assert list(sums.parts(number)) == parts
+    assert sums.all() == combine(expected(name, whole) for name in names)
 
 
 def test_a_score_of_nothing_has_no_shares() -> None:
