@@ -18,12 +18,13 @@ def coverage_by_tier(*, now: datetime, owner: str | None = None, team: str | Non
     """The coverage of every tier, of all datasets, or of one owner's or team's."""
     datasets = Dataset.objects.filter(missing_since__isnull=True)
     waivers = Waiver.objects.filter(data_test=OuterRef("pk"), ends_at__gt=now, ended_at__isnull=True)
-    tests = DataTest.objects.filter(origin=Origin.GENERATED, retired_at__isnull=True)
+    whose = {name: value for name, value in (("owner", owner), ("team", team)) if value is not None}
+    own = {f"dataset__{name}": value for name, value in whose.items()}
+    tests = DataTest.objects.filter(origin=Origin.GENERATED, retired_at__isnull=True, **own)
     rows = list(tests.annotate(waived=Exists(waivers)).values_list("dataset", "waived"))
     live, waived = Counter(pk for pk, _ in rows), Counter(pk for pk, waived in rows if waived)
-    gaps = Counter(Gap.objects.filter(closed_at__isnull=True, mendable=True).values_list("dataset", flat=True))
+    gaps = Counter(Gap.objects.filter(closed_at__isnull=True, mendable=True, **own).values_list("dataset", flat=True))
     reachable = cache(is_reachable)
-    whose = {name: value for name, value in (("owner", owner), ("team", team)) if value is not None}
     return coverage(
         [
             DatasetCoverage(

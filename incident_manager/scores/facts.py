@@ -7,7 +7,7 @@ from itertools import chain, compress
 from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import Case, CharField, Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, Value, When
+from django.db.models import Case, CharField, Exists, F, Field, Max, Min, OuterRef, Q, QuerySet, Value, When
 from django.db.models.functions import Cast
 
 from alerting.models import Standing
@@ -189,8 +189,8 @@ def _of_tests(wanted: ScoreFilter, asked: Window) -> Part:
     rows = grouped.annotate(
         first=_text(Min("created_at")),
         last=_text(Max("retired_at")),
-        live=Count("pk", filter=Q(retired_at__isnull=True)),
-        judged=Max(_judged()),
+        live=_any(When(retired_at__isnull=True, then=Value(1))),
+        judged=_any(*_judged()),
     )
     read = rows.values_list("dataset", "category", "first", "last", "live", "judged")
     datasets, categories, *columns = list(zip(*read, strict=True)) or [()] * 6
@@ -210,11 +210,16 @@ def _of_tests(wanted: ScoreFilter, asked: Window) -> Part:
     )
 
 
-def _judged() -> Case:
-    """1 if a test has come to a verdict on rows of its windows, else 0.
+def _any(*cases: When) -> Max:
+    """1 if the first case that is true of any of the rows says so, else 0; as it comes, as to convert it takes long."""
+    return Max(Case(*cases, default=Value(0)), output_field=Field())
+
+
+def _judged() -> tuple[When, When]:
+    """Whether a test has come to a verdict on rows of its windows.
 
     What passes has held; an index knows that of nearly all tests, so that few are asked for the outcomes themselves.
     """
     own = Standing.objects.filter(data_test=OuterRef("pk"))
     verdicts = Q(Exists(own.filter(state=State.PASS))) | Q(Exists(own.exclude(last_outcome="")))
-    return Case(When(JUDGES_NO_ROWS, then=Value(0)), When(verdicts, then=Value(1)), default=Value(0))
+    return When(JUDGES_NO_ROWS, then=Value(0)), When(verdicts, then=Value(1))

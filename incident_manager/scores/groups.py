@@ -1,8 +1,13 @@
 """What scores are listed by: of which groups each spell is."""
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from enum import StrEnum
+from functools import cache
+
+from django.db.models import TextField
+from django.db.models.functions import Cast
 
 from assay.models import Category, ChangeKind, DataChange, Dataset, DataTest
 from assay.time.windows import Window
@@ -51,8 +56,10 @@ def _dimensions(facts: Facts) -> Names:
     tested = {dataset for dataset, _, incident in spells if not incident}
     by_test, by_place = dict[int, str](), defaultdict[tuple[int, str], set[str]](set)
     rows = DataTest.objects.filter(category__in=mixed, revision__isnull=False, dataset__in=tested)
-    for pk, dataset, category, tree in rows.values_list("pk", "dataset", "category", "revision__tree"):
-        by_test[pk] = dimension_of(category, from_json(tree))
+    read = rows.annotate(tree=Cast("revision__tree", TextField())).values_list("pk", "dataset", "category", "tree")
+    known = cache(_dimension_of)  # many tests assert the same, each of another dataset
+    for pk, dataset, category, tree in read:
+        by_test[pk] = known(category, tree)
         by_place[dataset, category].add(by_test[pk])
     unclear = {incident for _, category, incident in spells if incident and category in mixed}
     by_incident = defaultdict[int, set[str]](set)
@@ -67,6 +74,10 @@ def _dimensions(facts: Facts) -> Names:
         return by_incident.get(incident) or by_place[dataset, category]
 
     return [of(*spell) for spell in spells]
+
+
+def _dimension_of(category: str, tree: str) -> str:
+    return dimension_of(category, from_json(json.loads(tree)))
 
 
 def _pipelines(facts: Facts, asked: Window) -> Names:

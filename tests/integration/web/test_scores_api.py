@@ -7,14 +7,17 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from assay import clock
 from assay.catalog.services import record_completion
 from assay.models import Dataset
-from incident_manager.models import Incident
-from incident_manager.scores.metric_reporter import Group, scores_by
+from incident_manager.models import Episode, Incident
+from incident_manager.scores import metric_reporter
+from incident_manager.scores.metric_reporter import Group, overview, scores_by
 from incident_manager.services import confirm_report, report
 from tests.factories import (
     DAY,
@@ -219,6 +222,82 @@ def test_the_scores_of_a_group_are_those_that_the_api_gives_for_it(api: APIClien
         assert (told["precision"], told["recall"]) == (one.total.precision, one.total.recall)
         assert told["false_negative"] == one.total.false_negative.total_seconds()
         assert one.total == combine(one.parts)
+
+
+@pytest.mark.parametrize("group", list(Group))
+def test_an_overview_says_what_the_scores_and_those_of_groups_say(group: Group) -> None:
+    trips, fares = (
+        judged("freshness", "custom", name="trips", team="rides"),
+        judged("custom", name="fares", team="money"),
+    )
+    for name in ("calm", "alone"):
+        judged("custom", name=name, team="rides")
+    bad(trips, "freshness", NOW - 9 * HOUR, NOW - 5 * HOUR)
+    bad(trips, "custom", NOW - 7 * HOUR, NOW - 1 * HOUR)
+    bad(fares, "custom", NOW - 40 * HOUR, NOW - 20 * HOUR)
+    claim = report(dataset=trips, window=MONDAY, reporter="eve", description="late", now=NOW - 12 * HOUR, saw="late")
+    confirm_report(claim, author="ada", now=NOW - 11 * HOUR)
+    found = overview(group, start=NOW - 2 * DAY, end=NOW, now=NOW, parts=4, most=3)
+    alone = metric_reporter.scores(start=NOW - 2 * DAY, end=NOW, now=NOW)
+    assert found.groups == scores_by(group, start=NOW - 2 * DAY, end=NOW, now=NOW, parts=4)
+    assert (found.total, found.queries) == (alone.total, alone.queries)
+    of = {row.dataset: row.score for row in alone.rows}
+    assert found.worst == [(name, of[name]) for name in ("raw.fares", "raw.trips", "raw.alone")]
+
+
+@pytest.mark.parametrize("group", list(Group))
+def test_an_overview_takes_as_many_statements_however_many_groups_there_are(group: Group) -> None:
+    def statements() -> int:
+        with CaptureQueriesContext(connection) as seen:
+            overview(group, start=NOW - 2 * DAY, end=NOW, now=NOW, parts=4, most=50)
+        return len(seen.captured_queries)
+
+    def another(n: int) -> None:
+        dataset = judged("freshness", "custom", name=f"t{n}", team=f"team {n}", owner=f"owner {n}", tier=n)
+        bad(dataset, "custom", NOW - 9 * HOUR, NOW - 5 * HOUR)
+        record_completion(
+            dataset=dataset, datacenter="sea", window=MONDAY, pipeline=f"p{n}", run="", now=NOW - 2 * HOUR
+        )
+
+    another(0)
+    with_one = statements()
+    for n in range(1, 5):
+        another(n)
+    assert statements() == with_one
+
+
+@pytest.mark.parametrize(
+    ("state", "outcome", "is_tested"),
+    [
+        ("PASS", "held", True),
+        ("FAIL", "broken", True),
+        ("UNKNOWN", "held", True),  # nobody knows whether it still holds
+        ("PENDING", "broken", True),  # before it was due
+        ("UNKNOWN", "", False),
+        ("LEARNING", "", False),
+    ],
+)
+def test_a_dataset_is_tested_once_any_of_its_tests_has_held_or_broken(
+    state: str, outcome: str, is_tested: bool
+) -> None:
+    dataset = DatasetFactory.create(name="trips")
+    tests = [DataTestFactory.create(dataset=dataset, name=name, created_at=LONG_AGO) for name in "ab"]
+    StandingFactory.create(data_test=tests[1], state=state, last_outcome=outcome)
+    (row,) = metric_reporter.scores(start=NOW - DAY, end=NOW, now=NOW).rows
+    assert row.score.total == (DAY if is_tested else timedelta(0))
+    assert row.by_category["custom"] == row.score
+
+
+def test_of_an_incident_that_was_opened_again_each_time_counts_to_the_microsecond() -> None:
+    incident = bad(judged("custom"), "custom", NOW - 9 * HOUR, NOW - HOUR)
+    odd = timedelta(microseconds=1)
+    incident.episodes.update(closed_at=NOW - 8 * HOUR + odd)
+    Episode.objects.create(incident=incident, opened_at=NOW - 2 * HOUR, closed_at=NOW - HOUR)
+    IncidentFactory.create(dataset=incident.dataset, category="novelty").episodes.all().delete()
+    (row,) = metric_reporter.scores(start=NOW - DAY, end=NOW, now=NOW).rows
+    assert row.score.bad == row.score.true_positive == 2 * HOUR + odd
+    assert row.by_category["novelty"].true_positive == timedelta(0)
+    assert not row.score.open
 
 
 EXPECTED = {
