@@ -78,7 +78,7 @@ class Sums:
 
     def parts(self, group: int) -> tuple[Score, ...]:
         """Its score over each part of the range, the oldest first."""
-        times = zip(*(each[group] for each in self._times), strict=True)
+        times = np.stack([each[group] for each in self._times], axis=1)
         return tuple(_score(each, is_open) for each, is_open in zip(times, self.open[group], strict=True))
 
     def all(self) -> Score:
@@ -210,7 +210,7 @@ def _within(times: _Times, spans: _Times) -> _Times:
 def _open(spells: Spells, group: Ints, which: npt.NDArray[np.bool_], parts: _Parts) -> npt.NDArray[np.bool_]:
     """Whether something that began before the end of a part is still open."""
     still = which & (spells.end == FOREVER)
-    began = np.full(parts.groups, FOREVER, dtype=np.int64)
+    began = np.full(parts.groups, FOREVER)
     np.minimum.at(began, group[still], spells.start[still])
     return np.less.outer(began, parts.edges[1:])
 

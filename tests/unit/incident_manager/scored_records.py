@@ -39,7 +39,8 @@ def score_records(
     group, dataset, category = (_ints(names[at].index(place[at]) for place, *_ in rows) for at in range(3))
     kind, start, end = (_ints(numbers[at] for _, *numbers in rows) for at in range(3))
     spells = Spells(dataset=dataset, category=category, kind=kind, start=start, end=end)
-    return score_groups(spells, group, edges), names[0]
+    backwards = np.arange(len(rows))[::-1]  # in whatever order they come
+    return score_groups(spells.only(backwards), group[backwards], edges), names[0]
 
 
 def _ints(values: Iterable[int]) -> Ints:
