@@ -12,6 +12,7 @@ from django.db.models.functions import Cast
 
 from alerting.models import Standing
 from alerting.state import State
+from assay.clock import instant_of
 from assay.models import DataTest
 from assay.time.windows import Window
 from incident_manager.models import EntryKind, Incident, Report, Resolution, SpoiltWindow
@@ -19,7 +20,7 @@ from incident_manager.quality.facts_of_rows import JUDGES_NO_ROWS
 
 from .resolutions import CONFIRMED, HOW
 from .rules import ConfirmedReport, DetectedIncident, OpenTime, missed
-from .together import FOREVER, KIND_OF, Ints, Kind, Spells, instant, microseconds
+from .together import FOREVER, KIND_OF, Ints, Kind, Spells, microseconds
 
 KINDS = (
     {(EntryKind.DETECTED.value, resolution): KIND_OF[how] for resolution, how in HOW.items()}
@@ -167,8 +168,7 @@ def _detected(
 
 
 def _episode(row: tuple[Any, ...]) -> OpenTime:
-    start, end = _instants(row[5:7])
-    return OpenTime(start=instant(start), end=None if end == NEVER else instant(end))
+    return OpenTime(start=instant_of(row[5]), end=None if row[6] is None else instant_of(row[6]))
 
 
 def _windows(incidents: Collection[int]) -> dict[int, list[Window]]:

@@ -95,11 +95,6 @@ def microseconds(instant: datetime) -> int:
     return (instant - BEGIN) // MICROSECOND
 
 
-def instant(at: int) -> datetime:
-    """The instant of so many microseconds since 1970."""
-    return BEGIN + timedelta(microseconds=int(at))
-
-
 def score_groups(spells: Spells, group: Ints, edges: Sequence[datetime]) -> Sums:
     """The scores of groups over the parts of a range between ``edges``, which ascend.
 
@@ -173,7 +168,7 @@ def _union(times: _Times) -> _Times:
     count = len(key)
     if not count:
         return times
-    by_end = np.argsort(end, kind="stable")
+    by_end = np.argsort(end)
     rank = np.empty(count, dtype=np.int64)
     rank[by_end] = np.arange(count)
     is_other = np.diff(key, prepend=-1) != 0
@@ -210,7 +205,7 @@ def _within(times: _Times, spans: _Times) -> _Times:
 def _open(spells: Spells, group: Ints, which: npt.NDArray[np.bool_], parts: _Parts) -> npt.NDArray[np.bool_]:
     """Whether something that began before the end of a part is still open."""
     still = which & (spells.end == FOREVER)
-    began = np.full(parts.groups, FOREVER)
+    began: Ints = np.full(parts.groups, FOREVER)
     np.minimum.at(began, group[still], spells.start[still])
     return np.less.outer(began, parts.edges[1:])
 
