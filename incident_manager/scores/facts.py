@@ -23,9 +23,9 @@ from .rules import ConfirmedReport, DetectedIncident, OpenTime, missed
 from .together import FOREVER, KIND_OF, Ints, Kind, Spells, microseconds
 
 KINDS = (
-    {(EntryKind.DETECTED.value, resolution): KIND_OF[how] for resolution, how in HOW.items()}
-    | {(EntryKind.DETECTED.value, ""): KIND_OF[None]}
-    | {(EntryKind.REPORTED.value, resolution): Kind.REPORTED for resolution in ("", *Resolution.values)}
+    {(EntryKind.DETECTED.value, resolution): KIND_OF[how].value for resolution, how in HOW.items()}
+    | {(EntryKind.DETECTED.value, ""): KIND_OF[None].value}
+    | {(EntryKind.REPORTED.value, resolution): Kind.REPORTED.value for resolution in ("", *Resolution.values)}
 )
 INCIDENT = ("pk", "dataset_id", "category", "kind", "resolution", "start", "end")
 

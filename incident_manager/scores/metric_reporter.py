@@ -65,10 +65,10 @@ def scores(
     )
     facts = read_facts(wanted, asked)
     whole = _ByDataset.of(facts, asked)
-    names, by_category = whole.names(), _by_category(facts, asked)
+    by_category = _by_category(facts, asked)
     rows = [
-        ScoreRow(dataset=name, score=whole.sums.score(at), by_category=dict(sorted(by_category[pk].items())))
-        for at, (pk, name) in enumerate(names.items())
+        ScoreRow(dataset=name, score=score, by_category=dict(sorted(by_category[pk].items())))
+        for pk, name, score in whole.named()
     ]
     return ReportedScores(
         start=asked.start,
@@ -121,13 +121,11 @@ def overview(group: Group, *, start: datetime, end: datetime, now: datetime, par
     asked = Window(start=start, end=min(end, now))
     facts = read_facts(ScoreFilter(), asked, *group.columns)
     whole = _ByDataset.of(facts, asked)
-    bad = whole.sums.bad[:, 0].tolist()
-    worst = sorted(enumerate(whole.names().values()), key=lambda each: (-bad[each[0]], each[1]))
     return Overview(
         total=whole.sums.all(),
         queries=_score_queries(ScoreFilter(), asked),
         groups=_by_group(facts.spells, groups_of(group, facts, asked), asked, parts),
-        worst=[(name, whole.sums.score(at)) for at, name in worst[:most]],
+        worst=whole.worst(most),
     )
 
 
@@ -143,10 +141,23 @@ class _ByDataset:
         datasets, group = np.unique(facts.spells.dataset, return_inverse=True)
         return cls(datasets=datasets.tolist(), sums=score_groups(facts.spells, group, (asked.start, asked.end)))
 
-    def names(self) -> dict[int, str]:
-        """The full names by id, in the order of the datasets."""
-        names = dict(Dataset.objects.filter(pk__in=self.datasets).values_list("pk", "full_name"))
-        return {pk: names[pk] for pk in self.datasets}
+    def named(self) -> list[tuple[int, str, Score]]:
+        """The id, the full name and the score of each."""
+        names = _names(self.datasets)
+        return [(pk, names[pk], self.sums.score(at)) for at, pk in enumerate(self.datasets)]
+
+    def worst(self, most: int) -> list[tuple[str, Score]]:
+        """The full name and the score of so many that were bad for longest; of those that are alike by name."""
+        bad = self.sums.bad[:, 0].tolist()
+        least = min(sorted(bad, reverse=True)[:most], default=0)
+        candidates = {pk: at for at, pk in enumerate(self.datasets) if bad[at] >= least}
+        names = _names(candidates)
+        ordered = sorted(candidates.items(), key=lambda each: (-bad[each[1]], names[each[0]]))
+        return [(names[pk], self.sums.score(at)) for pk, at in ordered[:most]]
+
+
+def _names(datasets: Collection[int]) -> dict[int, str]:
+    return dict(Dataset.objects.filter(pk__in=datasets).values_list("pk", "full_name"))
 
 
 def _by_category(facts: Facts, asked: Window) -> Mapping[int, Mapping[str, Score]]:
