@@ -39,4 +39,6 @@ CUALLEE = Environment(
 GREAT_EXPECTATIONS = Environment(
     name="great_expectations", packages=("great_expectations[spark]==1.24.1", "pyspark==4.1.*", *COMMON)
 )
+DUCKDB = Environment(name="duckdb", packages=("duckdb>=1.4", "pyspark==4.3.0", *COMMON))
+POLARS = Environment(name="polars", packages=("polars>=1.30", "pyspark==4.3.0", *COMMON))
 SODA = Environment(name="soda", packages=("soda-core-spark-df==3.5.6", "pyspark==3.5.*", "pandas<2.3", *COMMON))

@@ -14,6 +14,8 @@ SIZES = {"10k": 10_000, "1M": 1_000_000, "10M": 10_000_000}
 FEW_ROWS = 100_000
 HOMES = {
     "cuallee": environments.CUALLEE,
+    "duckdb_alone": environments.DUCKDB,
+    "polars_alone": environments.POLARS,
     "great_expectations": environments.GREAT_EXPECTATIONS,
     "soda": environments.SODA,
 }

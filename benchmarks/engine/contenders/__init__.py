@@ -4,9 +4,10 @@ from importlib import import_module
 
 from .protocol import Contender
 
-OWN = ("ours", "one_query_each")
+OWN = ("ours", "ours_on_frame", "one_query_each")
 PEERS = ("cuallee", "great_expectations", "soda")
-NAMES = ("g", *OWN, *PEERS)
+ALONE = ("duckdb_alone", "polars_alone")  # single machines, without Spark
+NAMES = ("g", *OWN, *PEERS, *ALONE)
 
 
 def contender(name: str) -> Contender:
