@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .hashes import AT_ONCE, Words, bytes_of, hashes, unaligned
+from .hashes import AT_ONCE, Words, bytes_of, hashes, rotate, unaligned
 from .values import Family, Flags, Values, places_of
 
 SEED = np.uint64(9001)
@@ -91,12 +91,12 @@ def _of_bytes(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], length
         at = starts[has:] + _BLOCK * block
         one, other = first[has:], second[has:]
         _mix_first(one, words[at])
-        _rotate(one, 27)
+        rotate(one, 27)
         one += other
         one *= np.uint64(5)
         one += _N1
         _mix_second(other, words[at + 8])
-        _rotate(other, 31)
+        rotate(other, 31)
         other += one
         other *= np.uint64(5)
         other += _N2
@@ -120,22 +120,16 @@ def _tail(data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64], lengths: npt.N
 
 def _mix_first(half: Words, words: Words) -> None:
     mixed = words * _C1
-    _rotate(mixed, 31)
+    rotate(mixed, 31)
     mixed *= _C2
     half ^= mixed
 
 
 def _mix_second(half: Words, words: Words) -> None:
     mixed = words * _C2
-    _rotate(mixed, 33)
+    rotate(mixed, 33)
     mixed *= _C1
     half ^= mixed
-
-
-def _rotate(words: Words, bits: int) -> None:
-    high = words >> np.uint64(64 - bits)
-    words <<= np.uint64(bits)
-    words |= high
 
 
 def _finished(first: Words, second: Words, length: Any) -> Coupons:

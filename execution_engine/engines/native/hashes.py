@@ -111,28 +111,29 @@ def _of_ints(found: Words, words: Words) -> None:
 
 def _mix_long(found: Words, words: Words) -> None:
     mixed = words * _P2
-    _rotate(mixed, 31)
+    rotate(mixed, 31)
     mixed *= _P1
     found ^= mixed
-    _rotate(found, 27)
+    rotate(found, 27)
     found *= _P1
     found += _P4
 
 
 def _mix_int(found: Words, words: Words) -> None:
     found ^= words * _P1
-    _rotate(found, 23)
+    rotate(found, 23)
     found *= _P2
     found += _P3
 
 
 def _mix_byte(found: Words, words: Words) -> None:
     found ^= words * _P5
-    _rotate(found, 11)
+    rotate(found, 11)
     found *= _P1
 
 
-def _rotate(words: Words, bits: int) -> None:
+def rotate(words: Words, bits: int) -> None:
+    """Turns each word to the left by so many bits, in place."""
     high = words >> np.uint64(64 - bits)
     words <<= np.uint64(bits)
     words |= high
@@ -201,17 +202,17 @@ def _in_lanes(data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64], lengths: A
         for number, lane in enumerate(lanes):
             part = lane[has:]
             part += words[at[has:] + 8 * number] * _P2
-            _rotate(part, 31)
+            rotate(part, 31)
             part *= _P1
         at[has:] += _LANES
     mixed = np.zeros_like(seeds)
     for lane, bits in zip(lanes, (1, 7, 12, 18), strict=True):
         turned = lane.copy()
-        _rotate(turned, bits)
+        rotate(turned, bits)
         mixed += turned
     for lane in lanes:
         lane *= _P2
-        _rotate(lane, 31)
+        rotate(lane, 31)
         lane *= _P1
         mixed ^= lane
         mixed *= _P1

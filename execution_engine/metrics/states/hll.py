@@ -47,8 +47,7 @@ class HllState:
 
 def state_of(coupons: Coupons) -> HllState:
     """Of the coupons of values, in any order and as often as they came."""
-    codes = np.zeros(BUCKETS << 6, dtype=np.bool_)
-    codes[((coupons & (BUCKETS - 1)) << 6) | (coupons >> _ADDRESS_BITS)] = True
+    codes = _codes_of(coupons)
     if np.count_nonzero(codes) > MOST_COUPONS:
         return HllState(registers=_greatest(codes))
     distinct = np.unique(coupons)
@@ -63,7 +62,7 @@ def merged(states: Sequence[HllState]) -> HllState:
     registers = [each.registers for each in states if each.registers is not None]
     if not registers:
         return state_of(np.concatenate(coupons))
-    some = [_registers_of(each) for each in coupons]
+    some = [_greatest(_codes_of(each)) for each in coupons]
     return HllState(registers=np.maximum.reduce([*registers, *some]))
 
 
@@ -98,10 +97,11 @@ def _greatest(codes: npt.NDArray[np.bool_]) -> Registers:
     return np.where(of_bucket.any(axis=1), found, 0).astype(np.uint8)
 
 
-def _registers_of(coupons: Coupons) -> Registers:
+def _codes_of(coupons: Coupons) -> npt.NDArray[np.bool_]:
+    """By bucket and value, whether it came."""
     codes = np.zeros(BUCKETS << 6, dtype=np.bool_)
     codes[((coupons & (BUCKETS - 1)) << 6) | (coupons >> _ADDRESS_BITS)] = True
-    return _greatest(codes)
+    return codes
 
 
 def _of_coupons(coupons: Coupons) -> bytes:
