@@ -77,6 +77,9 @@ class Episode(models.Model):
     opened_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True, blank=True)
 
+    class Meta:
+        indexes = [models.Index(fields=("closed_at", "opened_at", "incident"))]  # of all that a range is asked for
+
     def __str__(self) -> str:
         return f"episode of incident {self.incident_id}"
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import BooleanField, Case, Exists, OuterRef, Q, QuerySet, Subquery, Value, When
 
 from alerting.models import Standing
 from alerting.state import BROKEN, TROUBLED, State
@@ -53,42 +53,48 @@ def statuses_now(datasets: Mapping[int, str], *, now: datetime) -> dict[int, Sta
     makes them good. Only the others are judged.
     """
     asked = set(datasets)
-    statuses = dict.fromkeys(_bad(asked, now), Status.BAD)
-    to_judge = {id_: datasets[id_] for id_ in _with_something_to_weigh(asked, now) if id_ not in statuses}
+    broken = Q(state__in=BROKEN) | Q(last_outcome=Outcome.BROKEN)
+    untold = Q(waiver__isnull=False) | Q(data_test__revision__isnull=True)
+    claimed = Q(incident__report__state=ReportState.OPEN)  # by a report that nobody has confirmed
+    wrong = _wrong(asked, _not_passing(now), "data_test__dataset", bad=broken & ~untold)
+    wrong |= _wrong(asked, _unhealed(), "dataset", bad=~claimed)
+    bad = {id_ for id_, is_bad in wrong if is_bad}
+    to_judge = {
+        id_: datasets[id_] for id_ in {id_ for id_, _ in wrong} | _waiting_or_told(asked, now) if id_ not in bad
+    }
+    statuses = dict.fromkeys(bad, Status.BAD)
     statuses |= {id_: judge(facts, AskedRange()).status for id_, facts in facts_now(to_judge, now=now).items()}
     passing = Standing.objects.filter(data_test=OuterRef("pk"), state=State.PASS)
     judging = DataTest.objects.filter(Exists(passing), LIVE, dataset=OuterRef("pk")).exclude(JUDGES_NO_ROWS)
-    good = _among(asked, Dataset.objects.filter(Exists(judging)), "pk")
+    good = set(_of(asked, Dataset.objects.filter(Exists(judging)), "pk").values_list("pk", flat=True))
     return {id_: statuses.get(id_) or (Status.GOOD if id_ in good else Status.UNTESTED) for id_ in datasets}
 
 
-def _bad(asked: Set[int], now: datetime) -> set[int]:
-    """The datasets that are bad without doubt: by a test that is broken, an incident, or a report that is confirmed."""
-    broken = Q(state__in=BROKEN) | Q(last_outcome=Outcome.BROKEN)
-    tests = _not_passing(now).filter(broken, waiver__isnull=True, data_test__revision__isnull=False)
-    spoilt = _unhealed().exclude(incident__report__state=ReportState.OPEN)
-    return _among(asked, tests, "data_test__dataset") | _among(asked, spoilt, "dataset")
+def _wrong(asked: Set[int], rows: QuerySet[Any], dataset: str, *, bad: Q) -> set[tuple[int, bool]]:
+    """The datasets that these rows belong to, each with whether some row, or some other row, is bad."""
+    flag = Case(When(bad, then=Value(True)), default=Value(False), output_field=BooleanField())
+    found = _of(asked, rows, dataset).annotate(bad=flag).values_list(dataset, "bad").distinct()
+    return {(id_, is_bad) for id_, is_bad in found if id_ in asked}
 
 
-def _with_something_to_weigh(asked: Set[int], now: datetime) -> set[int]:
-    """The datasets of which ``judge`` could find a reason: something is wrong, waits, or is told of their sources."""
+def _waiting_or_told(asked: Set[int], now: datetime) -> set[int]:
+    """The datasets of which ``judge`` could find a reason though nothing is wrong: it waits, or its sources tell it."""
     due = Q(next_due_at__isnull=True) | Q(next_due_at__lte=now)
-    return (
-        _among(asked, _not_passing(now), "data_test__dataset")
-        | _among(asked, _unhealed(), "dataset")
-        | _among(asked, DataTest.objects.filter(LIVE, OF_EACH_PARTITION, due), "dataset")
-        | _among(asked, _unjudged(), "data_test__dataset")
-        | _among(asked, Replica.objects.filter(storage=COMPUTED), "dataset")
+    overdue_tests = _of(asked, DataTest.objects.filter(LIVE, OF_EACH_PARTITION, due), "dataset")
+    requested = _of(asked, _unjudged(), "data_test__dataset")
+    computed = _of(asked, Replica.objects.filter(storage=COMPUTED), "dataset")
+    found = overdue_tests.values_list("dataset").union(
+        requested.values_list("data_test__dataset"), computed.values_list("dataset")
     )
+    return {id_ for (id_,) in found if id_ in asked}
 
 
-def _among(asked: Set[int], rows: QuerySet[Any], dataset: str) -> set[int]:
-    """Which of the datasets that are asked of these rows belong to.
+def _of(asked: Set[int], rows: QuerySet[Any], dataset: str) -> QuerySet[Any]:
+    """The rows, only of these datasets if these are few.
 
     Of very many the database is not told the ids: to write and to read them costs more than the rows they leave out.
     """
-    few = rows.filter(**{f"{dataset}__in": asked}) if len(asked) <= MOST_NAMED else rows
-    return set(asked).intersection(few.order_by().values_list(dataset, flat=True).distinct())
+    return rows.filter(**{f"{dataset}__in": asked} if len(asked) <= MOST_NAMED else {}).order_by()
 
 
 def facts_now(datasets: Mapping[int, str], *, now: datetime) -> Found:

@@ -7,7 +7,7 @@ from itertools import chain, compress
 from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import Case, CharField, Exists, F, Field, Max, Min, OuterRef, Q, QuerySet, Value, When
+from django.db.models import CharField, Count, Exists, F, Max, Min, OuterRef, Q, QuerySet
 from django.db.models.functions import Cast
 
 from alerting.models import Standing
@@ -15,7 +15,7 @@ from alerting.state import State
 from assay.clock import instant_of
 from assay.models import DataTest
 from assay.time.windows import Window
-from incident_manager.models import EntryKind, Incident, Report, Resolution, SpoiltWindow
+from incident_manager.models import EntryKind, Episode, Report, Resolution, SpoiltWindow
 from incident_manager.quality.facts_of_rows import JUDGES_NO_ROWS
 
 from .resolutions import CONFIRMED, HOW
@@ -27,7 +27,7 @@ KINDS = (
     | {(EntryKind.DETECTED.value, ""): KIND_OF[None].value}
     | {(EntryKind.REPORTED.value, resolution): Kind.REPORTED.value for resolution in ("", *Resolution.values)}
 )
-INCIDENT = ("pk", "dataset_id", "category", "kind", "resolution", "start", "end")
+COLUMNS = ("incident", *(f"incident__{name}" for name in ("dataset", "category", "kind", "resolution")), "start", "end")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,12 +38,12 @@ class ScoreFilter:
     category: str | None = None
     datasets: Collection[int] | None = None  # None: all
 
-    def narrow(self, rows: QuerySet[Any], *, of_dataset: str = "") -> QuerySet[Any]:
-        """The rows that count; ``of_dataset`` leads to the columns of tier, team and owner."""
-        rows = rows.filter(**{f"{of_dataset}{name}": value for name, value in self.who.items()})
+    def narrow(self, rows: QuerySet[Any], *, of: str = "", who: str = "") -> QuerySet[Any]:
+        """The rows that count; ``of`` leads to their dataset and category, ``who`` to tier, team and owner."""
+        rows = rows.filter(**{f"{who}{name}": value for name, value in self.who.items()})
         if self.category is not None:
-            rows = rows.filter(category=self.category)
-        return rows if self.datasets is None else rows.filter(dataset__in=self.datasets)
+            rows = rows.filter(**{f"{of}category": self.category})
+        return rows if self.datasets is None else rows.filter(**{f"{of}dataset__in": self.datasets})
 
 
 class Part(NamedTuple):
@@ -71,8 +71,8 @@ class Facts:
 
 def read_facts(wanted: ScoreFilter, asked: Window, *columns: str) -> Facts:
     """The facts of the range, with one more column of each incident, if it is asked for."""
-    rows = _incidents(wanted, asked, *columns)
-    read = list(zip(*rows, strict=True)) or [()] * (len(INCIDENT) + len(columns))
+    rows = _episodes(wanted, asked, *columns)
+    read = list(zip(*rows, strict=True)) or [()] * (len(COLUMNS) + len(columns))
     parts = [_of_incidents(read), _of_reports(rows, wanted, asked), _of_tests(wanted, asked)]
     moved = set(read[1]) - set(parts[-1].datasets) if wanted.who else None
     if moved:  # to another tier, team or owner since
@@ -95,18 +95,20 @@ def _ints(values: Sequence[int]) -> Ints:
     return np.array(values, dtype=np.int64)
 
 
-def _incidents(wanted: ScoreFilter, asked: Window, *columns: str) -> list[tuple[Any, ...]]:
-    """What was open in the range, but claims that nobody confirmed: each of its episodes with the columns INCIDENT.
+def _episodes(wanted: ScoreFilter, asked: Window, *columns: str) -> list[tuple[Any, ...]]:
+    """The episodes in the range, each with COLUMNS and these of its incident; not those of claims unconfirmed.
 
-    Django looks for the zone of each instant; so they are read as texts, which numpy reads by the thousand.
+    They are asked for from the side of the episodes, of which an index holds all that is asked. Django looks for the
+    zone of each instant; so they are read as texts, which numpy reads by the thousand.
     """
-    confirmed = Report.objects.filter(incident=OuterRef("pk"), state__in=CONFIRMED)
-    rows = Incident.objects.filter(Q(resolved_at__isnull=True) | Q(resolved_at__gt=asked.start))
-    rows = wanted.narrow(rows.filter(detected_at__lt=asked.end)).filter(
-        Q(kind=EntryKind.DETECTED) | Q(Exists(confirmed))
-    )
-    ends = {"start": _text(F("episodes__opened_at")), "end": _text(F("episodes__closed_at"))}
-    return list(rows.annotate(**ends).values_list(*INCIDENT, *columns))
+    confirmed = Report.objects.filter(incident=OuterRef("incident"), state__in=CONFIRMED)
+    rows = Episode.objects.filter(Q(closed_at__isnull=True) | Q(closed_at__gt=asked.start), opened_at__lt=asked.end)
+    if wanted.datasets is not None:  # an index leads from these to the incidents of the range
+        rows = rows.filter(Q(incident__resolved_at__isnull=True) | Q(incident__resolved_at__gt=asked.start))
+    rows = wanted.narrow(rows, of="incident__", who="incident__")
+    rows = rows.filter(Q(incident__kind=EntryKind.DETECTED) | Q(Exists(confirmed)))
+    ends = {"start": _text(F("opened_at")), "end": _text(F("closed_at"))}
+    return list(rows.annotate(**ends).values_list(*COLUMNS, *(f"incident__{name}" for name in columns)))
 
 
 def _text(instant: Any) -> Cast:
@@ -123,27 +125,26 @@ NEVER = int(np.iinfo(np.int64).min)  # what ``_instants`` makes of None
 
 def _of_incidents(columns: Sequence[Sequence[Any]]) -> Part:
     """The episodes of what tests found, and of what was reported."""
-    pks, datasets, categories, kinds, resolutions, starts, ends = columns[: len(INCIDENT)]
-    start, end = _instants(starts), _instants(ends)
-    kind = _ints([KINDS[both] for both in zip(kinds, resolutions, strict=True)])
+    incidents, datasets, categories, kinds, resolutions, starts, ends = columns[: len(COLUMNS)]
+    end = _instants(ends)
     return Part(
         datasets=datasets,
         categories=categories,
-        incidents=pks,
-        kind=np.where(start == NEVER, Kind.NOTHING, kind),  # an incident without an episode
-        start=start,
+        incidents=incidents,
+        kind=_ints([KINDS[both] for both in zip(kinds, resolutions, strict=True)]),
+        start=_instants(starts),
         end=np.where(end == NEVER, FOREVER, end),
     )
 
 
 def _of_reports(rows: Sequence[tuple[Any, ...]], wanted: ScoreFilter, asked: Window) -> Part:
     """The times of confirmed reports of which no test knew, whatever category or owner its incident was of."""
-    reports = [row for row in rows if row[3] == EntryKind.REPORTED and row[5] is not None]
+    reports = [row for row in rows if row[3] == EntryKind.REPORTED]
     claimed = {row[1] for row in reports}
     found = list[tuple[int, str, int, int, int]]()
     if reports:
-        others = rows if wanted == ScoreFilter() else _incidents(ScoreFilter(datasets=claimed), asked)
-        rivals = [row for row in others if row[3] == EntryKind.DETECTED and row[1] in claimed and row[5] is not None]
+        others = rows if wanted == ScoreFilter() else _episodes(ScoreFilter(datasets=claimed), asked)
+        rivals = [row for row in others if row[3] == EntryKind.DETECTED and row[1] in claimed]
         windows = _windows({row[0] for row in (*reports, *rivals)})
         detected = _detected(rivals, windows)
         for row in reports:
@@ -185,17 +186,19 @@ def _of_tests(wanted: ScoreFilter, asked: Window) -> Part:
 
     A test that has never come to a verdict has tested nothing yet. A test that judges no row of a partition never does.
     """
-    grouped = wanted.narrow(DataTest.objects.all(), of_dataset="dataset__").values("dataset", "category").order_by()
-    rows = grouped.annotate(
+    tests = wanted.narrow(DataTest.objects.order_by(), who="dataset__")
+    grouped = tests.values("dataset", "category").annotate(
         first=_text(Min("created_at")),
         last=_text(Max("retired_at")),
-        live=_any(When(retired_at__isnull=True, then=Value(1))),
-        judged=_any(*_judged()),
+        live=Count("pk", filter=Q(retired_at__isnull=True)),
+        judging=Count("pk", filter=~JUDGES_NO_ROWS),
     )
-    read = rows.values_list("dataset", "category", "first", "last", "live", "judged")
-    datasets, categories, *columns = list(zip(*read, strict=True)) or [()] * 6
-    start, last = map(_instants, columns[:2])
-    live, judged = (np.array(each, dtype=bool) for each in columns[2:])
+    read = grouped.values_list("dataset", "category", "first", "last", "live", "judging")
+    datasets, categories, firsts, lasts, lives, judging = list(zip(*read, strict=True)) or [()] * 6
+    places = zip(datasets, categories, strict=True)
+    start, last, live = _instants(firsts), _instants(lasts), np.array(lives, dtype=bool)
+    unjudged = _unjudged(tests)
+    judged = _ints(judging) > _ints([unjudged.get(place, 0) for place in places])
     first_asked, last_asked = microseconds(asked.start), microseconds(asked.end)
     end = np.where(live, np.maximum(last, last_asked), last)
     tested = judged & (start < end)
@@ -210,16 +213,12 @@ def _of_tests(wanted: ScoreFilter, asked: Window) -> Part:
     )
 
 
-def _any(*cases: When) -> Max:
-    """1 if the first case that is true of any of the rows says so, else 0; as it comes, as to convert it takes long."""
-    return Max(Case(*cases, default=Value(0)), output_field=Field())
-
-
-def _judged() -> tuple[When, When]:
-    """Whether a test has come to a verdict on rows of its windows.
+def _unjudged(tests: QuerySet[DataTest]) -> dict[tuple[int, str], int]:
+    """How many of these tests have not come to a verdict on rows yet, by dataset and category; there are few.
 
     What passes has held; an index knows that of nearly all tests, so that few are asked for the outcomes themselves.
     """
     own = Standing.objects.filter(data_test=OuterRef("pk"))
-    verdicts = Q(Exists(own.filter(state=State.PASS))) | Q(Exists(own.exclude(last_outcome="")))
-    return When(JUDGES_NO_ROWS, then=Value(0)), When(verdicts, then=Value(1))
+    rows = tests.exclude(JUDGES_NO_ROWS).exclude(Exists(own.filter(state=State.PASS))).values("dataset", "category")
+    left = rows.annotate(many=Count("pk", filter=~Exists(own.exclude(last_outcome=""))))
+    return {(dataset, category): many for dataset, category, many in left.values_list("dataset", "category", "many")}

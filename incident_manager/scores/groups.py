@@ -53,9 +53,8 @@ def _dimensions(facts: Facts) -> Names:
     """Of a category with tests of all kinds, those of its tests; of an incident those that found its bad windows."""
     mixed = [name for name in Category.values if name not in OF_CATEGORY]
     spells = list(zip(facts.datasets, facts.categories, facts.incidents, strict=True))
-    tested = {dataset for dataset, _, incident in spells if not incident}
     by_test, by_place = dict[int, str](), defaultdict[tuple[int, str], set[str]](set)
-    rows = DataTest.objects.filter(category__in=mixed, revision__isnull=False, dataset__in=tested)
+    rows = DataTest.objects.filter(category__in=mixed, revision__isnull=False)
     read = rows.annotate(tree=Cast("revision__tree", TextField())).values_list("pk", "dataset", "category", "tree")
     known = cache(_dimension_of)  # many tests assert the same, each of another dataset
     for pk, dataset, category, tree in read:
@@ -68,12 +67,11 @@ def _dimensions(facts: Facts) -> Names:
         if test in by_test:
             by_incident[incident].add(by_test[test])
 
-    def of(dataset: int, category: str, incident: int) -> Collection[str]:
-        if category in OF_CATEGORY:
-            return (OF_CATEGORY[category],)
-        return by_incident.get(incident) or by_place[dataset, category]
-
-    return [of(*spell) for spell in spells]
+    clear = {category: (dimension,) for category, dimension in OF_CATEGORY.items()}
+    return [
+        clear.get(category) or by_incident.get(incident) or by_place[dataset, category]
+        for dataset, category, incident in spells
+    ]
 
 
 def _dimension_of(category: str, tree: str) -> str:
@@ -91,11 +89,10 @@ def _pipelines(facts: Facts, asked: Window) -> Names:
 
 def _people(group: Group, facts: Facts) -> Names:
     """Of incidents the tier, team or owner at their detection; of tests that of now, and those of their incidents."""
-    known: dict[int, set[str]] = defaultdict(set)
-    for pk, value in Dataset.objects.values_list("pk", group.value):
-        known[pk].add(str(value))
-    spells = list(zip(facts.datasets, facts.incidents, strict=True))
-    for dataset, incident in spells:
-        if incident:
-            known[dataset].add(facts.values[incident])
-    return [(facts.values[incident],) if incident else known[dataset] for dataset, incident in spells]
+    known = {pk: {str(value)} for pk, value in Dataset.objects.values_list("pk", group.value)}
+    spells = list(zip(facts.datasets, map(facts.values.get, facts.incidents), strict=True))  # of a test: None
+    for dataset, value in set(spells):
+        if value is not None:
+            known[dataset].add(value)
+    alone = {value: (value,) for value in facts.values.values()}
+    return [known[dataset] if value is None else alone[value] for dataset, value in spells]

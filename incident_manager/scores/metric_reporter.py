@@ -186,7 +186,7 @@ def _by_group(spells: Spells, names: Names, asked: Window, parts: int) -> list[S
 def _score_queries(wanted: ScoreFilter, asked: Window) -> QueryScore:
     """The queries that read anything in wanted; one fails by any of its tables."""
     rows = LookUp.objects.filter(at__gte=asked.start, at__lt=asked.end)
-    rows = replace(wanted, category=None).narrow(rows, of_dataset="dataset__")
+    rows = replace(wanted, category=None).narrow(rows, who="dataset__")
     failed: dict[object, set[int]] = defaultdict(set)
     for query, incidents in rows.filter(failed=True).values_list("query", "incidents"):
         failed[query].update(incidents)

@@ -134,7 +134,7 @@ def test_two_thousand_datasets_need_no_more_statements_than_two(db: None) -> Non
         for i in range(2000)
     ]
     Dataset.objects.bulk_create(rows)
-    assert statements() == few <= 22
+    assert statements() == few <= 18
 
 
 def test_every_page_answers_whatever_is_in_its_address(client: Client, django_user_model: object) -> None:
