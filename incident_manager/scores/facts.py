@@ -7,7 +7,7 @@ from itertools import chain, compress
 from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import CharField, Count, Exists, F, Max, Min, OuterRef, Q, QuerySet
+from django.db.models import CharField, Count, Exists, ExpressionWrapper, F, Field, Max, Min, OuterRef, Q, QuerySet
 from django.db.models.functions import Cast
 
 from alerting.models import Standing
@@ -190,8 +190,8 @@ def _of_tests(wanted: ScoreFilter, asked: Window) -> Part:
     grouped = tests.values("dataset", "category").annotate(
         first=_text(Min("created_at")),
         last=_text(Max("retired_at")),
-        live=Count("pk", filter=Q(retired_at__isnull=True)),
-        judging=Count("pk", filter=~JUDGES_NO_ROWS),
+        live=_many(Q(retired_at__isnull=True)),
+        judging=_many(~JUDGES_NO_ROWS),
     )
     read = grouped.values_list("dataset", "category", "first", "last", "live", "judging")
     datasets, categories, firsts, lasts, lives, judging = list(zip(*read, strict=True)) or [()] * 6
@@ -211,6 +211,11 @@ def _of_tests(wanted: ScoreFilter, asked: Window) -> Part:
         start=start[counts],
         end=end[counts],
     )
+
+
+def _many(of: Q) -> "ExpressionWrapper[Count]":
+    """How many rows are so; as the database gives it, as Django converts each count by itself."""
+    return ExpressionWrapper(Count("pk", filter=of), output_field=Field())
 
 
 def _unjudged(tests: QuerySet[DataTest]) -> dict[tuple[int, str], int]:

@@ -60,7 +60,7 @@ def _dimensions(facts: Facts) -> Names:
     for pk, dataset, category, tree in read:
         by_test[pk] = known(category, tree)
         by_place[dataset, category].add(by_test[pk])
-    unclear = {incident for _, category, incident in spells if incident and category in mixed}
+    unclear = {incident for dataset, category, incident in spells if incident and len(by_place[dataset, category]) > 1}
     by_incident = defaultdict[int, set[str]](set)
     spoilt = SpoiltWindow.objects.filter(incident__in=unclear).order_by()
     for incident, test in spoilt.values_list("incident", "data_test").distinct():

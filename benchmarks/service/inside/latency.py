@@ -131,6 +131,7 @@ def _pages(company: Company) -> Mapping[str, Paths]:
         ),
         "scores by category": lambda _: "/scores",
         "scores by team": lambda _: "/scores?by=team",
+        "scores by dimension": lambda _: "/scores?by=dimension",
         "page of a team": lambda random: f"/teams/{random.choice(teams)}",
         "coverage": lambda _: "/coverage",
     }
