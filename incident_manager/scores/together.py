@@ -15,6 +15,7 @@ from incident_manager.incidents.lifecycle import How
 from .rules import FALSE, REAL, Score
 
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -70,7 +71,7 @@ class Sums:
     false_negative: Ints
     bad: Ints
     total: Ints
-    open: npt.NDArray[np.bool_]
+    open: Flags
 
     def score(self, group: int) -> Score:
         """The score of a group over the whole range."""
@@ -109,15 +110,19 @@ def score_groups(spells: Spells, group: Ints, edges: Sequence[datetime]) -> Sums
     is_of = {kind: spells.kind == kind for kind in Kind}
     real, tested = is_of[Kind.REAL], _tested(spells, whole, is_of[Kind.TESTED], parts)
 
-    def alerted_or(kind: Kind) -> Ints:
-        return parts.sums(_union(parts.clipped(spells, place, real | is_of[kind])), datasets * categories)
+    def alerted(which: Flags) -> Ints:
+        return parts.sums(_union(parts.clipped(spells, place, which)), datasets * categories)
 
-    true = alerted_or(Kind.REAL)
+    def more_than_real(kind: Kind) -> Ints:
+        """What a kind adds to the time that was really bad: nothing where it never came."""
+        places = np.isin(place, place[is_of[kind]])
+        return alerted(places & (real | is_of[kind])) - alerted(places & real)
+
     bad = _within(_union(parts.clipped(spells, whole, real | is_of[Kind.MISSED])), tested)
     return Sums(
-        true_positive=true,
-        false_positive=alerted_or(Kind.FALSE) - true,
-        false_negative=alerted_or(Kind.MISSED) - true,
+        true_positive=alerted(real),
+        false_positive=more_than_real(Kind.FALSE),
+        false_negative=more_than_real(Kind.MISSED),
         bad=parts.sums(bad, datasets),
         total=parts.sums(tested, datasets),
         open=_open(spells, group, real | is_of[Kind.FALSE] | is_of[Kind.REPORTED], parts),
@@ -132,7 +137,7 @@ class _Times:
     start: Ints
     end: Ints
 
-    def only(self, which: npt.NDArray[np.bool_]) -> "_Times":
+    def only(self, which: Flags) -> "_Times":
         return _Times(key=self.key[which], start=self.start[which], end=self.end[which])
 
 
@@ -143,7 +148,7 @@ class _Parts:
     edges: Ints
     groups: int
 
-    def clipped(self, spells: Spells, key: Ints, which: npt.NDArray[np.bool_]) -> _Times:
+    def clipped(self, spells: Spells, key: Ints, which: Flags) -> _Times:
         """The part of these spells that lies in the range."""
         start = np.maximum(spells.start[which], self.edges[0])
         end = np.minimum(spells.end[which], self.edges[-1])
@@ -179,7 +184,7 @@ def _union(times: _Times) -> _Times:
     return _Times(key=key[first], start=start[first], end=reach[np.append(first[1:], count) - 1])
 
 
-def _tested(spells: Spells, key: Ints, which: npt.NDArray[np.bool_], parts: _Parts) -> _Times:
+def _tested(spells: Spells, key: Ints, which: Flags, parts: _Parts) -> _Times:
     """By dataset, the part of the range from its first test to the end of the last."""
     times = _Times(key=key[which], start=spells.start[which], end=spells.end[which])
     times = times.only(times.start < times.end)
@@ -202,7 +207,7 @@ def _within(times: _Times, spans: _Times) -> _Times:
     return _Times(key=times.key, start=start, end=end).only((spans.key[at] == times.key) & (start < end))
 
 
-def _open(spells: Spells, group: Ints, which: npt.NDArray[np.bool_], parts: _Parts) -> npt.NDArray[np.bool_]:
+def _open(spells: Spells, group: Ints, which: Flags, parts: _Parts) -> Flags:
     """Whether something that began before the end of a part is still open."""
     still = which & (spells.end == FOREVER)
     began: Ints = np.full(parts.groups, FOREVER)
