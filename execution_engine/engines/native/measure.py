@@ -2,24 +2,24 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.metrics.columns import path_of
-from execution_engine.metrics.states.frequencies import Counts, Frequencies
+from execution_engine.metrics.states.frequencies import Counts, Frequencies, counts_of_clauses, counts_of_tallies
 from execution_engine.metrics.states.merging import merge
 from execution_engine.metrics.states.statistics import Gather, Value, over_nothing
+from execution_engine.metrics.states.unions import merged
 
 from .compiled import compiled
 from .evaluation import Batch
 from .nodes import Column, Hashed, IsNull, Node, Not, UnableToTell, When
-from .partials import GATHERS, Counted, Gathered, Partials
+from .partials import GATHERS, Counted, Gathered, Keys, Part, Partials, key_sets
 from .reading import Piece, Stored
-from .task import Gleaned, Program
+from .task import Gleaned, Program, of_parts
 from .values import Values, values_of
 
 TASK_ROWS = 250_000  # more are cut into several tasks, as far as there are row groups
@@ -41,19 +41,16 @@ def drafted(columns: Mapping[str, Stored], asked: Sequence[AskedStatistic], keye
     gathered: dict[AskedStatistic, Gathered] = {}
     counted: dict[Keyed, Counted] = {}
     for one in asked:
-        try:
+        with _told_by_spark(left, one):
             gathered[one] = _gathered_of(one)
-            _try(Partials(asked=[gathered[one]], counted=[]), columns)
-        except UnableToTell as error:
-            gathered.pop(one, None)
-            left[one] = str(error)
     for each in keyed:
-        try:
+        with _told_by_spark(left, each):
             counted[each] = _counted_of(each)
-            _try(Partials(asked=[], counted=[counted[each]]), columns)
-        except UnableToTell as error:
-            counted.pop(each, None)
-            left[each] = str(error)
+    unable = _unable(tuple(gathered.values()), tuple(counted.values()), columns)
+    tried: list[AskedStatistic | Keyed] = [*gathered, *counted]
+    left |= {one: unable[at] for at, one in enumerate(tried) if at in unable}
+    gathered = {one: native for one, native in gathered.items() if one not in left}
+    counted = {each: native for each, native in counted.items() if each not in left}
     alike: dict[object, list[AskedStatistic]] = defaultdict(list)  # these share the values that they take
     for one, native in gathered.items():
         alike[native.of, native.where].append(one)
@@ -81,11 +78,11 @@ def found_of(
         for at, one in enumerate(draft.asked)
         if at not in unable
     }
-    counted = {
-        one: _frequencies([each.keys[at] for each in gleaned if at in each.keys])
-        for at, one in enumerate(draft.keyed)
-        if at + len(draft.asked) not in unable
-    }
+    counted: dict[Keyed, Frequencies] = {}
+    for number, clauses in enumerate(key_sets(draft.program.counted).values()):
+        found = _frequencies([each.keys[number] for each in gleaned if number in each.keys], len(clauses))
+        for places, frequencies in zip(clauses.values(), found, strict=True):
+            counted |= {draft.keyed[at]: frequencies for at in places if at + len(draft.asked) not in unable}
     return told, counted, {every[at]: why for at, why in unable.items()}
 
 
@@ -158,17 +155,25 @@ def _plain(name: str) -> str:
     return path[0].lower()
 
 
-def _try(partials: Partials, columns: Mapping[str, Stored]) -> None:
-    """Asks no rows, as what does not fit the types of the columns is Spark's."""
+@contextmanager
+def _told_by_spark(left: dict[AskedStatistic | Keyed, str], asked: AskedStatistic | Keyed) -> Iterator[None]:
+    try:
+        yield
+    except UnableToTell as error:
+        left[asked] = str(error)
+
+
+def _unable(asked: Sequence[Gathered], counted: Sequence[Counted], columns: Mapping[str, Stored]) -> Mapping[int, str]:
+    """What does not fit the types of the columns, and why, asked of no rows: statistics, then groupings behind them."""
 
     def empty(name: str) -> Values:
         if name not in columns:
             raise UnableToTell(f"{name} is no plain column of the files")
         return values_of(pa.array([], columns[name].arrow), columns[name].spark)
 
+    partials = Partials(asked=asked, counted=counted)
     partials.add(Batch(rows=0, columns=empty))
-    if partials.unable:
-        raise UnableToTell(next(iter(partials.unable.values())))
+    return partials.unable
 
 
 def _columns_of(native: Gathered | Counted) -> Iterator[str]:
@@ -193,8 +198,19 @@ def _merged(one: AskedStatistic, values: Sequence[Value]) -> Value:
     return merge(one.statistic, values) if values else over_nothing(one.statistic)
 
 
-def _frequencies(keys: Sequence[Any]) -> Frequencies:
+def _frequencies(keys: Sequence[Keys], clauses: int) -> list[Frequencies]:
+    """For each clause, of one set of keys."""
     if not keys:
-        return Frequencies()
-    whole, with_nulls = (Counts.of(np.concatenate(some)) for some in zip(*keys, strict=True))
-    return Frequencies(whole=whole, with_nulls=with_nulls)
+        return [Frequencies()] * clauses
+    rows, few = zip(*(_counts(of_parts(parts), clauses) for parts in zip(*keys, strict=True)), strict=True)
+    of_rows, of_few = (
+        [Frequencies(whole=whole, with_nulls=with_nulls) for whole, with_nulls in zip(*both, strict=True)]
+        for both in (rows, few)
+    )
+    return [merged(both) for both in zip(of_rows, of_few, strict=True)]
+
+
+def _counts(part: Part, clauses: int) -> tuple[list[Counts], list[Counts]]:
+    """For each clause, of the rows and of the few keys that were tallied."""
+    hashes, marks, few, times = part
+    return counts_of_clauses(hashes, marks, clauses), counts_of_tallies(few, times)

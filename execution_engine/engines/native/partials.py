@@ -1,6 +1,7 @@
 """What one task gathers: statistics and keys of its row groups, batch by batch, as values that merge with others'.
 
 A statistic that meets what is Spark's to answer, such as a text that is no UTF-8, is told as such, and no other.
+Groupings of the same columns share the hashes of their keys, and differ in which rows count: those of one clause each.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,19 +10,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from execution_engine.metrics.states.hll import state_of
 
-from .coupons import coupons_of
+from .coupons import Coupons, coupons_of
 from .evaluation import Batch
-from .hashes import key_hashes
+from .hashes import bytes_of, key_hashes
 from .nodes import Column, Literal, Node, UnableToTell, When
-from .values import Family, Flags, Numbers, Values
+from .values import Family, Flags, Numbers, Values, places_of
 
 Value = Any  # of a statistic: as execution_engine.metrics.states.statistics has them
-Keys = tuple[Numbers, Numbers]  # hashes of the keys, one for each row: without a null, and with one
+Clause = tuple[tuple[str, ...], Node | None]  # a row counts where none of these is null, and the condition is met
+KeySets = Mapping[tuple[tuple[str, ...], bool], Mapping[Clause, Sequence[int]]]
+Part = tuple[Numbers, Numbers, Numbers, Numbers]  # hashes of rows, their marks; hashes of few keys, their times
+Keys = tuple[Part, Part]  # of rows with a key, and of those without
 COUNT, SUM, MIN, MAX, MOMENTS, COMOMENTS, HLL = "count", "sum", "min", "max", "moments", "comoments", "hll"
 _MASK = np.int64(2**32 - 1)
+_GOLDEN = np.uint64(2654435769)  # 2**32 by the golden ratio
+_SLOT_BITS = 16
+SAMPLE = 1024  # rows
+FEW = 512  # keys of a sample, or less, are tallied: each with how often it comes under each clause
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,32 +54,49 @@ class Counted:
 
 @dataclass
 class Partials:
-    """What was gathered so far; ``told`` and ``keys`` are by the places of what was asked."""
+    """What was gathered so far; ``told`` is by the places of what was asked, ``keys`` by those of the sets."""
 
     asked: Sequence[Gathered]
     counted: Sequence[Counted]
     told: dict[int, list[Value]] = field(default_factory=dict)
     keys: dict[int, list[Keys]] = field(default_factory=dict)
     unable: dict[int, str] = field(default_factory=dict)  # statistics, then groupings behind them: why
+    sets: KeySets = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sets = key_sets(self.counted)
 
     def add(self, batch: Batch) -> None:
         """Takes the rows of one more batch."""
-        hashes: dict[tuple[str, ...], Numbers] = {}
         with np.errstate(all="ignore"):  # sums of what is infinite are NaN, and no warning
             for at, one in enumerate(self.asked):
-                with self._told_by_spark(at):
+                with self._told_by_spark([at]):
                     self.told.setdefault(at, []).append(_gathered(one, batch))
-            for at, each in enumerate(self.counted):
-                with self._told_by_spark(len(self.asked) + at):
-                    self.keys.setdefault(at, []).append(_keys(each, batch, hashes))
+            for number, ((columns, partial), clauses) in enumerate(self.sets.items()):
+                every = [self._behind(at) for places in clauses.values() for at in places]
+                with self._told_by_spark(every):
+                    given = [batch.values(Column(name=name)) for name in columns]
+                    hashes, null = key_hashes(given), _keyless(given, partial)
+                    flags = [self._counting(clause, places, batch) for clause, places in clauses.items()]
+                    self.keys.setdefault(number, []).append(_keys(hashes, null, flags))
+
+    def _counting(self, clause: Clause, places: Sequence[int], batch: Batch) -> Flags | None:
+        """The rows that count; None for all, and none where Spark must tell which."""
+        found: Flags | None = np.zeros(batch.rows, dtype=np.bool_)
+        with self._told_by_spark([self._behind(at) for at in places]):
+            found = _counting(clause, batch)
+        return found
+
+    def _behind(self, at: int) -> int:
+        return len(self.asked) + at
 
     @contextmanager
-    def _told_by_spark(self, at: int) -> Iterator[None]:
+    def _told_by_spark(self, places: Sequence[int]) -> Iterator[None]:
         """Notes what is unable to be told here."""
         try:
             yield
         except UnableToTell as error:
-            self.unable[at] = str(error)
+            self.unable.update(dict.fromkeys(places, str(error)))
 
 
 def _gathered(one: Gathered, batch: Batch) -> Value:
@@ -78,7 +104,7 @@ def _gathered(one: Gathered, batch: Batch) -> Value:
     if one.gather == COUNT:
         return _count(one.of[0], batch, where)
     if one.gather == HLL:
-        return state_of(coupons_of(batch.values(one.of[0]), where, batch.coupons))
+        return state_of(_coupons(batch.values(one.of[0]), where, batch.coupons))
     kept = [_kept(one, batch, where)] if len(one.of) == 1 else _pair(one, batch, where)
     if not all(len(each.whole) for each in kept):
         return None
@@ -96,14 +122,53 @@ def _count(node: Node, batch: Batch, where: Flags | None) -> int:
     return batch.rows - int(np.count_nonzero(null)) if where is None else int(np.count_nonzero(where & ~null))
 
 
+def _coupons(given: Values, where: Flags | None, of_all: dict[int, Any]) -> Coupons:
+    """Of the values that are there on the rows that count; each is hashed once, whatever the conditions.
+
+    ``of_all``: what was hashed so far, by the identity of the column.
+    """
+    rows = _there(given, where)
+    if given.family is Family.TEXT:
+        if id(given) not in of_all:
+            of_all[id(given)] = _of_texts(given.array)
+        found, filled, places = of_all[id(given)]
+        if places is not None:
+            used = np.zeros(len(found), dtype=np.bool_)
+            used[places if rows is None else places.compress(rows)] = True
+            rows = used
+        rows = filled if rows is None else filled & rows
+    else:
+        if id(given) not in of_all:
+            coupons_of(given, None, of_all)  # which keeps those of all rows
+        found = of_all[id(given)]
+    coupons: Coupons = found if rows is None else found.compress(rows)
+    return coupons
+
+
+def _of_texts(array: pa.Array) -> tuple[Coupons, Flags, Numbers | None]:
+    """The coupon of each text, which of them have one, as an empty one has none; of a dictionary where rows have it."""
+    is_packed = pa.types.is_dictionary(array.type)
+    texts = array.dictionary if is_packed else array
+    filled = np.diff(bytes_of(texts)[1]) > 0
+    coupons = np.zeros(len(texts), dtype=np.uint32)
+    coupons[filled] = coupons_of(Values(family=Family.TEXT, array=texts), None, {})
+    return coupons, filled, places_of(array) if is_packed else None
+
+
+def _there(given: Values, where: Flags | None) -> Flags | None:
+    """The rows that count and have a value; None for all."""
+    if given.null is None:
+        return where
+    return ~given.null if where is None else where & ~given.null
+
+
 def _kept(one: Gathered, batch: Batch, where: Flags | None) -> Values:
     """The values that are there, on the rows that count; statistics of the same, one behind another, share them."""
     given, key = batch.values(one.of[0]), (one.of[0], one.where)
     if given.null is None and where is None:
         return given
     if batch.kept is None or batch.kept[0] != key:
-        kept = where if given.null is None else ~given.null if where is None else where & ~given.null
-        batch.kept = key, _some(given, kept)
+        batch.kept = key, _some(given, _there(given, where))
     return batch.kept[1]
 
 
@@ -120,7 +185,7 @@ def _some(given: Values, kept: Flags | None) -> Values:
     return Values(
         family=given.family,
         array=None,
-        numbers=given.whole[kept],
+        numbers=given.whole if kept is None else given.whole.compress(kept),
         digits=given.digits,
         scale=given.scale,
         is_decimal=given.is_decimal,
@@ -182,28 +247,87 @@ _OF_VALUES: Mapping[str, Callable[..., Value]] = {
 GATHERS = frozenset({COUNT, HLL, *_OF_VALUES})
 
 
-def _keys(one: Counted, batch: Batch, hashes: dict[tuple[str, ...], Numbers]) -> Keys:
-    """The hashes of one grouping's keys, of those rows that have one and count."""
-    columns = {name: batch.values(Column(name=name)) for name in (*one.columns, *one.present)}
-    if one.columns not in hashes:
-        hashes[one.columns] = key_hashes([columns[name] for name in one.columns])
-    found, null = hashes[one.columns], _keyless(one, columns)
-    kept = None if one.where is None else batch.met(one.where).yes
-    for name in one.present:
-        if (absent := columns[name].null) is not None:
+def key_sets(counted: Sequence[Counted]) -> KeySets:
+    """By columns, and whether keys are partial, the clauses under which these are counted, each with its places."""
+    found: dict[tuple[tuple[str, ...], bool], dict[Clause, list[int]]] = {}
+    for at, each in enumerate(counted):
+        clauses = found.setdefault((each.columns, each.partial), {})
+        clauses.setdefault((each.present, each.where), []).append(at)
+    return found
+
+
+def _counting(clause: Clause, batch: Batch) -> Flags | None:
+    present, where = clause
+    kept = None if where is None else batch.met(where).yes
+    for name in present:
+        if (absent := batch.values(Column(name=name)).null) is not None:
             kept = ~absent if kept is None else kept & ~absent
-    if kept is not None:
-        found, null = found[kept], None if null is None else null[kept]
-    if null is None:
-        return found, found[:0]
-    return found[~null], found[null]
+    return kept
 
 
-def _keyless(one: Counted, columns: Mapping[str, Values]) -> Flags | None:
+def _keyless(columns: Sequence[Values], partial: bool) -> Flags | None:
     """Which rows have no key: those with a null in any column, of a partial key those with one in each."""
-    nulls = [columns[name].null for name in one.columns]
-    if one.partial:
-        full = any(null is None for null in nulls)
-        return None if full else np.logical_and.reduce([null for null in nulls if null is not None])
-    some = [null for null in nulls if null is not None]
+    some = [column.null for column in columns if column.null is not None]
+    if partial:
+        return np.logical_and.reduce(some) if len(some) == len(columns) else None
     return np.logical_or.reduce(some) if some else None
+
+
+def _keys(hashes: Numbers, null: Flags | None, flags: Sequence[Flags | None]) -> Keys:
+    """The keys of those rows that count for any clause."""
+    marks = _marks(flags, len(hashes))
+    kept = flags[0] if len(flags) == 1 else marks.any(axis=0)
+    if kept is not None and not kept.all():
+        hashes, marks, null = hashes.compress(kept), marks.compress(kept, axis=1), null if null is None else null[kept]
+    if null is None:
+        return _part(hashes, marks, len(flags)), _part(hashes[:0], marks[:, :0], len(flags))
+    whole, without = (_part(hashes.compress(rows), marks.compress(rows, axis=1), len(flags)) for rows in (~null, null))
+    return whole, without
+
+
+def _marks(flags: Sequence[Flags | None], rows: int) -> Numbers:
+    """The clauses that each row counts for, as ``metrics.states.frequencies`` has them; no line for one clause."""
+    found = np.zeros((-(-len(flags) // 8) if len(flags) > 1 else 0, rows), dtype=np.uint8)
+    for at, met in enumerate(flags if len(flags) > 1 else ()):
+        bit = np.uint8(1 << at % 8)
+        found[at // 8] |= bit if met is None else met.view(np.uint8) * bit
+    return found
+
+
+def _part(hashes: Numbers, marks: Numbers, clauses: int) -> Part:
+    """The rows one by one, but for those of keys that a sample says are few: these are tallied."""
+    few = np.unique(_sample(hashes)) if len(hashes) > SAMPLE else hashes[:0]
+    if not 0 < len(few) <= FEW:
+        return hashes, marks, few[:0], np.zeros((clauses, 0), dtype=np.int64)
+    table = np.zeros(1 << _SLOT_BITS, dtype=np.int64)
+    table[_slots(few)] = np.arange(len(few))
+    place = table[_slots(hashes)]
+    known = few[place] == hashes
+    if known.all():
+        return hashes[:0], marks[:, :0], few, _times(place, marks, len(few))[:clauses]
+    # keys that are not in the sample, or whose slot is another's: at most half of the rows, or there would be many keys
+    times = _times(place.compress(known), marks.compress(known, axis=1), len(few))[:clauses]
+    hashes, marks, others, more = _part(hashes.compress(~known), marks.compress(~known, axis=1), clauses)
+    return hashes, marks, np.concatenate([few, others]), np.concatenate([times, more], axis=1)
+
+
+def _sample(hashes: Numbers) -> Numbers:
+    """Of rows at no regular distance, as keys may come in turn."""
+    at = np.arange(SAMPLE, dtype=np.uint64) * _GOLDEN & np.uint64(2**32 - 1)
+    some: Numbers = hashes[at * np.uint64(len(hashes)) >> np.uint64(32)]
+    return some
+
+
+def _slots(hashes: Numbers) -> Numbers:
+    """Where each is looked for: its first bits."""
+    slots: Numbers = hashes.view(np.uint64) >> np.uint64(64 - _SLOT_BITS)
+    return slots
+
+
+def _times(place: Numbers, marks: Numbers, keys: int) -> Numbers:
+    """How often each key comes under each clause, a line for each: once counted by eight clauses at a time."""
+    if not len(marks):
+        return np.bincount(place, minlength=keys)[np.newaxis]
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1, bitorder="little").astype(np.int64)
+    counted = (np.bincount(place * 256 + line, minlength=keys * 256).reshape(keys, 256) for line in marks)
+    return np.concatenate([(each @ bits).T for each in counted])

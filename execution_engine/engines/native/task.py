@@ -10,7 +10,7 @@ import numpy as np
 from execution_engine.metrics.states.hll import merged
 
 from .nodes import UnableToTell
-from .partials import HLL, Counted, Gathered, Keys, Partials, Value
+from .partials import HLL, Counted, Gathered, Keys, Part, Partials, Value
 from .reading import Piece, Stored, UnableToReadPiece, batches
 
 
@@ -25,7 +25,7 @@ class Program:
 
 @dataclass(frozen=True, kw_only=True)
 class Gleaned:
-    """What a task found: by the places of what was asked, the values of its batches and the hashes of its keys.
+    """What a task found: the values of its batches by the places of what was asked, the keys by those of their sets.
 
     ``unable``: why Spark must answer one, statistics first and groupings behind them; ``failed``: why all of them.
     """
@@ -55,18 +55,28 @@ def glean(program: Program, pieces: Sequence[Piece]) -> Gleaned:
                 partials.add(batch)
     except (UnableToReadPiece, UnableToTell) as error:
         return Gleaned(failed=str(error))
-    behind = len(program.asked)
+    return gleaned(partials)
+
+
+def gleaned(partials: Partials) -> Gleaned:
+    """What the batches of one task told."""
     return Gleaned(
         told={
-            at: [merged(values).to_bytes()] if program.asked[at].gather == HLL else values
+            at: [merged(values).to_bytes()] if partials.asked[at].gather == HLL else values
             for at, values in partials.told.items()
             if at not in partials.unable
         },
-        keys={at: _together(found) for at, found in partials.keys.items() if behind + at not in partials.unable},
+        keys={number: _together(found) for number, found in partials.keys.items()},
         unable=partials.unable,
     )
 
 
 def _together(found: Sequence[Keys]) -> Keys:
-    whole, with_nulls = (np.concatenate(some) for some in zip(*found, strict=True))
-    return whole, with_nulls
+    whole, without = (of_parts(parts) for parts in zip(*found, strict=True))
+    return whole, without
+
+
+def of_parts(parts: Sequence[Part]) -> Part:
+    """All of the parts of one set of keys."""
+    hashes, marks, few, times = (np.concatenate(some, axis=-1) for some in zip(*parts, strict=True))
+    return hashes, marks, few, times
