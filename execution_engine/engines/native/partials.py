@@ -68,23 +68,26 @@ class Partials:
 
     def add(self, batch: Batch) -> None:
         """Takes the rows of one more batch."""
+        rows = _Rows(batch=batch)
         with np.errstate(all="ignore"):  # sums of what is infinite are NaN, and no warning
             for at, one in enumerate(self.asked):
-                with self._told_by_spark([at]):
-                    self.told.setdefault(at, []).append(_gathered(one, batch))
+                try:
+                    self.told.setdefault(at, []).append(_gathered(one, rows))
+                except UnableToTell as error:
+                    self.unable[at] = str(error)
             for number, ((columns, partial), clauses) in enumerate(self.sets.items()):
                 every = [self._behind(at) for places in clauses.values() for at in places]
                 with self._told_by_spark(every):
                     given = [batch.values(Column(name=name)) for name in columns]
                     hashes, null = key_hashes(given), _keyless(given, partial)
-                    flags = [self._counting(clause, places, batch) for clause, places in clauses.items()]
+                    flags = [self._counting(clause, places, rows) for clause, places in clauses.items()]
                     self.keys.setdefault(number, []).append(_keys(hashes, null, flags))
 
-    def _counting(self, clause: Clause, places: Sequence[int], batch: Batch) -> Flags | None:
+    def _counting(self, clause: Clause, places: Sequence[int], rows: "_Rows") -> Flags | None:
         """The rows that count; None for all, and none where Spark must tell which."""
-        found: Flags | None = np.zeros(batch.rows, dtype=np.bool_)
+        found: Flags | None = np.zeros(rows.batch.rows, dtype=np.bool_)
         with self._told_by_spark([self._behind(at) for at in places]):
-            found = _counting(clause, batch)
+            found = _counting(clause, rows)
         return found
 
     def _behind(self, at: int) -> int:
@@ -99,10 +102,27 @@ class Partials:
             self.unable.update(dict.fromkeys(places, str(error)))
 
 
-def _gathered(one: Gathered, batch: Batch) -> Value:
-    where = None if one.where is None else batch.met(one.where).yes
+@dataclass
+class _Rows:
+    """The rows of a batch, and which of them meet a condition.
+
+    Conditions are known by their identity: to hash a whole tree would cost more than most of what is counted under it.
+    """
+
+    batch: Batch
+    _met: dict[int, Flags] = field(default_factory=dict)
+
+    def met(self, node: Node) -> Flags:
+        """On which rows it is met."""
+        if id(node) not in self._met:
+            self._met[id(node)] = self.batch.met(node).yes
+        return self._met[id(node)]
+
+
+def _gathered(one: Gathered, rows: _Rows) -> Value:
+    batch, where = rows.batch, None if one.where is None else rows.met(one.where)
     if one.gather == COUNT:
-        return _count(one.of[0], batch, where)
+        return _count(one.of[0], rows, where)
     if one.gather == HLL:
         return state_of(_coupons(batch.values(one.of[0]), where, batch.coupons))
     kept = [_kept(one, batch, where)] if len(one.of) == 1 else _pair(one, batch, where)
@@ -111,10 +131,11 @@ def _gathered(one: Gathered, batch: Batch) -> Value:
     return _OF_VALUES[one.gather](*kept)
 
 
-def _count(node: Node, batch: Batch, where: Flags | None) -> int:
+def _count(node: Node, rows: _Rows, where: Flags | None) -> int:
     """The rows in which there is a value."""
+    batch = rows.batch
     if isinstance(node, When) and isinstance(node.then, Literal):
-        met = batch.met(node.met).yes
+        met = rows.met(node.met)
         return int(np.count_nonzero(met if where is None else met & where))
     null = None if isinstance(node, Literal) else batch.values(node).null
     if null is None:
@@ -256,11 +277,11 @@ def key_sets(counted: Sequence[Counted]) -> KeySets:
     return found
 
 
-def _counting(clause: Clause, batch: Batch) -> Flags | None:
+def _counting(clause: Clause, rows: _Rows) -> Flags | None:
     present, where = clause
-    kept = None if where is None else batch.met(where).yes
+    kept = None if where is None else rows.met(where)
     for name in present:
-        if (absent := batch.values(Column(name=name)).null) is not None:
+        if (absent := rows.batch.values(Column(name=name)).null) is not None:
             kept = ~absent if kept is None else kept & ~absent
     return kept
 
@@ -297,15 +318,17 @@ def _marks(flags: Sequence[Flags | None], rows: int) -> Numbers:
 def _part(hashes: Numbers, marks: Numbers, clauses: int) -> Part:
     """The rows one by one, but for those of keys that a sample says are few: these are tallied."""
     few = np.unique(_sample(hashes)) if len(hashes) > SAMPLE else hashes[:0]
-    if not 0 < len(few) <= FEW:
-        return hashes, marks, few[:0], np.zeros((clauses, 0), dtype=np.int64)
+    one_by_one = hashes, marks, few[:0], np.zeros((clauses, 0), dtype=np.int64)
+    if not 0 < len(few) <= min(FEW, len(hashes) // clauses):
+        return one_by_one
     table = np.zeros(1 << _SLOT_BITS, dtype=np.int64)
     table[_slots(few)] = np.arange(len(few))
     place = table[_slots(hashes)]
-    known = few[place] == hashes
+    known = few[place] == hashes  # others are not in the sample, or their slot is another's
     if known.all():
         return hashes[:0], marks[:, :0], few, _times(place, marks, len(few))[:clauses]
-    # keys that are not in the sample, or whose slot is another's: at most half of the rows, or there would be many keys
+    if 2 * np.count_nonzero(known) < len(known):
+        return one_by_one
     times = _times(place.compress(known), marks.compress(known, axis=1), len(few))[:clauses]
     hashes, marks, others, more = _part(hashes.compress(~known), marks.compress(~known, axis=1), clauses)
     return hashes, marks, np.concatenate([few, others]), np.concatenate([times, more], axis=1)
@@ -325,7 +348,7 @@ def _slots(hashes: Numbers) -> Numbers:
 
 
 def _times(place: Numbers, marks: Numbers, keys: int) -> Numbers:
-    """How often each key comes under each clause, a line for each: once counted by eight clauses at a time."""
+    """How often each key comes under each clause, a line for each: counted by all bits of eight clauses at once."""
     if not len(marks):
         return np.bincount(place, minlength=keys)[np.newaxis]
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1, bitorder="little").astype(np.int64)

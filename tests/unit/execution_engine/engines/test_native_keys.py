@@ -176,3 +176,19 @@ def test_a_task_sends_few_keys_once_each_and_many_row_by_row(keys: int) -> None:
     assert times.shape == (12, len(few))
     assert (len(few) == 0) is (keys == 5_000)
     assert keys == 5_000 or len(hashes) < 100
+
+
+def test_a_clause_that_is_for_spark_to_judge_leaves_the_others_of_the_same_key() -> None:
+    of_a = [Keyed(grouping=Grouping(columns=("a",)), where=where) for where in ("b rlike 'x$'", None, "c > 0")]
+    draft = drafted(COLUMNS, [], of_a)
+    _, counted, left = found_of(draft, [task_of(draft, [[(1, "x\n", 1), (1, "y", 0)], [(2, "x", 1)]])])
+    assert list(left) == of_a[:1]
+    assert [counted[each].summary.rows for each in of_a[1:]] == [3, 2]
+
+
+def test_a_key_that_is_for_spark_to_hash_is_left_under_every_clause() -> None:
+    keyed = [Keyed(grouping=Grouping(columns=(name,)), where=where) for name in "ba" for where in (None, "c > 0")]
+    draft = drafted(COLUMNS, [], keyed)
+    _, counted, left = found_of(draft, [task_of(draft, [[(1, "x" * 5_000, 1)], [(2, "x", 1)]])])
+    assert list(left) == keyed[:2]
+    assert [counted[each].summary.rows for each in keyed[2:]] == [2, 2]
