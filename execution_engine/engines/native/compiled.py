@@ -139,7 +139,8 @@ def _neg(tree: exp.Expr) -> Node:
     given = _node(tree.this)
     if not isinstance(given, Literal) or isinstance(given.value, str):
         raise UnableToTell("arithmetic is Spark's")
-    return Literal(kind=given.kind, value=-given.value, digits=given.digits, scale=given.scale)
+    value = given.value.copy_negate() if isinstance(given.value, Decimal) else -given.value  # - rounds to 28 digits
+    return Literal(kind=given.kind, value=value, digits=given.digits, scale=given.scale)
 
 
 def _cast(tree: exp.Expr) -> Node:

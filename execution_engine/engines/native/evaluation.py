@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from .nodes import (
 from .values import Doubles, Family, Flags, Numbers, Values, is_valid_text, of_texts
 
 MOST_DIGITS = 38  # of Spark's decimals
+_UNROUNDED = Context(prec=2 * MOST_DIGITS)  # Python's own context keeps 28 digits
 _SIGN = np.int64(2**63 - 1)
 _LOW, _HIGH = -(2**63), 2**63 - 1
 _BREAKS = ("\n", "\r", "\x85", "\u2028", "\u2029")  # of lines, before the last of which Java's $ may stand
@@ -242,7 +243,9 @@ def _of_exact(by: Compare, given: Values, literal: Literal) -> Flags:
     scale = max(given.scale, literal.scale)
     if scale and max(given.digits - given.scale, literal.digits - literal.scale) + scale > MOST_DIGITS:
         raise UnableToTell("no decimal of Spark's holds both")
-    scaled = Decimal(literal.value).scaleb(given.scale)
+    if by not in (Compare.EQ, Compare.NE) and not given.is_decimal and not _LOW <= Decimal(literal.value) <= _HIGH:
+        raise UnableToTell("beyond 64 bits Spark takes a whole number that is null for a small or a large one")
+    scaled = Decimal(literal.value).scaleb(given.scale, _UNROUNDED)
     floor, ceiling = int(scaled.to_integral_value(ROUND_FLOOR)), int(scaled.to_integral_value(ROUND_CEILING))
     numbers = given.whole
     if by in (Compare.EQ, Compare.NE):
