@@ -6,13 +6,18 @@ import sys
 import time
 from itertools import count
 
+from pyspark.sql import SparkSession
+
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.start.session import SparkOptions
 from tests import java
 
-from .both import Tally, judged
+from .both import judged
+from .by_kernels import Tally
+from .kept import KEPT, KEPT_TABLES, OF_A_KEPT, keep
 
 OF_A_TABLE = 500  # conditions
+GENERATED, GUARDED = 3, 10  # of so many tables one is asked of generated code, and one under conditions from the guard
 
 
 def main() -> None:
@@ -20,20 +25,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.integration.kernels", description=__doc__)
     parser.add_argument("--count", type=int, default=200_000, help="conditions that both answer (default: 200,000)")
     parser.add_argument("--first", type=int, default=0, help="the number that draws the first table (default: 0)")
+    parser.add_argument("--keep", action="store_true", help=f"write {KEPT.name} anew, and ask no more")
     given = parser.parse_args()
     os.environ.setdefault("SPARK_SUBMIT_OPTS", java.options())
-    engine, total, began = SparkEngine(SparkOptions(master="local[2]")), Tally(), time.monotonic()
+    session = SparkEngine(SparkOptions(master="local[2]")).session
+    if given.keep:
+        return keep({seed: judged(session, seed, OF_A_KEPT)[1] for seed in KEPT_TABLES})
+    total, began = Tally(), time.monotonic()
     for seed in count(given.first):
-        one = judged(engine.session, seed, OF_A_TABLE)
-        total.add(one)
-        for difference in one.differing:
-            print(difference, flush=True)
+        generate(session, seed % GENERATED == 0)
+        total.add(judged(session, seed, OF_A_TABLE, guarded=seed % GUARDED == 0)[0])
         if total.ends["native"] >= given.count:
             break
         if seed % 20 == 19:
             print(f"to table {seed}: {dict(total.ends)} in {time.monotonic() - began:.0f} s", flush=True)
+            print(*total.differing, sep="\n", flush=True)
     print(report(total, given.first, seed, time.monotonic() - began))
+    print(*total.differing, sep="\n")
     sys.exit(bool(total.differing))
+
+
+def generate(session: SparkSession, on: bool) -> None:
+    """Whether Spark writes Java for the query, or evaluates its tree, which is cheaper for so few rows."""
+    session.conf.set("spark.sql.codegen.wholeStage", str(on).lower())
+    session.conf.set("spark.sql.codegen.factoryMode", "CODEGEN_ONLY" if on else "NO_CODEGEN")
 
 
 def report(total: Tally, first: int, last: int, seconds: float) -> str:
