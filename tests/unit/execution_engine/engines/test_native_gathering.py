@@ -1,0 +1,265 @@
+"""What the kernels gather of drawn files is what Python, xxhash and DataSketches make of the same rows."""
+
+import math
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Context, Decimal
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import xxhash
+from datasketches import hll_sketch, tgt_hll_type
+
+from execution_engine.engines.columns.spark_sql import quote
+from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
+from execution_engine.engines.native.measure import drafted, found_of
+from execution_engine.engines.native.task import from_bytes, glean
+from execution_engine.metrics.columns import written
+from execution_engine.metrics.definition import Grouping
+from execution_engine.metrics.states.frequencies import Counts, arrays
+from execution_engine.metrics.states.hll import LOG2_BUCKETS, canonical
+from execution_engine.metrics.states.statistics import Gather, Statistic
+from tests.integration.kernels.by_kernels import pieces_in
+from tests.integration.kernels.tables import ROW, write_drawn
+
+SEEDS = (0, 1, 2, 3, 5, 6)  # of tables that have rows
+SEED, INTEGERS = 42, (pa.int32(), pa.int64(), pa.uint16(), pa.uint32())  # what Spark hands to a sketch as it is
+WHERES: dict[str | None, Callable[[int], bool]] = {
+    None: lambda row: True,
+    f"{ROW} between 5 and 40": lambda row: 5 <= row <= 40,
+    f"not {ROW} < 3 and {ROW} in (3, 4, 9, 11, 60)": lambda row: row in (3, 4, 9, 11, 60),
+    f"{ROW} < 0": lambda row: False,
+}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """All rows of the files, by columns of plain types."""
+
+    types: dict[str, pa.DataType]
+    values: dict[str, list[Any]]
+
+    def of(self, name: str, where: str | None) -> list[Any]:
+        """The values of those rows that count, nulls among them."""
+        return [value for value, row in zip(self.values[name], self.values[ROW], strict=True) if WHERES[where](row)]
+
+
+@pytest.fixture(params=SEEDS)
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    write_drawn(Random(request.param), tmp_path)
+    return tmp_path
+
+
+def rows_in(folder: Path) -> Rows:
+    columns, pieces = pieces_in(folder)
+    tables = [pq.read_table(piece.path) for piece in pieces]
+    names = {name: name for table in tables for name in table.column_names if name.lower() in columns}
+    types = {name: columns[name.lower()].arrow for name in names}
+    values = {
+        name: [
+            value
+            for table in tables
+            for value in (table[name].to_pylist() if name in table.column_names else [None] * len(table))
+        ]
+        for name in names
+    }
+    return Rows(types=types, values=values)
+
+
+def asked(gather: Gather, *names: str, where: str | None) -> AskedStatistic:
+    return AskedStatistic(statistic=Statistic(gather=gather, of=tuple(map(quote, names))), where=where)
+
+
+def taken(folder: Path, statistics: Sequence[AskedStatistic], keyed: Sequence[Keyed]) -> Any:
+    """What a task for each file finds, merged; all of it must be the kernels' to tell."""
+    columns, pieces = pieces_in(folder)
+    draft = drafted(columns, statistics, keyed)
+    assert draft.left == {}
+    gleaned = [from_bytes(glean(draft.program, [piece]).to_bytes()) for piece in pieces]
+    told, counted, left = found_of(draft, gleaned)
+    if any("several types" in why for why in left.values()):
+        pytest.skip("a file holds a column as another type: all of it is Spark's")
+    assert left == {}
+    return told, counted
+
+
+def numbers(rows: Rows) -> list[str]:
+    return [name for name, type_ in rows.types.items() if is_exact(type_) or pa.types.is_floating(type_)]
+
+
+def is_exact(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(type_) or pa.types.is_decimal(type_))
+
+
+def test_counts_sums_and_extremes_are_those_of_python(folder: Path) -> None:
+    rows = rows_in(folder)
+    every = [
+        (asked(gather, name, where=where), expected([v for v in rows.of(name, where) if v is not None]))
+        for name in numbers(rows)
+        for where in WHERES
+        for gather, expected in ((Gather.COUNT, len), (Gather.SUM, total), (Gather.MIN, least), (Gather.MAX, greatest))
+    ]
+    told, _ = taken(folder, [one for one, _ in every], [])
+    assert [(one, told[one], value) for one, value in every if not same(told[one], value)] == []
+
+
+def total(values: Sequence[Any]) -> Any:
+    if not values or not isinstance(values[0], Decimal):
+        return sum(values) if values else None
+    exact = Context(prec=100)
+    found = Decimal(0)
+    for value in values:
+        found = exact.add(found, value)
+    return found
+
+
+def least(values: Sequence[Any]) -> Any:
+    return min(values, key=lambda value: (math.isnan(value), value)) if values else None
+
+
+def greatest(values: Sequence[Any]) -> Any:
+    return max(values, key=lambda value: (math.isnan(value), value)) if values else None
+
+
+def same(found: Any, expected: Any) -> bool:
+    """Equal, in type too; of doubles within what the order of a sum may change."""
+    if not isinstance(expected, float):
+        return type(found) is type(expected) and found == expected
+    if not math.isfinite(expected) or not math.isfinite(found):
+        return math.isnan(found) == math.isnan(expected) and (math.isnan(found) or found == expected)
+    return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e292 if abs(expected) > 1e300 else 1e-3)
+
+
+def test_moments_are_those_of_exact_fractions(folder: Path) -> None:
+    rows = rows_in(folder)
+    names = [name for name in numbers(rows) if all(map(is_moderate, rows.values[name]))]
+    every = [(name, where) for name in names for where in WHERES]
+    told, _ = taken(folder, [asked(Gather.MOMENTS, name, where=where) for name, where in every], [])
+    for name, where in every:
+        values = [Fraction(value) for value in rows.of(name, where) if value is not None]
+        found = told[asked(Gather.MOMENTS, name, where=where)]
+        assert (found is None) is (not values)
+        if values:
+            mean = sum(values) / len(values)
+            squares = sum((value - mean) ** 2 for value in values)
+            size = 1e-9 * math.sqrt(squares / len(values) + mean**2)
+            assert found[:2] == (len(values), pytest.approx(float(mean), rel=1e-9, abs=size))
+            assert found[2] == pytest.approx(float(squares), rel=1e-9, abs=1e-9 * len(values) * float(mean) ** 2)
+
+
+def is_moderate(value: Any) -> bool:
+    return value is None or (math.isfinite(value) and abs(value) < 10**20)
+
+
+def test_comoments_are_of_the_rows_that_have_both(folder: Path) -> None:
+    rows = rows_in(folder)
+    names = [name for name in numbers(rows) if all(map(is_moderate, rows.values[name]))][:4]
+    every = [(x, y, where) for x in names for y in names for where in WHERES]
+    told, _ = taken(folder, [asked(Gather.COMOMENTS, x, y, where=where) for x, y, where in every], [])
+    for x, y, where in every:
+        pairs = [
+            (Fraction(one), Fraction(other))
+            for one, other in zip(rows.of(x, where), rows.of(y, where), strict=True)
+            if one is not None and other is not None
+        ]
+        found = told[asked(Gather.COMOMENTS, x, y, where=where)]
+        assert (found is None) is (not pairs)
+        if pairs:
+            x_mean, y_mean = (sum(each) / len(pairs) for each in zip(*pairs, strict=True))
+            products = sum((one - x_mean) * (other - y_mean) for one, other in pairs)
+            assert (found[0], found[1]) == (len(pairs), pytest.approx(float(x_mean)))
+            assert found[5] == pytest.approx(float(products), rel=1e-9, abs=1e-9 * math.sqrt(found[3] * found[4] + 1))
+
+
+def test_keys_are_counted_by_the_hashes_of_xxhash(folder: Path) -> None:
+    rows = rows_in(folder)
+    names = sorted(rows.types)
+    keys = [*((name,) for name in names), *pairwise(names), tuple(names[:3])]
+    every = [(key, where, partial) for key in keys for where in WHERES for partial in (False, True)]
+    _, counted = taken(folder, [], [grouped(*each) for each in every])
+    for key, where, partial in every:
+        hashes: dict[bool, list[int]] = {True: [], False: []}
+        for values in zip(*(rows.of(name, where) for name in key), strict=True):
+            nulls = [value is None for value in values]
+            is_keyless = all(nulls) if partial else any(nulls)
+            hashes[is_keyless].append(hash_of(values, [rows.types[name] for name in key]))
+        found = arrays(counted[grouped(key, where, partial)])
+        expected = [Counts.of(np.array(hashes[keyless], np.int64)) for keyless in (False, True)]
+        assert [each.tolist() for each in found] == [
+            each.tolist() for counts in expected for each in (counts.single, counts.repeated, counts.times)
+        ]
+
+
+def grouped(key: tuple[str, ...], where: str | None, partial: bool) -> Keyed:
+    return Keyed(grouping=Grouping(columns=tuple(map(written, key)), partial=partial), where=where)
+
+
+def test_keys_count_where_other_columns_are_present(folder: Path) -> None:
+    rows = rows_in(folder)
+    first, *others = sorted(rows.types)
+    present = tuple(others[:2])
+    keyed = Keyed(grouping=Grouping(columns=(written(first),), present=tuple(map(written, present))))
+    _, counted = taken(folder, [], [keyed])
+    whole = [
+        values[0]
+        for values in zip(*(rows.values[name] for name in (first, *present)), strict=True)
+        if None not in values
+    ]
+    expected = Counts.of(np.array([hash_of((value,), [rows.types[first]]) for value in whole], np.int64))
+    assert counted[keyed].whole.single.tolist() == expected.single.tolist()
+    assert counted[keyed].whole.times.tolist() == expected.times.tolist()
+
+
+def hash_of(values: Sequence[Any], types: Sequence[pa.DataType]) -> int:
+    """Each value's bytes into the hash that is its seed, and of several values which are null."""
+    found = SEED
+    for value, type_ in zip(values, types, strict=True):
+        if value is not None:
+            found = xxhash.xxh64(bytes_of(value, type_), seed=found).intdigest()
+    for value in values if len(values) > 1 else ():
+        found = xxhash.xxh64(struct.pack("<i", value is None), seed=found).intdigest()
+    return found - 2**64 if found >= 2**63 else found
+
+
+def bytes_of(value: Any, type_: pa.DataType) -> bytes:
+    """What Spark hashes of a value."""
+    match value:
+        case bool():
+            return struct.pack("<i", value)
+        case int():
+            return struct.pack("<q" if type_ in (pa.int64(), pa.uint32()) else "<i", value)
+        case float():
+            code = "<f" if pa.types.is_float32(type_) else "<d"
+            return struct.pack(code, math.nan if math.isnan(value) else value + 0.0)
+        case Decimal():
+            return struct.pack("<q", int(value.scaleb(type_.scale)))
+        case datetime():
+            since = value.replace(tzinfo=None) - datetime(1970, 1, 1)
+            return struct.pack("<q", since // timedelta(microseconds=1))
+        case date():
+            return struct.pack("<i", (value - date(1970, 1, 1)).days)
+        case str():
+            return value.encode()
+    return bytes(value)
+
+
+def test_sketches_are_those_of_datasketches(folder: Path) -> None:
+    rows = rows_in(folder)
+    every = [(name, where) for name in rows.types for where in WHERES]
+    told, _ = taken(folder, [asked(Gather.HLL, name, where=where) for name, where in every], [])
+    for name, where in every:
+        sketch = hll_sketch(LOG2_BUCKETS, tgt_hll_type.HLL_8)
+        for value in rows.of(name, where):
+            if value is not None:
+                is_plain = isinstance(value, str) or rows.types[name] in INTEGERS
+                sketch.update(value if is_plain else hash_of((value,), [rows.types[name]]))
+        assert told[asked(Gather.HLL, name, where=where)] == canonical(sketch.serialize_compact())

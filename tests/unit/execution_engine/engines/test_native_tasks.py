@@ -1,0 +1,113 @@
+"""Row groups are cut into tasks of about as many rows, and files are read as they were listed or not at all."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from execution_engine.engines.native import measure
+from execution_engine.engines.native.measure import TASK_ROWS, tasks
+from execution_engine.engines.native.nodes import Column, UnableToTell
+from execution_engine.engines.native.reading import Piece, Stored, UnableToReadPiece, batches
+from execution_engine.engines.native.task import Program, glean
+from tests.integration.kernels.by_kernels import pieces_in
+
+GROUPS = st.lists(st.lists(st.integers(1, 2 * TASK_ROWS), max_size=6), max_size=6)
+
+
+def listed(groups: Sequence[Sequence[int]]) -> list[tuple[Piece, Sequence[int]]]:
+    return [
+        (Piece(path=str(at), groups=tuple(range(len(counts))), size=at, mtime_ns=at), counts)
+        for at, counts in enumerate(groups)
+    ]
+
+
+@given(GROUPS, st.none() | st.integers(1, 5))
+def test_every_row_group_is_of_one_task_in_the_order_of_the_files(groups: list[list[int]], most: int | None) -> None:
+    rows = sum(map(sum, groups))
+    cut = tasks(listed(groups), rows, most)
+    held = [(piece.path, group) for task in cut for piece in task for group in piece.groups]
+    assert held == [(str(at), group) for at, counts in enumerate(groups) for group in range(len(counts))]
+    assert len(cut) <= min(-(-rows // TASK_ROWS), most or rows)
+    assert all(task and all(piece.groups for piece in task) for task in cut)
+    assert all((piece.size, piece.mtime_ns) == (int(piece.path),) * 2 for task in cut for piece in task)
+
+
+@given(GROUPS)
+def test_no_task_has_more_rows_than_its_share_and_one_row_group(groups: list[list[int]]) -> None:
+    rows, largest = sum(map(sum, groups)), max((count for some in groups for count in some), default=0)
+    for task in tasks(listed(groups), rows):
+        held = sum(groups[int(piece.path)][group] for piece in task for group in piece.groups)
+        assert held <= rows / -(-rows // TASK_ROWS) + largest
+
+
+def test_what_fits_one_task_is_one_and_twice_as_much_is_two() -> None:
+    assert len(tasks(listed([[TASK_ROWS // 2, TASK_ROWS // 2]]), TASK_ROWS)) == 1
+    assert len(tasks(listed([[TASK_ROWS, TASK_ROWS]]), 2 * TASK_ROWS)) == 2
+    assert len(tasks(listed([[TASK_ROWS, TASK_ROWS]]), 2 * TASK_ROWS, 1)) == 1
+    assert measure.TASK_ROWS == 250_000
+
+
+def written(folder: Path, **columns: Any) -> Piece:
+    pq.write_table(pa.table(columns), folder / "a.parquet")
+    return pieces_in(folder)[1][0]
+
+
+def read(piece: Piece, **types: pa.DataType) -> list[list[Any]]:
+    """The values of the column ``a``, batch by batch."""
+    spark = {pa.int64(): "bigint", pa.int32(): "int", pa.string(): "string"}
+    columns = {name: Stored(spark=spark[type_], arrow=type_) for name, type_ in types.items()}
+    return [batch.values(Column(name="a")).array.to_pylist() for batch in batches(piece, columns)]
+
+
+def test_a_column_is_read_whatever_the_case_of_its_name_and_is_null_where_a_file_lacks_it(tmp_path: Path) -> None:
+    assert read(written(tmp_path, A=[1, None]), a=pa.int64()) == [[1, None]]
+    assert read(written(tmp_path, b=[1, 2]), a=pa.int64(), b=pa.int64()) == [[None, None]]
+
+
+@pytest.mark.parametrize("columns", [{"a": [1], "A": [2]}, {"a": ["x"]}, {"a": pa.array([1], pa.int32())}])
+def test_a_column_of_two_names_or_of_another_type_is_left_to_spark(columns: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(UnableToTell):
+        read(written(tmp_path, **columns), a=pa.int64())
+
+
+@pytest.mark.parametrize("change", [{"size": 1}, {"mtime_ns": 1}, {"path": "/nowhere"}])
+def test_a_file_that_is_not_what_was_listed_fails_the_task(change: dict[str, Any], tmp_path: Path) -> None:
+    piece = replace(written(tmp_path, a=[1]), **change)
+    with pytest.raises(UnableToReadPiece):
+        read(piece, a=pa.int64())
+    columns = {"a": Stored(spark="bigint", arrow=pa.int64())}
+    assert piece.path in glean(Program(asked=(), counted=(), columns=columns), [piece]).failed
+
+
+def test_a_file_that_is_no_parquet_fails_the_task(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    path.write_bytes(b"no parquet at all")
+    stat = path.stat()
+    with pytest.raises(UnableToReadPiece):
+        read(Piece(path=str(path), groups=(0,), size=stat.st_size, mtime_ns=stat.st_mtime_ns), a=pa.int64())
+
+
+def test_times_of_an_old_writer_are_left_to_spark(tmp_path: Path) -> None:
+    old = pa.table({"a": pa.array([1], pa.date32())}).replace_schema_metadata({"org.apache.spark.legacyDateTime": ""})
+    pq.write_table(old, tmp_path / "a.parquet")
+    columns = {"a": Stored(spark="date", arrow=pa.date32())}
+    with pytest.raises(UnableToTell):
+        list(batches(pieces_in(tmp_path)[1][0], columns))
+    pq.write_table(
+        pa.table({"a": pa.array([1], pa.timestamp("ns"))}), tmp_path / "a.parquet", use_deprecated_int96_timestamps=True
+    )
+    with pytest.raises(UnableToTell):
+        list(batches(pieces_in(tmp_path)[1][0], {"a": Stored(spark="timestamp", arrow=pa.timestamp("ns"))}))
+
+
+def test_the_names_of_folders_are_columns_of_texts(tmp_path: Path) -> None:
+    piece = replace(written(tmp_path, b=[1, 2]), folders={"a": "oslo"})
+    assert read(piece, a=pa.string(), b=pa.int64()) == [["oslo", "oslo"]]
+    assert read(replace(piece, folders={"a": None}), a=pa.string(), b=pa.int64()) == [[None, None]]
