@@ -17,6 +17,7 @@ from .by_kernels import Tally
 from .kept import KEPT, KEPT_TABLES, OF_A_KEPT, keep
 
 OF_A_TABLE = 500  # conditions
+PATIENT = {"spark.network.timeout": "10h", "spark.executor.heartbeatInterval": "1h"}  # the machine may sleep meanwhile
 GENERATED, GUARDED = 3, 10  # of so many tables one is asked of generated code, and one under conditions from the guard
 
 
@@ -28,7 +29,7 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help=f"write {KEPT.name} anew, and ask no more")
     given = parser.parse_args()
     os.environ.setdefault("SPARK_SUBMIT_OPTS", java.options())
-    session = SparkEngine(SparkOptions(master="local[2]")).session
+    session = SparkEngine(SparkOptions(master="local[2]", conf=PATIENT)).session
     if given.keep:
         return keep({seed: judged(session, seed, OF_A_KEPT)[1] for seed in KEPT_TABLES})
     total, began = Tally(), time.monotonic()
