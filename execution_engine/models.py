@@ -107,6 +107,7 @@ class Scan(Windowed, Claimable):
     worker = models.CharField(max_length=200, blank=True)  # who has begun it last; empty: no worker of the service
     ended_at = models.DateTimeField(null=True, blank=True, db_index=True)
     spark_jobs = models.PositiveIntegerField(default=0)
+    read_by = models.JSONField(default=dict)  # execution_engine.read_by; empty: nothing was noted
     taken = models.PositiveIntegerField(default=0)  # measurements taken from the data
     reused = models.PositiveIntegerField(default=0)  # measurements found still true
     seconds = models.FloatField(default=0.0)

@@ -20,6 +20,7 @@ from assay.queue.backlog import backlogs
 from assay.queue.tallies import totals
 from assay.scheduler.beat import scheduler
 from execution_engine.outcome import Outcome
+from execution_engine.read_by import Kind
 from incident_manager.models import Incident
 
 from .data_metrics import data_figures
@@ -55,6 +56,10 @@ def _tallied() -> Iterator[Metric]:
     yield _counter("assay_pruned_rows", "Rows that had had their time", amounts[Tallied.PRUNED], "table")
     seconds = amounts[Tallied.SCAN_SECONDS]
     yield _counter("assay_scan_seconds", "Seconds that ended scans have taken", seconds, "datacenter")
+    left = dict.fromkeys(Kind, 0.0) | amounts[Tallied.VALUES_LEFT]
+    readers = dict.fromkeys(("footers", "kernels"), 0.0) | amounts[Tallied.VALUES] | {"spark": sum(left.values())}
+    yield _counter("assay_values_read", "Values that scans have read, by what read them", readers, "reader")
+    yield _counter("assay_values_left_to_spark", "Values that no kernel has read, by why", left, "kind")
 
 
 def _scans(well: Mapping[str, float], failed: Mapping[str, float]) -> Metric:

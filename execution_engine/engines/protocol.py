@@ -11,6 +11,7 @@ from assay.time.stored_times import StoredTimes
 from assay.time.windows import Window
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
+from execution_engine.read_by import NO_VALUES, ReadBy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +94,7 @@ class ScanReport:
     spark_jobs: int
     seconds: float
     fingerprint: str | None
+    read_by: ReadBy = NO_VALUES
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,7 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.states import State, UnableToReadState, from_bytes, merged
 from execution_engine.metrics.states.summary import Summary
 from execution_engine.metrics.states.unions import is_small_beside, summary_of_union
+from execution_engine.read_by import together
 
 MOST_BESIDE = 32  # partitions whose keys are looked up in those of a union, before these become one
 MOST_TOGETHER = 1000  # partitions that one call asks for: each call has a deadline, and a size that can be sent
@@ -114,7 +115,13 @@ def scan_merged(
     found = {item.key: _value(item.spec, parts[state_spec(item.spec)]) for item in wanted}
     measured = {key: each for key, each in found.items() if each is not None}
     jobs = sum(report.spark_jobs for report in reports.values())
-    return ScanReport(measured=measured, spark_jobs=jobs, seconds=monotonic() - started, fingerprint=None)
+    return ScanReport(
+        measured=measured,
+        spark_jobs=jobs,
+        seconds=monotonic() - started,
+        fingerprint=None,
+        read_by=together(report.read_by for report in reports.values()),
+    )
 
 
 def union(spec: MetricSpec, states: Sequence[State]) -> State:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from assay.models import Dataset
 from execution_engine.engines.protocol import Engine, Part, ScanReport, Table, Wanted
+from execution_engine.read_by import together
 
 from .incremental import Prints, can_merge, scan_merged, state_spec
 from .part_states import PartStates
@@ -36,6 +37,7 @@ def scan_by_parts(
         spark_jobs=merged.spark_jobs + (read.spark_jobs if read else 0),
         seconds=merged.seconds + (read.seconds if read else 0.0),
         fingerprint=None,
+        read_by=together([merged.read_by, *([read.read_by] if read else [])]),
     )
 
 

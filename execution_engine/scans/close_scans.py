@@ -12,6 +12,7 @@ from execution_engine.exact import digits_of
 from execution_engine.models import Measurement
 from execution_engine.parts.row_states import STATE, keep_state
 from execution_engine.quarantine.suspects import note_ends
+from execution_engine.read_by import ReadBy
 from execution_engine.watch.services import note_fingerprints
 
 from .found import BegunScan, ScanReading
@@ -28,7 +29,7 @@ WRITTEN = (
     "failure_detail",
     "fingerprint",
 )
-ENDED = ("ended_at", "spark_jobs", "taken", "reused", "seconds", "error")
+ENDED = ("ended_at", "spark_jobs", "read_by", "taken", "reused", "seconds", "error")
 
 
 def close_scans(ended: Sequence[Ended]) -> bool:
@@ -42,7 +43,7 @@ def close_scans(ended: Sequence[Ended]) -> bool:
         _fill_all(begun, reading, now)
         scan = begun.scan
         scan.ended_at, scan.error = now, reading.error
-        scan.spark_jobs, scan.seconds = reading.spark_jobs, reading.seconds
+        scan.spark_jobs, scan.seconds, scan.read_by = reading.spark_jobs, reading.seconds, reading.read_by.to_json()
         scan.taken, scan.reused = len(reading.results), len(reading.adopted)
     finish_all([begun.scan for begun, _ in ended], *ENDED)
     measurements = [row for begun, _ in ended for row in begun.measurements]
@@ -54,7 +55,17 @@ def close_scans(ended: Sequence[Ended]) -> bool:
         for begun, reading in ended:
             tally(Tallied.SCANS_FAILED if reading.error else Tallied.SCANS, begun.scan.datacenter)
             tally(Tallied.SCAN_SECONDS, begun.scan.datacenter, reading.seconds)
+            _tally_values(reading.read_by)
     return ordered
+
+
+def _tally_values(read_by: ReadBy) -> None:
+    """What Spark read is the sum of its kinds, and not counted once more."""
+    for reader, values in (("footers", read_by.footers), ("kernels", read_by.kernels)):
+        if values:
+            tally(Tallied.VALUES, reader, values)
+    for kind, values in read_by.left_by_kind.items():
+        tally(Tallied.VALUES_LEFT, kind, values)
 
 
 def _fill_all(begun: BegunScan, reading: ScanReading, now: datetime) -> None:

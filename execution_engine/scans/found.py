@@ -7,6 +7,7 @@ from datetime import datetime
 from execution_engine.engines.protocol import Measured
 from execution_engine.models import Measurement, Scan
 from execution_engine.outcome import ABNORMAL
+from execution_engine.read_by import NO_VALUES, ReadBy
 from execution_engine.watch.services import Seen
 
 
@@ -32,6 +33,7 @@ class ScanReading:
     fingerprints: dict[int, str] = field(default_factory=dict)
     spark_jobs: int = 0
     seconds: float = 0.0
+    read_by: ReadBy = NO_VALUES
     error: str = ""
     alone: set[int] = field(default_factory=set)  # those that shared their end with no other
     ends: dict[int, int] = field(default_factory=dict)  # how often each had ended abnormally before

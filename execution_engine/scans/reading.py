@@ -25,6 +25,7 @@ from execution_engine.parts.services import scan_by_parts
 from execution_engine.parts.state_store import UnableToLoadState
 from execution_engine.quarantine.rules import MOST_ENDS_OF_A_SCAN, NOT_TRIED, Group, groups
 from execution_engine.quarantine.suspects import ends_before
+from execution_engine.read_by import together
 from execution_engine.storage import engine_of, extent_of, table_of
 from execution_engine.watch.services import seen_before
 
@@ -227,13 +228,19 @@ def _take_group(begun: BegunScan, group: Group, target: Target, reading: ScanRea
         datacenter=begun.scan.datacenter,
         keeps=begun.keeps_states,
     )
-    reading.spark_jobs += report.spark_jobs
-    reading.seconds += report.seconds
+    _add(reading, report)
     results = {int(item.key): _result(report, item, target) for item in group}
     reading.results |= results
     if len(results) == 1:
         reading.alone |= results.keys()
     return any(result.failure and result.failure.reason in ABNORMAL for result in results.values())
+
+
+def _add(reading: ScanReading, report: ScanReport) -> None:
+    """What one pass has cost."""
+    reading.spark_jobs += report.spark_jobs
+    reading.seconds += report.seconds
+    reading.read_by = together([reading.read_by, report.read_by])
 
 
 def _layout(row: Measurement, target: Target, reading: ScanReading) -> Measured | None:
@@ -243,8 +250,7 @@ def _layout(row: Measurement, target: Target, reading: ScanReading) -> Measured 
     is_sensitive = (target.table.partition_column or "").casefold() in target.sensitive
     count = METRICS[row.metric.name].function_for(SERVICE)
     report: ScanReport = count(target.engine, target.table, target.strays, is_sensitive=is_sensitive)
-    reading.spark_jobs += report.spark_jobs
-    reading.seconds += report.seconds
+    _add(reading, report)
     (measured,) = report.measured.values()
     return measured
 

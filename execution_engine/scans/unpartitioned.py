@@ -20,6 +20,7 @@ from execution_engine.metrics.definitions.unpartitioned_rows import Counted, det
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupValues
 from execution_engine.outcome import Reason
+from execution_engine.read_by import NO_VALUES, ReadBy, together
 
 MOST_COUNTED = 100  # keys of which each is counted by itself where nothing groups them
 _KEY = "rows"
@@ -45,7 +46,8 @@ def count_unpartitioned(
     detail = {} if is_sensitive else detail_of_keys(table.partition_column, counted, HIVE_NULL)
     measured = next(failures, Measured(value=float(counted.total), detail=detail))
     jobs = sum(report.spark_jobs for report in reports)
-    return _only(measured, spark_jobs=jobs, seconds=sum(report.seconds for report in reports))
+    seconds, by = sum(report.seconds for report in reports), together(report.read_by for report in reports)
+    return _only(measured, spark_jobs=jobs, seconds=seconds, by=by)
 
 
 def _is_grouped(engine: Engine, table: Table, strays: Sequence[str]) -> bool:
@@ -90,8 +92,8 @@ def _without_keys(engine: Engine, table: Table) -> ScanReport:
         said = f"the partitions of {table.name} cannot be listed by {table.partition_column}"
         mend = "set its partition key to a column or folder that it has"
         measured = failed(Reason.NO_PARTITION_COLUMN, f"{said}: {mend}")
-    return _only(measured, spark_jobs=report.spark_jobs, seconds=report.seconds)
+    return _only(measured, spark_jobs=report.spark_jobs, seconds=report.seconds, by=report.read_by)
 
 
-def _only(measured: Measured, *, spark_jobs: int = 0, seconds: float = 0.0) -> ScanReport:
-    return ScanReport(measured={_KEY: measured}, spark_jobs=spark_jobs, seconds=seconds, fingerprint=None)
+def _only(measured: Measured, *, spark_jobs: int = 0, seconds: float = 0.0, by: ReadBy = NO_VALUES) -> ScanReport:
+    return ScanReport(measured={_KEY: measured}, spark_jobs=spark_jobs, seconds=seconds, fingerprint=None, read_by=by)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from assay.catalog.storages import check_options
 from execution_engine.engines.arrow.told import told_without_spark
 from execution_engine.engines.files.listing import kind_of, kind_of_folder
-from execution_engine.engines.protocol import WHOLE, Engine, FailingRows, Measured, ScanReport, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, Engine, FailingRows, ScanReport, Table, Wanted
 from execution_engine.engines.registry import engine_for
 from execution_engine.metrics.spec import MetricSpec
 
@@ -65,9 +65,15 @@ class FrameReader:
 
         started, session = monotonic(), self.frame.sparkSession
         with counting_jobs(session, f"verification of {self.name}") as count:
-            measured: Mapping[str, Measured] = measure(frame_source(self.frame, self.name), wanted)
+            taken = measure(frame_source(self.frame, self.name), wanted)
         seconds = monotonic() - started
-        return ScanReport(measured=measured, spark_jobs=count.jobs, seconds=seconds, fingerprint=None)
+        return ScanReport(
+            measured=taken.measured,
+            spark_jobs=count.jobs,
+            seconds=seconds,
+            fingerprint=None,
+            read_by=taken.read_by,
+        )
 
     def failing_rows(self, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
         """Rows of the frame."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from execution_engine.exact import Number, digits_of, to_json
 from execution_engine.outcome import Failure
+from execution_engine.read_by import NO_VALUES, ReadBy
 from execution_engine.verification.checks.scope import On
 from execution_engine.verification.constraints.constraints import AskedMetric, shown
 from execution_engine.verification.constraints.levels import ConstraintStatus, Level, Status, gravest, status_of
@@ -111,6 +112,7 @@ class VerificationResult:
         metrics: the values by the texts of their metrics; None where a metric has no value. One that could not be
             measured is left out.
         spark_jobs: how many jobs Spark ran.
+        read_by: how many values footers, kernels and Spark have read, and what was left to Spark for which reasons.
         seconds: how long reading the data took.
 
     Errors: none.
@@ -129,6 +131,7 @@ class VerificationResult:
     checks: tuple[CheckResult, ...]
     metrics: Mapping[str, Number | None]
     spark_jobs: int = 0
+    read_by: ReadBy = NO_VALUES
     seconds: float = 0.0
 
     @property
@@ -190,11 +193,12 @@ class VerificationResult:
 
         Example:
             >>> list(result.to_dict())
-            ['table', 'status', 'constraints', 'metrics', 'spark_jobs', 'seconds']
+            ['table', 'status', 'constraints', 'metrics', 'spark_jobs', 'read_by', 'seconds']
         """
         metrics = {name: to_json(value) for name, value in self.metrics.items()}
         told = {"table": self.table, "status": self.status.value, "constraints": self.to_rows(), "metrics": metrics}
-        return told | {"spark_jobs": self.spark_jobs, "seconds": round(self.seconds, 3)}
+        cost = {"spark_jobs": self.spark_jobs, "read_by": self.read_by.to_json(), "seconds": round(self.seconds, 3)}
+        return told | cost
 
     def to_json(self) -> str:
         """Returns what ``to_dict`` returns, as a text.

@@ -11,6 +11,7 @@ from execution_engine.exact import Number
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.registry import METRICS
 from execution_engine.outcome import Failure, Reason
+from execution_engine.read_by import together
 from execution_engine.verification.checks.check import Check
 from execution_engine.verification.checks.scope import On, stored_name
 from execution_engine.verification.constraints.constraints import AskedMetric, Constraint, Found, Past
@@ -196,6 +197,7 @@ class Verification:
             checks=tuple(_judged(check, found[check.on]) for check in self.checks),
             metrics=values,
             spark_jobs=sum(report.spark_jobs for report in reports),
+            read_by=together(report.read_by for report in reports),
             seconds=sum(report.seconds for report in reports),
         )
         self._save(values)

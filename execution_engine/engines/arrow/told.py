@@ -18,6 +18,7 @@ from execution_engine.engines.protocol import WHOLE, Measured, ScanReport, Table
 from execution_engine.metrics.definition import SHARED
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.states.frequencies import Frequencies
+from execution_engine.read_by import ReadBy
 
 from .gather import answers
 from .values import UnableToTell
@@ -35,15 +36,24 @@ def told_without_spark(table: Table, wanted: Sequence[Wanted], *, reads_rows: bo
         return None
     try:
         listing = list_part(table, WHOLE)
-        measured = _measured(table, listing, wanted, reads_rows) if listing.files else None
+        found = _measured(table, listing, wanted, reads_rows) if listing.files else None
     except (UnableToListFiles, UnableToTell, ArrowException, OSError):
         return None
-    if measured is None:
+    if found is None:
         return None
-    return ScanReport(measured=measured, spark_jobs=0, seconds=monotonic() - started, fingerprint=listing.fingerprint)
+    measured, read_by = found
+    return ScanReport(
+        measured=measured,
+        spark_jobs=0,
+        seconds=monotonic() - started,
+        fingerprint=listing.fingerprint,
+        read_by=read_by,
+    )
 
 
-def _measured(table: Table, listing: Listing, wanted: Sequence[Wanted], reads_rows: bool) -> dict[str, Measured] | None:
+def _measured(
+    table: Table, listing: Listing, wanted: Sequence[Wanted], reads_rows: bool
+) -> tuple[dict[str, Measured], ReadBy] | None:
     stored = read_columns(listing.root, listing.newest) | dict.fromkeys(listing.folder_columns, "string")
     columns = shown_columns(stored)
     sound, refused = sifted(wanted, columns, kinds_of(columns), table.name)
@@ -54,10 +64,11 @@ def _measured(table: Table, listing: Listing, wanted: Sequence[Wanted], reads_ro
     found = told(footers, planned.asked)
     keys: dict[Keyed, Any] = {keyed: Frequencies() for keyed in planned.keyed} if footers and footers.rows == 0 else {}
     left = [one for one in planned.asked if one not in found], [one for one in planned.keyed if one not in keys]
+    read_by = ReadBy(footers=len(found) + len(keys), kernels=len(left[0]) + len(left[1]))
     if any(left):
         # hashes of keys that are kept must be those of Spark, as its own are merged with them
         if not reads_rows or footers is None or any(item.keep_state for item in sound):
             return None
         gathered, counted = answers(listing, stored, footers.rows, *left)
         found, keys = found | gathered, keys | counted
-    return refused | {item.key: measured_of(item, planned, found, keys) for item in sound}
+    return refused | {item.key: measured_of(item, planned, found, keys) for item in sound}, read_by

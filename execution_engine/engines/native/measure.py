@@ -13,6 +13,7 @@ from execution_engine.metrics.states.frequencies import Counts, Frequencies, cou
 from execution_engine.metrics.states.merging import merge
 from execution_engine.metrics.states.statistics import Gather, Value, over_nothing
 from execution_engine.metrics.states.unions import merged
+from execution_engine.read_by import Kind, Left
 
 from .compiled import compiled
 from .evaluation import Batch
@@ -32,12 +33,12 @@ class Draft:
     program: Program
     asked: tuple[AskedStatistic, ...]  # in the order of the program's
     keyed: tuple[Keyed, ...]
-    left: Mapping[AskedStatistic | Keyed, str]
+    left: Mapping[AskedStatistic | Keyed, Left]
 
 
 def drafted(columns: Mapping[str, Stored], asked: Sequence[AskedStatistic], keyed: Sequence[Keyed]) -> Draft:
     """The draft over files with these plain columns, by their names in lower case."""
-    left: dict[AskedStatistic | Keyed, str] = {}
+    left: dict[AskedStatistic | Keyed, Left] = {}
     gathered: dict[AskedStatistic, Gathered] = {}
     counted: dict[Keyed, Counted] = {}
     for one in asked:
@@ -48,7 +49,7 @@ def drafted(columns: Mapping[str, Stored], asked: Sequence[AskedStatistic], keye
             counted[each] = _counted_of(each)
     unable = _unable(tuple(gathered.values()), tuple(counted.values()), columns)
     tried: list[AskedStatistic | Keyed] = [*gathered, *counted]
-    left |= {one: unable[at] for at, one in enumerate(tried) if at in unable}
+    left |= {one: Left(kind=Kind.COLUMN, why=unable[at]) for at, one in enumerate(tried) if at in unable}
     gathered = {one: native for one, native in gathered.items() if one not in left}
     counted = {each: native for each, native in counted.items() if each not in left}
     alike: dict[object, list[AskedStatistic]] = defaultdict(list)  # these share the values that they take
@@ -67,10 +68,10 @@ def drafted(columns: Mapping[str, Stored], asked: Sequence[AskedStatistic], keye
 
 def found_of(
     draft: Draft, gleaned: Sequence[Gleaned]
-) -> tuple[dict[AskedStatistic, Value], dict[Keyed, Frequencies], dict[AskedStatistic | Keyed, str]]:
+) -> tuple[dict[AskedStatistic, Value], dict[Keyed, Frequencies], dict[AskedStatistic | Keyed, Left]]:
     """The statistics and the frequencies, and why some have turned out to be Spark's to answer."""
     if failed := next((each.failed for each in gleaned if each.failed), ""):
-        return {}, {}, dict.fromkeys((*draft.asked, *draft.keyed), failed)
+        return {}, {}, dict.fromkeys((*draft.asked, *draft.keyed), Left(kind=Kind.FAILED, why=failed))
     unable = {at: why for each in gleaned for at, why in each.unable.items()}
     every: list[AskedStatistic | Keyed] = [*draft.asked, *draft.keyed]
     told = {
@@ -83,7 +84,7 @@ def found_of(
         found = _frequencies([each.keys[number] for each in gleaned if number in each.keys], len(clauses))
         for places, frequencies in zip(clauses.values(), found, strict=True):
             counted |= {draft.keyed[at]: frequencies for at in places if at + len(draft.asked) not in unable}
-    return told, counted, {every[at]: why for at, why in unable.items()}
+    return told, counted, {every[at]: Left(kind=Kind.ROWS, why=why) for at, why in unable.items()}
 
 
 def tasks(pieces: Sequence[tuple[Piece, Sequence[int]]], rows: int, most: int | None = None) -> list[list[Piece]]:
@@ -156,11 +157,12 @@ def _plain(name: str) -> str:
 
 
 @contextmanager
-def _told_by_spark(left: dict[AskedStatistic | Keyed, str], asked: AskedStatistic | Keyed) -> Iterator[None]:
+def _told_by_spark(left: dict[AskedStatistic | Keyed, Left], asked: AskedStatistic | Keyed) -> Iterator[None]:
     try:
         yield
     except UnableToTell as error:
-        left[asked] = str(error)
+        is_gathered = isinstance(asked, Keyed) or asked.statistic.gather.value in GATHERS
+        left[asked] = Left(kind=Kind.EXPRESSION if is_gathered else Kind.STATISTIC, why=str(error))
 
 
 def _unable(asked: Sequence[Gathered], counted: Sequence[Counted], columns: Mapping[str, Stored]) -> Mapping[int, str]:

@@ -21,7 +21,7 @@ from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.protocol import Measured, ScanReport, Unit
 from execution_engine.engines.spark.measures.frequencies import Found, lists_of, of_lists
 from execution_engine.engines.spark.measures.gather import selected
-from execution_engine.engines.spark.measures.native import taken_together
+from execution_engine.engines.spark.measures.native import BESIDE, OFF, Native, taken_together
 from execution_engine.engines.spark.measures.statistics import aggregates, values
 from execution_engine.engines.spark.sources.source import Files, SparkSource, open_source
 from execution_engine.engines.spark.start.java import UnableToFindJava
@@ -29,9 +29,11 @@ from execution_engine.metrics.definition import SHARED
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.states.merging import merge
 from execution_engine.metrics.states.statistics import Statistic, Value, over_nothing
+from execution_engine.read_by import ReadBy, read_by
 
 from .failures import SPARK_ERRORS
 from .jobs import action, counting_jobs
+from .scan import Taken
 
 FILE = "_metadata.file_path"
 BATCHED_ROWS = 200_000  # of a part that shares its job with others
@@ -84,18 +86,18 @@ def _reports(session: SparkSession, batch: Sequence[Opened], native: bool) -> di
     started = monotonic()
     try:
         with counting_jobs(session, f"scan of {len(batch)} tables or windows") as count:
-            measured = measure_natively(session, batch) if native else {}
-            measured = measured or measure_batch(session, batch)
+            taken = measure_together(session, batch, native=native)
     except SPARK_ERRORS:
         return {}
     seconds = (monotonic() - started) / len(batch)
-    told = [one for one in batch if one.at in measured]
+    told = [one for one in batch if one.at in taken]
     return {
         one.at: ScanReport(
-            measured=measured[one.at],
+            measured=taken[one.at].measured,
             spark_jobs=count.jobs if one is told[0] else 0,
             seconds=seconds,
             fingerprint=one.source.fingerprint,
+            read_by=taken[one.at].read_by,
         )
         for one in told
     }
@@ -111,22 +113,34 @@ def batches(opened: Sequence[Opened]) -> Iterator[list[Opened]]:
         yield from (batch for batch in _cut(some) if len(batch) > 1)
 
 
-def measure_natively(session: SparkSession, batch: Sequence[Opened]) -> dict[int, dict[str, Measured]]:
-    """The measurements of each unit that the kernels can tell wholly, by its number; Spark's error if the job fails."""
-    first = batch[0]
-    planned = plan(first.unit.wanted, first.source.write)
-    found = taken_together(session, {one.at: one.source for one in batch}, planned.asked, planned.keyed)
+def measure_together(session: SparkSession, batch: Sequence[Opened], *, native: bool = True) -> dict[int, Taken]:
+    """What was taken of each unit, by its number: by the kernels, or all by Spark; Spark's error if the job fails."""
+    first = batch[0].unit
+    planned = plan(first.wanted, batch[0].source.write)
+    every: list[AskedStatistic | Keyed] = [*planned.asked, *planned.keyed]
+    off = Native(left=dict.fromkeys(every, OFF))
+    sources = {one.at: one.source for one in batch}
+    found = taken_together(session, sources, planned.asked, planned.keyed) if native else dict.fromkeys(sources, off)
+    if whole := [one for one in batch if not found[one.at].left]:
+        return {
+            one.at: Taken(
+                measured=_measured_of_unit(one.unit, first, planned, found[one.at].told, found[one.at].counted),
+                read_by=ReadBy(kernels=len(every)),
+            )
+            for one in whole
+        }
     return {
-        one.at: _measured_of_unit(one.unit, first.unit, planned, found[one.at].told, found[one.at].counted)
-        for one in batch
-        if one.at in found and not found[one.at].left
+        at: Taken(
+            measured=measured,
+            read_by=read_by(left={**dict.fromkeys(every, BESIDE), **found[at].left}.values()),
+        )
+        for at, measured in measure_batch(session, batch, planned).items()
     }
 
 
-def measure_batch(session: SparkSession, batch: Sequence[Opened]) -> dict[int, dict[str, Measured]]:
-    """The measurements of each unit, by its number; Spark's error if the job as a whole fails."""
+def measure_batch(session: SparkSession, batch: Sequence[Opened], planned: Plan) -> dict[int, dict[str, Measured]]:
+    """The measurements of each unit by Spark, by its number; Spark's error if the job as a whole fails."""
     first = batch[0]
-    planned = plan(first.unit.wanted, first.source.write)
     lists = {keyed: lists_of(first.source, keyed) for keyed in planned.keyed}
     asked = [*planned.asked, *(one for pair in lists.values() for one in pair)]
     found = _by_unit(_rows(session, batch, asked), batch, asked)

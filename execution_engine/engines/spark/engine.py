@@ -39,6 +39,7 @@ from execution_engine.engines.spark.start.session import SparkOptions, start_ses
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
+from execution_engine.read_by import NO_VALUES, ReadBy, together
 
 from .batch import scan_shared
 from .failures import SPARK_ERRORS, failure_of
@@ -88,11 +89,12 @@ class SparkEngine:
         """Both together, where they are of the same files."""
         if not told.measured:
             return report
+        by = together([report.read_by, ReadBy(kernels=len(told.measured))])
         if not report.measured:
-            return replace(report, measured=told.measured, fingerprint=told.fingerprint)
+            return replace(report, measured=told.measured, fingerprint=told.fingerprint, read_by=by)
         if report.fingerprint != told.fingerprint:  # replaced meanwhile
             return self._scan_alone(unit)
-        return replace(report, measured={**report.measured, **told.measured})
+        return replace(report, measured={**report.measured, **told.measured}, read_by=by)
 
     def _scan_alone(self, unit: Unit) -> ScanReport:
         table, part, wanted = unit.table, unit.part, unit.wanted
@@ -153,14 +155,14 @@ class SparkEngine:
                 session.stop()
 
     def _scan(self, table: Table, part: Part, wanted: Sequence[Wanted], started: float) -> ScanReport:
-        jobs, fingerprint = 0, None
+        jobs, fingerprint, by = 0, None, NO_VALUES
         try:
             session = self.session
             with counting_jobs(session, f"scan of {table.name}") as count:
                 source = open_source(session, table, part)
                 fingerprint = source.fingerprint
-                measured = measure(source, wanted, native=self._options.native)
-            jobs = count.jobs
+                taken = measure(source, wanted, native=self._options.native)
+            measured, by, jobs = taken.measured, taken.read_by, count.jobs
         except UnableToListFiles as error:
             measured = _all_failed(wanted, error.failure)
         except UnableToFindJava as error:
@@ -168,7 +170,7 @@ class SparkEngine:
         except SPARK_ERRORS as error:
             measured = _all_failed(wanted, failure_of(error, table.name))
         seconds = monotonic() - started
-        return ScanReport(measured=measured, spark_jobs=jobs, seconds=seconds, fingerprint=fingerprint)
+        return ScanReport(measured=measured, spark_jobs=jobs, seconds=seconds, fingerprint=fingerprint, read_by=by)
 
     def _distinct_keys(self, table: Table, column: str) -> tuple[str, ...] | None:
         if table.storage == "table" and (keys := listed_keys(self.session, table.location, column)) is not None:

@@ -1,43 +1,87 @@
 """One scan in Spark: check each measurement, gather what all of them need at once, then compute them one by one."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from execution_engine.engines.columns.spec_check import sifted
+from execution_engine.engines.files.footer_statistics import told
 from execution_engine.engines.files.listing import UnableToListFiles
-from execution_engine.engines.gathering.assembly import measured_of, of_no_data, plan
+from execution_engine.engines.gathering.assembly import Plan, measured_of, of_no_data, plan
+from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.engines.spark.measures.frequencies import frequencies, is_full, listed
 from execution_engine.engines.spark.measures.gather import gather
 from execution_engine.engines.spark.measures.groups import measure_by
-from execution_engine.engines.spark.measures.native import Native, taken_natively
+from execution_engine.engines.spark.measures.native import OFF, Native, taken_natively
 from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.definition import LAKE, SHARED, Keys
+from execution_engine.metrics.definitions.schema_drift import SCHEMA_DRIFT
+from execution_engine.metrics.definitions.schema_match import SCHEMA_MATCH
 from execution_engine.metrics.registry import METRICS
+from execution_engine.read_by import Kind, Left, ReadBy, read_by, together
 
 from .failures import SPARK_ERRORS, failure_of
 
+OF_COLUMNS = frozenset({SCHEMA_MATCH.name, SCHEMA_DRIFT.name})  # which read no rows
+COMPOUND = Left(kind=Kind.COMPOUND, why="a compound metric has queries of its own")
+GROUPS = Left(kind=Kind.GROUPS, why="it is measured by columns")
 
-def measure(source: SparkSource, wanted: Sequence[Wanted], *, native: bool = True) -> dict[str, Measured]:
+
+@dataclass(frozen=True, kw_only=True)
+class Taken:
+    """The measurements of one scan, by key, and who read their values."""
+
+    measured: Mapping[str, Measured]
+    read_by: ReadBy
+
+
+def measure(source: SparkSource, wanted: Sequence[Wanted], *, native: bool = True) -> Taken:
     """Every measurement wanted, by key; ``native``: by the kernels as far as they can."""
     sound, refused = sifted(wanted, source.columns, source.kinds, source.name)
     alone = {item.key: _measure_alone(source, item) for item in sound if not _is_shared(item)}
     counted = _counted_by_filters(source, sound, alone)
     shared = [item for item in sound if _is_shared(item) and item.key not in counted]
-    return refused | alone | counted | measure_shared(source, shared, native=native)
+    taken = measure_shared(source, shared, native=native)
+    return Taken(
+        measured={**refused, **alone, **counted, **taken.measured},
+        read_by=together([taken.read_by, _alone_read_by([item for item in sound if item.key in alone])]),
+    )
 
 
-def measure_shared(source: SparkSource, wanted: Sequence[Wanted], *, native: bool = True) -> dict[str, Measured]:
-    """The aggregates, sketches and groupings, by key."""
+def measure_shared(source: SparkSource, wanted: Sequence[Wanted], *, native: bool = True) -> Taken:
+    """The aggregates, sketches and groupings."""
     grouped = [item for item in wanted if item.spec.by]
     whole = [item for item in wanted if not item.spec.by]
     planned = plan(whole, source.write)
-    found = taken_natively(source, planned.asked, planned.keyed) if native else Native()
+    off = Native(left=dict.fromkeys((*planned.asked, *planned.keyed), OFF))
+    found = taken_natively(source, planned.asked, planned.keyed) if native else off
     asked = [one for one in planned.asked if one not in found.told]
     keyed = [each for each in planned.keyed if each not in found.counted]
     lists = listed(source, keyed)
     gathered = {**found.told, **gather(source, [*asked, *(one for pair in lists.values() for one in pair)])}
     counted = {**found.counted, **frequencies(source, keyed, gathered)}
-    return {item.key: measured_of(item, planned, gathered, counted) for item in whole} | measure_by(source, grouped)
+    measured = {item.key: measured_of(item, planned, gathered, counted) for item in whole}
+    return Taken(
+        measured=measured | measure_by(source, grouped),
+        read_by=together([shared_read_by(source, planned, found), read_by(left=[GROUPS] * len(grouped))]),
+    )
+
+
+def shared_read_by(source: SparkSource, planned: Plan, native: Native) -> ReadBy:
+    """Who read what was planned, given what the kernels found: footers know all of no rows."""
+    of_footers = told(source.footers, planned.asked)
+    by_footers: set[AskedStatistic | Keyed] = {one for one in of_footers if one not in native.told}
+    if source.rows == 0:
+        by_footers |= {*planned.keyed}
+    left = [why for one, why in native.left.items() if one not in by_footers]
+    return read_by(footers=len(by_footers), kernels=len(native.told) + len(native.counted), left=left)
+
+
+def _alone_read_by(wanted: Sequence[Wanted]) -> ReadBy:
+    """Who read metrics that have queries of their own, one value each."""
+    names = [item.spec.name for item in wanted if LAKE in METRICS[item.spec.name].taken_by]
+    columns = sum(name in OF_COLUMNS for name in names)
+    return read_by(footers=columns, left=[COMPOUND] * (len(names) - columns))
 
 
 def _is_shared(item: Wanted) -> bool:

@@ -15,6 +15,7 @@ from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun, key_values
 from assay.command_line.exit_codes import ExitCode, FailOn
 from execution_engine.engines.protocol import Table
+from execution_engine.read_by import from_json
 from execution_engine.storage import engine_of_storage
 from execution_engine.verification import (
     FileRepository,
@@ -145,7 +146,8 @@ def _failing_rows(verification: Verification, result: VerificationResult, limit:
 def _counted(result: Any) -> str:
     found = [row["status"] for row in result["constraints"]]
     counts = ", ".join(f"{found.count(status)} {status}" for status in COLORS if status in found)
-    return f"[bold]{result['status']}[/bold]: {counts}; {result['spark_jobs']} Spark jobs, {result['seconds']:.1f} s"
+    cost = f"{result['spark_jobs']} Spark jobs, {result['seconds']:.1f} s"
+    return f"[bold]{result['status']}[/bold]: {counts}; {cost}; {_text(str(from_json(result['read_by'])))}"
 
 
 def _printed_rows(found: Any) -> Printed:

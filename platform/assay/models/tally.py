@@ -12,6 +12,8 @@ class Tallied(models.TextChoices):
     SCANS = "scans"  # by datacenter: those that ended well
     SCANS_FAILED = "scans_failed"  # by datacenter
     SCAN_SECONDS = "scan_seconds"  # by datacenter
+    VALUES = "values"  # of scans, by what read them: footers or kernels
+    VALUES_LEFT = "values_left"  # to Spark, by what kept the kernels from them
     PRUNED = "pruned"  # by table: rows that had had their time
 
 

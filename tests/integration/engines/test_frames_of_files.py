@@ -39,7 +39,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def measured(frame: DataFrame, *, native: bool) -> dict[str, Measured]:
-    return measure(frame_source(frame, "rides"), [Wanted(key=spec.text, spec=spec) for spec in SPECS], native=native)
+    wanted = [Wanted(key=spec.text, spec=spec) for spec in SPECS]
+    return dict(measure(frame_source(frame, "rides"), wanted, native=native).measured)
 
 
 def test_a_frame_of_files_is_measured_as_spark_measures_it(session: SparkSession, folder: Path) -> None:
@@ -104,5 +105,5 @@ def test_a_schema_that_the_reader_gave_is_held_to(session: SparkSession, folder:
     frame = session.read.schema("city string, fare double, at timestamp_ntz").parquet(str(folder))
     specs = [metric("completeness", "city"), metric("mean", "fare")]
     wanted = [Wanted(key=spec.text, spec=spec) for spec in specs]
-    found = [measure(frame_source(frame, "rides"), wanted, native=native) for native in (True, False)]
+    found = [measure(frame_source(frame, "rides"), wanted, native=native).measured for native in (True, False)]
     assert found[0] == found[1]

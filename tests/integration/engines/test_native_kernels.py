@@ -25,6 +25,7 @@ from execution_engine.engines.spark.measures import native as kernels
 from execution_engine.engines.spark.measures.native import Native, taken_natively
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.states import from_bytes
+from execution_engine.read_by import Kind
 from tests.integration.engines.drawn_files import columns, metrics, write_drawn
 from tests.integration.engines.trips import metric
 from tests.integration.verification.shapes_of_files import SHAPES, SPECS
@@ -171,7 +172,7 @@ def test_what_the_rows_make_uncertain_is_left_to_spark(
     array = pa.StringArray.from_buffers(len(values), *values.buffers()[1:]) if values.type == pa.binary() else values
     pq.write_table(pa.table([array], schema=schema), tmp_path / "a.parquet")
     assert both(spark_engine, in_folder(tmp_path), [spec, metric("completeness", "city")]) == []
-    assert len(left[0].left) == 1
+    assert [why.kind for why in left[0].left.values()] == [Kind.ROWS]
 
 
 @pytest.mark.parametrize(
@@ -225,7 +226,8 @@ def test_a_file_that_is_replaced_after_it_was_listed_is_read_by_spark(
     monkeypatch.setattr(kernels, "pieces_of", older)
     wanted = [Wanted(key="sum", spec=metric("sum", "id"))]
     assert spark_engine.scan(in_folder(tmp_path), WHOLE, wanted).measured["sum"].value == 3
-    assert "replaced" in next(iter(left[0].left.values()))
+    (why,) = left[0].left.values()
+    assert (why.kind, "replaced" in why.why) == (Kind.FAILED, True)
 
 
 def test_small_tables_that_share_a_job_are_measured_as_each_alone(spark_engine: SparkEngine, tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def test_where_the_database_is_away_we_are_not_up(monkeypatch: pytest.MonkeyPatc
 
 def test_names_follow_the_conventions_of_prometheus(client: Client) -> None:
     families = list(text_string_to_metric_families(client.get("/metrics").content.decode()))
-    assert len({family.name for family in families}) == len(families) == 17
+    assert len({family.name for family in families}) == len(families) == 19
     for family in families:
         assert re.fullmatch(r"assay_[a-z]+(_[a-z]+)*", family.name)
         assert family.documentation

@@ -24,11 +24,14 @@ from execution_engine.metrics.columns import written
 from execution_engine.metrics.states import hll
 from execution_engine.metrics.states.frequencies import Frequencies
 from execution_engine.metrics.states.statistics import Value
+from execution_engine.read_by import Kind, Left
 
 cloudpickle.register_pickle_by_value(execution_engine.engines.native)
 cloudpickle.register_pickle_by_value(hll)
 
 BLOB = "number bigint, blob binary"
+OFF = Left(kind=Kind.OFF, why="ASSAY_SPARK_NATIVE is false")
+BESIDE = Left(kind=Kind.BESIDE, why="it shares a job with what is Spark's")
 _SCHEMA = pa.schema([("number", pa.int64()), ("blob", pa.binary())])
 
 Load = Sequence[tuple[int, Sequence[Piece]]]  # of one task: numbers of units, and the pieces of each
@@ -40,7 +43,7 @@ class Native:
 
     told: Mapping[AskedStatistic, Value] = field(default_factory=dict)
     counted: Mapping[Keyed, Frequencies] = field(default_factory=dict)
-    left: Mapping[AskedStatistic | Keyed, str] = field(default_factory=dict)
+    left: Mapping[AskedStatistic | Keyed, Left] = field(default_factory=dict)
 
 
 def taken_natively(source: SparkSource, asked: Sequence[AskedStatistic], keyed: Sequence[Keyed]) -> Native:
@@ -57,7 +60,7 @@ def taken_natively(source: SparkSource, asked: Sequence[AskedStatistic], keyed: 
     except SPARK_ERRORS as error:
         if failure_of(error, source.name).reason in OF_ALL:
             raise
-        why = "a task of the kernels failed"
+        why = Left(kind=Kind.FAILED, why="a task of the kernels failed")
         return Native(left={**draft.left, **dict.fromkeys((*draft.asked, *draft.keyed), why)})
     return of_draft(draft, gleaned)
 
@@ -69,11 +72,12 @@ def taken_together(
 
     Raises what Spark does.
     """
-    if any(why_not_here(source) for source in sources.values() if source.rows != 0):
-        return {}
+    every: list[AskedStatistic | Keyed] = [*asked, *keyed]
+    if found := [why for source in sources.values() if source.rows != 0 and (why := why_not_here(source))]:
+        return dict.fromkeys(sources, Native(left=dict.fromkeys(every, found[0])))
     draft = drafted(stored_columns(next(iter(sources.values()))), asked, keyed)
     if draft.left:
-        return {}
+        return dict.fromkeys(sources, Native(left={**dict.fromkeys(every, BESIDE), **draft.left}))
     rows = sum(source.rows or 0 for source in sources.values())
     wanted = max(1, min(len(sources), -(-rows // TASK_ROWS)))
     loads: list[list[tuple[int, Sequence[Piece]]]] = [[] for _ in range(wanted)]
@@ -87,13 +91,13 @@ def taken_together(
     return {number: of_draft(draft, gleaned.get(number, ())) for number in sources}
 
 
-def why_not_here(source: SparkSource) -> str | None:
+def why_not_here(source: SparkSource) -> Left | None:
     """Why a source as a whole is Spark's to read; None where the kernels may."""
     if source.listing is None or source.footers is None:
-        return "it is no set of whole parquet files whose footers are read"
+        return Left(kind=Kind.TABLE, why="it is no set of whole parquet files whose footers are read")
     if source.listing.root.prefix != "file://":
-        return "it does not lie in files of this machine"
-    return None if source.rows else "it has no rows"
+        return Left(kind=Kind.TABLE, why="it does not lie in files of this machine")
+    return None if source.rows else Left(kind=Kind.TABLE, why="it has no rows")
 
 
 def stored_columns(source: SparkSource) -> dict[str, Stored]:

@@ -10,6 +10,7 @@ from execution_engine.engines.child.frames import Frame, read_frame, write_frame
 from execution_engine.engines.protocol import Measured, Part, ScanReport, Table, Wanted
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
+from execution_engine.read_by import Kind, Left, ReadBy
 
 TABLE = Table(name="raw.trips", storage="parquet", location="/lake", options={"a": "b"}, columns={"id": "bigint"})
 SPEC = MetricSpec(name="quantile", columns=("fare",), arguments=(1, 1.0, True, "1"), options=(("min", 3),), where="a")
@@ -23,6 +24,7 @@ REPORT = ScanReport(
     spark_jobs=1,
     seconds=0.5,
     fingerprint=None,
+    read_by=ReadBy(footers=1, kernels=2, left=(Left(kind=Kind.ROWS, why="é is no UTF-8", values=3),)),
 )
 
 
@@ -60,6 +62,7 @@ def test_only_methods_of_the_protocol_are_called(method: Any) -> None:
         {"measured": {"1": {"value": "much"}}, "spark_jobs": 0, "seconds": 0, "fingerprint": None},
         {"measured": {"1": {"failure": {"reason": "because"}}}, "spark_jobs": 0, "seconds": 0, "fingerprint": None},
         {"measured": {}, "spark_jobs": 0},
+        {"measured": {}, "spark_jobs": 0, "seconds": 0, "fingerprint": None, "read_by": {"left": [{"kind": "mine"}]}},
     ],
 )
 def test_an_answer_of_another_shape_is_refused(result: Any) -> None:

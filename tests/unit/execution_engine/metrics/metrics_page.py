@@ -189,7 +189,7 @@ def _left_to_spark(metric: MetricDefinition) -> str | None:
     columns = {name: Stored(spark=spark, arrow=arrow) for name in "cde"}
     spec = replace(example(metric), arguments=arguments)
     planned = plan([Wanted(key="one", spec=spec)], expressions(dict.fromkeys("cde", spark)))
-    return next(iter(drafted(columns, planned.asked, planned.keyed).left.values()), None)
+    return next((each.why for each in drafted(columns, planned.asked, planned.keyed).left.values()), None)
 
 
 def _call(metric: MetricDefinition) -> str:

@@ -1,0 +1,119 @@
+"""Who read the values of a scan: footers, kernels, or Spark, and why Spark had to (pure).
+
+A value is a statistic or a grouping that metrics share, or a metric that is measured by itself.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+MOST_REASONS = 10  # that are told one by one
+MOST_LETTERS = 200  # of one reason, as it may hold the name of a column
+OTHERS = "other reasons"
+
+
+class Kind(StrEnum):
+    """What kept the kernels from a value."""
+
+    OFF = "off"  # ASSAY_SPARK_NATIVE is false
+    TABLE = "table"  # it is no set of parquet files that kernels can read, or their footers are too many
+    STATISTIC = "statistic"  # no kernel gathers it
+    EXPRESSION = "expression"  # kernels do not know its condition, expression or nested field
+    COLUMN = "column"  # a column is of a type, or stored in a way, that kernels do not read so
+    ROWS = "rows"  # the rows hold something of which only Spark surely knows what it means there
+    FAILED = "failed"  # a task failed, or a file could not be read or was replaced
+    BESIDE = "beside"  # it shares a job with values that are Spark's
+    COMPOUND = "compound"  # its metric has queries of its own
+    GROUPS = "groups"  # it is measured by columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class Left:
+    """Why some values were left to Spark, and how many they were."""
+
+    kind: Kind
+    why: str
+    values: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadBy:
+    """How many values each has read; ``kernels`` includes what Arrow reads of small files without Spark.
+
+    What a database answered, or could not be measured at all, is not among them.
+    """
+
+    footers: int = 0
+    kernels: int = 0
+    left: tuple[Left, ...] = ()  # to Spark, as ``read_by`` orders them
+
+    @property
+    def spark(self) -> int:
+        """How many values were left to Spark."""
+        return sum(each.values for each in self.left)
+
+    @property
+    def left_by_kind(self) -> dict[Kind, int]:
+        """The same by what kept the kernels from them."""
+        counts: Counter[Kind] = Counter()
+        for each in self.left:
+            counts[each.kind] += each.values
+        return dict(counts)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a row of a scan keeps it."""
+        left = [{"kind": each.kind.value, "why": each.why, "values": each.values} for each in self.left]
+        return {"footers": self.footers, "kernels": self.kernels, "spark": self.spark, "left": left}
+
+    def __str__(self) -> str:
+        """``2 values by footers, 12 by kernels, 3 by Spark: 2 "percentile is Spark's to gather", 1 …``."""
+        said = (("footers", self.footers), ("kernels", self.kernels), ("Spark", self.spark))
+        counts = [f"{count} by {who}" for who, count in said if count]
+        if not counts:
+            return "no values"
+        first, *others = counts
+        number, by = first.split(" ", 1)
+        reasons = ", ".join(f'{each.values} "{each.why}"' for each in self.left)
+        return ", ".join([f"{number} value{'' if number == '1' else 's'} {by}", *others]) + (reasons and f": {reasons}")
+
+
+NO_VALUES = ReadBy()
+
+
+def from_json(stored: Mapping[str, Any]) -> ReadBy | None:
+    """What ``to_json`` wrote; None where nothing was noted."""
+    if not stored:
+        return None
+    left = (Left(kind=Kind(each["kind"]), why=each["why"], values=each["values"]) for each in stored["left"])
+    return ReadBy(footers=stored["footers"], kernels=stored["kernels"], left=tuple(left))
+
+
+def read_by(*, footers: int = 0, kernels: int = 0, left: Iterable[Left] = ()) -> ReadBy:
+    """With like reasons together, and few of them: the rarest of each kind are ``OTHERS``, and long ones are cut."""
+    counts: Counter[tuple[Kind, str]] = Counter()
+    for each in left:
+        counts[each.kind, each.why[:MOST_LETTERS]] += each.values
+    for kind, why in [reason for reason in _ordered(counts) if reason[1] != OTHERS][MOST_REASONS:]:
+        counts[kind, OTHERS] += counts.pop((kind, why))
+    return ReadBy(
+        footers=footers,
+        kernels=kernels,
+        left=tuple(Left(kind=kind, why=why, values=counts[kind, why]) for kind, why in _ordered(counts)),
+    )
+
+
+def together(some: Iterable[ReadBy]) -> ReadBy:
+    """Of several scans, or of parts of one."""
+    every = list(some)
+    return read_by(
+        footers=sum(each.footers for each in every),
+        kernels=sum(each.kernels for each in every),
+        left=[left for each in every for left in each.left],
+    )
+
+
+def _ordered(counts: Mapping[tuple[Kind, str], int]) -> list[tuple[Kind, str]]:
+    """The most frequent first, and what is told together last."""
+    return sorted(counts, key=lambda reason: (reason[1] == OTHERS, -counts[reason], reason))
