@@ -20,6 +20,7 @@ from execution_engine.parts.part_states import PartStates
 from execution_engine.parts.selectors import keeping_states
 from execution_engine.parts.services import scan_by_parts
 from execution_engine.parts.state_store import INLINE_BYTES
+from execution_engine.read_by import ReadBy
 from execution_engine.scans.unpartitioned import count_unpartitioned
 from tests.factories import NOW, DatasetFactory, DataTestFactory
 from tests.fakes import FakeEngine
@@ -42,7 +43,10 @@ class Counting(FakeEngine):
     def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
         self.asked.append((part, tuple(item.spec.text for item in wanted)))
         measured = {item.key: self._measured(item, part.keys or tuple(self.rows)) for item in wanted}
-        return ScanReport(measured=measured, spark_jobs=2, seconds=0.5, fingerprint=self.fingerprint_read)
+        read_by = ReadBy(kernels=len(measured))
+        return ScanReport(
+            measured=measured, spark_jobs=2, seconds=0.5, fingerprint=self.fingerprint_read, read_by=read_by
+        )
 
     def _measured(self, item: Wanted, keys: tuple[str, ...]) -> Measured:
         failure = next((self.failing[key] for key in keys if key in self.failing), None)
@@ -68,6 +72,13 @@ def counted(
     report = count_unpartitioned(engine, of or table(), strays, is_sensitive=is_sensitive)
     assert (list(report.measured), report.fingerprint) == (["rows"], None)
     return report.measured["rows"], report.spark_jobs, report.seconds
+
+
+def test_what_read_the_rows_of_each_key_is_added_up() -> None:
+    engine = Counting(rows={"a": 3, "b": 4})
+    assert count_unpartitioned(engine, table(), ("a", "b")).read_by == ReadBy(kernels=2)
+    assert count_unpartitioned(engine, table(), None).read_by == ReadBy(kernels=1)
+    assert count_unpartitioned(engine, table(), ()).read_by == ReadBy()
 
 
 def test_a_database_is_asked_key_by_key() -> None:
@@ -269,4 +280,5 @@ def test_what_cannot_be_merged_is_read_over_all_partitions_together(tmp_path: Pa
     assert engine.asked[-1] == (part, ("mean(fare)", "query('select 1')"))
     assert {key: each.value for key, each in report.measured.items()} == {"2": 18.0, "3": 18.0}
     assert report.spark_jobs == 2 * len(engine.asked)
+    assert report.read_by == ReadBy(kernels=sum(len(texts) for _, texts in engine.asked))
     assert report.seconds >= 0.5

@@ -1,5 +1,6 @@
 """What a scan takes, what it finds still true, and what it writes: each beside rows that differ in one thing."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from execution_engine.parts.row_states import state_of
 from execution_engine.parts.state_store import INLINE_BYTES
 from execution_engine.planning.planner import hash_of
 from execution_engine.quarantine.suspects import REMEMBERED, ends_before, note_ends
+from execution_engine.read_by import Kind, Left, ReadBy, from_json
 from execution_engine.scans.found import BegunScan
 from execution_engine.scans.reading import read
 from execution_engine.scans.wake import wake
@@ -88,13 +90,20 @@ def test_jobs_and_seconds_of_all_passes_are_added_up(
 
     def slow(self: FakeEngine, *args: Any) -> ScanReport:
         report = plain(self, *args)
-        return ScanReport(measured=report.measured, spark_jobs=3, seconds=1.5, fingerprint=report.fingerprint)
+        return replace(report, spark_jobs=3, seconds=1.5, read_by=ReadBy(footers=1, kernels=2, left=(by_spark,)))
 
+    by_spark = Left(kind=Kind.GROUPS, why="it is measured by columns", values=4)
     monkeypatch.setattr(FakeEngine, "scan", slow)
     tasks.scan()
     scan = Scan.objects.get()
     assert (len(loop.lake.scans), scan.spark_jobs, scan.seconds) == (2, 6, 3.0)
+    both = ReadBy(footers=2, kernels=4, left=(replace(by_spark, values=8),))
+    assert from_json(scan.read_by) == both
     assert tallies()[Tallied.SCAN_SECONDS, "sea"] == 3.0
+    counted = {key: amount for key, amount in tallies().items() if key[0] in (Tallied.VALUES, Tallied.VALUES_LEFT)}
+    assert counted == {
+        (Tallied.VALUES, "footers"): 2, (Tallied.VALUES, "kernels"): 4, (Tallied.VALUES_LEFT, "groups"): 8,
+    }  # fmt: skip
 
 
 @pytest.mark.logs_a_failure

@@ -8,10 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay import clock
-from assay.models import Dataset
+from assay.models import Dataset, Tallied
+from assay.queue.tallies import totals
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import Measurement, RunReason, Scan
+from execution_engine.read_by import NO_VALUES
 from tests.factories import NOW, DatasetFactory, DataTestFactory, day
 from tests.fakes import FakeEngine
 from tests.integration.execution_engine.conftest import Loop
@@ -72,6 +74,32 @@ def test_ten_more_aggregate_tests_of_a_table_add_no_spark_job(spark: Loop, tmp_p
     assert {run.outcome for run in asked} == {"held"}
     assert together.taken == 2 + 5  # max, min, and the five conditions
     assert together.spark_jobs == alone.spark_jobs == 1
+
+
+def test_a_scan_keeps_who_read_its_values_and_adds_them_to_the_totals(spark: Loop, tmp_path: Path) -> None:
+    trips = table(tmp_path, "trips")
+    write(trips, list(range(100)))
+    texts = ("row_count() > 0", "max(fare) > 0", "uniqueness(id) > 0", "quantile(fare, 0.5) > 0")
+    asked = [spark.request(DataTestFactory.create(dataset=trips, assertion=text), MONDAY) for text in texts]
+    spark.drain()
+    for run in asked:
+        run.refresh_from_db()
+    assert {run.outcome for run in asked} == {"held"}
+    left = [{"kind": "statistic", "why": "percentile is Spark's to gather", "values": 1}]
+    assert Scan.objects.get().read_by == {"footers": 1, "kernels": 2, "spark": 1, "left": left}
+    assert totals()[Tallied.VALUES] == {"footers": 1, "kernels": 2}
+    assert totals()[Tallied.VALUES_LEFT] == {"statistic": 1}
+
+
+def test_a_scan_that_takes_over_what_is_known_reads_no_values(spark: Loop, tmp_path: Path) -> None:
+    trips = table(tmp_path, "trips")
+    write(trips, list(range(100)))
+    for text in ("max(fare) > 0", "max(fare) > 1"):
+        spark.run(DataTestFactory.create(dataset=trips, assertion=text), MONDAY)
+    first, second = Scan.objects.order_by("pk")
+    assert (first.read_by["kernels"], second.reused) == (1, 1)
+    assert second.read_by == NO_VALUES.to_json()
+    assert totals()[Tallied.VALUES] == {"kernels": 1}
 
 
 def test_a_lost_key_is_named(spark: Loop, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from execution_engine.metrics.states.statistics import Gather
 from execution_engine.metrics.states.summary import Summary
 from execution_engine.outcome import Failure
 from execution_engine.parts.incremental import Prints, Rollup
+from execution_engine.read_by import ReadBy
 
 TABLE = Table(name="dw.trips", storage="files", location="/trips")
 
@@ -43,7 +44,7 @@ class Lists:
         return [key for unit in self.units for key in unit.part.keys or ()]
 
     def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
-        """Three jobs for each."""
+        """Three jobs and one value for each."""
         assert units, "nothing is asked"
         self.units += units
         self.calls.append(len(units))
@@ -60,7 +61,8 @@ class Lists:
         if key in self.failing:
             measured = dict.fromkeys(measured, Measured(failure=self.failing[key]))
         print_ = self.rewritten.get(key, self.prints[key])
-        return ScanReport(measured=measured, spark_jobs=3, seconds=1.0, fingerprint=print_)
+        read_by = ReadBy(kernels=1)
+        return ScanReport(measured=measured, spark_jobs=3, seconds=1.0, fingerprint=print_, read_by=read_by)
 
     def _counted(self, keyed: Keyed, rows: Sequence[int]) -> Frequencies | Summary:
         found = Frequencies(whole=Counts.of(np.array(rows, np.int64)))

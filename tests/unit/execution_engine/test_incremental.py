@@ -11,6 +11,7 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.states import State, from_bytes
 from execution_engine.outcome import Failure, Reason
 from execution_engine.parts.incremental import can_merge, scan_merged, state_spec, union
+from execution_engine.read_by import ReadBy
 from tests.unit.execution_engine.in_memory import TABLE, KeptRollup, Lists, Memory
 
 ROWS = MetricSpec(name="row_count")
@@ -55,7 +56,7 @@ def test_the_whole_is_the_merge_of_its_partitions_each_read_once() -> None:
         "key of count_distinct(id)": 4,
         "key of uniqueness(id)": 2 / 6,
     }
-    assert (report.spark_jobs, report.fingerprint) == (9, None)
+    assert (report.spark_jobs, report.fingerprint, report.read_by) == (9, None, ReadBy(kernels=3))
     assert 0 <= report.seconds < 60
     assert [unit.part for unit in engine.units] == [Part(keys=(key,)) for key in ("d0", "d1", "d2")]
 
@@ -78,7 +79,7 @@ def test_what_is_known_is_not_read_again() -> None:
     memory.asked.clear()
     again = scan(engine, memory, *EVERY)
     assert memory.asked == [], "the unions hold all"
-    assert (again.measured, again.spark_jobs, engine.read) == (before, 0, [])
+    assert (again.measured, again.spark_jobs, again.read_by, engine.read) == (before, 0, ReadBy(), [])
 
 
 @pytest.mark.parametrize("spec", EVERY)
