@@ -15,18 +15,32 @@ OTHERS = "other reasons"
 
 
 class Kind(StrEnum):
-    """What kept the kernels from a value."""
+    """What kept the kernels from a value; ``MEANINGS`` says it in words."""
 
-    OFF = "off"  # ASSAY_SPARK_NATIVE is false
-    TABLE = "table"  # it is no set of parquet files that kernels can read, or their footers are too many
-    STATISTIC = "statistic"  # no kernel gathers it
-    EXPRESSION = "expression"  # kernels do not know its condition, expression or nested field
-    COLUMN = "column"  # a column is of a type, or stored in a way, that kernels do not read so
-    ROWS = "rows"  # the rows hold something of which only Spark surely knows what it means there
-    FAILED = "failed"  # a task failed, or a file could not be read or was replaced
-    BESIDE = "beside"  # it shares a job with values that are Spark's
-    COMPOUND = "compound"  # its metric has queries of its own
-    GROUPS = "groups"  # it is measured by columns
+    OFF = "off"
+    TABLE = "table"
+    STATISTIC = "statistic"
+    EXPRESSION = "expression"
+    COLUMN = "column"
+    ROWS = "rows"
+    FAILED = "failed"
+    BESIDE = "beside"
+    COMPOUND = "compound"
+    GROUPS = "groups"
+
+
+MEANINGS: Mapping[Kind, str] = {
+    Kind.OFF: "`ASSAY_SPARK_NATIVE` is false",
+    Kind.TABLE: "the data is no set of whole parquet files of this machine, or has too many footers to read",
+    Kind.STATISTIC: "no kernel gathers such a statistic",
+    Kind.EXPRESSION: "kernels do not know its condition, its expression or its nested field",
+    Kind.COLUMN: "a column is of a type, or is stored in a way, that kernels do not read so",
+    Kind.ROWS: "the rows hold something of which Spark alone knows what it means there",
+    Kind.FAILED: "a task failed, or a file could not be read or was replaced",
+    Kind.BESIDE: "it shares a job with values that are Spark's",
+    Kind.COMPOUND: "its metric has queries of its own",
+    Kind.GROUPS: "it is measured `by` columns",
+}
 
 
 @dataclass(frozen=True, kw_only=True)

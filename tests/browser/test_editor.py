@@ -3,6 +3,9 @@
 from playwright.sync_api import Page, expect
 
 from assay.models import Dataset
+from execution_engine.models import Scan
+from execution_engine.read_by import Kind, Left, read_by
+from tests.factories import DAY, NOW
 
 
 def test_names_of_datasets_are_those_that_the_user_may_read(riders: Dataset, page: Page, complaints: list[str]) -> None:
@@ -18,6 +21,22 @@ def test_names_of_datasets_are_those_that_the_user_may_read(riders: Dataset, pag
     expect(page.get_by_label("Assertion")).to_have_value("row_count(dataset='raw.trips')")
     page.keyboard.press("Tab")
     expect(page.get_by_label("Assertion")).not_to_be_focused()
+    assert complaints == []
+
+
+def test_who_read_the_values_of_the_last_scan_is_told(riders: Dataset, page: Page, complaints: list[str]) -> None:
+    percentile = Left(kind=Kind.STATISTIC, why="percentile is Spark's to gather", values=2)
+    nested = Left(kind=Kind.COLUMN, why="fare lies inside another column")
+    Scan.objects.create(
+        dataset=riders, datacenter="sea", window_start=NOW - DAY, window_end=NOW, created_at=NOW, ended_at=NOW,
+        spark_jobs=2, taken=9, seconds=1.5, read_by=read_by(kernels=12, left=[percentile, nested]).to_json(),
+    )  # fmt: skip
+    page.goto("/datasets/raw.riders/tests/new")
+    page.get_by_label("Assertion").press_sequentially("row_count() > 1")
+    told = page.get_by_role("region", name="What it reads")
+    expect(told).to_contain_text("Values read in that scan: 0 by footers, 12 by kernels, 3 by Spark.")
+    expect(told).to_contain_text("2: percentile is Spark's to gather")
+    expect(told).to_contain_text("1: fare lies inside another column")
     assert complaints == []
 
 

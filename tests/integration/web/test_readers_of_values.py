@@ -16,7 +16,7 @@ from assay.models import Dataset
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import Scan
-from execution_engine.read_by import Kind
+from execution_engine.read_by import NO_VALUES, Kind
 from tests.factories import NOW, DatasetFactory, DataTestFactory, day
 from tests.fakes import FakeEngine
 from tests.integration.execution_engine.conftest import Loop
@@ -98,13 +98,16 @@ def test_where_kernels_read_all_no_reason_is_told(spark: Loop, pages: Client, tm
     assert "left to Spark" not in page
 
 
-def test_a_scan_of_before_it_was_noted_is_shown_without_it(spark: Loop, pages: Client, tmp_path: Path) -> None:
+def test_a_scan_of_before_it_was_noted_or_of_a_database_is_shown_without_it(
+    spark: Loop, pages: Client, tmp_path: Path
+) -> None:
     dataset = trips(tmp_path)
     measure(spark, dataset, "max(fare) > 0")
-    Scan.objects.update(read_by={})
-    page = said(pages, dataset)
-    assert "the last scan of this table took" in page
-    assert "Values read" not in page
+    for read_by in ({}, NO_VALUES.to_json()):
+        Scan.objects.update(read_by=read_by)
+        page = said(pages, dataset)
+        assert "the last scan of this table took" in page
+        assert "Values read" not in page
 
 
 def test_with_the_kernels_switched_off_the_reason_says_so(

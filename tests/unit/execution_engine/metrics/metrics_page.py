@@ -15,6 +15,7 @@ from execution_engine.metrics.definition import SHARED, MetricDefinition
 from execution_engine.metrics.registry import DEFINITIONS, GROUPABLE, METRICS
 from execution_engine.metrics.signature import ArgumentType, ColumnKind
 from execution_engine.metrics.spec import Literal, MetricSpec
+from execution_engine.read_by import MEANINGS, Kind
 
 ROOT = Path(__file__).parents[4]
 PATH = ROOT / "docs/metrics.md"
@@ -131,7 +132,7 @@ the partitions.
 
 def page() -> str:
     """The page."""
-    return "\n".join([OPENING, *_of_the_paper(), *_of_the_registry(), *_of_the_kernels()]) + "\n"
+    return "\n".join([OPENING, *_of_the_paper(), *_of_the_registry(), *_of_the_kernels(), *_of_the_readers()]) + "\n"
 
 
 def _of_the_paper() -> Iterator[str]:
@@ -176,6 +177,25 @@ def _of_the_kernels() -> Iterator[str]:
     for metric in DEFINITIONS:
         if metric.kind in SHARED and (why := _left_to_spark(metric)):
             yield f"| `{_call(metric)}` | {_cell(why)} |"
+
+
+READERS = """
+## Who read the values of a scan
+
+Each scan keeps how many values footers, kernels and Spark have read. A value is a statistic or a grouping, which
+several metrics may share: a mean is a sum and a count. A metric with queries of its own, or `by` columns, is one value.
+Small files that a process reads with Arrow, without Spark, count as read by kernels. What a database answers, and what
+was known before, is not counted. The editor of tests shows this of a table's last scan, `assay verify` of its own, and
+[Prometheus](service.md#watching-the-service) the totals. Ten reasons are told one by one, the others together.
+
+| kind of reason | what kept the kernels from the value |
+|---|---|"""
+
+
+def _of_the_readers() -> Iterator[str]:
+    yield READERS
+    for kind in Kind:
+        yield f"| `{kind}` | {MEANINGS[kind]} |"
 
 
 def _left_to_spark(metric: MetricDefinition) -> str | None:
