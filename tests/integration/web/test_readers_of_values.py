@@ -23,14 +23,13 @@ from tests.integration.execution_engine.conftest import Loop
 from tests.integration.web.test_metrics import read
 from web import data_metrics
 
-pytestmark = pytest.mark.django_db
 MONDAY = day("2026-03-09")
 MIXED = ("row_count() > 0", "max(fare) > 0", "uniqueness(id) > 0", "quantile(fare, 0.5) > 0")
 NOTHING_LEFT = {(kind.value,): 0.0 for kind in Kind}
 
 
 @pytest.fixture
-def stages() -> Loop:
+def stages(db: None) -> Loop:
     clock.simulate(NOW)
     data_metrics.COUNTED.at = float("-inf")
     return Loop(lake=FakeEngine())
@@ -98,9 +97,7 @@ def test_where_kernels_read_all_no_reason_is_told(spark: Loop, pages: Client, tm
     assert "left to Spark" not in page
 
 
-def test_a_scan_of_before_it_was_noted_or_of_a_database_is_shown_without_it(
-    spark: Loop, pages: Client, tmp_path: Path
-) -> None:
+def test_a_scan_of_which_nothing_was_noted_is_shown_without_it(spark: Loop, pages: Client, tmp_path: Path) -> None:
     dataset = trips(tmp_path)
     measure(spark, dataset, "max(fare) > 0")
     for read_by in ({}, NO_VALUES.to_json()):
