@@ -44,7 +44,10 @@ class Piece:
 
 
 class UnableToReadPiece(Exception):
-    """The file is not what was listed, or cannot be read; Spark must say what is wrong with it."""
+    """The file is not what was listed, or cannot be read; Spark must say what is wrong with it.
+
+    It names neither the file nor the error: the reason is kept with the scan, and a location may be a secret.
+    """
 
 
 def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[Batch]:
@@ -68,7 +71,7 @@ def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[Batch]:
                 for batch in parquet.iter_batches(rows, piece.groups, list(own.values()), use_threads=False):
                     yield _batch(batch, own, columns, piece.folders)
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise UnableToReadPiece(f"{piece.path} cannot be read: {error}") from error
+        raise UnableToReadPiece("a file cannot be read") from error
     _check(piece)
 
 
@@ -76,9 +79,9 @@ def _check(piece: Piece) -> None:
     try:
         found = os.stat(piece.path)
     except OSError as error:
-        raise UnableToReadPiece(f"{piece.path} cannot be read: {error}") from error
+        raise UnableToReadPiece("a file cannot be read") from error
     if (found.st_size, found.st_mtime_ns) != (piece.size, piece.mtime_ns):
-        raise UnableToReadPiece(f"{piece.path} was replaced while it was read")
+        raise UnableToReadPiece("a file was replaced while it was read")
 
 
 def _own(metadata: pq.FileMetaData, columns: Mapping[str, Stored]) -> dict[str, str]:
