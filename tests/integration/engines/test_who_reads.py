@@ -92,6 +92,16 @@ def test_what_the_rows_hold_may_leave_a_value_to_spark(spark_engine: SparkEngine
     assert (found.kernels, found.left_by_kind) == (1, {Kind.ROWS: 1})
 
 
+def test_a_file_that_holds_a_column_otherwise_leaves_all_values_to_spark(
+    spark_engine: SparkEngine, tmp_path: Path
+) -> None:
+    table = write(tmp_path / "rides")
+    pq.write_table(pa.table({"fare": pa.array([1.5], pa.float32())}), tmp_path / "rides" / "0.parquet")
+    found = who_read(spark_engine, table, metric("max", "fare"), metric("min", "fare"))
+    why = "fare has several types, or one of an old writer"
+    assert found == ReadBy(left=(Left(kind=Kind.FAILED, why=why, values=2),))
+
+
 def test_other_storages_are_left_to_spark_as_a_whole(spark_engine: SparkEngine, tmp_path: Path) -> None:
     (tmp_path / "rides.csv").write_text("city,fare\nrome,1.5\n")
     table = Table(name="rides", storage="csv", location=str(tmp_path / "rides.csv"), options={"header": "true"})
