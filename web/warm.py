@@ -18,7 +18,14 @@ from web.api.consumption.gate import GateQuestion
 log = structlog.get_logger(__name__)
 
 SLICE = 0.001  # seconds that a thread computes before another may: a short answer gives way at each of its statements
-PAGES = ("web/login.html", "web/catalogue.html", "web/dataset.html", "web/incident.html", "web/incidents.html", "web/scores.html")
+PAGES = (
+    "web/login.html",
+    "web/catalogue.html",
+    "web/dataset.html",
+    "web/incident.html",
+    "web/incidents.html",
+    "web/scores.html",
+)
 
 
 def warm_up() -> None:
