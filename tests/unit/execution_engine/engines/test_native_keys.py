@@ -188,7 +188,8 @@ def test_few_keys_of_several_batches_are_added_up_with_the_rare_ones_among_them(
     of_a = [Keyed(grouping=Grouping(columns=("a",)), where=where) for where in (None, "c > 0")]
     draft = drafted(COLUMNS, [], of_a)
     batches: list[list[Row]] = [[(at % keys, None, at % 2) for at in range(3_000)] for keys in (7, 3, 100)]
-    batches.append([(at % 500, None, 1) for at in range(12_000)])  # so many that a sample does not have all of them
+    random = Random(20260301)
+    batches.append([(random.randrange(500), None, 1) for _ in range(12_000)])  # a sample does not have all of them
     batches.append([(at if at % 4 == 0 else 5, None, 1) for at in range(3_000)])  # a quarter are keys of their own
     _, counted, _ = found_of(draft, [task_of(draft, batches[:2]), task_of(draft, batches[2:])])
     every = [row for batch in batches for row in batch]
