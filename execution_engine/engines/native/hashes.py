@@ -159,15 +159,6 @@ def _of_texts(array: pa.Array, found: Words) -> None:
     _of_plain_texts(array, found)
 
 
-def _places(array: pa.Array) -> npt.NDArray[np.int64]:
-    indices = array.indices.fill_null(0).cast(pa.int64())
-    return (
-        np.frombuffer(indices.buffers()[1], np.int64)[indices.offset :][: len(indices)]
-        if len(indices)
-        else np.empty(0, np.int64)
-    )
-
-
 def _of_plain_texts(array: pa.Array, found: Words) -> None:
     data, offsets = bytes_of(array)
     with np.errstate(over="ignore"):

@@ -43,6 +43,38 @@ def test_all_else_beyond_64_bits_is_null_where_the_number_is() -> None:
     assert truths("a < 9223372036854775808", a=decimals) == [True, None, True]
 
 
+@pytest.mark.parametrize("ending", ["\n", "\r", "\x85", "\u2028", "\u2029"])
+def test_a_text_before_whose_last_break_javas_end_may_stand_is_left_to_spark(ending: str) -> None:
+    for texts in (pa.array(["b", f"a{ending}"]), pa.array(["b", f"a{ending}"]).dictionary_encode()):
+        with pytest.raises(UnableToTell):
+            met(texts, "a rlike 'a$'")
+        assert met(texts, "a rlike '^a'") == [False, True]
+    assert truths("a rlike 'a$'", a=pa.array([f"{ending}a", None, "ab"])) == [True, None, False]
+
+
+def met(texts: pa.Array, sql: str) -> list[bool]:
+    found = Batch(rows=len(texts), columns=lambda name: values_of(texts, "string")).met(compiled(sql)).yes.tolist()
+    return [bool(one) for one in found]
+
+
+def test_texts_that_are_no_utf_8_have_no_length_and_no_pattern_here() -> None:
+    binary = pa.array([b"\xff", b"a"])
+    texts = pa.StringArray.from_buffers(2, *binary.buffers()[1:])
+    for sql in ("a rlike 'a'", "a like 'a%'", "char_length(a) > 1"):
+        with pytest.raises(UnableToTell):
+            met(texts, sql)
+    assert met(texts, "a = 'a'") == [False, True]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["a < 'x'", "a = date '2026-01-01'", "isnan(a)", "a like 'x'", "char_length(a) = 1", "a = true", "a", "1 = 2"],
+)
+def test_what_does_not_fit_the_type_of_a_column_is_left_to_spark(sql: str) -> None:
+    with pytest.raises(UnableToTell):
+        truths(sql, a=NULLABLE)
+
+
 def test_a_literal_of_more_digits_than_pythons_decimals_keep_is_not_rounded() -> None:
     tiny = pa.array([1, None, -1], pa.int8())
     assert truths("a = 1.00000000000000000000000000000001", a=tiny) == [False, None, False]

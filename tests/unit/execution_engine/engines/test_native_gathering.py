@@ -19,10 +19,11 @@ import pytest
 import xxhash
 from datasketches import hll_sketch, tgt_hll_type
 
-from execution_engine.engines.columns.spark_sql import quote
+from execution_engine.engines.columns.spark_sql import expressions, quote
 from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.native.measure import drafted, found_of
-from execution_engine.engines.native.task import from_bytes, glean
+from execution_engine.engines.native.reading import Stored
+from execution_engine.engines.native.task import Gleaned, from_bytes, glean
 from execution_engine.metrics.columns import written
 from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.states.frequencies import Counts, arrays
@@ -250,6 +251,47 @@ def bytes_of(value: Any, type_: pa.DataType) -> bytes:
         case str():
             return value.encode()
     return bytes(value)
+
+
+def test_a_sketch_of_what_metrics_write_of_a_column_is_that_of_the_column(folder: Path) -> None:
+    rows, (columns, _) = rows_in(folder), pieces_in(folder)
+    write = expressions({name: columns[name.lower()].spark for name in rows.types})
+    every = {
+        name: AskedStatistic(statistic=Statistic(gather=Gather.HLL, of=(write.hashable(written(name)),)))
+        for name in rows.types
+    }
+    told, _ = taken(folder, list(every.values()), [])
+    plain, _ = taken(folder, [asked(Gather.HLL, name, where=None) for name in every], [])
+    assert {name: told[one] for name, one in every.items()} == {
+        name: plain[asked(Gather.HLL, name, where=None)] for name in every
+    }
+
+
+@pytest.mark.parametrize("gather", [Gather.SUM, Gather.MIN, Gather.MAX, Gather.MOMENTS, Gather.KLL, Gather.PERCENTILE])
+def test_what_texts_have_not_is_left_to_spark_with_the_reason(gather: Gather, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": ["x", None]}), tmp_path / "a.parquet")
+    sketch, one = asked(Gather.HLL, "a", where=None), asked(gather, "a", where=None)
+    draft = drafted(pieces_in(tmp_path)[0], [sketch, one], [])
+    assert draft.asked == (sketch,)
+    assert draft.left[one].startswith(("text ", f"{gather.value} is Spark's"))
+
+
+def test_what_only_the_rows_show_to_be_sparks_is_left_to_it_and_nothing_else(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": ["x", "y\n"], "b": ["x" * 5000, "y"]}), tmp_path / "a.parquet")
+    columns, pieces = pieces_in(tmp_path)
+    breaks, rows = asked(Gather.COUNT, "a", where="a rlike 'x$'"), asked(Gather.COUNT, "a", where=None)
+    keys, others = grouped(("b",), None, False), grouped(("a",), None, False)
+    draft = drafted(columns, [breaks, rows], [keys, others])
+    told, counted, left = found_of(draft, [glean(draft.program, pieces)])
+    assert (told, set(counted)) == ({rows: 2}, {others})
+    assert ("line break" in left[breaks], "bytes" in left[keys]) == (True, True)
+
+
+def test_a_task_that_failed_fails_all_with_its_reason() -> None:
+    one, keys = asked(Gather.COUNT, "a", where=None), grouped(("a",), None, False)
+    draft = drafted({"a": Stored(spark="bigint", arrow=pa.int64())}, [one], [keys])
+    failed = from_bytes(Gleaned(failed="why").to_bytes())
+    assert found_of(draft, [Gleaned(), failed]) == ({}, {}, {one: "why", keys: "why"})
 
 
 def test_sketches_are_those_of_datasketches(folder: Path) -> None:

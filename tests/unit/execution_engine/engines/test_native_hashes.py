@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 import xxhash
@@ -10,10 +11,11 @@ from datasketches import hll_sketch, tgt_hll_type
 from hypothesis import given
 from hypothesis import strategies as st
 
+from execution_engine.engines.native import coupons
 from execution_engine.engines.native.coupons import coupons_of
 from execution_engine.engines.native.hashes import MOST_BYTES, hashes
 from execution_engine.engines.native.nodes import UnableToTell
-from execution_engine.engines.native.values import Values, values_of
+from execution_engine.engines.native.values import Values, places_of, values_of
 from execution_engine.metrics.states.hll import LOG2_BUCKETS, canonical, state_of
 
 BYTES = st.lists(st.none() | st.binary(max_size=100), max_size=40)
@@ -64,6 +66,24 @@ def test_zeros_of_both_signs_and_all_nans_have_one_hash() -> None:
     odd = pa.array([0.0, -0.0, float("nan"), -float("nan")])
     first, second, third, fourth = hashes([values_of(odd, "double")]).tolist()
     assert (first, third) == (second, fourth)
+
+
+@given(LONGS, st.integers(0, 63))
+def test_leading_zeros_are_those_of_the_bits(values: list[int], shift: int) -> None:
+    words = [(value % 2**64) >> shift for value in values]
+    found = coupons._leading_zeros(np.array(words, np.uint64))
+    assert found.tolist() == [64 - word.bit_length() for word in words]
+
+
+def test_what_a_dictionary_has_under_a_null_is_no_text() -> None:
+    indices = pa.Array.from_buffers(
+        pa.int32(), 3, [pa.py_buffer(b"\x05"), pa.py_buffer(np.array([0, 99, 1], np.int32))]
+    )
+    packed = pa.DictionaryArray.from_arrays(indices, pa.array(["a", "b"]), safe=False)
+    assert packed.null_count == 1
+    assert places_of(packed).tolist() == [0, 0, 1]
+    plain = pa.array(["a", None, "b"])
+    assert hashes([values_of(packed, "string")]).tolist() == hashes([values_of(plain, "string")]).tolist()
 
 
 def test_a_text_of_thousands_of_bytes_is_left_to_spark() -> None:

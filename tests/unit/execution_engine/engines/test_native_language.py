@@ -21,7 +21,11 @@ SPARKS = (
     *("a rlike 'x(?=y)'", "a rlike '(x)\\\\1'", "a rlike 'x*+'", "a rlike '\\\\bx'", "a rlike '[a&&b]'"),
     *("a rlike '[[a]]'", "a rlike 'x{2,1}'", "a rlike 'x{1001}'", "a rlike '\\\\p{L}'", "a rlike 'x)'"),
     *("a rlike '*x'", "a = 1e999", "at < timestamp '2026-02-30 12:00:00'", "a ilike 'x'"),
-    "exists(a, x -> x > 1)",
+    *("exists(a, x -> x > 1)", "a is true", "a between 1 and b + 1", "a in (select 1)", "-a = 1", "a * 2 > 1"),
+    *("isnan(a, b)", "isnull(a, b)", "char_length(a, b) > 1", "xxhash64(a, b) = 1", "nvl(a, 1) = 1"),
+    *("a rlike 'x]'", "a rlike 'x}'", "a rlike 'x\\\\'", "a rlike '(?<n>x)'", "a like 'x\\\\'", "a like 'x\\\\y'"),
+    *("a rlike '[z-a]'", "a rlike '[a'", "a rlike '[]'", "a rlike '[a^]'", "a rlike '[\\\\d-x]'", "a rlike 'x**'"),
+    *("case when a then 1 when b then 2 end = 1", "at < timestamp '2026-03-01'", "day < date '2026-3-1'"),
 )
 
 

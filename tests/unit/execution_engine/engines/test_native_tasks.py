@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.engines.native import measure
+from execution_engine.engines.native import measure, reading
 from execution_engine.engines.native.measure import TASK_ROWS, tasks
 from execution_engine.engines.native.nodes import Column, UnableToTell
 from execution_engine.engines.native.reading import Piece, Stored, UnableToReadPiece, batches
@@ -105,6 +105,24 @@ def test_times_of_an_old_writer_are_left_to_spark(tmp_path: Path) -> None:
     )
     with pytest.raises(UnableToTell):
         list(batches(pieces_in(tmp_path)[1][0], {"a": Stored(spark="timestamp", arrow=pa.timestamp("ns"))}))
+
+
+def test_texts_that_are_packed_arrive_packed_and_long_ones_do_not(tmp_path: Path) -> None:
+    columns = {"a": Stored(spark="string", arrow=pa.string()), "b": Stored(spark="bigint", arrow=pa.int64())}
+    for values, is_packed in ((["x", "y"] * 500, True), ([f"{at}" * 9 for at in range(1000)], False)):
+        (batch,) = batches(written(tmp_path, a=values, b=list(range(1000))), columns)
+        assert pa.types.is_dictionary(batch.values(Column(name="a")).array.type) is is_packed
+        assert batch.values(Column(name="b")).array.type == pa.int64()
+
+
+def test_rows_that_are_large_are_read_fewer_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    piece = written(tmp_path, a=list(range(1000)))
+    assert list(map(len, read(piece, a=pa.int64()))) == [1000]
+    monkeypatch.setattr(reading, "MOST_BYTES", 4000)
+    most = max(map(len, read(piece, a=pa.int64())))
+    assert 300 < most < 1000  # eight bytes a row, and what parquet adds
+    monkeypatch.setattr(reading, "MOST_BYTES", 1)
+    assert max(map(len, read(piece, a=pa.int64()))) == reading.LEAST_ROWS == 64
 
 
 def test_the_names_of_folders_are_columns_of_texts(tmp_path: Path) -> None:
