@@ -8,6 +8,7 @@ from itertools import count
 
 from pyspark.sql import SparkSession
 
+from execution_engine.engines.native import reading
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.start.session import SparkOptions
 from tests import java
@@ -16,6 +17,7 @@ from .both import judged
 from .by_kernels import Tally
 from .kept import KEPT, KEPT_TABLES, OF_A_KEPT, keep
 
+FEW_BYTES, PACKED = reading.FEW_BYTES, 1 << 30  # of every other table all texts that are packed are read so
 OF_A_TABLE = 500  # conditions
 PATIENT = {"spark.network.timeout": "10h", "spark.executor.heartbeatInterval": "1h"}  # the machine may sleep meanwhile
 GENERATED, GUARDED = 3, 10  # of so many tables one is asked of generated code, and one under conditions from the guard
@@ -35,6 +37,7 @@ def main() -> None:
     total, began = Tally(), time.monotonic()
     for seed in count(given.first):
         generate(session, seed % GENERATED == 0)
+        reading.FEW_BYTES = PACKED if seed % 2 else FEW_BYTES
         total.add(judged(session, seed, OF_A_TABLE, guarded=seed % GUARDED == 0)[0])
         if total.ends["native"] >= given.count:
             break

@@ -6,10 +6,18 @@ Spark computes literals before it sees a row.
 """
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .by_kernels import Truths
+from .tables import ROW
 
 NAN, INFINITY = math.nan, math.inf
 T, F, U = True, False, None
@@ -96,6 +104,35 @@ CASES = (
     # a literal with a point is a decimal, one with an exponent a double
     _case("a = 0.1", [0.1, 0.2], T, F),
     _case("a = 1e0", [1, 2], T, F),
+    _case("a in (9007199254740993, 1e0)", [2**53, 2**53 + 1, 1, 2], T, T, T, F),  # as doubles: the first two are one
     _case("a > 2147483647", [2**31, 2**31 - 1], T, F),
     _case("a < 9223372036854775808", [2**63 - 1, None], T, T, native=False),  # Spark's answer; no document says so
 )  # fmt: skip
+SAID = {1: True, 0: False, -1: None}
+ROWS = max(len(case.a) for case in CASES)
+
+
+def condition(at: int, case: Case) -> str:
+    """Over columns of its own, as all cases are asked at once; what stands in quotes stays."""
+    parts = case.sql.split("'")
+    return "'".join(part if odd % 2 else re.sub(r"\b([ab])\b", rf"\1_{at}", part) for odd, part in enumerate(parts))
+
+
+def write_cases(folder: Path) -> None:
+    """One file with the columns of every case."""
+    columns = {ROW: pa.array(range(ROWS))}
+    for at, case in enumerate(CASES):
+        for name, values in (("a", case.a), ("b", case.b)):
+            if values:
+                columns[f"{name}_{at}"] = pa.array([*values, *[None] * (ROWS - len(values))])
+    pq.write_table(pa.table(columns), folder / "a.parquet")
+
+
+def told(answers: Mapping[str, Truths | str]) -> dict[str, list[bool | None] | str]:
+    """What was answered on the rows of each case."""
+    found: dict[str, list[bool | None] | str] = {}
+    for at, case in enumerate(CASES):
+        truths = answers.get(condition(at, case), "no answer")
+        shown = truths if isinstance(truths, str) else [SAID[int(one)] for one in truths[: len(case.says)]]
+        found[f"{at}: {case.sql}"] = shown
+    return found

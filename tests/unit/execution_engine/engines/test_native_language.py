@@ -2,7 +2,11 @@
 
 import re
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from execution_engine.engines.native.compiled import compiled
 from execution_engine.engines.native.measure import names_in
@@ -46,6 +50,36 @@ def test_all_else_is_left_to_spark(sql: str) -> None:
 )
 def test_a_pattern_says_whether_it_looks_for_the_end(pattern: str, ends: bool) -> None:
     assert re2_of(pattern)[1] is ends
+
+
+SIGNS = (".", r"\d", r"\D", r"\w", r"\W", r"\s", r"\S", "[^a]", "[a-c]", r"[\d_]", r"[\w.]")
+
+
+@given(st.sampled_from(SIGNS), st.characters(codec="utf-8") | st.characters(max_codepoint=0x7F))
+@example(".", "X")
+@example(".", "\x85")
+@example(".", "\u2029")
+@example(r"\s", "\x0b")
+@example(r"\d", "\u0661")
+def test_a_class_of_signs_is_that_of_java(pattern: str, sign: str) -> None:
+    """Against the definition in Java's Pattern, which knows ASCII alone, written as Python's sets."""
+    digits, breaks, spaces = set("0123456789"), set("\n\r\x85\u2028\u2029"), set(" \t\n\x0b\f\r")
+    words = digits | set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
+    is_met = {
+        **{".": sign not in breaks, "[^a]": sign != "a", "[a-c]": sign in "abc"},
+        **{r"\d": sign in digits, r"\w": sign in words, r"\s": sign in spaces},
+        **{r"\D": sign not in digits, r"\W": sign not in words, r"\S": sign not in spaces},
+        **{r"[\d_]": sign in digits | {"_"}, r"[\w.]": sign in words | {"."}},
+    }
+    found = pc.match_substring_regex(pa.array([sign, f"{sign}{sign}"]), re2_of(f"^{pattern}$")[0]).to_pylist()
+    assert found == [is_met[pattern], False]
+
+
+@pytest.mark.parametrize("sign", ["é", " ", "/", "🦉", "'", "X", "x"])
+@pytest.mark.parametrize("pattern", ["^{}$", "^[{}]$", "^(?:{}|{}{})$"])
+def test_a_sign_that_stands_for_itself_is_found_alone(pattern: str, sign: str) -> None:
+    found = pc.match_substring_regex(pa.array([sign, "a", "", "X"]), re2_of(pattern.replace("{}", sign))[0])
+    assert found.to_pylist() == [True, False, False, sign == "X"]
 
 
 @pytest.mark.parametrize("text", ["", "a", "abc", "a%c", "a_c", "a\nc", "é", "aXXc"])
