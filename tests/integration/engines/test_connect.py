@@ -15,7 +15,8 @@ from tests.integration.engines.trips import COLUMNS, DAY, ROWS
 @pytest.mark.timeout(600)
 def test_spark_connect_measures_the_same() -> None:
     here = Path(__file__).parent
-    files = [str(path) for path in sorted(here.glob("test_spark_*.py"))]
+    native = here / "test_native_kernels.py::test_most_of_what_is_asked_of_plain_files_is_native"
+    files = [*(str(path) for path in sorted(here.glob("test_spark_*.py"))), str(native)]
     environment = {**os.environ, "ASSAY_SPARK_REMOTE": "local[2]", "SPARK_TESTING": "1"}  # a free port, not 15002
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
     done = subprocess.run(command, cwd=here.parents[2], env=environment, capture_output=True, text=True, check=False)
