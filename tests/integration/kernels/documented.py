@@ -105,6 +105,7 @@ CASES = (
     _case("a = 0.1", [0.1, 0.2], T, F),
     _case("a = 1e0", [1, 2], T, F),
     _case("a in (9007199254740993, 1e0)", [2**53, 2**53 + 1, 1, 2], T, T, T, F),  # as doubles: the first two are one
+    _case("a in (9007199254740993, 1)", [2**53, 2**53 + 1, 1, None], F, T, T, U),
     _case("a > 2147483647", [2**31, 2**31 - 1], T, F),
     _case("a < 9223372036854775808", [2**63 - 1, None], T, T, native=False),  # Spark's answer; no document says so
 )  # fmt: skip
