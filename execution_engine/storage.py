@@ -41,7 +41,10 @@ def engine_of_storage(storage: str) -> Engine:
 
     settings = config()
     spark = SparkOptions(
-        master=settings.spark_master, remote=settings.spark_remote or None, native=settings.spark_native
+        master=settings.spark_master,
+        remote=settings.spark_remote or None,
+        native=settings.spark_native,
+        in_process_bytes=settings.spark_in_process_bytes,
     )
     return engine_for(storage, spark, _limits(settings))
 

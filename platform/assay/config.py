@@ -49,6 +49,11 @@ class Config(BaseSettings):
     spark_native: bool = Field(
         default=True, description="Let Spark's tasks read parquet files themselves, where that gives what Spark gives"
     )
+    spark_in_process_bytes: int = Field(
+        default=0,
+        ge=0,
+        description="Parts of local parquet files with fewer bytes are read in Spark's driver, without a job; 0: none",
+    )
     spark_master: str = Field(default="local[2]", description="Spark master URL for a classic session")
     spark_remote: str = Field(default="", description="Spark Connect URL (sc://…); wins over the master")
     spark_isolation: Literal["child", "none"] = Field(

@@ -1,4 +1,4 @@
-"""Small local parquet files read by Arrow: the same SQL over the same rows as Spark's, answered in this process.
+"""Files of this machine read in this process: profiles of small ones, and small scans by the kernels of ``native``.
 
-What is not surely the same here as in ``spark`` is left to it.
+What Spark answers of the same files, and the tasks in which it runs the kernels, are in ``spark``.
 """

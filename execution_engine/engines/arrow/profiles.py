@@ -8,6 +8,7 @@ import pyarrow as pa
 from execution_engine.engines.files.footer_statistics import footer_statistics
 from execution_engine.engines.files.listing import UnableToListFiles, list_part
 from execution_engine.engines.limits import SMALL_BYTES
+from execution_engine.engines.native.measure import MOST_ROWS
 from execution_engine.engines.protocol import Measured, Part, Table, Wanted
 from execution_engine.metrics.definitions.profile import PROFILE, profiled, start_of
 from execution_engine.metrics.spec import MetricSpec
@@ -16,7 +17,6 @@ from execution_engine.profiles.profile import Profile
 from execution_engine.profiles.stored import to_bytes
 
 from .batches import batches_of
-from .rows import MOST_ROWS
 
 
 @dataclass(frozen=True, kw_only=True)

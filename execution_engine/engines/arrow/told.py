@@ -1,43 +1,70 @@
-"""A scan of a small local table that is answered in this process: no Spark, and so no Java, need be started for it."""
+"""A scan of small local files that is answered in this process: no Spark, and so no Java, need be started for it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import monotonic
-from typing import Any
 from urllib.parse import urlsplit
 
 from pyarrow import ArrowException
 
 from execution_engine.engines.columns.spark_sql import expressions
 from execution_engine.engines.columns.spec_check import kinds_of, sifted
-from execution_engine.engines.files.footer_statistics import footer_statistics, told
+from execution_engine.engines.files.footer_statistics import FooterStatistics, footer_statistics, told
 from execution_engine.engines.files.footers import read_columns, shown_columns
 from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part
 from execution_engine.engines.gathering.assembly import measured_of, plan
-from execution_engine.engines.gathering.selects import Keyed
-from execution_engine.engines.protocol import WHOLE, Measured, ScanReport, Table, Wanted
+from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
+from execution_engine.engines.limits import SMALL_BYTES
+from execution_engine.engines.native.measure import MOST_ROWS, drafted, found_of
+from execution_engine.engines.native.task import glean
+from execution_engine.engines.protocol import WHOLE, Measured, Part, ScanReport, Table, Wanted
 from execution_engine.metrics.definition import SHARED
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.states.frequencies import Frequencies
+from execution_engine.metrics.states.statistics import Value
 from execution_engine.read_by import ReadBy
 
-from .gather import answers
-from .values import UnableToTell
+from .pieces import pieces_of, stored_columns
+
+Found = tuple[Mapping[AskedStatistic, Value], Mapping[Keyed, Frequencies]]
 
 
-def told_without_spark(table: Table, wanted: Sequence[Wanted], *, reads_rows: bool = True) -> ScanReport | None:
+def told_without_spark(table: Table, wanted: Sequence[Wanted], *, most_bytes: int = SMALL_BYTES) -> ScanReport | None:
     """The report of a whole table, as Spark would give it; None where anything asked for is Spark's to answer.
 
-    By the footers of parquet files, and with ``reads_rows`` by their rows. What cannot be listed or read is None too:
-    the engine says what is wrong with it. So is what does not lie on this machine: a store that hangs is left after a
-    time by the engine alone.
+    By the footers of parquet files, and by their rows where the files have less than ``most_bytes``. What cannot be
+    listed or read is None too: the engine says what is wrong with it. So is what does not lie on this machine: a store
+    that hangs is left after a time by the engine alone.
     """
     started = monotonic()
+    listing = _listed(table, WHOLE)
+    return _report(table, listing, wanted, most_bytes, started) if listing else None
+
+
+def told_of_small(table: Table, part: Part, wanted: Sequence[Wanted], most_bytes: int) -> ScanReport | None:
+    """The same of a part; None of one whose files have ``most_bytes`` or more, whatever their footers tell."""
+    started = monotonic()
+    listing = _listed(table, part)
+    is_small = listing is not None and listing.size < most_bytes
+    return _report(table, listing, wanted, most_bytes, started) if listing and is_small else None
+
+
+def _listed(table: Table, part: Part) -> Listing | None:
+    """The whole files of this machine that hold the part; None where it is anything else."""
     if table.storage != "parquet" or urlsplit(table.location).scheme not in ("", "file"):
         return None
     try:
-        listing = list_part(table, WHOLE)
-        found = _measured(table, listing, wanted, reads_rows) if listing.files else None
-    except (UnableToListFiles, UnableToTell, ArrowException, OSError):
+        listing = list_part(table, part)
+    except (UnableToListFiles, OSError):
+        return None
+    return listing if listing.files and not listing.filtered else None
+
+
+def _report(
+    table: Table, listing: Listing, wanted: Sequence[Wanted], most_bytes: int, started: float
+) -> ScanReport | None:
+    try:
+        found = _measured(table, listing, wanted, most_bytes)
+    except (UnableToListFiles, ArrowException, OSError):
         return None
     if found is None:
         return None
@@ -52,7 +79,7 @@ def told_without_spark(table: Table, wanted: Sequence[Wanted], *, reads_rows: bo
 
 
 def _measured(
-    table: Table, listing: Listing, wanted: Sequence[Wanted], reads_rows: bool
+    table: Table, listing: Listing, wanted: Sequence[Wanted], most_bytes: int
 ) -> tuple[dict[str, Measured], ReadBy] | None:
     stored = read_columns(listing.root, listing.newest) | dict.fromkeys(listing.folder_columns, "string")
     columns = shown_columns(stored)
@@ -61,14 +88,31 @@ def _measured(
         return None
     planned = plan(sound, expressions(columns))
     footers = footer_statistics(listing.root, listing.files)
-    found = told(footers, planned.asked)
-    keys: dict[Keyed, Any] = {keyed: Frequencies() for keyed in planned.keyed} if footers and footers.rows == 0 else {}
+    found: dict[AskedStatistic, Value] = told(footers, planned.asked)
+    keys = {keyed: Frequencies() for keyed in planned.keyed} if footers and footers.rows == 0 else {}
     left = [one for one in planned.asked if one not in found], [one for one in planned.keyed if one not in keys]
     read_by = ReadBy(footers=len(found) + len(keys), kernels=len(left[0]) + len(left[1]))
     if any(left):
-        # hashes of keys that are kept must be those of Spark, as its own are merged with them
-        if not reads_rows or footers is None or any(item.keep_state for item in sound):
+        if footers is None or listing.size >= most_bytes or footers.rows > MOST_ROWS:
             return None
-        gathered, counted = answers(listing, stored, footers.rows, *left)
-        found, keys = found | gathered, keys | counted
+        gleaned = _gleaned(listing, footers, columns, *left)
+        if gleaned is None:
+            return None
+        found, keys = {**found, **gleaned[0]}, {**keys, **gleaned[1]}
     return refused | {item.key: measured_of(item, planned, found, keys) for item in sound}, read_by
+
+
+def _gleaned(
+    listing: Listing,
+    footers: FooterStatistics,
+    columns: Mapping[str, str],
+    asked: Sequence[AskedStatistic],
+    keyed: Sequence[Keyed],
+) -> Found | None:
+    """What one task of the kernels finds in all rows; None where these leave anything to Spark."""
+    draft = drafted(stored_columns(listing, columns), asked, keyed, alone=True)
+    if draft.left:
+        return None
+    gleaned = glean(draft.program, [piece for piece, _ in pieces_of(listing, footers)])
+    found, counted, left = found_of(draft, [gleaned])
+    return None if left else (found, counted)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from json import loads
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,8 @@ from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic, 
 
 from .footers import MOST_FOOTERS, unreadable
 from .listing import Root
+
+_EXACT_TYPES = {"NONE", "INT", "DECIMAL"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,9 +113,16 @@ def _bounds(chunks: Iterable[Any]) -> FooterBounds | None:
 
 
 def _exact(statistics: Any) -> tuple[Any, Any]:
-    """Whole numbers and decimals; not floats, where a NaN would hide, nor texts, which may be cut."""
+    """Whole numbers and decimals; not floats, where a NaN would hide, nor texts, which may be cut.
+
+    Others are not looked at, as pyarrow imports all of pandas for an instant.
+    """
+    if statistics.logical_type.type not in _EXACT_TYPES:
+        return None, None
     if not statistics.has_min_max or not isinstance(statistics.min, int | Decimal) or isinstance(statistics.min, bool):
         return None, None
+    if statistics.physical_type == "INT64" and not loads(statistics.logical_type.to_json()).get("isSigned", True):
+        return Decimal(statistics.min), Decimal(statistics.max)  # of 64 bits, which are a decimal to Spark
     return statistics.min, statistics.max
 
 

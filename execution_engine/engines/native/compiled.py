@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import isfinite
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from execution_engine.guard.dialect import Plain
 from .nodes import (
     And,
     AsDouble,
+    AsText,
     CharLength,
     Column,
     Compare,
@@ -36,6 +37,7 @@ from .nodes import (
     When,
 )
 from .patterns import re2_of, re2_of_like
+from .values import texts_of
 
 _WHOLE = re.compile(r"\d+")
 _DECIMAL = re.compile(r"\d+\.\d*|\.\d+")
@@ -103,10 +105,16 @@ def _between(tree: exp.Expr) -> Node:
 
 
 def _in(tree: exp.Expr) -> Node:
-    among = tuple(map(_node, tree.expressions))
-    if not among or not all(isinstance(each, Literal) for each in among):
-        raise UnableToTell("IN of anything but a list of literals is Spark's to answer")
-    return IsIn(of=_node(tree.this), among=among)  # type: ignore[arg-type]
+    given, among = _node(tree.this), list(map(_node, tree.expressions))
+    if among and all(isinstance(each, Literal) for each in among):
+        return IsIn(of=given, among=tuple(among))  # type: ignore[arg-type]
+    if among and all(isinstance(each, Truth) for each in among):
+        return reduce(lambda left, right: Or(left=left, right=right), (_same(given, each) for each in among))
+    raise UnableToTell("IN of anything but a list of literals is Spark's to answer")
+
+
+def _same(left: Node, right: Node) -> Node:
+    return Compared(by=Compare.EQ, left=left, right=right)
 
 
 def _call(tree: exp.Expr) -> Node:
@@ -144,8 +152,10 @@ def _neg(tree: exp.Expr) -> Node:
 
 
 def _cast(tree: exp.Expr) -> Node:
-    """Dates and instants that are written out; UnableToTell of anything else."""
+    """Values as texts, and dates and instants that are written out; UnableToTell of anything else."""
     wanted, given = tree.args["to"].this.name, tree.this
+    if wanted == "TEXT" and not tree.args["to"].expressions:
+        return AsText(of=_node(given))
     if not isinstance(given, exp.Literal) or not given.is_string:
         raise UnableToTell("a cast of values is Spark's")
     try:
@@ -197,7 +207,7 @@ def _pattern(tree: exp.Expr) -> str:
 def _checked(pattern: str) -> str:
     """The pattern, if RE2 takes it."""
     try:
-        pc.match_substring_regex(pa.array([""]), pattern)
+        pc.match_substring_regex(texts_of([""]), pattern)
     except pa.ArrowException as error:
         raise UnableToTell("RE2 does not take such a pattern") from error
     return pattern

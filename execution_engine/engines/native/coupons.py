@@ -5,6 +5,7 @@ a text by its UTF-8, an empty one left out; an address of 26 bits from the first
 leading zeros of the second, 62 at most.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .hashes import AT_ONCE, Words, bytes_of, hashes, rotate, unaligned
-from .values import Family, Flags, Values, places_of
+from .values import Family, Flags, Numbers, Values, places_of
 
 SEED = np.uint64(9001)
 _C1, _C2 = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
@@ -27,19 +28,35 @@ _BLOCK = 16
 Coupons = npt.NDArray[np.uint32]
 
 
-def coupons_of(column: Values, kept: Flags | None, of_all: dict[int, Coupons]) -> Coupons:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OfColumn:
+    """The coupons of a column, one an index: of its rows, or of its dictionary, in which ``places`` are those of rows.
+
+    ``filled``: which of them count, as the empty text has no coupon; None for all.
+    """
+
+    found: Coupons
+    filled: Flags | None = None
+    places: Numbers | None = None
+
+
+def coupons_of(column: Values, kept: Flags | None, of_all: dict[int, OfColumn]) -> Coupons:
     """Of the values that are there on the rows that count, as often as they come; of a dictionary's texts once each.
 
     Spark hands whole numbers of 32 and 64 bits, and texts, to the sketch as they are, and of others their hash.
-    ``of_all``: those of all rows of a column that was asked before, under whatever condition, by its identity.
+    ``of_all``: those of columns that were asked before, under whatever condition, by their identity: each is hashed
+    once.
     """
-    rows = _some(column, kept)
-    if column.family is Family.TEXT:
-        return _of_texts(column.array, rows)
     if id(column) not in of_all:
-        is_whole = column.family is Family.EXACT and not column.is_decimal and column.digits >= _INTEGERS
-        of_all[id(column)] = _of_longs(column.whole.view(np.uint64) if is_whole else hashes([column]))
-    return of_all[id(column)] if rows is None else of_all[id(column)][rows]
+        of_all[id(column)] = _of_texts(column.array) if column.family is Family.TEXT else _of_numbers(column)
+    known, rows = of_all[id(column)], _some(column, kept)
+    if known.places is not None:
+        used = np.zeros(len(known.found), dtype=np.bool_)
+        used[known.places if rows is None else known.places.compress(rows)] = True
+        rows = used
+    if known.filled is not None:
+        rows = known.filled if rows is None else known.filled & rows
+    return known.found if rows is None else known.found.compress(rows)
 
 
 def _some(column: Values, kept: Flags | None) -> Flags | None:
@@ -47,6 +64,11 @@ def _some(column: Values, kept: Flags | None) -> Flags | None:
     if column.null is None:
         return kept
     return ~column.null if kept is None else kept & ~column.null
+
+
+def _of_numbers(column: Values) -> OfColumn:
+    is_whole = column.family is Family.EXACT and not column.is_decimal and column.digits >= _INTEGERS
+    return OfColumn(found=_of_longs(column.whole.view(np.uint64) if is_whole else hashes([column])))
 
 
 def _of_longs(words: Words) -> Coupons:
@@ -59,28 +81,17 @@ def _of_longs(words: Words) -> Coupons:
     return found
 
 
-def _of_texts(array: pa.Array, rows: Flags | None) -> Coupons:
-    if pa.types.is_dictionary(array.type):
-        places = places_of(array)
-        used = np.zeros(len(array.dictionary), dtype=np.bool_)
-        used[places if rows is None else places[rows]] = True
-        return _of_plain_texts(array.dictionary, used)
-    return _of_plain_texts(array, rows)
-
-
-def _of_plain_texts(array: pa.Array, rows: Flags | None) -> Coupons:
+def _of_texts(array: pa.Array) -> OfColumn:
     """The shortest first, so that those with another block are always the last of them."""
-    data, offsets = bytes_of(array)
+    is_packed = pa.types.is_dictionary(array.type)
+    data, offsets = bytes_of(array.dictionary if is_packed else array)
     starts, lengths = offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64)
-    there = lengths > 0 if rows is None else rows & (lengths > 0)
-    starts, lengths = starts[there], lengths[there]
     found = np.empty(len(starts), dtype=np.uint32)
     with np.errstate(over="ignore"):
         for at in range(0, len(starts), AT_ONCE):
             order = np.argsort(lengths[at : at + AT_ONCE], kind="stable")
-            some = starts[at : at + AT_ONCE][order], lengths[at : at + AT_ONCE][order]
-            found[at : at + AT_ONCE] = _of_bytes(data, *some)
-    return found
+            found[at + order] = _of_bytes(data, starts[at + order], lengths[at + order])
+    return OfColumn(found=found, filled=lengths > 0, places=places_of(array) if is_packed else None)
 
 
 def _of_bytes(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> Coupons:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from .nodes import (
     And,
     AsDouble,
+    AsText,
     CharLength,
     Column,
     Compare,
@@ -29,9 +30,20 @@ from .nodes import (
     UnableToTell,
     When,
 )
-from .values import Doubles, Family, Flags, Numbers, Values, is_valid_text, of_texts
+from .values import (
+    LONG_DIGITS,
+    MOST_DIGITS,
+    Doubles,
+    Family,
+    Flags,
+    Numbers,
+    Values,
+    is_valid_text,
+    of_texts,
+    packed,
+    texts_of,
+)
 
-MOST_DIGITS = 38  # of Spark's decimals
 _UNROUNDED = Context(prec=2 * MOST_DIGITS)  # Python's own context keeps 28 digits
 _SIGN = np.int64(2**63 - 1)
 _LOW, _HIGH = -(2**63), 2**63 - 1
@@ -102,7 +114,7 @@ class Batch:
     rows: int
     columns: Callable[[str], Values]
     kept: tuple[tuple[Node, Node | None], Values] | None = None  # the values last taken of a node under a condition
-    coupons: dict[int, Any] = field(default_factory=dict)  # of all rows, by the identity of their column
+    coupons: dict[int, Any] = field(default_factory=dict)  # by the identity of their column
     _mets: dict[Node, Met] = field(default_factory=dict)
     _values: dict[Node, Values] = field(default_factory=dict)
 
@@ -152,6 +164,8 @@ def _values(node: Node, batch: Batch) -> Values:
             return batch.columns(node.name)
         case AsDouble():
             return batch.values(node.of).as_doubles()
+        case AsText():
+            return _as_text(batch.values(node.of))
         case CharLength():
             return _lengths(batch.values(node.of))
         case When():
@@ -165,9 +179,14 @@ def _values(node: Node, batch: Batch) -> Values:
 
 def _then(node: Node, batch: Batch) -> Values:
     """A value, or one whole number for all rows."""
-    if isinstance(node, Literal) and node.kind is LiteralKind.EXACT and node.scale == 0:
-        return Values(family=Family.EXACT, array=None, numbers=np.full(batch.rows, int(node.value)), digits=node.digits)
-    return batch.values(node)
+    return _of_literal(node, batch.rows) if isinstance(node, Literal) else batch.values(node)
+
+
+def _of_literal(literal: Literal, rows: int) -> Values:
+    """A whole number for all rows."""
+    if literal.kind is not LiteralKind.EXACT or literal.scale or not _LOW <= int(literal.value) <= _HIGH:
+        raise UnableToTell("two literals are Spark's to compare")
+    return Values(family=Family.EXACT, array=None, numbers=np.full(rows, int(literal.value)), digits=literal.digits)
 
 
 def _known(yes: Flags, *nulls: Flags | None) -> Met:
@@ -190,7 +209,7 @@ def _is_nan(given: Values) -> Met:
 def _compared(node: Compared, batch: Batch) -> Met:
     if isinstance(node.left, Literal):
         if isinstance(node.right, Literal):
-            raise UnableToTell("two literals are Spark's to compare")
+            return _with_literal(node.by, _of_literal(node.left, batch.rows), node.right)
         return _with_literal(_FLIPPED[node.by], batch.values(node.right), node.left)
     given = batch.values(node.left)
     if isinstance(node.right, Literal):
@@ -208,7 +227,7 @@ def _with_literal(by: Compare, given: Values, literal: Literal) -> Met:
     if _LITERALS.get(literal.kind) is not given.family:
         raise UnableToTell(f"{given.family} is not compared with {literal.kind}")
     if given.family is Family.TEXT:
-        return _known(of_texts(given.array, _OF_TEXTS[by], pa.scalar(str(literal.value))), given.null)
+        return _known(of_texts(given.array, _OF_TEXTS[by], texts_of([str(literal.value)])[0]), given.null)
     return _known(_OF_NUMBERS[by](given.whole, literal.value), given.null)
 
 
@@ -223,11 +242,28 @@ def _with_values(by: Compare, left: Values, right: Values) -> Met:
         case Family.TEXT:
             found = of_texts(unpacked(left.array), _OF_TEXTS[by], unpacked(right.array))
             return _known(found, left.null, right.null)
-        case Family.EXACT if left.scale != right.scale:
-            raise UnableToTell("decimals of two scales are Spark's to compare")
+        case Family.EXACT:
+            left, right = _of_one_scale(left, right)
         case Family.BYTES:
             raise UnableToTell("bytes are Spark's to compare")
     return _known(_OF_NUMBERS[by](left.whole, right.whole), left.null, right.null)
+
+
+def _of_one_scale(left: Values, right: Values) -> tuple[Values, Values]:
+    """Both as multiples of the same power of ten, where Spark has a decimal wide enough for both."""
+    scale, whole = max(left.scale, right.scale), max(left.digits - left.scale, right.digits - right.scale)
+    if scale and whole + scale > MOST_DIGITS:
+        raise UnableToTell("no decimal of Spark's holds both")
+    return _scaled(left, scale), _scaled(right, scale)
+
+
+def _scaled(given: Values, scale: int) -> Values:
+    more = scale - given.scale
+    if not more:
+        return given
+    is_long = given.digits + more > LONG_DIGITS
+    numbers = (given.whole.astype(object) if is_long else given.whole) * 10**more
+    return replace(given, numbers=numbers, digits=given.digits + more, scale=scale)
 
 
 def _of_doubles(by: Compare, numbers: Doubles, literal: float) -> Flags:
@@ -247,13 +283,13 @@ def _of_exact(by: Compare, given: Values, literal: Literal) -> Flags:
         raise UnableToTell("beyond 64 bits Spark takes a whole number that is null for a small or a large one")
     scaled = Decimal(literal.value).scaleb(given.scale, _UNROUNDED)
     floor, ceiling = int(scaled.to_integral_value(ROUND_FLOOR)), int(scaled.to_integral_value(ROUND_CEILING))
-    numbers = given.whole
+    numbers, is_long = given.whole, given.whole.dtype == object
     if by in (Compare.EQ, Compare.NE):
-        same = floor == ceiling and _LOW <= floor <= _HIGH
+        same = floor == ceiling and (is_long or _LOW <= floor <= _HIGH)
         found = numbers == floor if same else np.zeros(len(numbers), dtype=np.bool_)
         return found if by is Compare.EQ else ~found
     bound = ceiling if by in (Compare.LT, Compare.GE) else floor
-    if not _LOW <= bound <= _HIGH:
+    if not is_long and not _LOW <= bound <= _HIGH:
         return np.full(len(numbers), (bound > 0) is (by in (Compare.LT, Compare.LE)))
     yes: Flags = _OF_NUMBERS[by](numbers, bound)
     return yes
@@ -262,7 +298,7 @@ def _of_exact(by: Compare, given: Values, literal: Literal) -> Flags:
 def _is_in(given: Values, among: tuple[Literal, ...]) -> Met:
     """Equal to one of them, once all are of the one type that Spark gives them."""
     if given.family is Family.TEXT and all(each.kind is LiteralKind.TEXT for each in among):
-        known = pa.array([str(each.value) for each in among])
+        known = texts_of([str(each.value) for each in among])
         return _known(of_texts(given.array, lambda texts: pc.is_in(texts, value_set=known)), given.null)
     if given.family is Family.EXACT and any(each.kind is LiteralKind.DOUBLE for each in among):
         given = given.as_doubles()
@@ -296,6 +332,18 @@ def _lengths(given: Values) -> Values:
         raise UnableToTell("the length of anything but texts of UTF-8 is Spark's to tell")
     lengths = of_texts(given.array, pc.utf8_length)
     return Values(family=Family.EXACT, array=None, numbers=lengths, null=given.null, digits=10)
+
+
+def _as_text(given: Values) -> Values:
+    """Of whole numbers and truths as Spark writes them, under a null anything; texts as they are."""
+    if given.family is Family.TEXT:
+        return given
+    if given.family not in (Family.EXACT, Family.TRUTH) or given.scale:
+        raise UnableToTell(f"{given.family} is written by Spark")
+    words = {True: "true", False: "false"} if given.family is Family.TRUTH else None
+    numbers, places = np.unique(given.whole, return_inverse=True)
+    texts = [words[number] if words else str(number) for number in numbers.tolist()]
+    return Values(family=Family.TEXT, array=packed(texts, places), null=given.null)
 
 
 def unpacked(array: pa.Array) -> pa.Array:

@@ -1,8 +1,8 @@
 """Spark's ``xxhash64`` of columns, for many rows at once: XXH64 with seed 42, each column's hash the seed of the next.
 
 Source: Yann Collet's specification of XXH64, and what Spark hands it: whole numbers up to 32 bits and dates as four
-bytes, longer ones, instants and decimals of 18 digits as eight, floats by their bits, texts by their UTF-8. A null
-leaves the hash as it is.
+bytes, longer ones, instants and decimals of 18 digits as eight, longer decimals as Java writes their digits, floats by
+their bits, texts by their UTF-8. A null leaves the hash as it is.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .nodes import UnableToTell
-from .values import Family, Values, places_of
+from .values import LONG_DIGITS, Family, Numbers, Values, places_of, texts_of
 
 Words = npt.NDArray[np.uint64]
 SEED = 42
@@ -50,6 +50,8 @@ def hashes(columns: Sequence[Values]) -> Words:
         before = found.copy() if column.null is not None else None
         if column.family in (Family.TEXT, Family.BYTES):
             _of_texts(column.array, found)
+        elif column.family is Family.EXACT and column.digits > LONG_DIGITS and column.is_decimal:
+            _of_texts(_as_bytes(column.whole), found)
         else:
             mix, words = _words_of(column)
             _in_slices(mix, found, words)
@@ -157,6 +159,13 @@ def _of_texts(array: pa.Array, found: Words) -> None:
             return
         array = array.dictionary_decode()
     _of_plain_texts(array, found)
+
+
+def _as_bytes(numbers: Numbers) -> pa.Array:
+    """As ``BigInteger.toByteArray``: the fewest bytes that hold the number and its sign, the high ones first."""
+    lengths = ((number if number >= 0 else ~number).bit_length() // 8 + 1 for number in numbers.tolist())
+    found = [number.to_bytes(length, "big", signed=True) for number, length in zip(numbers, lengths, strict=True)]
+    return texts_of(found, pa.binary())
 
 
 def _of_plain_texts(array: pa.Array, found: Words) -> None:

@@ -24,6 +24,7 @@ from .task import Gleaned, Program, of_parts
 from .values import Values, values_of
 
 TASK_ROWS = 250_000  # more are cut into several tasks, as far as there are row groups
+MOST_ROWS = 1_000_000  # of a table whose rows one task keeps, as for an exact quantile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,13 +37,20 @@ class Draft:
     left: Mapping[AskedStatistic | Keyed, Left]
 
 
-def drafted(columns: Mapping[str, Stored], asked: Sequence[AskedStatistic], keyed: Sequence[Keyed]) -> Draft:
-    """The draft over files with these plain columns, by their names in lower case."""
+def drafted(
+    columns: Mapping[str, Stored], asked: Sequence[AskedStatistic], keyed: Sequence[Keyed], *, alone: bool = False
+) -> Draft:
+    """The draft over files with these plain columns, by their names in lower case.
+
+    ``alone``: one task reads all rows, and they are few enough to be kept: else nothing is asked that does not merge.
+    """
     left: dict[AskedStatistic | Keyed, Left] = {}
     gathered: dict[AskedStatistic, Gathered] = {}
     counted: dict[Keyed, Counted] = {}
     for one in asked:
         with _told_by_spark(left, one):
+            if not one.statistic.merges and not alone:
+                raise UnableToTell("exact quantiles of large tables are Spark's")
             gathered[one] = _gathered_of(one)
     for each in keyed:
         with _told_by_spark(left, each):
@@ -127,6 +135,7 @@ def _gathered_of(one: AskedStatistic) -> Gathered:
         gather=statistic.gather.value,
         of=tuple(map(_column_of, of)) if statistic.gather is Gather.HLL else of,
         where=None if one.where is None else compiled(one.where),
+        argument=statistic.argument,
     )
 
 
@@ -161,7 +170,7 @@ def _told_by_spark(left: dict[AskedStatistic | Keyed, Left], asked: AskedStatist
     try:
         yield
     except UnableToTell as error:
-        is_gathered = isinstance(asked, Keyed) or asked.statistic.gather.value in GATHERS
+        is_gathered = isinstance(asked, Keyed) or (asked.statistic.merges and asked.statistic.gather.value in GATHERS)
         left[asked] = Left(kind=Kind.EXPRESSION if is_gathered else Kind.STATISTIC, why=str(error))
 
 
@@ -171,7 +180,7 @@ def _unable(asked: Sequence[Gathered], counted: Sequence[Counted], columns: Mapp
     def empty(name: str) -> Values:
         if name not in columns:
             raise UnableToTell(f"{name} is no plain column of the files")
-        return values_of(pa.array([], columns[name].arrow), columns[name].spark)
+        return values_of(pa.nulls(0, columns[name].arrow), columns[name].spark)
 
     partials = Partials(asked=asked, counted=counted)
     partials.add(Batch(rows=0, columns=empty))

@@ -1,6 +1,7 @@
 """The closed language of conditions and values: what means the same here as in Spark's ANSI mode, and cannot fail.
 
-No cast of values, no arithmetic but the one to doubles: nothing can raise or overflow on one row and not on another.
+No cast of values but to texts, no arithmetic but the one to doubles: nothing can raise or overflow on one row and not
+on another.
 """
 
 from dataclasses import dataclass
@@ -58,6 +59,13 @@ class Literal(Node):
 @dataclass(frozen=True, kw_only=True)
 class AsDouble(Node):
     """A number as the nearest double."""
+
+    of: Node
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsText(Node):
+    """A text, a whole number or a truth as Spark writes it."""
 
     of: Node
 

@@ -7,18 +7,18 @@ Groupings of the same columns share the hashes of their keys, and differ in whic
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import ceil, floor, isfinite
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from execution_engine.metrics.states.hll import state_of
+from execution_engine.metrics.states.hll import merged, state_of
 
-from .coupons import Coupons, coupons_of
+from .coupons import coupons_of
 from .evaluation import Batch
-from .hashes import bytes_of, key_hashes
+from .hashes import key_hashes
 from .nodes import Column, Literal, Node, UnableToTell, When
-from .values import Family, Flags, Numbers, Values, places_of
+from .values import Doubles, Family, Flags, Numbers, Values
 
 Value = Any  # of a statistic: as execution_engine.metrics.states.statistics has them
 Clause = tuple[tuple[str, ...], Node | None]  # a row counts where none of these is null, and the condition is met
@@ -26,6 +26,8 @@ KeySets = Mapping[tuple[tuple[str, ...], bool], Mapping[Clause, Sequence[int]]]
 Part = tuple[Numbers, Numbers, Numbers, Numbers]  # hashes of rows, their marks; hashes of few keys, their times
 Keys = tuple[Part, Part]  # of rows with a key, and of those without
 COUNT, SUM, MIN, MAX, MOMENTS, COMOMENTS, HLL = "count", "sum", "min", "max", "moments", "comoments", "hll"
+PERCENTILE = "percentile"
+LONGEST_SUM = 10**32  # of the magnitudes of a batch: a million of these are no longer than Spark's decimals
 _MASK = np.int64(2**32 - 1)
 _GOLDEN = np.uint64(2654435769)  # 2**32 by the golden ratio
 _SLOT_BITS = 16
@@ -40,6 +42,7 @@ class Gathered:
     gather: str
     of: tuple[Node, ...]
     where: Node | None = None
+    argument: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +127,7 @@ def _gathered(one: Gathered, rows: _Rows) -> Value:
     if one.gather == COUNT:
         return _count(one.of[0], rows, where)
     if one.gather == HLL:
-        return state_of(_coupons(batch.values(one.of[0]), where, batch.coupons))
+        return state_of(coupons_of(batch.values(one.of[0]), where, batch.coupons))
     kept = [_kept(one, batch, where)] if len(one.of) == 1 else _pair(one, batch, where)
     if not all(len(each.whole) for each in kept):
         return None
@@ -141,39 +144,6 @@ def _count(node: Node, rows: _Rows, where: Flags | None) -> int:
     if null is None:
         return batch.rows if where is None else int(np.count_nonzero(where))
     return batch.rows - int(np.count_nonzero(null)) if where is None else int(np.count_nonzero(where & ~null))
-
-
-def _coupons(given: Values, where: Flags | None, of_all: dict[int, Any]) -> Coupons:
-    """Of the values that are there on the rows that count; each is hashed once, whatever the conditions.
-
-    ``of_all``: what was hashed so far, by the identity of the column.
-    """
-    rows = _there(given, where)
-    if given.family is Family.TEXT:
-        if id(given) not in of_all:
-            of_all[id(given)] = _of_texts(given.array)
-        found, filled, places = of_all[id(given)]
-        if places is not None:
-            used = np.zeros(len(found), dtype=np.bool_)
-            used[places if rows is None else places.compress(rows)] = True
-            rows = used
-        rows = filled if rows is None else filled & rows
-    else:
-        if id(given) not in of_all:
-            coupons_of(given, None, of_all)  # which keeps those of all rows
-        found = of_all[id(given)]
-    coupons: Coupons = found if rows is None else found.compress(rows)
-    return coupons
-
-
-def _of_texts(array: pa.Array) -> tuple[Coupons, Flags, Numbers | None]:
-    """The coupon of each text, which of them have one, as an empty one has none; of a dictionary where rows have it."""
-    is_packed = pa.types.is_dictionary(array.type)
-    texts = array.dictionary if is_packed else array
-    filled = np.diff(bytes_of(texts)[1]) > 0
-    coupons = np.zeros(len(texts), dtype=np.uint32)
-    coupons[filled] = coupons_of(Values(family=Family.TEXT, array=texts), None, {})
-    return coupons, filled, places_of(array) if is_packed else None
 
 
 def _there(given: Values, where: Flags | None) -> Flags | None:
@@ -218,7 +188,12 @@ def _sum(given: Values) -> Value:
         return float(given.whole.sum()) + 0.0  # as Spark begins with 0.0
     if given.family is not Family.EXACT:
         raise UnableToTell(f"{given.family} has no sum")
-    numbers = given.whole  # in halves, of which no sum is too long for 64 bits
+    numbers = given.whole
+    if numbers.dtype == object:
+        if sum(map(abs, numbers.tolist())) > LONGEST_SUM:
+            raise UnableToTell("a sum on the way may be too long for Spark")
+        return given.exact(sum(numbers.tolist()))
+    # in halves, of which no sum is too long for 64 bits
     return given.exact((int((numbers >> 32).sum()) << 32) + int((numbers & _MASK).sum()))
 
 
@@ -242,19 +217,43 @@ def _exact(given: Values) -> Numbers:
 
 
 def _moments(given: Values) -> tuple[float, ...]:
-    """In two passes, which do not cancel as sums of squares do."""
-    numbers = given.doubles()
+    mean, off = _centred(given.doubles())
+    return len(off), mean, float(np.square(off, out=off).sum())  # a product of BLAS would busy all cores
+
+
+def _centred(numbers: Doubles) -> tuple[float, Doubles]:
+    """The mean, and how far each number is from it: two passes, which do not cancel as sums of squares do.
+
+    What is always the same is off by nothing, though the mean of three times 0.1 is no 0.1.
+    """
+    first = float(numbers[0])
+    if isfinite(first) and numbers[-1] == first and (numbers == first).all():
+        return first, np.zeros(len(numbers))
     mean = float(numbers.mean())
-    off = numbers - mean
-    return len(numbers), mean, float(np.square(off, out=off).sum())  # a product of BLAS would busy all cores
+    return mean, numbers - mean
+
+
+def _percentiled(given: Values) -> Numbers:
+    """The numbers themselves; of 0.0 and -0.0 Spark knows here which is less, unlike anywhere else."""
+    numbers = given.doubles()
+    if np.signbit(numbers[numbers == 0]).any():
+        raise UnableToTell("a quantile among zeros of both signs is Spark's")
+    return numbers
+
+
+def percentile(some: Sequence[Numbers], share: float) -> float:
+    """Of numbers in several arrays, between neighbours as Spark's Percentile weighs them."""
+    ordered = np.sort(np.concatenate(some))
+    position = (len(ordered) - 1) * share
+    low, high = floor(position), ceil(position)
+    lower, higher = float(ordered[low]), float(ordered[high])
+    return lower if lower == higher else lower + (position - low) * (higher - lower)
 
 
 def _comoments(first: Values, second: Values) -> tuple[float, ...]:
-    x, y = first.doubles(), second.doubles()
-    x_mean, y_mean = float(x.mean()), float(y.mean())
-    dx, dy = x - x_mean, y - y_mean
+    (x_mean, dx), (y_mean, dy) = _centred(first.doubles()), _centred(second.doubles())
     xy = float((dx * dy).sum())
-    return len(x), x_mean, y_mean, float(np.square(dx, out=dx).sum()), float(np.square(dy, out=dy).sum()), xy
+    return len(dx), x_mean, y_mean, float(np.square(dx, out=dx).sum()), float(np.square(dy, out=dy).sum()), xy
 
 
 _OF_VALUES: Mapping[str, Callable[..., Value]] = {
@@ -264,8 +263,19 @@ _OF_VALUES: Mapping[str, Callable[..., Value]] = {
     MAX: _greatest,
     MOMENTS: _moments,
     COMOMENTS: _comoments,
+    PERCENTILE: _percentiled,
 }
 GATHERS = frozenset({COUNT, HLL, *_OF_VALUES})
+
+
+def of_batches(one: Gathered, values: Sequence[Value]) -> Sequence[Value]:
+    """What a task sends of the values of its batches: all of them, or one where these would be many bytes."""
+    if one.gather == HLL:
+        return [merged(values).to_bytes()]
+    if one.gather == PERCENTILE:
+        some = [value for value in values if value is not None]
+        return [percentile(some, one.argument or 0.0)] if some else []
+    return values
 
 
 def key_sets(counted: Sequence[Counted]) -> KeySets:

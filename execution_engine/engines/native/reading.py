@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from .evaluation import Batch
 from .nodes import UnableToTell
-from .values import Values, values_of
+from .values import Values, texts_of, values_of
 
 ROWS = 1 << 17  # of a batch: its columns fit into the cache of a core, and calls cost little beside them
 MOST_BYTES = 64 * 1024 * 1024  # of a batch, unpacked, by what the footer tells of its columns
@@ -19,6 +19,7 @@ LEAST_ROWS = 1 << 6
 _OLD_TIMES = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
 _TEMPORAL = {"date", "timestamp", "timestamp_ntz"}
 FEW_BYTES = 6  # a value of a column whose row group has a dictionary for all of its values takes no more, packed so
+SHORT = 2 * 1024 * 1024  # bytes of a column in a row group, of which making a dictionary costs little
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,9 +116,13 @@ def _chunks(metadata: pq.FileMetaData, groups: Sequence[int], names: Set[str]) -
 
 
 def _is_packed(chunks: Sequence[Any]) -> bool:
-    """Whether a dictionary serves all texts of a column: else Arrow would have to make one."""
+    """Whether a dictionary serves all texts of a column: else Arrow would have to make one.
+
+    Of little it may: a dictionary of a few long texts, of which each row has one, may be many gigabytes unpacked.
+    """
     return all(
-        chunk.has_dictionary_page and chunk.total_uncompressed_size <= FEW_BYTES * chunk.num_values for chunk in chunks
+        chunk.has_dictionary_page and chunk.total_uncompressed_size <= max(SHORT, FEW_BYTES * chunk.num_values)
+        for chunk in chunks
     )
 
 
@@ -140,7 +145,8 @@ def _batch(
     def column(name: str) -> Values:
         if name in folders:
             value = folders[name]
-            array = pa.nulls(batch.num_rows, pa.string()) if value is None else pa.repeat(value, batch.num_rows)
+            rows = batch.num_rows
+            array = pa.nulls(rows, pa.string()) if value is None else pa.repeat(texts_of([value])[0], rows)
             return values_of(array, "string")
         if name not in columns:
             raise UnableToTell(f"{name} is no plain column of the files")

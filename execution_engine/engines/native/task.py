@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from execution_engine.metrics.states.hll import merged
-
 from .nodes import UnableToTell
-from .partials import HLL, Counted, Gathered, Keys, Part, Partials, Value
+from .partials import Counted, Gathered, Keys, Part, Partials, Value, of_batches
 from .reading import Piece, Stored, UnableToReadPiece, batches
 
 
@@ -62,7 +60,7 @@ def gleaned(partials: Partials) -> Gleaned:
     """What the batches of one task told."""
     return Gleaned(
         told={
-            at: [merged(values).to_bytes()] if partials.asked[at].gather == HLL else values
+            at: of_batches(partials.asked[at], values)
             for at, values in partials.told.items()
             if at not in partials.unable
         },

@@ -1,5 +1,6 @@
 """One column, or an expression, over the rows of a batch: arrays that compare, sort and add up as in Spark."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
@@ -15,9 +16,12 @@ Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[Any]
 Doubles = npt.NDArray[np.float64]
 LONG_DIGITS = 18  # of a decimal that fits into 64 bits
+MOST_DIGITS = 38  # of Spark's decimals
+_TEXT = pa.string()
 _EXACT_DOUBLES = 2**53  # whole numbers up to here are doubles
 _EXACT_TENS = 22  # powers of ten up to here are doubles
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+_UNSIGNED_DIGITS = 20  # of the decimal that Spark takes 64 bits without a sign for
 
 
 class Family(StrEnum):
@@ -48,10 +52,7 @@ _FAMILIES = {
 
 def family_of(type_: str) -> Family | None:
     """Of values of a type of Spark's; None of one that is Spark's alone to read."""
-    if type_.startswith("decimal("):
-        digits = int(type_[len("decimal(") :].split(",")[0])
-        return Family.EXACT if digits <= LONG_DIGITS else None
-    return _FAMILIES.get(type_)
+    return Family.EXACT if type_.startswith("decimal(") else _FAMILIES.get(type_)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -59,8 +60,8 @@ class Values:
     """One value for each row of a batch.
 
     ``numbers``: truths, doubles, days, microseconds, or whole numbers that are multiples of 10 to the power of
-    ``-scale``, with ``digits`` in all; of texts and bytes there are none but the ``array``. Under a null they mean
-    nothing. ``null``: the rows without a value; None where there are none.
+    ``-scale``, with ``digits`` in all: Python's own where 64 bits are too short. Of texts and bytes there are none but
+    the ``array``. Under a null they mean nothing. ``null``: the rows without a value; None where there are none.
     """
 
     family: Family
@@ -87,7 +88,8 @@ class Values:
         numbers = self.whole
         if self.scale == 0:
             return numbers.astype(np.float64)
-        if self.scale <= _EXACT_TENS and not np.any(np.abs(numbers) > _EXACT_DOUBLES):
+        is_long = numbers.dtype == object
+        if not is_long and self.scale <= _EXACT_TENS and not np.any(np.abs(numbers) > _EXACT_DOUBLES):
             return numbers / np.float64(10**self.scale)  # of two doubles that are exact, the nearest to their quotient
         unit = 10**self.scale  # a quotient of Python's whole numbers is the nearest double
         return np.array([number / unit for number in numbers.tolist()], dtype=np.float64)
@@ -122,6 +124,9 @@ def values_of(array: pa.Array, type_: str) -> Values:
             return Values(family=family, array=array, numbers=_microseconds(array), null=null)
     if pa.types.is_decimal(array.type):
         return _decimals(array, null)
+    if pa.types.is_uint64(array.type):
+        numbers = _plain(array, pa.uint64()).astype(object)
+        return Values(family=family, array=array, numbers=numbers, null=null, digits=_UNSIGNED_DIGITS, is_decimal=True)
     return Values(family=family, array=array, numbers=_plain(array, pa.int64()), null=null, digits=_DIGITS[type_])
 
 
@@ -154,20 +159,36 @@ def _microseconds(array: pa.Array) -> Numbers:
 
 
 def _decimals(array: pa.Array, null: Flags | None) -> Values:
-    """Without their point, of 128 bits the low half: no more than 18 digits are read."""
-    if not pa.types.is_decimal128(array.type) or array.type.precision > LONG_DIGITS:
+    """Without their point: of 128 bits, the low half first, which holds up to 18 digits alone."""
+    if not pa.types.is_decimal128(array.type):
         raise UnableToTell(f"{array.type} is Spark's to read")
     buffer = array.buffers()[1] if len(array) else b""
     words = np.frombuffer(buffer, "<i8").reshape(-1, 2)[array.offset :][: len(array)]
+    numbers: Numbers = np.ascontiguousarray(words[:, 0])
+    if array.type.precision > LONG_DIGITS:
+        numbers = words[:, 1].astype(object) * 2**64 + numbers.view(np.uint64).astype(object)
     return Values(
         family=Family.EXACT,
         array=array,
-        numbers=np.ascontiguousarray(words[:, 0]),
+        numbers=numbers,
         null=null,
         digits=array.type.precision,
         scale=array.type.scale,
         is_decimal=True,
     )
+
+
+def texts_of(texts: Sequence[str] | Sequence[bytes], type_: pa.DataType = _TEXT) -> pa.Array:
+    """An array of them; Arrow's own way from Python's objects, and ``pa.scalar``, would import all of pandas."""
+    content = [text.encode() if isinstance(text, str) else text for text in texts]
+    ends = np.cumsum([0, *map(len, content)], dtype=np.int32)
+    return pa.Array.from_buffers(type_, len(content), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(content))])
+
+
+def packed(texts: Sequence[str], places: Numbers) -> pa.Array:
+    """Each row's text by its place among the texts."""
+    indices = pa.Array.from_buffers(pa.int64(), len(places), [None, pa.py_buffer(places.astype(np.int64))])
+    return pa.DictionaryArray.from_arrays(indices, texts_of(texts))
 
 
 def is_valid_text(array: pa.Array) -> bool:

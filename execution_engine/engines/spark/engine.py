@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from assay.catalog.storages import FILES
 from execution_engine.engines.arrow.profiles import ToldProfiles, profiles_told
+from execution_engine.engines.arrow.told import told_of_small
 from execution_engine.engines.columns.spark_sql import quote
 from execution_engine.engines.files.listing import (
     UnableToListFiles,
@@ -75,8 +76,20 @@ class SparkEngine:
     def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
         """The reports of several scans, in their order; small ones of one shape share a Spark job.
 
-        Small profiles need none: Arrow has them.
+        Small profiles need none: Arrow has them. Nor do the parts that are read here, as the options say.
         """
+        here = self._told_here(units)
+        there = iter(self._told_by_spark([unit for at, unit in enumerate(units) if at not in here]))
+        return tuple(here[at] if at in here else next(there) for at in range(len(units)))
+
+    def _told_here(self, units: Sequence[Unit]) -> dict[int, ScanReport]:
+        """By the numbers of the units, what is wholly told by the kernels in this process."""
+        most = self._options.most_bytes_here
+        asked = [(at, unit) for at, unit in enumerate(units) if most and unit.wanted]
+        told = {at: told_of_small(unit.table, unit.part, unit.wanted, most) for at, unit in asked}
+        return {at: report for at, report in told.items() if report is not None}
+
+    def _told_by_spark(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
         told = [profiles_told(unit.table, unit.part, unit.wanted) for unit in units]
         left = [_without(unit, profiles) for unit, profiles in zip(units, told, strict=True)]
         shared = scan_shared(self, left, native=self._options.native)

@@ -34,6 +34,8 @@ TYPES: Mapping[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
     "double": (pa.float64(), DOUBLES),
     "price": (pa.decimal128(12, 2), st.decimals(-(10**9), 10**9, places=2)),
     "exact": (pa.decimal128(18, 4), st.decimals(-(10**13), 10**13, places=4)),
+    "wide": (pa.decimal128(30, 6), st.decimals(-(10**23), 10**23, places=6)),
+    "huge": (pa.uint64(), st.integers(0, 2**64 - 1)),
     "text": (pa.string(), TEXTS),
     "kind": (pa.string(), st.sampled_from(["a", "b", "", "a ", "A"])),
     "large": (pa.large_string(), TEXTS),
@@ -47,7 +49,7 @@ TYPES: Mapping[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
     "local": (pa.timestamp("us"), INSTANTS),
 }
 ODD = ("order id", "UPPER", "ключ", "back`tick", "select")
-NUMBERS = ("tiny", "small", "int", "long", "unsigned", "single", "double", "price", "exact")
+NUMBERS = ("tiny", "small", "int", "long", "unsigned", "single", "double", "price", "exact", "wide", "huge")
 FLOATS = ("single", "double")
 PATTERNS = (
     "^a",

@@ -52,6 +52,8 @@ TYPES: dict[str, tuple[pa.DataType, Draw]] = {
     "double": (pa.float64(), _float),
     "price": (pa.decimal128(9, 2), _digits(9)),
     "sum": (pa.decimal128(18, 2), _digits(18)),
+    "wide": (pa.decimal128(38, 2), _digits(38)),
+    "huge": (pa.uint64(), _whole(64, signed=False)),
     "day": (pa.date32(), lambda draw: date(1, 1, 1) + timedelta(days=draw.randrange(3_650_000))),
     "at": (pa.timestamp("us", "UTC"), _moment),
     "local": (pa.timestamp("us"), lambda draw: _moment(draw).replace(tzinfo=None)),

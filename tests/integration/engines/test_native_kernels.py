@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import isclose, isfinite, sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark import cloudpickle
 
+from execution_engine.engines.arrow.pieces import pieces_of
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Unit, Wanted
 from execution_engine.engines.spark import scan
 from execution_engine.engines.spark.engine import SparkEngine
@@ -24,8 +24,8 @@ from execution_engine.engines.spark.measures import gather
 from execution_engine.engines.spark.measures import native as kernels
 from execution_engine.engines.spark.measures.native import Native, taken_natively
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.states.states import from_bytes
 from execution_engine.read_by import Kind
+from tests.integration.engines.alike import alike
 from tests.integration.engines.drawn_files import columns, metrics, write_drawn
 from tests.integration.engines.trips import metric
 from tests.integration.verification.shapes_of_files import SHAPES, SPECS
@@ -80,36 +80,6 @@ def _scanned(engine: SparkEngine, table: Table, wanted: Sequence[Wanted], native
         return dict(engine.scan(table, WHOLE, wanted).measured)
     finally:
         engine._options = options
-
-
-def alike(spec: MetricSpec, one: Measured, other: Measured) -> bool:
-    """The same but for the last digits of floats; states byte for byte, but for such digits."""
-    if one.failure != other.failure or one.detail != other.detail or not _near(one.value, other.value):
-        return False
-    if one.state == other.state or one.state is None or other.state is None:
-        return one.state == other.state
-    first, second = (from_bytes(spec, each.state or b"").statistics or {} for each in (one, other))
-    return first.keys() == second.keys() and all(_near(first[name], second[name]) for name in first)
-
-
-def _near(one: Any, other: Any) -> bool:
-    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == 3:
-        return _are_near_moments(one, other)
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(map(_near, one, other))
-    if isinstance(one, float) and isinstance(other, float):
-        return one == other or (one != one and other != other) or isclose(one, other, rel_tol=1e-9, abs_tol=1e-6)
-    return type(one) is type(other) and bool(one == other)
-
-
-def _are_near_moments(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    """Of numbers that cancel each other, a mean is as near as they are large."""
-    (count, mean, squares), (count_2, mean_2, squares_2) = one, other
-    if not all(map(isfinite, (mean, mean_2, squares, squares_2))):
-        return count == count_2 and _near(mean, mean_2) and _near(squares, squares_2)
-    size = abs(mean) + sqrt(squares / count)
-    near = isclose(squares, squares_2, rel_tol=1e-9, abs_tol=1e-9 * count * size * size)
-    return count == count_2 and near and isclose(mean, mean_2, rel_tol=1e-9, abs_tol=1e-9 * size)
 
 
 def in_folder(folder: Path) -> Table:
@@ -218,10 +188,9 @@ def test_a_file_that_is_replaced_after_it_was_listed_is_read_by_spark(
     spark_engine: SparkEngine, left: list[Native], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pq.write_table(pa.table({"id": [1, 2]}), tmp_path / "a.parquet")
-    pieces = kernels.pieces_of
 
-    def older(source: Any) -> Any:
-        for piece, rows in pieces(source):
+    def older(*of: Any) -> Any:
+        for piece, rows in pieces_of(*of):
             yield replace(piece, mtime_ns=piece.mtime_ns - 1), rows
 
     monkeypatch.setattr(kernels, "pieces_of", older)

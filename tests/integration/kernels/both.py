@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from execution_engine.engines.arrow.pieces import pieces_of, stored_columns
 from execution_engine.engines.protocol import WHOLE, Table
 from execution_engine.engines.spark.failures import SPARK_ERRORS
-from execution_engine.engines.spark.measures.native import pieces_of, stored_columns, why_not_here
+from execution_engine.engines.spark.measures.native import why_not_here
 from execution_engine.engines.spark.sources.source import SparkSource, open_source
 
 from .by_kernels import NULL, Tally, Truths, by_kernels, drawn_conditions
@@ -26,10 +27,12 @@ def judged(
         conditions = drawn_conditions(seed, count, Path(folder), tally, guarded=guarded)
         source = open_source(session, Table(name="drawn", storage="parquet", location=folder), WHOLE)
         if (why := why_not_here(source)) is not None:
-            tally.declined[why] += len(conditions)
+            tally.declined[why.why] += len(conditions)
             return tally, {}
-        pieces = [piece for piece, _ in pieces_of(source)]
-        ours = by_kernels(stored_columns(source), pieces, conditions, tally)
+        assert source.listing is not None
+        assert source.footers is not None
+        pieces = [piece for piece, _ in pieces_of(source.listing, source.footers)]
+        ours = by_kernels(stored_columns(source.listing, source.columns), pieces, conditions, tally)
         theirs = by_spark(source, list(ours))
     tally.ends["native"] += len(ours)
     for sql, found in ours.items():

@@ -67,7 +67,7 @@ def watch() -> None:
 
     def watched(*asked: Any) -> kernels.Native:
         found = _taken(*asked)
-        left.append(sorted(found.left.values()))
+        left.append(sorted(each.why for each in found.left.values()))
         return found
 
     _scan["taken_natively"] = watched

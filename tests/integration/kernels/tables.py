@@ -87,7 +87,8 @@ def _in_milliseconds(draw: random.Random) -> datetime:
 
 
 _FAMILIES = {
-    **dict.fromkeys(("tiny", "small", "whole", "long", "byte", "word", "count", "price", "sum"), "exact"),
+    **dict.fromkeys(("tiny", "small", "whole", "long", "byte", "word", "count"), "exact"),
+    **dict.fromkeys(("price", "sum", "wide", "huge"), "exact"),
     **dict.fromkeys(("single", "double"), "double"),
     **dict.fromkeys(("name", "said", "city"), "text"),
     **{"truth": "truth", "day": "day", "at": "instant", "local": "local", "raw": "bytes"},
@@ -103,7 +104,7 @@ KINDS: Mapping[str, Kind] = {
     "fine": Kind(arrow=pa.decimal128(18, 18), draw=_decimal(18, 18), family="exact"),
     "exact": Kind(arrow=pa.decimal128(18, 4), draw=_decimal(18, 4), family="exact"),
     "whole_decimal": Kind(arrow=pa.decimal128(5, 0), draw=_decimal(5, 0), family="exact"),
-    "huge": Kind(arrow=pa.decimal128(20, 2), draw=_decimal(20, 2), family="exact"),  # Spark's
+    "longer": Kind(arrow=pa.decimal128(20, 2), draw=_decimal(20, 2), family="exact"),
     "rate": Kind(arrow=pa.float64(), draw=_double, family="double"),
     "ratio": Kind(arrow=pa.float32(), draw=_float32, family="double"),
     "text": Kind(arrow=pa.string(), draw=_text, family="text"),

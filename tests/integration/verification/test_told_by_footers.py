@@ -28,7 +28,7 @@ def of_rows(spark_engine: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> Spark
 
 
 def told(table: Table, spec: MetricSpec) -> Measured | None:
-    report = told_without_spark(table, [Wanted(key="one", spec=spec)], reads_rows=False)
+    report = told_without_spark(table, [Wanted(key="one", spec=spec)], most_bytes=0)
     return None if report is None else report.measured["one"]
 
 
@@ -64,8 +64,8 @@ def test_another_storage_and_a_scan_that_needs_one_row_are_left_to_the_engine(tm
     table = Table(name="rides", storage="parquet", location=str(tmp_path))
     known, unknown = metric("row_count"), metric("mean", "id")
     wanted: list[Any] = [Wanted(key=spec.text, spec=spec) for spec in (known, unknown)]
-    assert told_without_spark(table, wanted[:1], reads_rows=False) is not None
-    assert told_without_spark(table, wanted, reads_rows=False) is None
+    assert told_without_spark(table, wanted[:1], most_bytes=0) is not None
+    assert told_without_spark(table, wanted, most_bytes=0) is None
     assert told_without_spark(Table(name="rides", storage="csv", location=str(tmp_path)), wanted[:1]) is None
 
 

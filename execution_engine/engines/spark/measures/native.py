@@ -1,26 +1,22 @@
 """The kernels in Spark: a job of which each task reads some row groups itself, and sends what it found in blobs."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 import execution_engine.engines.native
+from execution_engine.engines.arrow.pieces import pieces_of, stored_columns
 from execution_engine.engines.files.footer_statistics import told
-from execution_engine.engines.files.footers import spark_type_of
 from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
-from execution_engine.engines.native.measure import TASK_ROWS, Draft, drafted, found_of, tasks
-from execution_engine.engines.native.reading import Piece, Stored
+from execution_engine.engines.native.measure import MOST_ROWS, TASK_ROWS, Draft, drafted, found_of, tasks
+from execution_engine.engines.native.reading import Piece
 from execution_engine.engines.native.task import Gleaned, Program, from_bytes, glean
-from execution_engine.engines.native.values import family_of
 from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, failure_of
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.sources.source import SparkSource
-from execution_engine.metrics.columns import written
 from execution_engine.metrics.states import hll
 from execution_engine.metrics.states.frequencies import Frequencies
 from execution_engine.metrics.states.statistics import Value
@@ -50,11 +46,15 @@ def taken_natively(source: SparkSource, asked: Sequence[AskedStatistic], keyed: 
     """What the footers do not tell, gathered by the kernels as far as these can, in one job."""
     if (why := why_not_here(source)) is not None:
         return Native(left=dict.fromkeys((*asked, *keyed), why))
-    footers = told(source.footers, asked)
-    draft = drafted(stored_columns(source), [one for one in asked if one not in footers], keyed)
+    assert source.listing is not None
+    assert source.footers is not None
+    footers, rows = told(source.footers, asked), source.footers.rows
+    cut = tasks(list(pieces_of(source.listing, source.footers)), rows, 1 if source.small else None)
+    columns = stored_columns(source.listing, source.columns)
+    alone = len(cut) == 1 and rows <= MOST_ROWS
+    draft = drafted(columns, [one for one in asked if one not in footers], keyed, alone=alone)
     if not draft.asked and not draft.keyed:
         return Native(left=draft.left)
-    cut = tasks(list(pieces_of(source)), source.rows or 0, 1 if source.small else None)
     try:
         gleaned = run(source.session, draft.program, [[(0, some)] for some in cut], rows=source.rows)[0]
     except SPARK_ERRORS as error:
@@ -75,7 +75,9 @@ def taken_together(
     every: list[AskedStatistic | Keyed] = [*asked, *keyed]
     if found := [why for source in sources.values() if source.rows != 0 and (why := why_not_here(source))]:
         return dict.fromkeys(sources, Native(left=dict.fromkeys(every, found[0])))
-    draft = drafted(stored_columns(next(iter(sources.values()))), asked, keyed)
+    first = next(iter(sources.values()))
+    assert first.listing is not None
+    draft = drafted(stored_columns(first.listing, first.columns), asked, keyed)
     if draft.left:
         return dict.fromkeys(sources, Native(left={**dict.fromkeys(every, BESIDE), **draft.left}))
     rows = sum(source.rows or 0 for source in sources.values())
@@ -83,9 +85,10 @@ def taken_together(
     loads: list[list[tuple[int, Sequence[Piece]]]] = [[] for _ in range(wanted)]
     held = 0
     for number, source in sources.items():
-        loads[min(held * wanted // max(rows, 1), wanted - 1)].append(
-            (number, [piece for piece, _ in pieces_of(source)])
-        )
+        assert source.listing is not None
+        assert source.footers is not None
+        pieces = [piece for piece, _ in pieces_of(source.listing, source.footers)]
+        loads[min(held * wanted // max(rows, 1), wanted - 1)].append((number, pieces))
         held += source.rows or 0
     gleaned = run(session, draft.program, [load for load in loads if load], rows=rows)
     return {number: of_draft(draft, gleaned.get(number, ())) for number in sources}
@@ -98,35 +101,6 @@ def why_not_here(source: SparkSource) -> Left | None:
     if source.listing.root.prefix != "file://":
         return Left(kind=Kind.TABLE, why="it does not lie in files of this machine")
     return None if source.rows else Left(kind=Kind.TABLE, why="it has no rows")
-
-
-def stored_columns(source: SparkSource) -> dict[str, Stored]:
-    """The plain columns, as they are stored in the newest file, and those that the names of folders hold."""
-    assert source.listing is not None
-    with source.listing.root.filesystem.open_input_file(source.listing.newest.path) as opened:
-        schema = pq.read_schema(opened)
-    found: dict[str, Stored] = {}
-    names = Counter(name.lower() for name in schema.names)
-    types = {name.lower(): type_ for name, type_ in source.columns.items()}
-    for name, type_ in zip(schema.names, schema.types, strict=True):
-        spark = spark_type_of(type_)
-        if spark is None or family_of(spark) is None or types.get(written(name).lower()) != spark:
-            continue
-        if names[name.lower()] == 1 and "." not in name:
-            found[name.lower()] = Stored(spark=spark, arrow=type_)
-    return found | {name.lower(): Stored(spark="string", arrow=pa.string()) for name in source.listing.folder_columns}
-
-
-def pieces_of(source: SparkSource) -> Iterator[tuple[Piece, Sequence[int]]]:
-    """Each file with the row groups that have rows, and how many."""
-    assert source.listing is not None
-    assert source.footers is not None
-    for file in source.listing.files:
-        rows = source.footers.groups[file.path]
-        folders = {name.lower(): value for name, value in source.listing.folder_values(file).items()}
-        groups = tuple(at for at, count in enumerate(rows) if count)
-        piece = Piece(path=file.path, groups=groups, size=file.size, mtime_ns=file.mtime_ns, folders=folders)
-        yield piece, [rows[at] for at in groups]
 
 
 def run(

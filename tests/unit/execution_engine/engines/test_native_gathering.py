@@ -29,6 +29,7 @@ from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.states.frequencies import Counts, arrays
 from execution_engine.metrics.states.hll import LOG2_BUCKETS, canonical
 from execution_engine.metrics.states.statistics import Gather, Statistic
+from execution_engine.read_by import Kind, Left
 from tests.integration.kernels.by_kernels import pieces_in
 from tests.integration.kernels.tables import ROW, write_drawn
 
@@ -87,7 +88,7 @@ def taken(folder: Path, statistics: Sequence[AskedStatistic], keyed: Sequence[Ke
     assert draft.left == {}
     gleaned = [from_bytes(glean(draft.program, [piece]).to_bytes()) for piece in pieces]
     told, counted, left = found_of(draft, gleaned)
-    if any("several types" in why for why in left.values()):
+    if any("several types" in each.why for each in left.values()):
         pytest.skip("a file holds a column as another type: all of it is Spark's")
     assert left == {}
     return told, counted
@@ -231,18 +232,26 @@ def hash_of(values: Sequence[Any], types: Sequence[pa.DataType]) -> int:
     return found - 2**64 if found >= 2**63 else found
 
 
+def as_java(number: int) -> bytes:
+    """As ``BigInteger.toByteArray`` gives it: the fewest bytes that hold the number and its sign."""
+    return number.to_bytes((number if number >= 0 else ~number).bit_length() // 8 + 1, "big", signed=True)
+
+
 def bytes_of(value: Any, type_: pa.DataType) -> bytes:
     """What Spark hashes of a value."""
     match value:
         case bool():
             return struct.pack("<i", value)
+        case int() if type_ == pa.uint64():  # to Spark a decimal of 20 digits
+            return as_java(value)
         case int():
             return struct.pack("<q" if type_ in (pa.int64(), pa.uint32()) else "<i", value)
         case float():
             code = "<f" if pa.types.is_float32(type_) else "<d"
             return struct.pack(code, math.nan if math.isnan(value) else value + 0.0)
         case Decimal():
-            return struct.pack("<q", int(value.scaleb(type_.scale)))
+            unscaled = int(value.scaleb(type_.scale, Context(prec=76)))
+            return as_java(unscaled) if type_.precision > 18 else struct.pack("<q", unscaled)
         case datetime():
             since = value.replace(tzinfo=None) - datetime(1970, 1, 1)
             return struct.pack("<q", since // timedelta(microseconds=1))
@@ -273,7 +282,7 @@ def test_what_texts_have_not_is_left_to_spark_with_the_reason(gather: Gather, tm
     sketch, one = asked(Gather.HLL, "a", where=None), asked(gather, "a", where=None)
     draft = drafted(pieces_in(tmp_path)[0], [sketch, one], [])
     assert draft.asked == (sketch,)
-    assert draft.left[one].startswith(("text ", f"{gather.value} is Spark's"))
+    assert draft.left[one].why.startswith(("text ", f"{gather.value} is Spark's", "exact quantiles"))
 
 
 def test_what_only_the_rows_show_to_be_sparks_is_left_to_it_and_nothing_else(tmp_path: Path) -> None:
@@ -284,14 +293,15 @@ def test_what_only_the_rows_show_to_be_sparks_is_left_to_it_and_nothing_else(tmp
     draft = drafted(columns, [breaks, rows], [keys, others])
     told, counted, left = found_of(draft, [glean(draft.program, pieces)])
     assert (told, set(counted)) == ({rows: 2}, {others})
-    assert ("line break" in left[breaks], "bytes" in left[keys]) == (True, True)
+    assert ("line break" in left[breaks].why, "bytes" in left[keys].why) == (True, True)
 
 
 def test_a_task_that_failed_fails_all_with_its_reason() -> None:
     one, keys = asked(Gather.COUNT, "a", where=None), grouped(("a",), None, False)
     draft = drafted({"a": Stored(spark="bigint", arrow=pa.int64())}, [one], [keys])
     failed = from_bytes(Gleaned(failed="why").to_bytes())
-    assert found_of(draft, [Gleaned(), failed]) == ({}, {}, {one: "why", keys: "why"})
+    why = Left(kind=Kind.FAILED, why="why")
+    assert found_of(draft, [Gleaned(), failed]) == ({}, {}, {one: why, keys: why})
 
 
 def test_sketches_are_those_of_datasketches(folder: Path) -> None:

@@ -52,10 +52,11 @@ def rows(draw: st.DrawFn, most: int) -> list[Row]:
     """Rows of few keys or of many, with nulls or without."""
     random = np.random.default_rng(draw(st.integers(0, 2**32)))
     number = draw(st.integers(0, most))
-    kinds, share = draw(st.sampled_from([1, 3, 40, 900, 10**9])), draw(st.sampled_from([0, 0.1, 0.9, 1]))
+    kinds = draw(st.sampled_from([1, 3, 40, 900, 10**9]))
+    shares = draw(st.tuples(*[st.sampled_from([0, 0.1, 0.9, 1])] * 3))  # of nulls, in each column
     skew = draw(st.sampled_from([1, 8]))  # of the latter few keys are many of the rows, and many keys the others
     drawn = (random.random((number, 3)) ** skew * [kinds, min(kinds, 40), 90]).astype(int).tolist()
-    nulls = (random.random((number, 3)) < share).tolist()
+    nulls = (random.random((number, 3)) < shares).tolist()
     return [
         (None if no_a else a, None if no_b else f"text {b}", None if no_c else c)
         for (a, b, c), (no_a, no_b, no_c) in zip(drawn, nulls, strict=True)

@@ -17,11 +17,11 @@ OURS = (
     *("a = 1", "a <> 1.5", "1 < a", "a >= 1e3", "a between -1 and 2.5", "a in (1, 2)", "a not in (1, 2)", "a is null"),
     *("not (a = 1 or b = 'x')", "flag", "true", "isnan(a)", "a = b", "at < timestamp '2026-03-01 12:00:00'"),
     *("day = date '2026-03-01'", "a like 'x%'", "a not like '_'", "a rlike '^[a-z]+$'", "char_length(a) > 3"),
-    "case when a is not null then 1 end",
+    *("case when a is not null then 1 end", "flag in (true, false)", "cast(a as string) = 'x'", "1 = 1"),
 )
 SPARKS = (
     *("a + 1 > 2", "cast(a as int) = 1", "try_cast(a as int) = 1", "a <=> 1", "upper(a) = 'X'", "a = null"),
-    *("a in (b, 1)", "a.b = 1", "case when a then 1 else 2 end = 1", "a like b", "a rlike '(?i)x'"),
+    *("a in (b, 1)", "a in (true, 1)", "a.b = 1", "case when a then 1 else 2 end = 1", "a like b", "a rlike '(?i)x'"),
     *("a rlike 'x(?=y)'", "a rlike '(x)\\\\1'", "a rlike 'x*+'", "a rlike '\\\\bx'", "a rlike '[a&&b]'"),
     *("a rlike '[[a]]'", "a rlike 'x{2,1}'", "a rlike 'x{1001}'", "a rlike '\\\\p{L}'", "a rlike 'x)'"),
     *("a rlike '*x'", "a = 1e999", "at < timestamp '2026-02-30 12:00:00'", "a ilike 'x'"),

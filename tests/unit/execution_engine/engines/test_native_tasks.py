@@ -83,7 +83,7 @@ def test_a_file_that_is_not_what_was_listed_fails_the_task(change: dict[str, Any
     with pytest.raises(UnableToReadPiece):
         read(piece, a=pa.int64())
     columns = {"a": Stored(spark="bigint", arrow=pa.int64())}
-    assert piece.path in glean(Program(asked=(), counted=(), columns=columns), [piece]).failed
+    assert "a file" in glean(Program(asked=(), counted=(), columns=columns), [piece]).failed
 
 
 def test_a_file_that_is_no_parquet_fails_the_task(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_times_of_an_old_writer_are_left_to_spark(tmp_path: Path) -> None:
 
 def test_texts_that_are_packed_arrive_packed_and_long_ones_do_not(tmp_path: Path) -> None:
     columns = {"a": Stored(spark="string", arrow=pa.string()), "b": Stored(spark="bigint", arrow=pa.int64())}
-    for values, is_packed in ((["x", "y"] * 500, True), ([f"{at}" * 9 for at in range(1000)], False)):
+    for values, is_packed in ((["x", "y"] * 500, True), ([f"{at:04}" * 900 for at in range(1000)], False)):
         (batch,) = batches(written(tmp_path, a=values, b=list(range(1000))), columns)
         assert pa.types.is_dictionary(batch.values(Column(name="a")).array.type) is is_packed
         assert batch.values(Column(name="b")).array.type == pa.int64()

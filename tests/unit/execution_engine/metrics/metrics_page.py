@@ -162,11 +162,13 @@ KERNELS = """
 ## What is read by kernels
 
 Spark's tasks read parquet files themselves and gather with numpy what surely means the same there
-([why](decisions/0087-kernels-under-spark.md)). Of the aggregates, sketches and groupings, plain calls of these are left
-to Spark's own functions. Any metric is left to Spark where its `where=` or its condition holds more than AND, OR, NOT,
-comparisons, BETWEEN, IN, IS NULL, LIKE, plain regular expressions, lengths of texts, and literals; where its column is
-nested, of more than 18 digits, of nanoseconds, or of other types in other files; and where it is measured `by` columns.
-Kernels read no compound metric. `ASSAY_SPARK_NATIVE=false` leaves everything to Spark.
+([why](decisions/0087-kernels-under-spark.md)); so does `assay verify` of small local files, without Spark
+([why](decisions/0089-one-implementation-of-small-files.md)). Of the aggregates, sketches and groupings, plain calls of
+these are left to Spark's own functions. Any metric is left to Spark where its `where=` or its condition holds more than
+AND, OR, NOT, comparisons, BETWEEN, IN, IS NULL, LIKE, plain regular expressions, lengths of texts, casts of texts and
+whole numbers to texts, and literals; where its column is nested, of nanoseconds, or of other types in other files; and
+where it is measured `by` columns. `quantile` is read of up to a million rows, by one task. Kernels read no compound
+metric. `ASSAY_SPARK_NATIVE=false` leaves everything to Spark.
 
 | metric | why it is left to Spark |
 |---|---|"""

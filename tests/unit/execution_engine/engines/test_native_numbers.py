@@ -1,0 +1,118 @@
+"""Numbers of the kernels against Python's own: decimals of any length, texts of numbers, quantiles, equal numbers."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, localcontext
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from execution_engine.engines.native.compiled import compiled
+from execution_engine.engines.native.evaluation import Batch
+from execution_engine.engines.native.nodes import Column, UnableToTell
+from execution_engine.engines.native.partials import LONGEST_SUM, Gathered, Partials, of_batches
+from execution_engine.engines.native.values import values_of
+from execution_engine.metrics.states.merging import merge
+from execution_engine.metrics.states.statistics import Gather, Statistic
+
+OPERATORS: Mapping[str, Any] = {"<": np.less, "<=": np.less_equal, "=": np.equal, "<>": np.not_equal, ">": np.greater}
+WIDE = (pa.decimal128(30, 6), "decimal(30,6)")
+HUGE = (pa.uint64(), "decimal(20,0)")
+PRICE = (pa.decimal128(12, 2), "decimal(12,2)")
+DOUBLE = (pa.float64(), "double")
+wides = st.decimals(-(10**23), 10**23, places=6)
+huges = st.integers(0, 2**64 - 1)
+doubles = st.floats(-1e6, 1e6).filter(lambda number: number != 0 or np.copysign(1, number) > 0)
+
+
+def batch_of(**columns: tuple[Sequence[Any], tuple[pa.DataType, str]]) -> Batch:
+    found = {name: values_of(pa.array(values, arrow), spark) for name, (values, (arrow, spark)) in columns.items()}
+    return Batch(rows=len(next(iter(columns.values()))[0]), columns=lambda name: found[name])
+
+
+def met(condition: str, **columns: tuple[Sequence[Any], tuple[pa.DataType, str]]) -> list[bool]:
+    return list(batch_of(**columns).met(compiled(condition)).yes.tolist())
+
+
+def gathered(one: Gathered, batches: Sequence[Batch]) -> list[Any]:
+    partials = Partials(asked=[one], counted=[])
+    for batch in batches:
+        partials.add(batch)
+    if partials.unable:
+        raise UnableToTell(partials.unable[0])
+    return list(of_batches(one, partials.told[0]))
+
+
+@given(st.lists(wides, min_size=1), wides, st.sampled_from(sorted(OPERATORS)))
+def test_long_decimals_compare_with_a_literal_as_decimals_do(values: list[Decimal], bound: Decimal, by: str) -> None:
+    expected = [bool(OPERATORS[by](value, bound)) for value in values]
+    assert met(f"a {by} {bound:f}", a=(values, WIDE)) == expected
+
+
+@given(
+    st.lists(st.tuples(wides, st.decimals(-(10**9), 10**9, places=2)), min_size=1), st.sampled_from(sorted(OPERATORS))
+)
+def test_decimals_of_two_scales_compare_as_decimals_do(pairs: list[tuple[Decimal, Decimal]], by: str) -> None:
+    left, right = map(list, zip(*pairs, strict=True))
+    expected = [bool(OPERATORS[by](*pair)) for pair in pairs]
+    assert met(f"a {by} b", a=(left, WIDE), b=(right, PRICE)) == expected
+
+
+@given(st.lists(huges, min_size=1), huges)
+def test_unsigned_numbers_compare_and_are_written_with_every_digit(values: list[int], other: int) -> None:
+    assert met(f"a >= {other}", a=(values, HUGE)) == [value >= other for value in values]
+    assert met(f"cast(a as string) = '{other}'", a=([*values, other], HUGE)) == [value == other for value in values] + [
+        True
+    ]
+
+
+@given(st.lists(st.lists(wides, min_size=1), min_size=1))
+def test_long_decimals_are_added_up_with_every_digit(batches: list[list[Decimal]]) -> None:
+    told = gathered(Gathered(gather="sum", of=(Column(name="a"),)), [batch_of(a=(each, WIDE)) for each in batches])
+    with localcontext(prec=100):
+        expected = sum((value for each in batches for value in each), Decimal(0))
+    assert merge(Statistic(gather=Gather.SUM, of=("a",)), told) == expected
+
+
+def test_a_sum_that_may_be_too_long_for_spark_is_left_to_it() -> None:
+    longest = [Decimal(LONGEST_SUM) - 1, Decimal(2)]
+    with pytest.raises(UnableToTell):
+        gathered(
+            Gathered(gather="sum", of=(Column(name="a"),)),
+            [batch_of(a=(longest, (pa.decimal128(38, 0), "decimal(38,0)")))],
+        )
+
+
+@given(st.lists(st.lists(st.none() | doubles, min_size=1), min_size=1), st.floats(0, 1))
+def test_a_quantile_of_batches_is_that_of_all_their_numbers(batches: list[list[float | None]], share: float) -> None:
+    one = Gathered(gather="percentile", of=(Column(name="a"),), argument=share)
+    told = gathered(one, [batch_of(a=(each, DOUBLE)) for each in batches])
+    numbers = [number for each in batches for number in each if number is not None]
+    assert len(told) == min(1, len(numbers))
+    if numbers:
+        assert told[0] == pytest.approx(np.quantile(numbers, share), rel=1e-12, abs=1e-9)
+
+
+def test_a_quantile_among_zeros_of_both_signs_is_left_to_spark() -> None:
+    with pytest.raises(UnableToTell):
+        gathered(
+            Gathered(gather="percentile", of=(Column(name="a"),), argument=0.5), [batch_of(a=([0.0, -0.0], DOUBLE))]
+        )
+
+
+@given(st.floats(-1e300, 1e300), st.lists(st.integers(1, 50), min_size=1, max_size=5))
+def test_what_is_always_the_same_deviates_by_nothing_however_often_it_comes(number: float, counts: list[int]) -> None:
+    batches = [
+        batch_of(a=([number] * count, DOUBLE), b=([float(at) for at in range(count)], DOUBLE)) for count in counts
+    ]
+    moments = merge(
+        Statistic(gather=Gather.MOMENTS, of=("a",)),
+        gathered(Gathered(gather="moments", of=(Column(name="a"),)), batches),
+    )
+    both = Gathered(gather="comoments", of=(Column(name="a"), Column(name="b")))
+    comoments = merge(Statistic(gather=Gather.COMOMENTS, of=("a", "b")), gathered(both, batches))
+    assert moments == (sum(counts), number, 0.0)
+    assert (comoments[1], comoments[3], comoments[5]) == (number, 0.0, 0.0)
