@@ -17,8 +17,8 @@ from execution_engine.read_by import NO_VALUES, Kind, Left, ReadBy
 from tests.integration.engines.trips import metric
 
 TAKEN_BY_KERNELS = (metric("mean", "fare"), metric("uniqueness", "city"))
-MIXED = (metric("row_count"), *TAKEN_BY_KERNELS, metric("quantile", "fare", arguments=(0.5,)))
-PERCENTILE = Left(kind=Kind.STATISTIC, why="percentile is Spark's to gather")
+MIXED = (metric("row_count"), *TAKEN_BY_KERNELS, metric("approx_quantile", "fare", arguments=(0.5,)))
+SKETCH = Left(kind=Kind.STATISTIC, why="kll is Spark's to gather")
 OFF = "ASSAY_SPARK_NATIVE is false"
 
 
@@ -54,7 +54,7 @@ def without_kernels(engine: SparkEngine, table: Table, *specs: MetricSpec) -> Re
 def test_each_value_is_counted_once_with_who_read_it(spark_engine: SparkEngine, rides: Table) -> None:
     found = who_read(spark_engine, rides, *MIXED)
     # footers know the rows and the count of a mean; kernels take its sum, and the keys
-    assert found == ReadBy(footers=2, kernels=2, left=(PERCENTILE,))
+    assert found == ReadBy(footers=2, kernels=2, left=(SKETCH,))
     asked_again = who_read(spark_engine, rides, *MIXED, *MIXED[:2], metric("row_count"))
     assert asked_again == found
 
@@ -63,7 +63,7 @@ def test_one_value_of_each_kind_is_told_exactly(spark_engine: SparkEngine, rides
     assert who_read(spark_engine, rides, metric("row_count")) == ReadBy(footers=1)
     assert who_read(spark_engine, rides, metric("max", "fare")) == ReadBy(kernels=1)  # a NaN would hide from footers
     assert who_read(spark_engine, rides, metric("uniqueness", "city")) == ReadBy(kernels=1)
-    assert who_read(spark_engine, rides, MIXED[-1]) == ReadBy(left=(PERCENTILE,))
+    assert who_read(spark_engine, rides, MIXED[-1]) == ReadBy(left=(SKETCH,))
     assert who_read(spark_engine, rides) == NO_VALUES
 
 
