@@ -1,12 +1,14 @@
-"""What one task does: its pieces, read and gathered; and what it sends back."""
+"""What one task does: its pieces, read and gathered; and what it is sent, and sends back."""
 
+import io
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from . import nodes, partials, reading
 from .nodes import UnableToTell
 from .partials import Counted, Gathered, Keys, Part, Partials, Value, of_batches
 from .reading import Piece, Stored, UnableToReadPiece, batches
@@ -44,28 +46,54 @@ def from_bytes(blob: Any) -> Gleaned:
     return Gleaned(told=told, keys=keys, unable=unable, failed=failed)
 
 
+Load = Sequence[tuple[int, Sequence[Piece]]]  # of one task: numbers of units, and the pieces of each
+
+
+def loads_to_bytes(program: Program, loads: Sequence[Load]) -> bytes:
+    """For the tasks, which know the classes by their names alone."""
+    return pickle.dumps((program, loads), protocol=5)
+
+
+def gleaned_of(sent: bytes, at: int) -> Iterator[tuple[int, bytes]]:
+    """What one task of ``loads_to_bytes`` sends back: the number of each unit, and what its pieces tell, as bytes."""
+    program, loads = _Unpickler(io.BytesIO(sent)).load()
+    for number, pieces in loads[at]:
+        yield number, glean(program, pieces).to_bytes()
+
+
+_SENT: Mapping[tuple[str, str], Any] = {
+    (each.__module__, each.__name__): each
+    for each in (*(each for module in (nodes, partials, reading) for each in vars(module).values()), Program)
+    if isinstance(each, type)
+}
+
+
+class _Unpickler(pickle.Unpickler):
+    """Finds the classes of this package where no module has its name, as where tasks of Spark run."""
+
+    def find_class(self, module: str, name: str, /) -> Any:
+        """The class, of those here if it is one."""
+        return _SENT.get((module, name)) or super().find_class(module, name)
+
+
 def glean(program: Program, pieces: Sequence[Piece]) -> Gleaned:
     """What the pieces tell; one that cannot be read, or is not what was listed, fails all."""
-    partials = Partials(asked=program.asked, counted=program.counted)
+    found = Partials(asked=program.asked, counted=program.counted)
     try:
         for piece in pieces:
             for batch in batches(piece, program.columns):
-                partials.add(batch)
+                found.add(batch)
     except (UnableToReadPiece, UnableToTell) as error:
         return Gleaned(failed=str(error))
-    return gleaned(partials)
+    return gleaned(found)
 
 
-def gleaned(partials: Partials) -> Gleaned:
+def gleaned(found: Partials) -> Gleaned:
     """What the batches of one task told."""
     return Gleaned(
-        told={
-            at: of_batches(partials.asked[at], values)
-            for at, values in partials.told.items()
-            if at not in partials.unable
-        },
-        keys={number: _together(found) for number, found in partials.keys.items()},
-        unable=partials.unable,
+        told={at: of_batches(found.asked[at], values) for at, values in found.told.items() if at not in found.unable},
+        keys={number: _together(some) for number, some in found.keys.items()},
+        unable=found.unable,
     )
 
 

@@ -1,7 +1,12 @@
 """The kernels in Spark: a job of which each task reads some row groups itself, and sends what it found in blobs."""
 
+import pickle
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from hashlib import blake2s
+from types import ModuleType
 
 import pyarrow as pa
 from pyspark import cloudpickle
@@ -13,7 +18,7 @@ from execution_engine.engines.files.footer_statistics import told
 from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.native.measure import MOST_ROWS, TASK_ROWS, Draft, drafted, found_of, tasks
 from execution_engine.engines.native.reading import Piece
-from execution_engine.engines.native.task import Gleaned, Program, from_bytes, glean
+from execution_engine.engines.native.task import Gleaned, Load, Program, from_bytes, gleaned_of, loads_to_bytes
 from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, failure_of
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.sources.source import SparkSource
@@ -29,8 +34,6 @@ BLOB = "number bigint, blob binary"
 OFF = Left(kind=Kind.OFF, why="ASSAY_SPARK_NATIVE is false")
 BESIDE = Left(kind=Kind.BESIDE, why="it shares a job with what is Spark's")
 _SCHEMA = pa.schema([("number", pa.int64()), ("blob", pa.binary())])
-
-Load = Sequence[tuple[int, Sequence[Piece]]]  # of one task: numbers of units, and the pieces of each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,14 +119,25 @@ def run(
 
 
 def _task(program: Program, loads: Sequence[Load]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    (name, kernels), sent = _kernels(), loads_to_bytes(program, loads)
+
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        kept = sys.modules.setdefault("assay_kernels", ModuleType("assay_kernels"))  # by a worker, for tasks to come
+        if not hasattr(kept, name):
+            setattr(kept, name, pickle.loads(kernels))
         for batch in batches:
             for at in batch.column(0).to_pylist():
-                for number, pieces in loads[at]:
-                    blob = glean(program, pieces).to_bytes()
+                for number, blob in getattr(kept, name)(sent, at):
                     yield pa.RecordBatch.from_pydict({"number": [number], "blob": [blob]}, schema=_SCHEMA)
 
     return work
+
+
+@cache
+def _kernels() -> tuple[str, bytes]:
+    """The kernels as a task takes them, and a name for just these; to pickle them takes longer than a small scan."""
+    pickled = cloudpickle.dumps(gleaned_of)
+    return f"kernels_{blake2s(pickled).hexdigest()}", pickled
 
 
 def of_draft(draft: Draft, gleaned: Sequence[Gleaned]) -> Native:
