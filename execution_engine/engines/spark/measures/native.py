@@ -1,5 +1,6 @@
 """The kernels in Spark: a job of which each task reads some row groups itself, and sends what it found in blobs."""
 
+import gc
 import pickle
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -125,6 +126,7 @@ def _task(program: Program, loads: Sequence[Load]) -> Callable[[Iterator[pa.Reco
         kept = sys.modules.setdefault("assay_kernels", ModuleType("assay_kernels"))  # by a worker, for tasks to come
         if not hasattr(kept, name):
             setattr(kept, name, pickle.loads(kernels))
+            gc.freeze()  # after each task the worker looks through all it holds: through modules that stay, for longer
         for batch in batches:
             for at in batch.column(0).to_pylist():
                 for number, blob in getattr(kept, name)(sent, at):
