@@ -74,5 +74,7 @@ def test_what_ended_before_there_were_tallies_is_counted_by_the_migrations() -> 
         Tallied.SCANS: {"sea": 1},
         Tallied.SCANS_FAILED: {"sea": 1},
         Tallied.SCAN_SECONDS: {"sea": 5.0},
+        Tallied.VALUES: {},  # nobody had noted who read them
+        Tallied.VALUES_LEFT: {},
         Tallied.PRUNED: {},
     }
