@@ -79,13 +79,13 @@ def test_ten_more_aggregate_tests_of_a_table_add_no_spark_job(spark: Loop, tmp_p
 def test_a_scan_keeps_who_read_its_values_and_adds_them_to_the_totals(spark: Loop, tmp_path: Path) -> None:
     trips = table(tmp_path, "trips")
     write(trips, list(range(100)))
-    texts = ("row_count() > 0", "max(fare) > 0", "uniqueness(id) > 0", "quantile(fare, 0.5) > 0")
+    texts = ("row_count() > 0", "max(fare) > 0", "uniqueness(id) > 0", "approx_quantile(fare, 0.5) > 0")
     asked = [spark.request(DataTestFactory.create(dataset=trips, assertion=text), MONDAY) for text in texts]
     spark.drain()
     for run in asked:
         run.refresh_from_db()
     assert {run.outcome for run in asked} == {"held"}
-    left = [{"kind": "statistic", "why": "percentile is Spark's to gather", "values": 1}]
+    left = [{"kind": "statistic", "why": "kll is Spark's to gather", "values": 1}]
     assert Scan.objects.get().read_by == {"footers": 1, "kernels": 2, "spark": 1, "left": left}
     assert totals()[Tallied.VALUES] == {"footers": 1, "kernels": 2}
     assert totals()[Tallied.VALUES_LEFT] == {"statistic": 1}
