@@ -6,8 +6,8 @@ state and that day's. A partition that is rewritten or comes late has another fi
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from time import monotonic
@@ -44,22 +44,22 @@ class Rollup(Protocol):
 
 
 class StateRepository(Protocol):
-    """Where the states of one table in one datacenter are kept."""
+    """Where the states of one table in one datacenter are kept; asked and given those of many metrics at once."""
 
-    def parts(self, spec: MetricSpec, prints: Prints) -> Mapping[str, bytes]:
-        """The states of those partitions that are known with these fingerprints, by key."""
+    def parts(self, specs: Sequence[MetricSpec], prints: Prints) -> Mapping[MetricSpec, Mapping[str, bytes]]:
+        """Of each metric the states of those partitions that are known with these fingerprints, by key."""
         ...
 
-    def rollups(self, spec: MetricSpec) -> Sequence[Rollup]:
-        """The states over several partitions, the newest first."""
+    def rollups(self, specs: Sequence[MetricSpec]) -> Mapping[MetricSpec, Sequence[Rollup]]:
+        """Of each metric the states over several partitions, the newest first."""
         ...
 
-    def save_parts(self, spec: MetricSpec, prints: Prints, states: Mapping[str, bytes]) -> None:
-        """Keep the states of partitions, by key."""
+    def save_parts(self, prints: Prints, states: Mapping[MetricSpec, Mapping[str, bytes]]) -> None:
+        """Keep the states of partitions, of each metric by key."""
         ...
 
-    def save_rollup(self, spec: MetricSpec, prints: Prints, state: bytes) -> None:
-        """Keep the state over all these partitions."""
+    def save_rollups(self, prints: Prints, states: Iterable[tuple[MetricSpec, bytes]]) -> None:
+        """Keep the states over all these partitions."""
         ...
 
 
@@ -75,10 +75,15 @@ class Known:
 
 @dataclass(frozen=True, kw_only=True)
 class MergedParts:
-    """The states of disjoint partitions that make up what is wanted, or why there are none."""
+    """The states of disjoint partitions that make up what is wanted, or why there are none.
+
+    ``fresh``: the states to keep of partitions that were read, by key; ``is_union``: so is the one of ``states``.
+    """
 
     states: tuple[State, ...] = ()
     failed: Measured | None = None
+    fresh: Mapping[str, bytes] = field(default_factory=dict)
+    is_union: bool = False
 
     @cached_property
     def summaries(self) -> tuple[Summary, ...]:
@@ -108,10 +113,11 @@ def scan_merged(
     Those of which some partition leaves no state, because it has too many keys, are left out.
     """
     started = monotonic()
-    specs = dict.fromkeys(state_spec(item.spec) for item in wanted)
-    known = [_known(spec, prints, repository) for spec in specs]
+    specs = list(dict.fromkeys(state_spec(item.spec) for item in wanted))
+    known = _known(specs, prints, repository)
     reports = _read(engine, table, known)
-    parts = {one.spec: _together(one, reports, prints, repository) for one in known}
+    parts = {one.spec: _together(one, reports, prints) for one in known}
+    _keep(parts, prints, repository)
     found = {item.key: _value(item.spec, parts[state_spec(item.spec)]) for item in wanted}
     measured = {key: each for key, each in found.items() if each is not None}
     jobs = sum(report.spark_jobs for report in reports.values())
@@ -131,17 +137,25 @@ def union(spec: MetricSpec, states: Sequence[State]) -> State:
     return merged(dict(statistics) if statistics is not None else None, states)
 
 
-def _known(spec: MetricSpec, prints: Prints, repository: StateRepository) -> Known:
-    """The largest union that is part of what is wanted, then partitions one by one."""
-    rollup, covered = _from_rollup(spec, prints, repository)
-    left = {key: print_ for key, print_ in prints.items() if key not in covered}
-    parts = _readable(spec, repository.parts(spec, left)) if left else {}
-    missing = tuple(key for key in left if key not in parts)
-    return Known(spec=spec, rollup=rollup, parts=tuple(parts.values()), missing=missing)
+def _known(specs: Sequence[MetricSpec], prints: Prints, repository: StateRepository) -> list[Known]:
+    """Of each the largest union that is part of what is wanted, then partitions one by one."""
+    kept = repository.rollups(specs)
+    rollups = {spec: _from_rollup(spec, kept.get(spec, ()), prints) for spec in specs}
+    alike: dict[tuple[str, ...], list[MetricSpec]] = defaultdict(list)  # by the partitions that are in no union
+    for spec, (_, covered) in rollups.items():
+        alike[tuple(key for key in prints if key not in covered)].append(spec)
+    known: dict[MetricSpec, Known] = {}
+    for left, some in alike.items():
+        parts = repository.parts(some, {key: prints[key] for key in left}) if left else {}
+        for spec in some:
+            readable = _readable(spec, parts.get(spec, {}))
+            missing = tuple(key for key in left if key not in readable)
+            known[spec] = Known(spec=spec, rollup=rollups[spec][0], parts=tuple(readable.values()), missing=missing)
+    return [known[spec] for spec in specs]
 
 
-def _from_rollup(spec: MetricSpec, prints: Prints, repository: StateRepository) -> tuple[State | None, Prints]:
-    usable = [each for each in repository.rollups(spec) if each.prints.items() <= prints.items()]
+def _from_rollup(spec: MetricSpec, kept: Sequence[Rollup], prints: Prints) -> tuple[State | None, Prints]:
+    usable = [each for each in kept if each.prints.items() <= prints.items()]
     for rollup in sorted(usable, key=lambda each: len(each.prints), reverse=True):
         try:
             return from_bytes(spec, rollup.load()), rollup.prints
@@ -173,10 +187,8 @@ def _read(engine: Engine, table: Table, known: Sequence[Known]) -> dict[str, Sca
     return dict(zip(wanted, reports, strict=True))
 
 
-def _together(
-    one: Known, reports: Mapping[str, ScanReport], prints: Prints, repository: StateRepository
-) -> MergedParts | None:
-    """The states of all parts, old and new; what is worth it is kept."""
+def _together(one: Known, reports: Mapping[str, ScanReport], prints: Prints) -> MergedParts | None:
+    """The states of all parts, old and new; what of them is worth it is to be kept."""
     taken = {key: reports[key].measured[one.spec.text] for key in one.missing}
     failed = next((each for each in taken.values() if each.failure is not None and each.state is None), None)
     if failed is not None:
@@ -185,35 +197,35 @@ def _together(
     if len(fresh) < len(taken):
         return None
     still = {key: state for key, state in fresh.items() if reports[key].fingerprint == prints[key]}
-    if still:
-        repository.save_parts(one.spec, {key: prints[key] for key in still}, still)
     beside = (*one.parts, *(from_bytes(one.spec, state) for state in fresh.values()))
-    if len(still) < len(fresh):  # rewritten meanwhile: no union of what the fingerprints name
-        return MergedParts(states=_all(one.rollup, beside))
-    return _rolled_up(one, beside, prints, repository)
+    states = beside if one.rollup is None else (one.rollup, *beside)
+    rewritten = len(still) < len(fresh)  # meanwhile: no union of what the fingerprints name
+    if rewritten or len(states) < 2 or (one.rollup is not None and _is_little(beside, one.rollup)):
+        return MergedParts(states=states, fresh=still)
+    return MergedParts(states=(union(one.spec, states),), fresh=still, is_union=True)
 
 
-def _rolled_up(one: Known, beside: tuple[State, ...], prints: Prints, repository: StateRepository) -> MergedParts:
-    """The union is kept unless what came to the one that is known is little beside it, and soon looked up in it."""
-    states = _all(one.rollup, beside)
-    if len(states) < 2 or (one.rollup is not None and _is_little(beside, one.rollup)):
-        return MergedParts(states=states)
-    made = union(one.spec, states)
-    repository.save_rollup(one.spec, prints, made.to_bytes(one.spec))
-    return MergedParts(states=(made,))
+def _keep(parts: Mapping[MetricSpec, MergedParts | None], prints: Prints, repository: StateRepository) -> None:
+    """The states of partitions that were read, and unions of them."""
+    fresh = {spec: one.fresh for spec, one in parts.items() if one is not None and one.fresh}
+    keys = {key for states in fresh.values() for key in states}
+    if fresh:
+        repository.save_parts({key: print_ for key, print_ in prints.items() if key in keys}, fresh)
+    unions = [(spec, one.states[0]) for spec, one in parts.items() if one is not None and one.is_union]
+    if unions:
+        repository.save_rollups(prints, ((spec, state.to_bytes(spec)) for spec, state in unions))
 
 
 def _is_little(beside: Sequence[State], rollup: State) -> bool:
-    """Only of keys: statistics are small, and nothing is saved by leaving them apart."""
+    """Whether what came is soon looked up in the union, which is then left as it is.
+
+    Only of keys: statistics are small, and nothing is saved by leaving them apart.
+    """
     if not rollup.groupings or len(beside) > MOST_BESIDE:
         return False
     columns = zip(*(state.groupings for state in beside), strict=True)
     pairs = zip(columns, rollup.groupings, strict=True) if beside else ()
     return all(is_small_beside(rest, large) for rest, large in pairs)
-
-
-def _all(rollup: State | None, beside: tuple[State, ...]) -> tuple[State, ...]:
-    return beside if rollup is None else (rollup, *beside)
 
 
 def _value(spec: MetricSpec, parts: MergedParts | None) -> Measured | None:

@@ -1,12 +1,13 @@
 """The states of a dataset's partitions in one datacenter, kept in the database, the large ones in the state store."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import blake2s
-from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import QuerySet
 
 from assay.clock import now
 from assay.models import Dataset
@@ -19,6 +20,8 @@ from .incremental import Prints
 from .row_states import keep_state, state_of
 from .state_store import UnableToLoadState as UnableToReadFile
 
+AT_ONCE = 100  # rows of one statement: MariaDB takes 16 MB at a time
+MOST_ROWS = 1_000  # that one query reads, with up to 64 kB in each
 MOST_UNIONS = 2  # of one metric; each is as large as all its partitions' states together
 
 
@@ -48,26 +51,40 @@ class PartStates:
     dataset: Dataset
     datacenter: str
 
-    def parts(self, spec: MetricSpec, prints: Prints) -> dict[str, bytes]:
-        """The states of those partitions that are known with these fingerprints, by key."""
-        rows = self._of(spec).filter(key__in=list(prints))
-        found = {row.key: _loaded(row) for row in rows if row.fingerprint == prints[row.key]}
-        return {key: state for key, state in found.items() if state is not None}
+    def parts(self, specs: Sequence[MetricSpec], prints: Prints) -> dict[MetricSpec, dict[str, bytes]]:
+        """Of each metric the states of those partitions that are known with these fingerprints, by key."""
+        found: dict[MetricSpec, dict[str, bytes]] = defaultdict(dict)
+        at_once = max(1, MOST_ROWS // len(prints))
+        for at in range(0, len(specs), at_once):
+            some = _by_hash(specs[at : at + at_once])
+            for row in self._of(some).filter(key__in=list(prints)):
+                if row.fingerprint == prints[row.key] and (state := _loaded(row)) is not None:
+                    found[some[row.spec_hash]][row.key] = state
+        return dict(found)
 
-    def rollups(self, spec: MetricSpec) -> Sequence[Union]:
-        """The states over several partitions, the newest first."""
-        return [Union(row=row) for row in self._of(spec).filter(key="").defer("state").order_by("-pk")]
+    def rollups(self, specs: Sequence[MetricSpec]) -> dict[MetricSpec, list[Union]]:
+        """Of each metric the states over several partitions, the newest first."""
+        some, found = _by_hash(specs), defaultdict(list)
+        for row in self._of(some).filter(key="").defer("state").order_by("-pk"):
+            found[some[row.spec_hash]].append(Union(row=row))
+        return dict(found)
 
-    def save_parts(self, spec: MetricSpec, prints: Prints, states: Mapping[str, bytes]) -> None:
+    def save_parts(self, prints: Prints, states: Mapping[MetricSpec, Mapping[str, bytes]]) -> None:
         """Keep the states of partitions, in place of those that their older data had."""
-        self._keep([self._row(spec, key, prints[key], state) for key, state in states.items()])
+        at = now()
+        alike: dict[tuple[str, ...], list[PartState]] = defaultdict(list)  # an older state goes for a newer one alone
+        for spec, some in states.items():
+            alike[tuple(some)] += [self._row(spec, key, prints[key], state, at) for key, state in some.items()]
+        for rows in alike.values():
+            self._keep(rows)
 
     def save_part(self, key: str, print_: str, states: Mapping[MetricSpec, bytes]) -> None:
         """Keep the states of one partition, of many metrics."""
-        self._keep([self._row(spec, key, print_, state) for spec, state in states.items()])
+        at = now()
+        self._keep([self._row(spec, key, print_, state, at) for spec, state in states.items()])
 
     def _keep(self, rows: Sequence[PartState]) -> None:
-        """These states, of one metric or of one partition."""
+        """These states, of each of the same metrics over each of the same partitions."""
         if not rows:
             return
         older = PartState.objects.filter(
@@ -78,32 +95,48 @@ class PartStates:
         )
         with transaction.atomic():
             older.delete()
-            PartState.objects.bulk_create(rows, ignore_conflicts=True)
+            PartState.objects.bulk_create(rows, AT_ONCE, ignore_conflicts=True)
 
-    def save_rollup(self, spec: MetricSpec, prints: Prints, state: bytes) -> None:
-        """Keep the state over all these partitions, and only the newest few."""
+    def save_rollups(self, prints: Prints, states: Iterable[tuple[MetricSpec, bytes]]) -> None:
+        """Keep the states over all these partitions, and only the newest few of each metric."""
         lines = "\n".join(f"{key}={print_}" for key, print_ in sorted(prints.items()))
         fingerprint = blake2s(lines.encode(), digest_size=16).hexdigest()
-        row = self._row(spec, "", fingerprint, state)
-        row.prints = dict(prints)
-        PartState.objects.bulk_create([row], ignore_conflicts=True)
-        kept = list(self._of(spec).filter(key="").order_by("-pk").values_list("pk", flat=True)[:MOST_UNIONS])
-        self._of(spec).filter(~Q(pk__in=kept), key="").delete()
+        at = now()
+        rows = [self._row(spec, "", fingerprint, state, at) for spec, state in states]
+        for row in rows:
+            row.prints = dict(prints)
+        PartState.objects.bulk_create(rows, AT_ONCE, ignore_conflicts=True)
+        self._prune({row.spec_hash for row in rows})
 
-    def _of(self, spec: MetricSpec) -> Any:
-        return PartState.objects.filter(dataset=self.dataset, datacenter=self.datacenter, spec_hash=hash_of(spec, ()))
+    def _prune(self, hashes: Collection[str]) -> None:
+        unions = self._of(hashes).filter(key="")
+        kept: Counter[str] = Counter()
+        old = []
+        for pk, hashed in unions.order_by("-pk").values_list("pk", "spec_hash"):
+            kept[hashed] += 1
+            if kept[hashed] > MOST_UNIONS:
+                old.append(pk)
+        if old:
+            unions.filter(pk__in=old).delete()
 
-    def _row(self, spec: MetricSpec, key: str, fingerprint: str, state: bytes) -> PartState:
+    def _of(self, hashes: Collection[str]) -> QuerySet[PartState]:
+        return PartState.objects.filter(dataset=self.dataset, datacenter=self.datacenter, spec_hash__in=hashes)
+
+    def _row(self, spec: MetricSpec, key: str, fingerprint: str, state: bytes, kept_at: datetime) -> PartState:
         row = PartState(
             dataset=self.dataset,
             datacenter=self.datacenter,
             spec_hash=hash_of(spec, ()),
             key=key,
             fingerprint=fingerprint,
-            kept_at=now(),
+            kept_at=kept_at,
         )
         keep_state(row, state)
         return row
+
+
+def _by_hash(specs: Sequence[MetricSpec]) -> dict[str, MetricSpec]:
+    return {hash_of(spec, ()): spec for spec in specs}
 
 
 def _loaded(row: PartState) -> bytes | None:

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -29,7 +30,7 @@ def store_state(folder: Path, state: bytes) -> StoredState:
     if path.exists():
         os.utime(path)  # it was orphaned, perhaps, and is not any more
     else:
-        write_whole(path, state)
+        write_whole(path, [state])
     return StoredState(path=f"{checksum[:2]}/{checksum}", length=len(state), checksum=checksum)
 
 
@@ -44,11 +45,11 @@ def load_state(folder: Path, stored: StoredState) -> bytes:
     return state
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file, whole or not at all, also if others write it at the same time."""
+def write_whole(path: Path, content: Iterable[bytes]) -> None:
+    """Write a file of these pieces, whole or not at all, also if others write it at the same time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(content)
+        file.writelines(content)
         file.flush()
         os.fsync(file.fileno())
     os.replace(file.name, path)

@@ -1,6 +1,6 @@
 """Assay's engine over the day that came, merged with the states kept of the days before."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,21 +24,21 @@ class Replayed:
     kept: StateFolder
     unions: bool = True
 
-    def parts(self, spec: MetricSpec, prints: Prints) -> dict[str, bytes]:
+    def parts(self, specs: Sequence[MetricSpec], prints: Prints) -> Mapping[MetricSpec, Mapping[str, bytes]]:
         """Of the past."""
-        return self.past.parts(spec, prints)
+        return self.past.parts(specs, prints)
 
-    def rollups(self, spec: MetricSpec) -> Sequence[Rollup]:
+    def rollups(self, specs: Sequence[MetricSpec]) -> Mapping[MetricSpec, Sequence[Rollup]]:
         """Of the past."""
-        return self.past.rollups(spec) if self.unions else ()
+        return self.past.rollups(specs) if self.unions else {}
 
-    def save_parts(self, spec: MetricSpec, prints: Prints, states: Mapping[str, bytes]) -> None:
+    def save_parts(self, prints: Prints, states: Mapping[MetricSpec, Mapping[str, bytes]]) -> None:
         """Written as in earnest."""
-        self.kept.save_parts(spec, prints, states)
+        self.kept.save_parts(prints, states)
 
-    def save_rollup(self, spec: MetricSpec, prints: Prints, state: bytes) -> None:
+    def save_rollups(self, prints: Prints, states: Iterable[tuple[MetricSpec, bytes]]) -> None:
         """Written as in earnest."""
-        self.kept.save_rollup(spec, prints, state)
+        self.kept.save_rollups(prints, states)
 
 
 class HistoryMerged(HistoryAnew):

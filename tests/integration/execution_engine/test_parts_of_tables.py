@@ -242,18 +242,18 @@ def test_a_large_state_lies_in_the_store_and_is_known_no_more_once_it_is_gone(
     states = PartStates(dataset=DatasetFactory.create(), datacenter="sea")
     small, large = b"s" * INLINE_BYTES, b"l" * (INLINE_BYTES + 1)
     prints = {MONDAY: "f", "2026-03-10": "g"}
-    states.save_parts(KEYS, prints, {MONDAY: small, "2026-03-10": large})
+    states.save_parts(prints, {KEYS: {MONDAY: small, "2026-03-10": large}})
     inline, stored = PartState.objects.order_by("key")
     assert (bytes(inline.state or b"") == small, inline.state_path) == (True, "")
     assert (stored.state, stored.state_length, stored.state_path != "") == (None, len(large), True)
-    assert states.parts(KEYS, prints) == {MONDAY: small, "2026-03-10": large}
-    states.save_rollup(KEYS, prints, large)
-    (union,) = states.rollups(KEYS)
+    assert states.parts([KEYS], prints) == {KEYS: {MONDAY: small, "2026-03-10": large}}
+    states.save_rollups(prints, [(KEYS, large)])
+    (union,) = states.rollups([KEYS])[KEYS]
     assert (union.prints, union.load() == large) == (prints, True)
     for file in tmp_path.rglob("*"):
         if file.is_file():
             file.unlink()
-    assert states.parts(KEYS, prints) == {MONDAY: small}
+    assert states.parts([KEYS], prints) == {KEYS: {MONDAY: small}}
     with pytest.raises(UnableToReadState, match=f"the state {union.row.state_path} is gone"):
         union.load()
 
@@ -263,8 +263,8 @@ def test_states_are_of_the_instant_at_which_they_are_kept(monkeypatch: pytest.Mo
     monkeypatch.setattr("execution_engine.parts.part_states.now", lambda: NOW)
     states = PartStates(dataset=DatasetFactory.create(), datacenter="sea")
     for _ in range(2):
-        states.save_rollup(KEYS, {"b": "2", "a": "1"}, b"u")
-        states.save_rollup(KEYS, {"a": "1", "b": "2"}, b"u")  # the same partitions in another order
+        states.save_rollups({"b": "2", "a": "1"}, [(KEYS, b"u")])
+        states.save_rollups({"a": "1", "b": "2"}, [(KEYS, b"u")])  # the same partitions in another order
     (row,) = PartState.objects.all()
     assert (row.key, row.kept_at, row.prints) == ("", NOW, {"a": "1", "b": "2"})
 

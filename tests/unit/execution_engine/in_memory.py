@@ -1,6 +1,6 @@
 """An engine whose table is a list of numbers for each partition, and states kept in dictionaries."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,23 +101,30 @@ class Memory:
     unions: dict[str, list[KeptRollup]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)  # the partitions whose states were asked for
 
-    def parts(self, spec: MetricSpec, prints: Prints) -> dict[str, bytes]:
+    def parts(self, specs: Sequence[MetricSpec], prints: Prints) -> dict[MetricSpec, dict[str, bytes]]:
         """The states that are kept."""
+        assert specs, "of nothing is asked"
         assert prints, "nothing is asked"
         self.asked += prints
+        return {spec: self._parts(spec, prints) for spec in specs}
+
+    def _parts(self, spec: MetricSpec, prints: Prints) -> dict[str, bytes]:
         known = {key: self.saved.get((spec.text, key, print_)) for key, print_ in prints.items()}
         return {key: state for key, state in known.items() if state is not None}
 
-    def rollups(self, spec: MetricSpec) -> Sequence[Rollup]:
+    def rollups(self, specs: Sequence[MetricSpec]) -> dict[MetricSpec, Sequence[Rollup]]:
         """The newest first."""
-        return self.unions.get(spec.text, [])
+        return {spec: self.unions[spec.text] for spec in specs if spec.text in self.unions}
 
-    def save_parts(self, spec: MetricSpec, prints: Prints, states: Mapping[str, bytes]) -> None:
+    def save_parts(self, prints: Prints, states: Mapping[MetricSpec, Mapping[str, bytes]]) -> None:
         """Keep each; the fingerprints are those of the states, and of no more."""
-        assert states
-        assert list(prints) == list(states)
-        self.saved |= {(spec.text, key, prints[key]): state for key, state in states.items()}
+        assert all(states.values())
+        assert set(prints) == {key for some in states.values() for key in some}
+        self.saved |= {
+            (spec.text, key, prints[key]): state for spec, some in states.items() for key, state in some.items()
+        }
 
-    def save_rollup(self, spec: MetricSpec, prints: Prints, state: bytes) -> None:
-        """Keep it before the others."""
-        self.unions[spec.text] = [KeptRollup(prints=dict(prints), state=state), *self.unions.get(spec.text, [])]
+    def save_rollups(self, prints: Prints, states: Iterable[tuple[MetricSpec, bytes]]) -> None:
+        """Keep each before the others of its metric."""
+        for spec, state in states:
+            self.unions[spec.text] = [KeptRollup(prints=dict(prints), state=state), *self.unions.get(spec.text, [])]
