@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from execution_engine.engines.files.footer_statistics import FooterStatistics
 from execution_engine.engines.files.footers import spark_type_of
@@ -19,8 +18,7 @@ def stored_columns(listing: Listing, columns: Mapping[str, str]) -> dict[str, St
 
     ``columns``: as assertions write them → Spark's type.
     """
-    with listing.root.filesystem.open_input_file(listing.newest.path) as opened:
-        schema = pq.read_schema(opened)
+    schema = listing.footer.schema.to_arrow_schema()
     found: dict[str, Stored] = {}
     names = Counter(name.lower() for name in schema.names)
     types = {name.lower(): type_ for name, type_ in columns.items()}

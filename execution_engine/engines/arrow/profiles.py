@@ -34,7 +34,7 @@ def profiles_told(table: Table, part: Part, wanted: Sequence[Wanted]) -> ToldPro
         return ToldProfiles()
     try:
         listing = list_part(table, part)
-        footers = None if listing.filtered else footer_statistics(listing.root, listing.files)
+        footers = None if listing.filtered else footer_statistics(listing)
         if not listing.files or footers is None or listing.size >= SMALL_BYTES or footers.rows > MOST_ROWS:
             return ToldProfiles()
         batches = [batch for batch in batches_of(table, listing) if batch.num_rows]

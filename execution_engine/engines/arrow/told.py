@@ -1,6 +1,8 @@
 """A scan of small local files that is answered in this process: no Spark, and so no Java, need be started for it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from time import monotonic
 from urllib.parse import urlsplit
 
@@ -11,7 +13,7 @@ from execution_engine.engines.columns.spec_check import kinds_of, sifted
 from execution_engine.engines.files.footer_statistics import FooterStatistics, footer_statistics, told
 from execution_engine.engines.files.footers import read_columns, shown_columns
 from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part
-from execution_engine.engines.gathering.assembly import measured_of, plan
+from execution_engine.engines.gathering.assembly import Plan, measured_of, plan
 from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.limits import SMALL_BYTES
 from execution_engine.engines.native.measure import MOST_ROWS, drafted, found_of
@@ -19,6 +21,7 @@ from execution_engine.engines.native.task import glean
 from execution_engine.engines.protocol import WHOLE, Measured, Part, ScanReport, Table, Wanted
 from execution_engine.metrics.definition import SHARED
 from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.frequencies import Frequencies
 from execution_engine.metrics.states.statistics import Value
 from execution_engine.read_by import ReadBy
@@ -81,16 +84,19 @@ def _report(
 def _measured(
     table: Table, listing: Listing, wanted: Sequence[Wanted], most_bytes: int
 ) -> tuple[dict[str, Measured], ReadBy] | None:
-    stored = read_columns(listing.root, listing.newest) | dict.fromkeys(listing.folder_columns, "string")
+    stored = read_columns(listing) | dict.fromkeys(listing.folder_columns, "string")
     columns = shown_columns(stored)
-    sound, refused = sifted(wanted, columns, kinds_of(columns), table.name)
-    if any(item.spec.by or METRICS[item.spec.name].kind not in SHARED for item in sound):
+    alike = tuple(item.spec for item in wanted), tuple(columns.items())
+    prepared = _prepared(*alike, "")
+    if prepared.refused:
+        prepared = _prepared(*alike, table.name)
+    planned = prepared.planned
+    if planned is None:
         return None
-    planned = plan(sound, expressions(columns))
-    footers = footer_statistics(listing.root, listing.files)
-    found: dict[AskedStatistic, Value] = told(footers, planned.asked)
-    keys = {keyed: Frequencies() for keyed in planned.keyed} if footers and footers.rows == 0 else {}
-    left = [one for one in planned.asked if one not in found], [one for one in planned.keyed if one not in keys]
+    footers = footer_statistics(listing)
+    found: dict[AskedStatistic, Value] = told(footers, prepared.asked)
+    keys = {keyed: Frequencies() for keyed in prepared.keyed} if footers and footers.rows == 0 else {}
+    left = [one for one in prepared.asked if one not in found], [one for one in prepared.keyed if one not in keys]
     read_by = ReadBy(footers=len(found) + len(keys), kernels=len(left[0]) + len(left[1]))
     if any(left):
         if footers is None or listing.size >= most_bytes or footers.rows > MOST_ROWS:
@@ -99,7 +105,41 @@ def _measured(
         if gleaned is None:
             return None
         found, keys = {**found, **gleaned[0]}, {**keys, **gleaned[1]}
-    return refused | {item.key: measured_of(item, planned, found, keys) for item in sound}, read_by
+    measured = {
+        item.key: prepared.refused.get(at) or measured_of(_twin(at, spec, item.keep_state), planned, found, keys)
+        for at, (item, spec) in enumerate(zip(wanted, prepared.specs, strict=True))
+    }
+    return measured, read_by
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Prepared:
+    """What is asked over columns, by the places of the metrics; no plan where some of it is Spark's to answer."""
+
+    specs: tuple[MetricSpec, ...]
+    refused: Mapping[int, Measured]
+    planned: Plan | None = None
+    asked: Sequence[AskedStatistic] = ()
+    keyed: Sequence[Keyed] = ()
+
+
+@lru_cache(maxsize=64)  # many tables and windows are alike; ``name`` is in what is said of those that are refused
+def _prepared(specs: tuple[MetricSpec, ...], columns: tuple[tuple[str, str], ...], name: str) -> _Prepared:
+    types = dict(columns)
+    twins = [_twin(at, spec) for at, spec in enumerate(specs)]
+    sound, failed = sifted(twins, types, kinds_of(types), name)
+    settled = {item.key: item.spec for item in sound}
+    meant = tuple(settled.get(twin.key, twin.spec) for twin in twins)
+    refused = {int(key): failure for key, failure in failed.items()}
+    if any(item.spec.by or METRICS[item.spec.name].kind not in SHARED for item in sound):
+        return _Prepared(specs=meant, refused=refused)
+    planned = plan(sound, expressions(types))
+    return _Prepared(specs=meant, refused=refused, planned=planned, asked=planned.asked, keyed=planned.keyed)
+
+
+def _twin(at: int, spec: MetricSpec, keep_state: bool = False) -> Wanted:
+    """A metric, wanted by its place."""
+    return Wanted(key=str(at), spec=spec, keep_state=keep_state)
 
 
 def _gleaned(
@@ -113,6 +153,8 @@ def _gleaned(
     draft = drafted(stored_columns(listing, columns), asked, keyed, alone=True)
     if draft.left:
         return None
-    gleaned = glean(draft.program, [piece for piece, _ in pieces_of(listing, footers)])
+    pieces = [piece for piece, _ in pieces_of(listing, footers)]
+    read = [replace(piece, footer=listing.footer) if piece.path == listing.newest.path else piece for piece in pieces]
+    gleaned = glean(draft.program, read)
     found, counted, left = found_of(draft, [gleaned])
     return None if left else (found, counted)

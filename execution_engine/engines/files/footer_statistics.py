@@ -15,7 +15,7 @@ from execution_engine.metrics.columns import written
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic, Value, over_nothing
 
 from .footers import MOST_FOOTERS, unreadable
-from .listing import Root
+from .listing import Listing
 
 _EXACT_TYPES = {"NONE", "INT", "DECIMAL"}
 
@@ -67,12 +67,12 @@ def told(footers: FooterStatistics | None, asked: Iterable[AskedStatistic]) -> d
     return {one: value for one, value in answers.items() if value is not None}
 
 
-def footer_statistics(root: Root, files: Sequence[FileInfo]) -> FooterStatistics | None:
+def footer_statistics(listing: Listing) -> FooterStatistics | None:
     """What the footers of the files tell; None where asking Spark is quicker than reading so many."""
-    if len(files) > MOST_FOOTERS:
+    if len(listing.files) > MOST_FOOTERS:
         return None
-    told = [_of_file(root, file) for file in files]
-    return merged_footers(told)
+    newest = listing.newest if listing.files else None
+    return merged_footers([_of_file(listing, file, file is newest) for file in listing.files])
 
 
 def merged_footers(told: Sequence[FooterStatistics]) -> FooterStatistics:
@@ -83,21 +83,25 @@ def merged_footers(told: Sequence[FooterStatistics]) -> FooterStatistics:
     return FooterStatistics(rows=sum(one.rows for one in told), columns=columns, groups=groups)
 
 
-def _of_file(root: Root, file: FileInfo) -> FooterStatistics:
+def _of_file(listing: Listing, file: FileInfo, is_newest: bool) -> FooterStatistics:
     try:
-        with pq.ParquetFile(root.filesystem.open_input_file(file.path)) as parquet:
-            metadata = parquet.metadata
-            groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
-            flat = [at for at in range(metadata.num_columns) if "." not in parquet.schema.column(at).path]
-            found = {
-                written(parquet.schema.column(at).path).lower(): bounds
-                for at in flat
-                if (bounds := _bounds([group.column(at) for group in groups])) is not None
-            }
+        metadata = listing.footer if is_newest else _read(listing, file)
+        groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+        paths = [metadata.schema.column(at).path for at in range(metadata.num_columns)]
+        found = {
+            written(path).lower(): bounds
+            for at, path in enumerate(paths)
+            if "." not in path and (bounds := _bounds([group.column(at) for group in groups])) is not None
+        }
     except (pa.ArrowException, OSError) as error:
-        raise unreadable(root, file, error) from error
+        raise unreadable(listing.root, file, error) from error
     rows = tuple(group.num_rows for group in groups)
     return FooterStatistics(rows=metadata.num_rows, columns=found, groups={file.path: rows})
+
+
+def _read(listing: Listing, file: FileInfo) -> pq.FileMetaData:
+    with listing.root.filesystem.open_input_file(file.path) as opened:
+        return pq.read_metadata(opened)
 
 
 def _bounds(chunks: Iterable[Any]) -> FooterBounds | None:

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow import types
 from pyarrow.fs import FileInfo
 
 from execution_engine.engines.columns.nested import with_fields
 from execution_engine.outcome import Failure, Reason
 
-from .listing import Root, UnableToListFiles, kind_of
+from .listing import Listing, Root, UnableToListFiles, kind_of
 
 READABLE = "Assay reads folders of parquet, ORC (.orc), CSV (.csv, .tsv) and JSON (.json, .jsonl) files"
 NANOSECONDS = "bigint of nanoseconds"  # no type of Spark's; the reader turns it into a timestamp
@@ -38,15 +37,15 @@ _SIMPLE = {
 }
 
 
-def read_columns(root: Root, file: FileInfo) -> dict[str, str]:
-    """The file's columns and their Spark types; columns of a type that Spark cannot read are left out."""
+def read_columns(listing: Listing) -> dict[str, str]:
+    """The newest file's columns and their Spark types; columns of a type that Spark cannot read are left out."""
     try:
-        with pq.ParquetFile(root.filesystem.open_input_file(file.path)) as parquet:
-            physical = {parquet.schema.column(i).path: parquet.schema.column(i) for i in range(len(parquet.schema))}
-            int96 = {path for path, column in physical.items() if column.physical_type == "INT96"}
-            types_ = {field.name: spark_type_of(field.type, field.name in int96) for field in parquet.schema_arrow}
+        physical, schema = listing.footer.schema, listing.footer.schema.to_arrow_schema()
+        columns = map(physical.column, range(len(physical)))
+        int96 = {column.path for column in columns if column.physical_type == "INT96"}
+        types_ = {field.name: spark_type_of(field.type, field.name in int96) for field in schema}
     except (pa.ArrowException, OSError) as error:
-        raise unreadable(root, file, error) from error
+        raise unreadable(listing.root, listing.newest, error) from error
     return {name: type_ for name, type_ in types_.items() if type_ is not None}
 
 

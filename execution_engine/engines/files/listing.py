@@ -11,6 +11,7 @@ from hashlib import blake2s
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+import pyarrow.parquet as pq
 from pyarrow import ArrowException
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem
 
@@ -70,6 +71,12 @@ class Listing:
     def newest(self) -> FileInfo:
         """The file written last; there must be one."""
         return max(self.files, key=lambda file: file.mtime_ns)
+
+    @cached_property
+    def footer(self) -> pq.FileMetaData:
+        """That of the newest, a parquet file; of a wide file it is large, and others are not kept."""
+        with self.root.filesystem.open_input_file(self.newest.path) as opened:
+            return pq.read_metadata(opened)
 
     @property
     def folder_columns(self) -> tuple[str, ...]:

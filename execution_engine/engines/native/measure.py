@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
 import pyarrow as pa
 
@@ -44,6 +45,14 @@ def drafted(
 
     ``alone``: one task reads all rows, and they are few enough to be kept: else nothing is asked that does not merge.
     """
+    return _drafted(tuple(columns.items()), tuple(asked), tuple(keyed), alone)
+
+
+@lru_cache(maxsize=64)  # many tables and windows are alike
+def _drafted(
+    columns: tuple[tuple[str, Stored], ...], asked: tuple[AskedStatistic, ...], keyed: tuple[Keyed, ...], alone: bool
+) -> Draft:
+    stored = dict(columns)
     left: dict[AskedStatistic | Keyed, Left] = {}
     gathered: dict[AskedStatistic, Gathered] = {}
     counted: dict[Keyed, Counted] = {}
@@ -55,7 +64,7 @@ def drafted(
     for each in keyed:
         with _told_by_spark(left, each):
             counted[each] = _counted_of(each)
-    unable = _unable(tuple(gathered.values()), tuple(counted.values()), columns)
+    unable = _unable(tuple(gathered.values()), tuple(counted.values()), stored)
     tried: list[AskedStatistic | Keyed] = [*gathered, *counted]
     left |= {one: Left(kind=Kind.COLUMN, why=unable[at]) for at, one in enumerate(tried) if at in unable}
     gathered = {one: native for one, native in gathered.items() if one not in left}
@@ -69,7 +78,7 @@ def drafted(
     program = Program(
         asked=tuple(gathered.values()),
         counted=tuple(counted.values()),
-        columns={name: stored for name, stored in columns.items() if name in names},
+        columns={name: each for name, each in columns if name in names},
     )
     return Draft(program=program, asked=tuple(gathered), keyed=tuple(counted), left=left)
 

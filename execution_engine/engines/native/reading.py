@@ -34,7 +34,7 @@ class Stored:
 class Piece:
     """Some row groups of one file, which had this size and time of writing when it was listed.
 
-    ``folders``: the values of the columns that the names of its folders hold.
+    ``folders``: the values of the columns that the names of its folders hold; ``footer``: where it is read already.
     """
 
     path: str
@@ -42,6 +42,7 @@ class Piece:
     size: int
     mtime_ns: int
     folders: Mapping[str, str | None] = field(default_factory=dict)
+    footer: pq.FileMetaData | None = None
 
 
 class UnableToReadPiece(Exception):
@@ -60,7 +61,7 @@ def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[Batch]:
     _check(piece)
     try:
         with pa.OSFile(piece.path) as opened:
-            metadata = pq.read_metadata(opened)
+            metadata = piece.footer or pq.read_metadata(opened)
             own = _own(metadata, columns)
             chunks = _chunks(metadata, piece.groups, set(own.values()))
             packed = [name for key, name in own.items() if columns[key].spark == "string" and _is_packed(chunks[name])]

@@ -137,7 +137,7 @@ LEFT_TO_SPARK = (
 @pytest.fixture
 def of_rows(spark_engine: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> SparkEngine:
     """Spark that must read the rows by its own aggregates, whatever the footers say."""
-    monkeypatch.setattr(source, "footer_statistics", lambda root, files: None)
+    monkeypatch.setattr(source, "footer_statistics", lambda listing: None)
     monkeypatch.setattr(spark_engine, "_options", replace(spark_engine._options, native=False))
     return spark_engine
 
@@ -312,7 +312,7 @@ def test_texts_that_are_packed_stay_packed(tmp_path: Path, length: int, differen
     longest = told(table, metric("max_length", "text"))
     assert (longest.value if longest else None) == length
     listing = list_part(table, WHOLE)
-    footers = footer_statistics(listing.root, listing.files)
+    footers = footer_statistics(listing)
     assert footers is not None
     ((piece, _),) = pieces_of(listing, footers)
     (batch,) = batches(piece, stored_columns(listing, {"text": "string"}))

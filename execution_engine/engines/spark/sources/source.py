@@ -154,7 +154,7 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
         columns=shown_columns(stored),
         small=small,
         fingerprint=listing.fingerprint,
-        footers=footer_statistics(listing.root, listing.files) if tells else None,
+        footers=footer_statistics(listing) if tells else None,
         files=files if tells else None,
         listing=listing if tells else None,
         places=lambda: _places(session, table, listing, stored),
@@ -179,7 +179,7 @@ def _columns_inside(session: SparkSession, table: Table, listing: Listing) -> di
     """The columns inside the files, and their types in Spark."""
     if table.storage != "parquet":
         return columns_in(session, table, listing)
-    return read_columns(listing.root, listing.newest)
+    return read_columns(listing)
 
 
 def _open_nothing(session: SparkSession, table: Table, listing: Listing) -> SparkSource:
@@ -248,7 +248,7 @@ def frame_source(frame: DataFrame, name: str) -> SparkSource:
 def _footers_behind(listing: Listing | None) -> FooterStatistics | None:
     """What is not surely read is not told: the frame may have been made before its files were replaced."""
     try:
-        return footer_statistics(listing.root, listing.files) if listing else None
+        return footer_statistics(listing) if listing else None
     except UnableToListFiles:
         return None
 
