@@ -28,6 +28,7 @@ Keys = tuple[Part, Part]  # of rows with a key, and of those without
 COUNT, SUM, MIN, MAX, MOMENTS, COMOMENTS, HLL = "count", "sum", "min", "max", "moments", "comoments", "hll"
 PERCENTILE = "percentile"
 LONGEST_SUM = 10**32  # of the magnitudes of a batch: a million of these are no longer than Spark's decimals
+LARGEST_SUM = 1e300  # of the magnitudes of a batch: a hundred million of these are no infinity, in whatever order
 _MASK = np.int64(2**32 - 1)
 _GOLDEN = np.uint64(2654435769)  # 2**32 by the golden ratio
 _SLOT_BITS = 16
@@ -185,6 +186,7 @@ def _some(given: Values, kept: Flags | None) -> Values:
 
 def _sum(given: Values) -> Value:
     if given.family is Family.DOUBLE:
+        _check_sum(given.whole, 1)
         return float(given.whole.sum()) + 0.0  # as Spark begins with 0.0
     if given.family is not Family.EXACT:
         raise UnableToTell(f"{given.family} has no sum")
@@ -197,16 +199,24 @@ def _sum(given: Values) -> Value:
     return given.exact((int((numbers >> 32).sum()) << 32) + int((numbers & _MASK).sum()))
 
 
+def _check_sum(numbers: Doubles, power: int) -> None:
+    """UnableToTell where the order decides whether the sum of such powers is an infinity; NaN is NaN in any order."""
+    largest = max(float(numbers.max()), -float(numbers.min()))
+    if isfinite(largest) and largest > (LARGEST_SUM / len(numbers)) ** (1 / power):
+        raise UnableToTell("a sum on the way may be too large for a double")
+
+
 def _least(given: Values) -> Value:
+    """0.0 and -0.0 are one number: 0.0, as ``spark.measures.statistics`` has it too."""
     if given.family is Family.DOUBLE:
-        return float(np.fmin.reduce(given.whole))
+        return float(np.fmin.reduce(given.whole)) + 0.0
     return given.exact(int(_exact(given).min()))
 
 
 def _greatest(given: Values) -> Value:
     """Of doubles NaN where there is one."""
     if given.family is Family.DOUBLE:
-        return float(given.whole.max())
+        return float(given.whole.max()) + 0.0
     return given.exact(int(_exact(given).max()))
 
 
@@ -224,12 +234,13 @@ def _moments(given: Values) -> tuple[float, ...]:
 def _centred(numbers: Doubles) -> tuple[float, Doubles]:
     """The mean, and how far each number is from it: two passes, which do not cancel as sums of squares do.
 
-    What is always the same is off by nothing, though the mean of three times 0.1 is no 0.1.
+    What is always the same is off by nothing, though the mean of three times 0.1 is no 0.1. No mean is -0.0.
     """
-    first = float(numbers[0])
+    _check_sum(numbers, 2)
+    first = float(numbers[0]) + 0.0
     if isfinite(first) and numbers[-1] == first and (numbers == first).all():
         return first, np.zeros(len(numbers))
-    mean = float(numbers.mean())
+    mean = float(numbers.mean()) + 0.0
     return mean, numbers - mean
 
 
@@ -252,7 +263,7 @@ def percentile(some: Sequence[Numbers], share: float) -> float:
 
 def _comoments(first: Values, second: Values) -> tuple[float, ...]:
     (x_mean, dx), (y_mean, dy) = _centred(first.doubles()), _centred(second.doubles())
-    xy = float((dx * dy).sum())
+    xy = float((dx * dy).sum()) + 0.0
     return len(dx), x_mean, y_mean, float(np.square(dx, out=dx).sum()), float(np.square(dy, out=dy).sum()), xy
 
 

@@ -3,19 +3,22 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from .evaluation import Batch
 from .nodes import UnableToTell
-from .values import Values, texts_of, values_of
+from .values import Values, of_texts, texts_of, values_of
 
 ROWS = 1 << 17  # of a batch: its columns fit into the cache of a core, and calls cost little beside them
 MOST_BYTES = 64 * 1024 * 1024  # of a batch, unpacked, by what the footer tells of its columns
 BUFFER = 8 * 1024 * 1024
 LEAST_ROWS = 1 << 6
+PEEK = 1 << 16  # bytes read at once where the dictionary alone is wanted
 _OLD_TIMES = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
 _TEMPORAL = {"date", "timestamp", "timestamp_ntz"}
 FEW_BYTES = 6  # a value of a column whose row group has a dictionary for all of its values takes no more, packed so
@@ -69,7 +72,8 @@ def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[Batch]:
             with pq.ParquetFile(
                 opened, metadata=metadata, read_dictionary=packed, pre_buffer=False, buffer_size=buffered
             ) as parquet:
-                rows = _rows_at_once(metadata, piece.groups, chunks)
+                longest = _longest(opened, metadata, piece.groups, _unpacked(chunks, columns, own, packed))
+                rows = _rows_at_once(metadata, piece.groups, chunks, longest)
                 for batch in parquet.iter_batches(rows, piece.groups, list(own.values()), use_threads=False):
                     yield _batch(batch, own, columns, piece.folders)
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -133,11 +137,38 @@ def _buffered(chunks: Mapping[str, Sequence[Any]]) -> int:
     return BUFFER if largest > MOST_BYTES else 0
 
 
-def _rows_at_once(metadata: pq.FileMetaData, groups: Sequence[int], chunks: Mapping[str, Sequence[Any]]) -> int:
-    """As many rows as are worth it, and fewer where they are large."""
+def _unpacked(
+    chunks: Mapping[str, Sequence[Any]], columns: Mapping[str, Stored], own: Mapping[str, str], packed: Sequence[str]
+) -> list[str]:
+    """Texts and bytes that come without the dictionary which some of their pages have."""
+    texts = [name for key, name in own.items() if columns[key].spark in ("string", "binary") and name not in packed]
+    return [name for name in texts if any(chunk.has_dictionary_page for chunk in chunks[name])]
+
+
+def _longest(opened: pa.NativeFile, metadata: pq.FileMetaData, groups: Sequence[int], names: Sequence[str]) -> int:
+    """The bytes that a row may have, unpacked, of the dictionaries of these columns: a bit may stand for a long text.
+
+    The first row is read with all of the dictionary.
+    """
+    if not names:
+        return 0
+    found = dict.fromkeys(names, 0)
+    parquet = pq.ParquetFile(opened, metadata=metadata, read_dictionary=names, pre_buffer=False, buffer_size=PEEK)
+    for group in groups:
+        for batch in islice(parquet.iter_batches(1, [group], list(names), use_threads=False), 1):
+            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                if pa.types.is_dictionary(column.type) and len(column.dictionary):
+                    found[name] = max(found[name], int(of_texts(column.dictionary, pc.binary_length).max()))
+    return sum(found.values())
+
+
+def _rows_at_once(
+    metadata: pq.FileMetaData, groups: Sequence[int], chunks: Mapping[str, Sequence[Any]], longest: int
+) -> int:
+    """As many rows as are worth it, fewer where they are large; ``longest``: bytes of a row that no footer tells."""
     rows = max(1, sum(metadata.row_group(group).num_rows for group in groups))
     unpacked = sum(chunk.total_uncompressed_size for some in chunks.values() for chunk in some)
-    return min(ROWS, max(LEAST_ROWS, int(MOST_BYTES * rows / max(unpacked, 1))))
+    return min(ROWS, max(LEAST_ROWS, int(MOST_BYTES / max(unpacked / rows + longest, 1))))
 
 
 def _batch(

@@ -1,63 +1,117 @@
 """When two measurements are the same but for the last digits of floats, which were added up in another order.
 
-Of what is infinite the order also tells whether a sum is an infinity or no number: both are the same failure.
+Only a sum, a mean, a deviation and a correlation of doubles may differ, by ``NEAR`` of the sum of the magnitudes that
+were added up. All else, and every state but for these numbers in it, is the same byte for byte: NaN is NaN, and -0.0 is
+not 0.0.
 """
 
-from math import isclose, isfinite, sqrt
+from collections.abc import Mapping
+from contextlib import suppress
+from math import hypot, isnan, nan, sqrt
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from execution_engine.engines.protocol import Measured
+from execution_engine.metrics.columns import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.states import from_bytes
 
-NEAR = 1e-9  # of the magnitude of what was added up
+NEAR = 1e-9  # of the sum of the magnitudes of what was added up
+SUM = "sum"  # a statistic by this name
 
 
-def alike(spec: MetricSpec, one: Measured, other: Measured) -> bool:
-    """The same but for the last digits of floats; states byte for byte, but for such digits.
+def magnitudes_in(location: str) -> dict[str, float]:
+    """The sum of the magnitudes of each column of floats in all files of a folder, by its name in lower case."""
+    found: dict[str, float] = {}
+    for path in Path(location).rglob("*"):
+        with suppress(pa.ArrowException, OSError), np.errstate(over="ignore"):  # a folder, or no parquet
+            table = pq.ParquetFile(path).read()
+            for name, column in zip(table.column_names, table.columns, strict=True):
+                if pa.types.is_floating(column.type):
+                    sum_ = float(np.nansum(np.abs(column.cast(pa.float64()).to_numpy())))
+                    found[written(name).lower()] = found.get(written(name).lower(), 0.0) + sum_
+    return found
 
-    How large the numbers were that a mean or a deviation is made of is told by the states, where there are any.
-    """
-    if one == other:
+
+def alike(spec: MetricSpec, one: Measured, other: Measured, magnitudes: Mapping[str, float]) -> bool:
+    """The same but for the last digits of floats; of a sum of floats ``magnitudes`` tell what digits these are."""
+    size = magnitudes.get(spec.columns[0].lower(), 0.0) if spec.columns else 0.0
+    if one.detail != other.detail or one.failure != other.failure:
+        return False
+    if one.state == other.state and _is_same(one.value, other.value):
         return True
     first, second = _statistics(spec, one), _statistics(spec, other)
-    if one.failure != other.failure or one.detail != other.detail:
+    if one.state != other.state and not _are_alike(first, second, size):
         return False
-    if not _near(one.value, other.value, max(map(_size, first.values()), default=0.0)):
-        return False
-    if one.state == other.state or one.state is None or other.state is None:
-        return one.state == other.state
-    return bool(first) and first.keys() == second.keys() and all(_near(first[name], second[name]) for name in first)
+    return _is_same(one.value, other.value) or _is_near_value(spec, one, other, first, size)
 
 
 def _statistics(spec: MetricSpec, measured: Measured) -> dict[str, Any]:
     return dict(from_bytes(spec, measured.state).statistics or {}) if measured.state else {}
 
 
-def _near(one: Any, other: Any, size: float = 0.0) -> bool:
-    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == 3:
-        return _are_near_moments(one, other)
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(map(_near, one, other))
-    if isinstance(one, float) and isinstance(other, float):
-        same = one == other or not (isfinite(one) or isfinite(other))
-        return same or isclose(one, other, rel_tol=NEAR, abs_tol=max(1e-6, NEAR * size))
-    return type(one) is type(other) and bool(one == other)
+def _are_alike(first: Mapping[str, Any], second: Mapping[str, Any], size: float) -> bool:
+    """Statistics of states that are not the same bytes."""
+    return bool(first) and first.keys() == second.keys() and all(_near(n, first[n], second[n], size) for n in first)
 
 
-def _are_near_moments(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    """Of numbers that cancel each other, a mean is as near as they are large."""
-    (count, mean, squares), (count_2, mean_2, squares_2) = one, other
-    if not all(map(isfinite, (mean, mean_2, squares, squares_2))):
-        return count == count_2 and _near(mean, mean_2) and _near(squares, squares_2)
-    size = _size(one)
-    near = isclose(squares, squares_2, rel_tol=NEAR, abs_tol=NEAR * count * size * size)
-    return count == count_2 and near and isclose(mean, mean_2, rel_tol=NEAR, abs_tol=NEAR * size)
+def _near(name: str, one: Any, other: Any, size: float) -> bool:
+    if _is_same(one, other):
+        return True
+    if name == SUM and isinstance(one, float) and isinstance(other, float):
+        return _within(one, other, NEAR * size)
+    if not isinstance(one, tuple) or not isinstance(other, tuple) or len(one) != len(other) or one[0] != other[0]:
+        return False
+    slacks = _slacks(one)
+    return all(_within(a, b, slack) for a, b, slack in zip(one[1:], other[1:], slacks, strict=True))
 
 
-def _size(statistic: Any) -> float:
-    """About how large the numbers are of which these are the moments; 0 of anything else."""
-    if not isinstance(statistic, tuple) or len(statistic) != 3 or not all(map(isfinite, statistic)):
-        return 0.0
-    count, mean, squares = statistic
-    return float(abs(mean) + sqrt(squares / count))
+def _slacks(moments: tuple[float, ...]) -> tuple[float, ...]:
+    """How far each of the moments, or of the moments of pairs, but their count may be off."""
+    count = moments[0]
+    if len(moments) == 3:
+        size = _size(*moments)
+        return NEAR * size, NEAR * count * size * size
+    x, y = _size(count, moments[1], moments[3]), _size(count, moments[2], moments[4])
+    return NEAR * x, NEAR * y, NEAR * count * x * x, NEAR * count * y * y, NEAR * count * x * y
+
+
+def _size(count: float, mean: float, off: float) -> float:
+    """How large numbers are, given their mean and the sum of their squared deviations: their root mean square."""
+    return hypot(mean, sqrt(off / count))
+
+
+def _within(one: float, other: float, slack: float) -> bool:
+    return one == other or (isnan(one) and isnan(other)) or abs(one - other) <= slack
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """To the last bit, and of one type; one NaN is as good as another."""
+    return type(one) is type(other) and repr(one) == repr(other)
+
+
+def _is_near_value(spec: MetricSpec, one: Measured, other: Measured, state: Mapping[str, Any], size: float) -> bool:
+    if not isinstance(one.value, float) or not isinstance(other.value, float):
+        return False
+    match spec.name:
+        case "sum":
+            return _within(one.value, other.value, NEAR * size)
+        case "mean":
+            return _within(one.value, other.value, NEAR * size / max(1, state.get("count", 1)))
+        case "stddev" if state:
+            count, mean, off = next(iter(state.values()))
+            return abs(one.value**2 - other.value**2) <= NEAR * _size(count, mean, off) ** 2
+        case "correlation" if state:
+            return _within(one.value, other.value, _of_correlation(next(iter(state.values()))))
+    return False
+
+
+def _of_correlation(pairs: tuple[float, ...]) -> float:
+    """How far it may be off, given how far what it is computed from may be: to the first order."""
+    *_, xx, yy, _xy = pairs
+    *_, x_off, y_off, xy_off = _slacks(pairs)
+    return xy_off / sqrt(xx * yy) + (x_off / xx + y_off / yy) / 2 if xx > 0 and yy > 0 else nan

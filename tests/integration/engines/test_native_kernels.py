@@ -25,7 +25,7 @@ from execution_engine.engines.spark.measures import native as kernels
 from execution_engine.engines.spark.measures.native import Native, taken_natively
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.read_by import Kind
-from tests.integration.engines.alike import alike
+from tests.integration.engines.alike import alike, magnitudes_in
 from tests.integration.engines.drawn_files import columns, metrics, write_drawn
 from tests.integration.engines.trips import metric
 from tests.integration.verification.shapes_of_files import SHAPES, SPECS
@@ -61,14 +61,14 @@ def left(monkeypatch: pytest.MonkeyPatch) -> list[Native]:
 
 def both(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec]) -> list[str]:
     """Where the two differ, by the texts of the metrics."""
-    differing = []
+    differing, magnitudes = [], magnitudes_in(table.location)
     for at in range(0, len(specs), AT_ONCE):
         wanted = [Wanted(key=spec.text, spec=spec, keep_state=True) for spec in specs[at : at + AT_ONCE]]
         here, there = (_scanned(engine, table, wanted, native) for native in (True, False))
         differing += [
             f"{item.spec.text}: {here[item.key]} and {there[item.key]}"
             for item in wanted
-            if not alike(item.spec, here[item.key], there[item.key])
+            if not alike(item.spec, here[item.key], there[item.key], magnitudes)
         ]
     return differing
 
@@ -124,6 +124,26 @@ def test_most_of_what_is_asked_of_plain_files_is_native(
     ]
     assert both(spark_engine, in_folder(tmp_path), specs) == []
     assert left[0].left == {}
+
+
+@pytest.mark.parametrize("numbers", [[0.0, -0.0, -1.5], [-0.0, 0.0, 1.5], [-0.0, None, None]])
+def test_zeros_of_both_signs_are_measured_as_one(
+    spark_engine: SparkEngine, left: list[Native], tmp_path: Path, numbers: list[float | None]
+) -> None:
+    table = pa.table({"fare": numbers, "share": pa.array(numbers, pa.float32()), "id": [1, 2, 4]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    specs = [metric(name, column) for name in ("min", "max", "sum", "stddev") for column in ("fare", "share")]
+    assert both(spark_engine, in_folder(tmp_path), [*specs, metric("correlation", "fare", "id")]) == []
+    assert left[0].left == {}
+
+
+def test_sums_that_are_an_infinity_in_some_order_are_sparks(
+    spark_engine: SparkEngine, left: list[Native], tmp_path: Path
+) -> None:
+    pq.write_table(pa.table({"fare": [1.7e308] * 9 + [-1.7e308] * 9}), tmp_path / "a.parquet")
+    specs = [metric(name, "fare") for name in ("sum", "mean", "stddev")]
+    assert both(spark_engine, in_folder(tmp_path), specs) == []
+    assert {why.kind for why in left[0].left.values()} == {Kind.ROWS}
 
 
 @pytest.mark.parametrize(
@@ -215,7 +235,7 @@ def test_small_tables_that_share_a_job_are_measured_as_each_alone(spark_engine: 
     for unit, report in zip(units, together, strict=True):
         alone = _scanned(spark_engine, unit.table, unit.wanted, native=False)
         assert [
-            item.key for item in unit.wanted if not alike(item.spec, alone[item.key], report.measured[item.key])
+            item.key for item in unit.wanted if not alike(item.spec, alone[item.key], report.measured[item.key], {})
         ] == []
 
 

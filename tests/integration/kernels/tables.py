@@ -115,6 +115,7 @@ KINDS: Mapping[str, Kind] = {
     "milli": Kind(arrow=pa.timestamp("ms", "UTC"), draw=_in_milliseconds, family="instant"),
     "clock": Kind(arrow=pa.timestamp("us"), draw=_without(_instant), family="local"),
 }
+MANY = 25  # times the rows of most tables
 OFTEN = ("few", "some", "cents", "rate", "text", "kind", "date", "moment", "truth", "exact", "double", "long", "ratio")
 
 
@@ -130,8 +131,11 @@ class Drawn:
         return [name for name, kind in self.kinds.items() if kind.family in families]
 
 
-def write_drawn(draw: random.Random, folder: Path) -> Drawn:
-    """One to three files of one table, each row with a number of its own."""
+def write_drawn(draw: random.Random, folder: Path, makes: random.Random | None = None) -> Drawn:
+    """One to three files of one table, each row with a number of its own.
+
+    ``makes`` draws more: codecs, encodings and versions of pages, and now and then thousands of rows.
+    """
     names = [*draw.sample(OFTEN, 4), *draw.sample(sorted(KINDS), draw.randint(2, 5))]
     odd = draw.sample(ODD_NAMES, 2)
     kinds = {
@@ -140,15 +144,17 @@ def write_drawn(draw: random.Random, folder: Path) -> Drawn:
     nulls = {name: draw.choice([0.0, 0.1, 0.1, 0.3, 1.0 if draw.random() < 0.2 else 0.1]) for name in kinds}
     held: dict[str, list[Any]] = {name: [] for name in kinds}
     first, files = 0, draw.choice([1, 1, 2, 3])
+    times = 1 if makes is None or makes.random() < 0.95 else MANY
     for at in range(files):
-        rows = draw.choice([1, 17, 40, 65] if files == 1 else [0, 1, 17, 40, 65])
+        rows = times * draw.choice([1, 17, 40, 65] if files == 1 else [0, 1, 17, 40, 65])
         columns = {
             name: [None if draw.random() < nulls[name] else kind.draw(draw) for _ in range(rows)]
             for name, kind in kinds.items()
         }
         for name, values in columns.items():
             held[name] += [value for value in values if value is not None]
-        _write(draw, folder / f"{at}.parquet", first, rows, _stored(draw, kinds, columns, is_newest=at == files - 1))
+        arrays = _stored(draw, kinds, columns, is_newest=at == files - 1)
+        _write(draw, folder / f"{at}.parquet", first, rows, arrays, makes)
         first += rows
     return Drawn(kinds=kinds, values=held)
 
@@ -167,15 +173,51 @@ def _stored(
     return {name: arrays[name] for name in names}
 
 
-def _write(draw: random.Random, path: Path, first: int, rows: int, arrays: Mapping[str, pa.Array]) -> None:
+def _write(
+    draw: random.Random,
+    path: Path,
+    first: int,
+    rows: int,
+    arrays: Mapping[str, pa.Array],
+    makes: random.Random | None,
+) -> None:
     """With row groups of any size and empty ones among them, of pages that are packed or not."""
     table = pa.table({ROW: pa.array(range(first, first + rows), pa.int64()), **arrays})
     packed, statistics, page = draw.random() < 0.5, draw.random() < 0.8, draw.choice([32, 1 << 20])
-    group = draw.choice([3, 16, 100])
+    group = draw.choice([3, 16, 100]) * max(1, rows // 100)
+    more = {} if makes is None else _make(makes, table.schema)
     with pq.ParquetWriter(
-        path, table.schema, use_dictionary=packed, write_statistics=statistics, data_page_size=page
+        path,
+        table.schema,
+        **{"use_dictionary": packed, "write_statistics": statistics, "data_page_size": page, **more},
     ) as writer:
         for at in range(0, rows, group):
             writer.write_table(table.slice(at, group), row_group_size=group)
             if draw.random() < 0.2:
                 writer.write_table(table.slice(0, 0))
+
+
+def _make(draw: random.Random, schema: pa.Schema) -> dict[str, Any]:
+    """How one file is written: what other writers than Arrow's do as well."""
+    made: dict[str, Any] = {
+        "compression": draw.choice(["snappy", "none", "zstd", "gzip", "lz4"]),
+        "data_page_version": draw.choice(["1.0", "2.0"]),
+        "write_page_index": draw.random() < 0.3,
+        "store_decimal_as_integer": draw.random() < 0.2,
+        "dictionary_pagesize_limit": draw.choice([64, 1 << 20]),  # beyond it the rest of a column is plain
+    }
+    match draw.randint(0, 3):
+        case 0:
+            made["use_dictionary"] = draw.sample(schema.names, len(schema) // 2)
+        case 1:
+            encoded = {field.name: draw.choice(_encodings(field.type)) for field in schema}
+            made |= {"use_dictionary": False, "column_encoding": encoded}
+    return made
+
+
+def _encodings(type_: pa.DataType) -> Sequence[str]:
+    if pa.types.is_integer(type_) or pa.types.is_date(type_) or pa.types.is_timestamp(type_):
+        return "PLAIN", "DELTA_BINARY_PACKED"
+    if pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_binary(type_):
+        return "PLAIN", "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"
+    return ("PLAIN", "RLE") if pa.types.is_boolean(type_) else ("PLAIN",)

@@ -27,7 +27,7 @@ from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.sources import source
 from execution_engine.metrics.spec import MetricSpec
-from tests.integration.engines.alike import alike
+from tests.integration.engines.alike import alike, magnitudes_in
 from tests.integration.engines.drawn_files import DOUBLES
 from tests.integration.engines.many_types import frame_of, random_rows, write
 from tests.integration.engines.metric_cases import EXACT
@@ -156,12 +156,13 @@ def compared(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec]) -> 
     here = {spec: each for spec in specs if (each := told(table, spec, keep_state=True)) is not None}
     wanted = [Wanted(key=spec.text, spec=spec, keep_state=True) for spec in here]
     there: dict[str, Measured] = {}
+    magnitudes = magnitudes_in(table.location)
     for at in range(0, len(wanted), AT_ONCE):
         there |= engine.scan(table, WHOLE, wanted[at : at + AT_ONCE]).measured
     return len(here), [
         f"{spec.text}: {each} and {there[spec.text]}"
         for spec, each in here.items()
-        if not alike(spec, each, there[spec.text])
+        if not alike(spec, each, there[spec.text], magnitudes)
     ]
 
 

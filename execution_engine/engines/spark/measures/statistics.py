@@ -79,6 +79,9 @@ def _value(statistic: Statistic, results: Iterator[Any]) -> Value:
         case Gather.LONG_SUM:
             high, middle, low = [next(results) for _ in range(3)]
             return None if high is None else (high << 2 * PIECE_BITS) + (middle << PIECE_BITS) + low
+        case Gather.MIN | Gather.MAX:
+            found = next(results)
+            return found + 0.0 if isinstance(found, float) else found  # of 0.0 and -0.0, which are equal, the first
         case Gather.KEYS:
             return np.array(next(results) or (), dtype=np.int64)
     return next(results)

@@ -103,7 +103,26 @@ def test_a_quantile_among_zeros_of_both_signs_is_left_to_spark() -> None:
         )
 
 
-@given(st.floats(-1e300, 1e300), st.lists(st.integers(1, 50), min_size=1, max_size=5))
+@pytest.mark.parametrize(("gather", "numbers"), [("sum", [1.7e308, 1.7e308, -1.7e308]), ("moments", [1e160, -1e160])])
+def test_a_sum_that_is_an_infinity_in_some_order_is_left_to_spark(gather: str, numbers: list[float]) -> None:
+    with pytest.raises(UnableToTell, match="too large"):
+        gathered(Gathered(gather=gather, of=(Column(name="a"),)), [batch_of(a=(numbers, DOUBLE))])
+
+
+@pytest.mark.parametrize("numbers", [[np.inf, 1.0], [np.nan, 1e300], [np.inf, -np.inf]])
+def test_a_sum_of_what_is_infinite_is_the_same_in_any_order(numbers: list[float]) -> None:
+    one = Gathered(gather="sum", of=(Column(name="a"),))
+    assert repr(gathered(one, [batch_of(a=(numbers, DOUBLE))])[0]) == repr(float(sum(numbers)))
+
+
+@pytest.mark.parametrize("numbers", [[0.0, -0.0], [-0.0, 0.0], [-0.0]])
+@pytest.mark.parametrize("gather", ["min", "max", "sum"])
+def test_zeros_of_both_signs_are_one_whichever_comes_first(gather: str, numbers: list[float]) -> None:
+    (found,) = gathered(Gathered(gather=gather, of=(Column(name="a"),)), [batch_of(a=(numbers, DOUBLE))])
+    assert repr(found) == "0.0"
+
+
+@given(st.floats(-1e140, 1e140), st.lists(st.integers(1, 50), min_size=1, max_size=5))
 def test_what_is_always_the_same_deviates_by_nothing_however_often_it_comes(number: float, counts: list[int]) -> None:
     batches = [
         batch_of(a=([number] * count, DOUBLE), b=([float(at) for at in range(count)], DOUBLE)) for count in counts
@@ -114,5 +133,5 @@ def test_what_is_always_the_same_deviates_by_nothing_however_often_it_comes(numb
     )
     both = Gathered(gather="comoments", of=(Column(name="a"), Column(name="b")))
     comoments = merge(Statistic(gather=Gather.COMOMENTS, of=("a", "b")), gathered(both, batches))
-    assert moments == (sum(counts), number, 0.0)
+    assert repr(moments) == repr((sum(counts), number + 0.0, 0.0))
     assert (comoments[1], comoments[3], comoments[5]) == (number, 0.0, 0.0)

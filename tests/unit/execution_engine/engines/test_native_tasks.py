@@ -125,6 +125,22 @@ def test_rows_that_are_large_are_read_fewer_at_once(tmp_path: Path, monkeypatch:
     assert max(map(len, read(piece, a=pa.int64()))) == reading.LEAST_ROWS == 64
 
 
+@pytest.mark.parametrize("type_", [pa.string(), pa.binary(), pa.large_string()], ids=str)
+def test_long_texts_for_which_a_short_dictionary_stands_are_read_few_at_once(
+    type_: pa.DataType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["a" * 10_000, "b" * 2_000, "", None]
+    pq.write_table(pa.table({"a": pa.array(texts * 500, type_)}), tmp_path / "a.parquet", compression="none")
+    columns, (piece,) = pieces_in(tmp_path)
+    monkeypatch.setattr(reading, "SHORT", 1)
+    monkeypatch.setattr(reading, "FEW_BYTES", 1)
+    monkeypatch.setattr(reading, "MOST_BYTES", 2_000_000)
+    monkeypatch.setattr(reading, "BUFFER", 1000)
+    found = [batch.values(Column(name="a")).array for batch in batches(piece, columns)]
+    assert [array for each in found for array in each.to_pylist()] == pa.array(texts * 500, type_).to_pylist()
+    assert max(each.nbytes for each in found) < 2_000_000
+
+
 def test_the_names_of_folders_are_columns_of_texts(tmp_path: Path) -> None:
     piece = replace(written(tmp_path, b=[1, 2]), folders={"a": "oslo"})
     assert read(piece, a=pa.string(), b=pa.int64()) == [["oslo", "oslo"]]

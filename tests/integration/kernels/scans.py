@@ -1,0 +1,186 @@
+"""Whole scans, each by the kernels and by Spark alone: values, states and reasons of failures."""
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pyspark.sql import SparkSession
+
+from execution_engine.engines.arrow.pieces import pieces_of, stored_columns
+from execution_engine.engines.arrow.told import told_of_small
+from execution_engine.engines.columns.spec_check import sifted
+from execution_engine.engines.gathering.assembly import Plan, measured_of, plan
+from execution_engine.engines.gathering.selects import AskedStatistic
+from execution_engine.engines.limits import SMALL_BYTES
+from execution_engine.engines.native.measure import drafted
+from execution_engine.engines.native.reading import Piece
+from execution_engine.engines.native.task import from_bytes, gleaned_of, loads_to_bytes
+from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
+from execution_engine.engines.spark.measures.gather import gather
+from execution_engine.engines.spark.measures.native import Native, of_draft, taken_natively, why_not_here
+from execution_engine.engines.spark.scan import measure_shared
+from execution_engine.engines.spark.sources.source import SparkSource, open_source
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.metrics.states.statistics import Gather, Statistic
+from tests.integration.engines.alike import SUM, alike
+
+from .suites import suite
+from .tables import Drawn, write_drawn
+
+BY_TASKS, BY_PLATFORM = 0.05, 0.3  # of the scans: by tasks of Spark's, and as small files are read without Spark
+Magnitudes = Mapping[str, Mapping[str, float]]  # by the key of a measurement, for ``alike``
+
+
+@dataclass
+class Scans:
+    """What became of scans; ``differing``: where the kernels say another thing than Spark, in words."""
+
+    ends: Counter[str] = field(default_factory=Counter)
+    metrics: Counter[str] = field(default_factory=Counter)  # whose values both have read
+    declined: Counter[str] = field(default_factory=Counter)
+    differing: list[str] = field(default_factory=list)
+
+    def add(self, other: "Scans") -> None:
+        """Takes those of other tables."""
+        self.ends += other.ends
+        self.metrics += other.metrics
+        self.declined += other.declined
+        self.differing += other.differing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """A drawn table; its footers tell no more than its rows, so that the rest is read."""
+
+    table: Table
+    source: SparkSource
+
+    def sound(self, wanted: Sequence[Wanted]) -> list[Wanted]:
+        """What can be asked of it; the rest is refused before anything is read."""
+        return sifted(wanted, self.source.columns, self.source.kinds, self.source.name)[0]
+
+    def by_spark(self, wanted: Sequence[Wanted]) -> Mapping[str, Measured]:
+        """All in as few queries as can be; those that fail are halved, so that nothing is asked that is its alone."""
+        return measure_shared(self.source, wanted, native=False).measured
+
+
+def opened(session: SparkSession, folder: Path) -> Opened:
+    """The table whose files lie in the folder."""
+    table = Table(name="drawn", storage="parquet", location=str(folder))
+    source = open_source(session, table, WHOLE)
+    footers = replace(source.footers, columns={}) if source.footers else None
+    return Opened(table=table, source=replace(source, footers=footers))
+
+
+def scanned(session: SparkSession, seed: int, count: int) -> Scans:
+    """``count`` scans of the table that ``seed`` draws, asked of both."""
+    draw = random.Random(seed)
+    with TemporaryDirectory() as folder:
+        drawn = write_drawn(draw, Path(folder), draw)
+        return asked_of_both(session, Path(folder), draw, drawn, count, f"seed {seed}")
+
+
+def asked_of_both(
+    session: SparkSession, folder: Path, draw: random.Random, drawn: Drawn, count: int, said: str
+) -> Scans:
+    """``count`` scans of the files in a folder, of what is drawn; ``said`` stands before what differs."""
+    it, found = opened(session, folder), Scans()
+    if (why := why_not_here(it.source)) is not None:
+        found.declined[why.why] += count
+        return found
+    suites = [it.sound(wanted_of(suite(draw, drawn))) for _ in range(count)]
+    ours = [_by_kernels(draw, it, wanted, found) for wanted in suites]
+    both = {item.key: item for told, wanted in zip(ours, suites, strict=True) for item in wanted if item.key in told}
+    theirs, magnitudes = it.by_spark(list(both.values())), magnitudes_of(it.source, list(both.values()))
+    for told, wanted in zip(ours, suites, strict=True):
+        _compare(found, wanted, told, theirs, magnitudes)
+    found.differing = [f"{said}: {each}" for each in found.differing]
+    return found
+
+
+def wanted_of(specs: Sequence[MetricSpec]) -> list[Wanted]:
+    """The metrics, with their states, by their texts."""
+    return [Wanted(key=spec.text, spec=spec, keep_state=True) for spec in specs]
+
+
+def _by_kernels(draw: random.Random, it: Opened, wanted: Sequence[Wanted], found: Scans) -> dict[str, Measured]:
+    """What they measure of one scan, in one of the ways in which scans ask them; why they leave the rest is counted."""
+    chance = draw.random()
+    if chance < BY_PLATFORM:
+        report = told_of_small(it.table, WHOLE, wanted, SMALL_BYTES)
+        if report is not None and report.read_by.kernels:
+            found.ends["scans as of small files"] += 1
+            return dict(report.measured)
+    planned = plan(wanted, it.source.write)
+    if chance > 1 - BY_TASKS:
+        found.ends["scans by tasks of Spark"] += 1
+        native = taken_natively(it.source, planned.asked, planned.keyed)
+    else:
+        native = gathered_here(it.source, planned, apart=draw.random() < 0.5)
+    found.declined.update(left.why for left in native.left.values())
+    return measured_natively(wanted, planned, native)
+
+
+def gathered_here(source: SparkSource, planned: Plan, *, apart: bool) -> Native:
+    """What tasks of the kernels find, in this process: one, or one for each row group if ``apart``."""
+    assert source.listing is not None
+    assert source.footers is not None
+    pieces = [piece for piece, _ in pieces_of(source.listing, source.footers)]
+    cut = [[each] for piece in pieces for each in _groups(piece)] if apart else [pieces]
+    draft = drafted(stored_columns(source.listing, source.columns), planned.asked, planned.keyed, alone=len(cut) == 1)
+    sent = loads_to_bytes(draft.program, [[(0, some)] for some in cut])
+    return of_draft(draft, [from_bytes(blob) for at in range(len(cut)) for _, blob in gleaned_of(sent, at)])
+
+
+def _groups(piece: Piece) -> list[Piece]:
+    return [replace(piece, groups=(group,)) for group in piece.groups]
+
+
+def measured_natively(wanted: Sequence[Wanted], planned: Plan, native: Native) -> dict[str, Measured]:
+    """The measurements of which nothing is left to Spark."""
+    told, counted = set(native.told), set(native.counted)
+    return {
+        item.key: measured_of(item, planned, native.told, native.counted)
+        for item in wanted
+        if told.issuperset(planned.statistics.get(item.key, {}).values())
+        and counted.issuperset(planned.groupings.get(item.key, ()))
+    }
+
+
+def magnitudes_of(source: SparkSource, wanted: Sequence[Wanted]) -> Magnitudes:
+    """Of each sum or mean of floats, what the magnitudes of its numbers add up to, as Spark says."""
+    planned = plan(wanted, source.write)
+    sums = {
+        item.key: AskedStatistic(
+            statistic=Statistic(gather=Gather.SUM, of=(f"abs({one.statistic.of[0]})",)), where=one.where
+        )
+        for item in wanted
+        if (one := planned.statistics.get(item.key, {}).get(SUM)) and _is_of_floats(source, item)
+    }
+    found = gather(source, list(sums.values()))
+    numbers = {key: float(number) for key, one in sums.items() if isinstance(number := found[one], float)}
+    return {item.key: {item.spec.columns[0].lower(): numbers[item.key]} for item in wanted if item.key in numbers}
+
+
+def _is_of_floats(source: SparkSource, item: Wanted) -> bool:
+    return source.write.type_of(item.spec.columns[0]) in ("float", "double")
+
+
+def _compare(
+    found: Scans,
+    wanted: Sequence[Wanted],
+    ours: Mapping[str, Measured],
+    theirs: Mapping[str, Measured],
+    magnitudes: Magnitudes,
+) -> None:
+    found.ends["scans"] += 1
+    found.ends["scans of which both read a value"] += bool(ours)
+    found.ends["values left to Spark"] += len(wanted) - len(ours)
+    for item in wanted:
+        if item.key in ours:
+            found.metrics[item.spec.name] += 1
+            if not alike(item.spec, ours[item.key], theirs[item.key], magnitudes.get(item.key, {})):
+                found.differing.append(f"{item.spec.text}: {ours[item.key]} here, {theirs[item.key]} by Spark")
