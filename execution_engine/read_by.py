@@ -39,7 +39,7 @@ MEANINGS: Mapping[Kind, str] = {
     Kind.FAILED: "a task failed, or a file was replaced, cannot be read, or holds a column otherwise than the newest",
     Kind.BESIDE: "it shares a job with values that are Spark's",
     Kind.COMPOUND: "its metric has queries of its own",
-    Kind.GROUPS: "it is measured `by` columns",
+    Kind.GROUPS: "it is measured `by` columns, and kernels gather such a statistic of all rows alone",
 }
 
 

@@ -1,16 +1,21 @@
 """From what a scan asks for to a program and its pieces, and from what their tasks found to what was asked (pure)."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 
 import pyarrow as pa
 
+from execution_engine.engines.gathering.groups import AskedGroups, FoundGroups
 from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
+from execution_engine.engines.native.grouped.found import groups_found
+from execution_engine.engines.native.grouped.gathered import Gathering, Grouped
+from execution_engine.engines.native.grouped.reductions import REDUCTIONS
 from execution_engine.metrics.columns import path_of
 from execution_engine.metrics.states.frequencies import Counts, Frequencies, counts_of_clauses, counts_of_tallies
+from execution_engine.metrics.states.group_values import MAX_GROUPS
 from execution_engine.metrics.states.merging import merge
 from execution_engine.metrics.states.statistics import Gather, Value, over_nothing
 from execution_engine.metrics.states.unions import merged
@@ -26,6 +31,13 @@ from .values import Values, values_of
 
 TASK_ROWS = 250_000  # more are cut into several tasks, as far as there are row groups
 MOST_ROWS = 1_000_000  # of a table whose rows one task keeps, as for an exact quantile
+MOST_SENT = 1_000_000  # groups of all tasks, each of which sends its own: some hundred bytes each
+MOST_KEYED = 20_000_000  # rows of a table whose keys are counted by groups: 24 bytes are sent for each at most
+BESIDE = Left(kind=Kind.BESIDE, why="it shares a job with what is Spark's")
+
+
+class UnableToGroup(UnableToTell):
+    """The kernels gather it of all rows together, and not of each group."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +116,77 @@ def found_of(
     return told, counted, {every[at]: Left(kind=Kind.ROWS, why=why) for at, why in unable.items()}
 
 
+@dataclass(frozen=True, kw_only=True)
+class GroupsDraft:
+    """What is native of what is asked of some groups, and why the rest is not."""
+
+    grouped: Grouped
+    columns: Mapping[str, Stored]
+    asked: tuple[AskedStatistic, ...]  # in the order of those of ``grouped``
+    keyed: tuple[Keyed, ...]
+    left: Mapping[AskedStatistic | Keyed, Left]
+
+
+def drafted_groups(columns: Mapping[str, Stored], wanted: AskedGroups, *, rows: int = 0, tasks: int = 1) -> GroupsDraft:
+    """The draft over files with these plain columns, by their names in lower case, and so many rows and tasks."""
+    left: dict[AskedStatistic | Keyed, Left] = {}
+    gathered: dict[AskedStatistic, Gathered] = {}
+    counted: dict[Keyed, Counted] = {}
+    by = tuple(path_of(name)[0].lower() for name in wanted.by)
+    for one in wanted.asked:
+        with _told_by_spark(left, one):
+            gathered[one] = _gathered_of(one, REDUCTIONS)
+    for each in wanted.keyed:
+        with _told_by_spark(left, each):
+            if rows > MOST_KEYED:
+                raise UnableToGroup("keys of so many rows are Spark's to count by groups")
+            counted[each] = _counted_of(each)
+    grouped = Grouped(
+        by=by,
+        asked=tuple(gathered.values()),
+        counted=tuple(counted.values()),
+        most=MAX_GROUPS,
+        sent=max(MOST_SENT // tasks, 1),
+    )
+    gathering = Gathering(grouped)
+    gathering.add(Batch(rows=0, columns=_empty({} if any(len(path_of(name)) > 1 for name in wanted.by) else columns)))
+    tried: list[AskedStatistic | Keyed] = [*gathered, *counted]
+    unable = dict.fromkeys(range(len(tried)), gathering.failed) if gathering.failed else gathering.unable
+    left |= {tried[at]: Left(kind=Kind.COLUMN, why=why) for at, why in unable.items()}
+    if wanted.together and any(one in left for one in wanted.asked):
+        left = {**dict.fromkeys(wanted.asked, BESIDE), **left}
+    gathered = {one: native for one, native in gathered.items() if one not in left}
+    counted = {each: native for each, native in counted.items() if each not in left}
+    grouped = replace(grouped, asked=tuple(gathered.values()), counted=tuple(counted.values()))
+    natives: list[Gathered | Counted] = [*gathered.values(), *counted.values()]
+    names = {*by, *(name for native in natives for name in _columns_of(native))} if natives else set()
+    return GroupsDraft(
+        grouped=grouped,
+        columns={name: stored for name, stored in columns.items() if name in names},
+        asked=tuple(gathered),
+        keyed=tuple(counted),
+        left=left,
+    )
+
+
+def found_of_groups(
+    draft: GroupsDraft, gleaned: Sequence[Gleaned], at: int
+) -> tuple[FoundGroups, dict[AskedStatistic | Keyed, Left]]:
+    """What the tasks found of the program's groups of this number, and why some have turned out to be Spark's."""
+    every: list[AskedStatistic | Keyed] = [*draft.asked, *draft.keyed]
+    if failed := next((each.failed for each in gleaned if each.failed), ""):
+        return FoundGroups(), dict.fromkeys(every, Left(kind=Kind.FAILED, why=failed))
+    found = groups_found(draft.grouped, [each.groups[at] for each in gleaned])
+    unable = dict.fromkeys(range(len(every)), found.failed) if found.failed else found.unable
+    native = FoundGroups(
+        keys=found.keys,
+        told={draft.asked[place]: values for place, values in found.told.items()},
+        counted={draft.keyed[place]: summaries for place, summaries in found.counted.items()},
+        too_many=found.too_many,
+    )
+    return native, {every[place]: Left(kind=Kind.ROWS, why=why) for place, why in unable.items()}
+
+
 def tasks(pieces: Sequence[tuple[Piece, Sequence[int]]], rows: int, most: int | None = None) -> list[list[Piece]]:
     """The row groups of files, given the rows of each group, cut into tasks of about as many rows."""
     wanted = max(1, min(-(-rows // TASK_ROWS), most or rows))
@@ -135,10 +218,12 @@ def _close(task: list[Piece], piece: Piece, groups: list[int]) -> None:
         )
 
 
-def _gathered_of(one: AskedStatistic) -> Gathered:
+def _gathered_of(one: AskedStatistic, known: Container[str] = GATHERS) -> Gathered:
     statistic = one.statistic
     if statistic.gather.value not in GATHERS:
         raise UnableToTell(f"{statistic.gather.value} is Spark's to gather")
+    if statistic.gather.value not in known:
+        raise UnableToGroup(f"{statistic.gather.value} of each group is Spark's to gather")
     of = tuple(map(compiled, statistic.of))
     return Gathered(
         gather=statistic.gather.value,
@@ -178,6 +263,8 @@ def _plain(name: str) -> str:
 def _told_by_spark(left: dict[AskedStatistic | Keyed, Left], asked: AskedStatistic | Keyed) -> Iterator[None]:
     try:
         yield
+    except UnableToGroup as error:
+        left[asked] = Left(kind=Kind.GROUPS, why=str(error))
     except UnableToTell as error:
         is_gathered = isinstance(asked, Keyed) or (asked.statistic.merges and asked.statistic.gather.value in GATHERS)
         left[asked] = Left(kind=Kind.EXPRESSION if is_gathered else Kind.STATISTIC, why=str(error))
@@ -185,15 +272,20 @@ def _told_by_spark(left: dict[AskedStatistic | Keyed, Left], asked: AskedStatist
 
 def _unable(asked: Sequence[Gathered], counted: Sequence[Counted], columns: Mapping[str, Stored]) -> Mapping[int, str]:
     """What does not fit the types of the columns, and why, asked of no rows: statistics, then groupings behind them."""
+    partials = Partials(asked=asked, counted=counted)
+    partials.add(Batch(rows=0, columns=_empty(columns)))
+    return partials.unable
+
+
+def _empty(columns: Mapping[str, Stored]) -> Callable[[str], Values]:
+    """The columns of no rows."""
 
     def empty(name: str) -> Values:
         if name not in columns:
             raise UnableToTell(f"{name} is no plain column of the files")
         return values_of(pa.nulls(0, columns[name].arrow), columns[name].spark)
 
-    partials = Partials(asked=asked, counted=counted)
-    partials.add(Batch(rows=0, columns=empty))
-    return partials.unable
+    return empty
 
 
 def _columns_of(native: Gathered | Counted) -> Iterator[str]:

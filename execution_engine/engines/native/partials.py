@@ -72,7 +72,7 @@ class Partials:
 
     def add(self, batch: Batch) -> None:
         """Takes the rows of one more batch."""
-        rows = _Rows(batch=batch)
+        rows = Rows(batch=batch)
         with np.errstate(all="ignore"):  # sums of what is infinite are NaN, and no warning
             for at, one in enumerate(self.asked):
                 try:
@@ -83,15 +83,15 @@ class Partials:
                 every = [self._behind(at) for places in clauses.values() for at in places]
                 with self._told_by_spark(every):
                     given = [batch.values(Column(name=name)) for name in columns]
-                    hashes, null = key_hashes(given), _keyless(given, partial)
+                    hashes, null = key_hashes(given), keyless(given, partial)
                     flags = [self._counting(clause, places, rows) for clause, places in clauses.items()]
                     self.keys.setdefault(number, []).append(_keys(hashes, null, flags))
 
-    def _counting(self, clause: Clause, places: Sequence[int], rows: "_Rows") -> Flags | None:
+    def _counting(self, clause: Clause, places: Sequence[int], rows: "Rows") -> Flags | None:
         """The rows that count; None for all, and none where Spark must tell which."""
         found: Flags | None = np.zeros(rows.batch.rows, dtype=np.bool_)
         with self._told_by_spark([self._behind(at) for at in places]):
-            found = _counting(clause, rows)
+            found = counting(clause, rows)
         return found
 
     def _behind(self, at: int) -> int:
@@ -107,7 +107,7 @@ class Partials:
 
 
 @dataclass
-class _Rows:
+class Rows:
     """The rows of a batch, and which of them meet a condition.
 
     Conditions are known by their identity: to hash a whole tree would cost more than most of what is counted under it.
@@ -123,7 +123,7 @@ class _Rows:
         return self._met[id(node)]
 
 
-def _gathered(one: Gathered, rows: _Rows) -> Value:
+def _gathered(one: Gathered, rows: Rows) -> Value:
     batch, where = rows.batch, None if one.where is None else rows.met(one.where)
     if one.gather == COUNT:
         return _count(one.of[0], rows, where)
@@ -135,7 +135,7 @@ def _gathered(one: Gathered, rows: _Rows) -> Value:
     return _OF_VALUES[one.gather](*kept)
 
 
-def _count(node: Node, rows: _Rows, where: Flags | None) -> int:
+def _count(node: Node, rows: Rows, where: Flags | None) -> int:
     """The rows in which there is a value."""
     batch = rows.batch
     if isinstance(node, When) and isinstance(node.then, Literal):
@@ -147,7 +147,7 @@ def _count(node: Node, rows: _Rows, where: Flags | None) -> int:
     return batch.rows - int(np.count_nonzero(null)) if where is None else int(np.count_nonzero(where & ~null))
 
 
-def _there(given: Values, where: Flags | None) -> Flags | None:
+def there(given: Values, where: Flags | None) -> Flags | None:
     """The rows that count and have a value; None for all."""
     if given.null is None:
         return where
@@ -160,7 +160,7 @@ def _kept(one: Gathered, batch: Batch, where: Flags | None) -> Values:
     if given.null is None and where is None:
         return given
     if batch.kept is None or batch.kept[0] != key:
-        batch.kept = key, _some(given, _there(given, where))
+        batch.kept = key, kept_of(given, there(given, where))
     return batch.kept[1]
 
 
@@ -170,10 +170,11 @@ def _pair(one: Gathered, batch: Batch, where: Flags | None) -> list[Values]:
     kept = np.ones(batch.rows, dtype=np.bool_) if where is None else where
     for null in (first.null, second.null):
         kept = kept if null is None else kept & ~null
-    return [_some(first, kept), _some(second, kept)]
+    return [kept_of(first, kept), kept_of(second, kept)]
 
 
-def _some(given: Values, kept: Flags | None) -> Values:
+def kept_of(given: Values, kept: Flags | None) -> Values:
+    """The numbers on these rows; None for all."""
     return Values(
         family=given.family,
         array=None,
@@ -298,7 +299,8 @@ def key_sets(counted: Sequence[Counted]) -> KeySets:
     return found
 
 
-def _counting(clause: Clause, rows: _Rows) -> Flags | None:
+def counting(clause: Clause, rows: Rows) -> Flags | None:
+    """The rows that count under the clause; None for all."""
     present, where = clause
     kept = None if where is None else rows.met(where)
     for name in present:
@@ -307,7 +309,7 @@ def _counting(clause: Clause, rows: _Rows) -> Flags | None:
     return kept
 
 
-def _keyless(columns: Sequence[Values], partial: bool) -> Flags | None:
+def keyless(columns: Sequence[Values], partial: bool) -> Flags | None:
     """Which rows have no key: those with a null in any column, of a partial key those with one in each."""
     some = [column.null for column in columns if column.null is not None]
     if partial:

@@ -3,24 +3,32 @@
 import io
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from execution_engine.engines.native.grouped.bins import Binned, counts_in, nothing_in
+from execution_engine.engines.native.grouped.gathered import Gathering, Grouped, GroupsOfTask
+
 from . import nodes, partials, reading
+from .grouped import bins as binning
+from .grouped import gathered
 from .nodes import UnableToTell
 from .partials import Counted, Gathered, Keys, Part, Partials, Value, of_batches
 from .reading import Piece, Stored, UnableToReadPiece, batches
+from .values import Numbers
 
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """What to gather of the rows, and the columns that it takes, by their names in lower case."""
+    """What to gather of all rows, by groups and in bins, and the columns it takes, by their names in lower case."""
 
     asked: tuple[Gathered, ...]
     counted: tuple[Counted, ...]
     columns: Mapping[str, Stored]
+    grouped: tuple[Grouped, ...] = ()
+    binned: tuple[Binned, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,22 +36,28 @@ class Gleaned:
     """What a task found: the values of its batches by the places of what was asked, the keys by those of their sets.
 
     ``unable``: why Spark must answer one, statistics first and groupings behind them; ``failed``: why all of them.
+    ``groups`` of each way to group, and ``bins``, the counts of bins, are in the order of the program's.
     """
 
     told: Mapping[int, Sequence[Value]] = field(default_factory=dict)
     keys: Mapping[int, Keys] = field(default_factory=dict)
     unable: Mapping[int, str] = field(default_factory=dict)
     failed: str = ""
+    groups: Sequence[GroupsOfTask] = ()
+    bins: Sequence[Numbers] = ()
 
     def to_bytes(self) -> bytes:
         """For the driver, which made the task."""
-        return pickle.dumps((dict(self.told), dict(self.keys), dict(self.unable), self.failed), protocol=5)
+        groups = [vars(each) for each in self.groups]  # where tasks run, no module has the name of their class
+        found = dict(self.told), dict(self.keys), dict(self.unable), self.failed, groups, list(self.bins)
+        return pickle.dumps(found, protocol=5)
 
 
 def from_bytes(blob: Any) -> Gleaned:
     """What ``to_bytes`` wrote, of a task of our own."""
-    told, keys, unable, failed = pickle.loads(blob)
-    return Gleaned(told=told, keys=keys, unable=unable, failed=failed)
+    told, keys, unable, failed, groups, bins = pickle.loads(blob)
+    of_groups = [GroupsOfTask(**each) for each in groups]
+    return Gleaned(told=told, keys=keys, unable=unable, failed=failed, groups=of_groups, bins=bins)
 
 
 Load = Sequence[tuple[int, Sequence[Piece]]]  # of one task: numbers of units, and the pieces of each
@@ -63,7 +77,10 @@ def gleaned_of(sent: bytes, at: int) -> Iterator[tuple[int, bytes]]:
 
 _SENT: Mapping[tuple[str, str], Any] = {
     (each.__module__, each.__name__): each
-    for each in (*(each for module in (nodes, partials, reading) for each in vars(module).values()), Program)
+    for each in (
+        *(each for module in (nodes, partials, reading, gathered, binning) for each in vars(module).values()),
+        Program,
+    )
     if isinstance(each, type)
 }
 
@@ -78,14 +95,18 @@ class _Unpickler(pickle.Unpickler):
 
 def glean(program: Program, pieces: Sequence[Piece]) -> Gleaned:
     """What the pieces tell; one that cannot be read, or is not what was listed, fails all."""
-    found = Partials(asked=program.asked, counted=program.counted)
+    found, groups = Partials(asked=program.asked, counted=program.counted), list(map(Gathering, program.grouped))
+    counts = list(map(nothing_in, program.binned))
     try:
         for piece in pieces:
             for batch in batches(piece, program.columns):
                 found.add(batch)
+                for each in groups:
+                    each.add(batch)
+                counts = [before + counts_in(each, batch) for before, each in zip(counts, program.binned, strict=True)]
     except (UnableToReadPiece, UnableToTell) as error:
         return Gleaned(failed=str(error))
-    return gleaned(found)
+    return replace(gleaned(found), groups=[each.result() for each in groups], bins=counts)
 
 
 def gleaned(found: Partials) -> Gleaned:

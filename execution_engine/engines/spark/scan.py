@@ -1,30 +1,32 @@
 """One scan in Spark: check each measurement, gather what all of them need at once, then compute them one by one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from execution_engine.engines.columns.spec_check import sifted
 from execution_engine.engines.files.footer_statistics import told
 from execution_engine.engines.files.listing import UnableToListFiles
 from execution_engine.engines.gathering.assembly import Plan, measured_of, of_no_data, plan
+from execution_engine.engines.gathering.groups import AskedGroups, measured_by, needs
 from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.engines.spark.measures.frequencies import frequencies, is_full, listed
 from execution_engine.engines.spark.measures.gather import gather
 from execution_engine.engines.spark.measures.groups import measure_by
-from execution_engine.engines.spark.measures.native import OFF, Native, taken_natively
+from execution_engine.engines.spark.measures.native import OFF, Native, NativeGroups, left_to_spark, taken_natively
 from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.definition import LAKE, SHARED, Keys
+from execution_engine.metrics.definitions.histogram import HISTOGRAM
 from execution_engine.metrics.definitions.schema_drift import SCHEMA_DRIFT
 from execution_engine.metrics.definitions.schema_match import SCHEMA_MATCH
 from execution_engine.metrics.registry import METRICS
 from execution_engine.read_by import Kind, Left, ReadBy, read_by, together
 
 from .failures import SPARK_ERRORS, failure_of
+from .histograms import ends_asked, taken_by_kernels, values_asked
 
 OF_COLUMNS = frozenset({SCHEMA_MATCH.name, SCHEMA_DRIFT.name})  # which read no rows
 COMPOUND = Left(kind=Kind.COMPOUND, why="a compound metric has queries of its own")
-GROUPS = Left(kind=Kind.GROUPS, why="it is measured by columns")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,43 +40,99 @@ class Taken:
 def measure(source: SparkSource, wanted: Sequence[Wanted], *, native: bool = True) -> Taken:
     """Every measurement wanted, by key; ``native``: by the kernels as far as they can."""
     sound, refused = sifted(wanted, source.columns, source.kinds, source.name)
-    alone = {item.key: _measure_alone(source, item) for item in sound if not _is_shared(item)}
-    counted = _counted_by_filters(source, sound, alone)
+    histograms = [item for item in sound if item.spec.name == HISTOGRAM.name]
+    lone = [item for item in sound if not _is_shared(item) and item not in histograms]
+    alone = {item.key: _measure_alone(source, item) for item in lone}
+    counted = _counted_by_filters(source, [item for item in sound if item not in histograms], alone)
     shared = [item for item in sound if _is_shared(item) and item.key not in counted]
-    taken = measure_shared(source, shared, native=native)
+    taken = measure_shared(source, shared, histograms, native=native)
     return Taken(
         measured={**refused, **alone, **counted, **taken.measured},
-        read_by=together([taken.read_by, _alone_read_by([item for item in sound if item.key in alone])]),
+        read_by=together([taken.read_by, _alone_read_by(lone)]),
     )
 
 
-def measure_shared(source: SparkSource, wanted: Sequence[Wanted], *, native: bool = True) -> Taken:
-    """The aggregates, sketches and groupings."""
-    grouped = [item for item in wanted if item.spec.by]
+def measure_shared(
+    source: SparkSource, wanted: Sequence[Wanted], histograms: Sequence[Wanted] = (), *, native: bool = True
+) -> Taken:
+    """The aggregates, sketches and groupings, of all rows and by columns; and histograms."""
     whole = [item for item in wanted if not item.spec.by]
-    planned = plan(whole, source.write)
-    off = Native(left=dict.fromkeys((*planned.asked, *planned.keyed), OFF))
-    found = taken_natively(source, planned.asked, planned.keyed) if native else off
+    planned, grouped = plan(whole, source.write), list(_grouped(source, wanted))
+    groups = [*(each.asked for each in grouped), *values_asked(source, histograms)]
+    every = list(dict.fromkeys([*planned.asked, *ends_asked(source, histograms)]))
+    if native:
+        found = taken_natively(source, every, planned.keyed, groups)
+    else:
+        found = left_to_spark(every, planned.keyed, groups, OFF)
     asked = [one for one in planned.asked if one not in found.told]
     keyed = [each for each in planned.keyed if each not in found.counted]
     lists = listed(source, keyed)
     gathered = {**found.told, **gather(source, [*asked, *(one for pair in lists.values() for one in pair)])}
     counted = {**found.counted, **frequencies(source, keyed, gathered)}
     measured = {item.key: measured_of(item, planned, gathered, counted) for item in whole}
+    others = [
+        _measured_by(source, grouped, found.groups[: len(grouped)]),
+        _histograms(source, histograms, found, found.groups[len(grouped) :]),
+    ]
     return Taken(
-        measured=measured | measure_by(source, grouped),
-        read_by=together([shared_read_by(source, planned, found), read_by(left=[GROUPS] * len(grouped))]),
+        measured={**measured, **{key: each for taken in others for key, each in taken.measured.items()}},
+        read_by=together([shared_read_by(source, planned, found), *(taken.read_by for taken in others)]),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Grouped:
+    """The measurements by the same columns."""
+
+    items: Sequence[Wanted]
+    planned: Plan
+    asked: AskedGroups
+
+
+def _grouped(source: SparkSource, wanted: Sequence[Wanted]) -> Iterator[_Grouped]:
+    for by in dict.fromkeys(item.spec.by for item in wanted if item.spec.by):
+        items = [item for item in wanted if item.spec.by == by]
+        planned = plan(items, source.write)
+        asked = AskedGroups(by=by, asked=tuple(planned.asked), keyed=tuple(planned.keyed))
+        yield _Grouped(items=items, planned=planned, asked=asked)
+
+
+def _measured_by(source: SparkSource, grouped: Sequence[_Grouped], native: Sequence[NativeGroups]) -> Taken:
+    """By what the kernels found, and else by Spark; each measurement is one value."""
+    measured: dict[str, Measured] = {}
+    left: list[tuple[Wanted, Left]] = []
+    for each, found in zip(grouped, native, strict=True):
+        for item in each.items:
+            if why := next((found.left[one] for one in needs(item, each.planned) if one in found.left), None):
+                left.append((item, why))
+            else:
+                measured[item.key] = measured_by(item, each.planned, found.found)
+    by = read_by(kernels=len(measured), left=[why for _, why in left])
+    if source.rows == 0:
+        by = read_by(footers=len(left))  # which know all of no rows
+    return Taken(measured={**measured, **measure_by(source, [item for item, _ in left])}, read_by=by)
+
+
+def _histograms(source: SparkSource, wanted: Sequence[Wanted], native: Native, groups: Sequence[NativeGroups]) -> Taken:
+    """By the kernels, and else by Spark, each with queries of its own; each is one value."""
+    found = taken_by_kernels(source, wanted, native, groups)
+    by = read_by(kernels=len(found.measured), left=found.left.values())
+    if source.rows == 0:
+        by = read_by(footers=len(wanted))
+    alone = {item.key: _measure_alone(source, item) for item in wanted if item.key in found.left}
+    return Taken(measured={**found.measured, **alone}, read_by=by)
 
 
 def shared_read_by(source: SparkSource, planned: Plan, native: Native) -> ReadBy:
     """Who read what was planned, given what the kernels found: footers know all of no rows."""
     of_footers = told(source.footers, planned.asked)
+    every: set[AskedStatistic | Keyed] = {*planned.asked, *planned.keyed}
+    by_kernels = sum(one in native.told or one in native.counted for one in every)
     by_footers: set[AskedStatistic | Keyed] = {one for one in of_footers if one not in native.told}
     if source.rows == 0:
         by_footers |= {*planned.keyed}
-    left = [why for one, why in native.left.items() if one not in by_footers]
-    return read_by(footers=len(by_footers), kernels=len(native.told) + len(native.counted), left=left)
+    left = [why for one, why in native.left.items() if one in every and one not in by_footers]
+    return read_by(footers=len(by_footers), kernels=by_kernels, left=left)
 
 
 def _alone_read_by(wanted: Sequence[Wanted]) -> ReadBy:

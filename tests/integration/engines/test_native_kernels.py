@@ -272,8 +272,11 @@ def test_a_task_needs_nothing_but_numpy_and_pyarrow_where_it_runs(
         *(metric(name, "id") for name in ("mean", "stddev", "uniqueness", "approx_count_distinct")),
         *(metric(name, "city") for name in ("approx_count_distinct", "uniqueness")),
         metric("compliance", arguments=("city rlike '^r' and id > 0",)),
+        *(replace(metric(name, "id"), by=("city",)) for name in ("mean", "min", "uniqueness")),
+        metric("histogram", "city"),
     ]
     assert both(spark_engine, in_folder(tmp_path), specs) == []
+    assert [found.left for found in (left[0], *left[0].groups)] == [{}] * 3
     (tmp_path / "task").write_bytes(sent[0])
     done = subprocess.run(
         [sys.executable, "-I", "-c", ALONE, str(tmp_path / "task")], capture_output=True, text=True, check=False

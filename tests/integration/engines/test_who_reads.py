@@ -75,7 +75,10 @@ def test_one_value_of_each_kind_is_told_exactly(spark_engine: SparkEngine, rides
         (metric("sum", "fare", where="city > 1"), Kind.COLUMN),
         (metric("uniqueness", "at.hour"), Kind.EXPRESSION),
         (metric("bloom_filter", "city"), Kind.COMPOUND),
-        (replace(metric("sum", "fare"), by=("city",)), Kind.GROUPS),
+        (replace(metric("approx_count_distinct", "fare"), by=("city",)), Kind.GROUPS),
+        (replace(metric("sum", "fare"), by=("fare",)), Kind.COLUMN),
+        (replace(metric("sum", "fare", where="fare * 2 > 3"), by=("city",)), Kind.EXPRESSION),
+        (replace(metric("uniqueness", "fare"), by=("at.hour",)), Kind.COLUMN),
     ],
     ids=lambda given: given.text if isinstance(given, MetricSpec) else given.value,
 )
@@ -84,6 +87,23 @@ def test_what_keeps_the_kernels_from_a_value_has_a_kind(
 ) -> None:
     found = who_read(spark_engine, rides, spec, metric("max", "fare"))
     assert (found.kernels, found.left_by_kind) == (1, {kind: 1})
+
+
+def test_a_metric_by_columns_is_one_value_however_many_groups_and_statistics_it_has(
+    spark_engine: SparkEngine, rides: Table
+) -> None:
+    by_city = [replace(spec, by=("city",)) for spec in (metric("mean", "fare"), metric("uniqueness", "fare"))]
+    assert who_read(spark_engine, rides, *by_city) == ReadBy(kernels=2)
+    found = without_kernels(spark_engine, rides, *by_city)
+    assert found == ReadBy(left=(Left(kind=Kind.OFF, why=OFF, values=2),))
+
+
+def test_what_spark_gathers_of_groups_takes_along_what_would_share_its_job(
+    spark_engine: SparkEngine, rides: Table
+) -> None:
+    names = ("mean", "approx_count_distinct", "uniqueness")
+    found = who_read(spark_engine, rides, *(replace(metric(name, "fare"), by=("city",)) for name in names))
+    assert (found.kernels, found.left_by_kind) == (1, {Kind.GROUPS: 1, Kind.BESIDE: 1})
 
 
 def test_what_the_rows_hold_may_leave_a_value_to_spark(spark_engine: SparkEngine, tmp_path: Path) -> None:
@@ -112,6 +132,11 @@ def test_other_storages_are_left_to_spark_as_a_whole(spark_engine: SparkEngine, 
 def test_of_no_rows_footers_know_all(spark_engine: SparkEngine, tmp_path: Path) -> None:
     found = who_read(spark_engine, write(tmp_path / "empty", []), *MIXED[:2], metric("uniqueness", "city"), MIXED[-1])
     assert (found.footers > 3, found.kernels, found.left) == (True, 0, ())
+
+
+def test_of_no_rows_footers_know_that_there_are_no_groups(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    by_city = replace(metric("mean", "fare"), by=("city",))
+    assert who_read(spark_engine, write(tmp_path / "empty", []), by_city) == ReadBy(footers=1)
 
 
 def test_columns_are_told_by_footers_and_not_by_rows(spark_engine: SparkEngine, rides: Table) -> None:

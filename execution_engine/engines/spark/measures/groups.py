@@ -1,26 +1,23 @@
 """Metrics measured ``by`` columns: one value for each group, all metrics of the same groups in one job."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
-from execution_engine.engines.gathering.assembly import Plan, plan
+from execution_engine.engines.gathering.assembly import plan
+from execution_engine.engines.gathering.groups import in_order, of_statistics, of_summaries
 from execution_engine.engines.gathering.selects import Keyed
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.engines.spark.failures import SPARK_ERRORS, failure_of
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.sources.source import SparkSource
-from execution_engine.exact import Number, number_of
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.registry import METRICS
-from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey, GroupValues, too_many_groups
+from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey
 from execution_engine.metrics.states.summary import Summary
 
 from .frequencies import SUMMARY, any_null, keyless, summary_of
 from .gather import collected, selected
 from .statistics import aggregates, values
-
-Groups = Mapping[GroupKey, Any]
 
 
 def measure_by(source: SparkSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
@@ -55,33 +52,26 @@ def _by_statistics(source: SparkSource, by: Sequence[str], wanted: Sequence[Want
     written = [sql for one in asked for sql in aggregates(one.statistic, one.where)]
     rows = [] if source.rows == 0 else collected(source, written, _keys(source, by), most=MAX_GROUPS + 1)
     width = len(by)
-    groups = {
-        tuple(row[:width]): dict(zip(asked, values([one.statistic for one in asked], row[width:]), strict=True))
-        for row in rows
-    }
-    return {item.key: _measured(by, _values(item, planned, groups)) for item in wanted}
-
-
-def _values(item: Wanted, planned: Plan, groups: Groups) -> dict[GroupKey, Number | None]:
-    value = METRICS[item.spec.name].value
-    assert value is not None
-    named = planned.statistics[item.key]
-    values = {key: value(item.spec, {name: found[one] for name, one in named.items()}) for key, found in groups.items()}
-    return {key: None if each is None else number_of(each) for key, each in values.items()}
+    keys: list[GroupKey] = [tuple(row[:width]) for row in rows]
+    order = in_order(keys)
+    told = [dict(zip(asked, values([one.statistic for one in asked], row[width:]), strict=True)) for row in rows]
+    measured: dict[str, Measured] = {}
+    for item in wanted:
+        named = planned.statistics[item.key]
+        own = ((keys[at], {name: told[at][one] for name, one in named.items()}) for at in order)
+        measured[item.key] = of_statistics(item, own)
+    return measured
 
 
 def _by_keys(source: SparkSource, by: Sequence[str], item: Wanted) -> Measured:
     """A grouping in each group: the keys of each are counted, then summed up."""
     try:
-        (keyed, *others) = plan([item], source.write).groupings[item.key]
-        summaries = [_summaries(source, by, each) for each in (keyed, *others)]
+        summaries = [_summaries(source, by, each) for each in plan([item], source.write).groupings[item.key]]
     except SPARK_ERRORS as error:
         return Measured(failure=failure_of(error, source.name))
-    from_summaries = METRICS[item.spec.name].from_summaries
-    assert from_summaries is not None
-    keys = summaries[0]
-    found = {key: from_summaries(item.spec, tuple(each.get(key, Summary()) for each in summaries)) for key in keys}
-    return _measured(by, found)
+    keys = list(summaries[0])
+    own = ((keys[at], tuple(each.get(keys[at], Summary()) for each in summaries)) for at in in_order(keys))
+    return of_summaries(item, own)
 
 
 def _summaries(source: SparkSource, by: Sequence[str], keyed: Keyed) -> dict[GroupKey, Summary]:
@@ -101,10 +91,3 @@ def _summaries(source: SparkSource, by: Sequence[str], keyed: Keyed) -> dict[Gro
 
 def _keys(source: SparkSource, by: Sequence[str]) -> list[str]:
     return [f"cast({source.write.column(name)} as string)" for name in by]
-
-
-def _measured(by: Sequence[str], found: Mapping[GroupKey, Number | None]) -> Measured:
-    if len(found) > MAX_GROUPS:
-        return Measured(failure=too_many_groups(by))
-    state = GroupValues(columns=tuple(by), groups=found).to_bytes()
-    return Measured(value=float(len(found)), state=state)

@@ -4,7 +4,7 @@ import gc
 import pickle
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import blake2s
 from types import ModuleType
@@ -16,8 +16,20 @@ from pyspark.sql import SparkSession
 import execution_engine.engines.native
 from execution_engine.engines.arrow.pieces import pieces_of, stored_columns
 from execution_engine.engines.files.footer_statistics import told
+from execution_engine.engines.gathering.groups import AskedGroups, FoundGroups
 from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
-from execution_engine.engines.native.measure import MOST_ROWS, TASK_ROWS, Draft, drafted, found_of, tasks
+from execution_engine.engines.native.measure import (
+    BESIDE,
+    MOST_ROWS,
+    TASK_ROWS,
+    Draft,
+    GroupsDraft,
+    drafted,
+    drafted_groups,
+    found_of,
+    found_of_groups,
+    tasks,
+)
 from execution_engine.engines.native.reading import Piece
 from execution_engine.engines.native.task import Gleaned, Load, Program, from_bytes, gleaned_of, loads_to_bytes
 from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, failure_of
@@ -33,8 +45,15 @@ cloudpickle.register_pickle_by_value(hll)
 
 BLOB = "number bigint, blob binary"
 OFF = Left(kind=Kind.OFF, why="ASSAY_SPARK_NATIVE is false")
-BESIDE = Left(kind=Kind.BESIDE, why="it shares a job with what is Spark's")
 _SCHEMA = pa.schema([("number", pa.int64()), ("blob", pa.binary())])
+
+
+@dataclass(frozen=True, kw_only=True)
+class NativeGroups:
+    """What the kernels found of some groups, and why the rest is Spark's."""
+
+    found: FoundGroups = field(default_factory=FoundGroups)
+    left: Mapping[AskedStatistic | Keyed, Left] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,12 +63,18 @@ class Native:
     told: Mapping[AskedStatistic, Value] = field(default_factory=dict)
     counted: Mapping[Keyed, Frequencies] = field(default_factory=dict)
     left: Mapping[AskedStatistic | Keyed, Left] = field(default_factory=dict)
+    groups: Sequence[NativeGroups] = ()  # in the order that they were asked for
 
 
-def taken_natively(source: SparkSource, asked: Sequence[AskedStatistic], keyed: Sequence[Keyed]) -> Native:
+def taken_natively(
+    source: SparkSource,
+    asked: Sequence[AskedStatistic],
+    keyed: Sequence[Keyed],
+    groups: Sequence[AskedGroups] = (),
+) -> Native:
     """What the footers do not tell, gathered by the kernels as far as these can, in one job."""
     if (why := why_not_here(source)) is not None:
-        return Native(left=dict.fromkeys((*asked, *keyed), why))
+        return left_to_spark(asked, keyed, groups, why)
     assert source.listing is not None
     assert source.footers is not None
     footers, rows = told(source.footers, asked), source.footers.rows
@@ -57,16 +82,45 @@ def taken_natively(source: SparkSource, asked: Sequence[AskedStatistic], keyed: 
     columns = stored_columns(source.listing, source.columns)
     alone = len(cut) == 1 and rows <= MOST_ROWS
     draft = drafted(columns, [one for one in asked if one not in footers], keyed, alone=alone)
-    if not draft.asked and not draft.keyed:
-        return Native(left=draft.left)
+    of_groups = [drafted_groups(columns, each, rows=rows, tasks=len(cut)) for each in groups]
+    program = with_groups(draft.program, of_groups)
+    if not program.asked and not program.counted and not program.grouped:
+        return Native(left=draft.left, groups=[NativeGroups(left=each.left) for each in of_groups])
     try:
-        gleaned = run(source.session, draft.program, [[(0, some)] for some in cut], rows=source.rows)[0]
+        gleaned = run(source.session, program, [[(0, some)] for some in cut], rows=source.rows)[0]
     except SPARK_ERRORS as error:
         if failure_of(error, source.name).reason in OF_ALL:
             raise
-        why = Left(kind=Kind.FAILED, why="a task of the kernels failed")
-        return Native(left={**draft.left, **dict.fromkeys((*draft.asked, *draft.keyed), why)})
-    return of_draft(draft, gleaned)
+        gleaned = [Gleaned(failed="a task of the kernels failed")]
+    return replace(of_draft(draft, gleaned), groups=list(_of_groups(of_groups, gleaned)))
+
+
+def left_to_spark(
+    asked: Sequence[AskedStatistic], keyed: Sequence[Keyed], groups: Sequence[AskedGroups], why: Left
+) -> Native:
+    """Nothing is native, for one reason."""
+    return Native(
+        left=dict.fromkeys((*asked, *keyed), why),
+        groups=[NativeGroups(left=dict.fromkeys((*each.asked, *each.keyed), why)) for each in groups],
+    )
+
+
+def with_groups(program: Program, groups: Sequence[GroupsDraft]) -> Program:
+    """The program that gathers these groups too, as far as any of them is native."""
+    columns = {name: stored for each in groups for name, stored in each.columns.items()}
+    grouped = tuple(each.grouped for each in groups if each.asked or each.keyed)
+    return replace(program, columns={**program.columns, **columns}, grouped=grouped)
+
+
+def _of_groups(groups: Sequence[GroupsDraft], gleaned: Sequence[Gleaned]) -> Iterator[NativeGroups]:
+    at = 0
+    for each in groups:
+        if not each.asked and not each.keyed:
+            yield NativeGroups(left=each.left)
+            continue
+        found, left = found_of_groups(each, gleaned, at)
+        yield NativeGroups(found=found, left={**each.left, **left})
+        at += 1
 
 
 def taken_together(

@@ -166,9 +166,16 @@ Spark's tasks read parquet files themselves and gather with numpy what surely me
 ([why](decisions/0089-one-implementation-of-small-files.md)). Of the aggregates, sketches and groupings, plain calls of
 these are left to Spark's own functions. Any metric is left to Spark where its `where=` or its condition holds more than
 AND, OR, NOT, comparisons, BETWEEN, IN, IS NULL, LIKE, plain regular expressions, lengths of texts, casts of texts and
-whole numbers to texts, and literals; where its column is nested, of nanoseconds, or of other types in other files; and
-where it is measured `by` columns. `quantile` is read of up to a million rows, by one task. Kernels read no compound
-metric. `ASSAY_SPARK_NATIVE=false` leaves everything to Spark.
+whole numbers to texts, and literals; and where its column is nested, of nanoseconds, or of other types in other files.
+`quantile` is read of up to a million rows, by one task. Of the compound metrics kernels read `histogram` alone.
+`ASSAY_SPARK_NATIVE=false` leaves everything to Spark.
+
+Metrics `by` columns and histograms are read by kernels too ([why](decisions/0090-groups-and-histograms-by-kernels.md)).
+The columns, and the values that a histogram counts, are texts, truths, whole numbers, decimals of up to six digits
+behind the point, or dates and instants of years of four digits: how Java writes others as texts is left to Spark. Left
+to Spark are quantiles and sketches of each group, and with them all aggregates by the same columns, as Spark gathers
+these in one job; groupings `by` columns of more than 20 million rows, what many tasks would send of many groups, and
+histograms of more than 100,000 values.
 
 | metric | why it is left to Spark |
 |---|---|"""

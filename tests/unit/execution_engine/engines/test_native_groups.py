@@ -1,0 +1,406 @@
+"""What the kernels gather of each group is what a loop over the rows makes of them."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from execution_engine.engines.columns.spark_sql import quote
+from execution_engine.engines.gathering.groups import AskedGroups, FoundGroups, in_order
+from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
+from execution_engine.engines.native import measure
+from execution_engine.engines.native.grouped.places import Groups, TooManyGroups
+from execution_engine.engines.native.grouped.reductions import REDUCTIONS, merged, spread, values
+from execution_engine.engines.native.measure import drafted_groups, found_of_groups
+from execution_engine.engines.native.nodes import UnableToTell
+from execution_engine.engines.native.task import Program, from_bytes, glean
+from execution_engine.engines.native.values import values_of
+from execution_engine.metrics.definition import Grouping
+from execution_engine.metrics.states.statistics import Gather, Statistic
+from execution_engine.metrics.states.summary import Summary
+from execution_engine.read_by import Kind, Left
+from tests.integration.kernels.by_kernels import pieces_in
+from tests.integration.kernels.tables import KINDS, ROW
+
+SEEDS = (1, 2, 5, 6, 7, 8, 11, 12)
+WHERES: Mapping[str | None, Callable[[int], bool]] = {
+    None: lambda row: True,
+    f"{ROW} between 5 and 40": lambda row: 5 <= row <= 40,
+    f"{ROW} < 0": lambda row: False,
+}
+PLAIN = ("few", "kind", "truth", "cents", "date", "moment")  # kinds of which some values come again
+Row = dict[str, Any]
+Key = tuple[str | None, ...]
+
+
+def text_of(value: Any) -> str | None:
+    """As Spark's documentation of CAST says of these few kinds."""
+    match value:
+        case None | str():
+            return value
+        case bool():
+            return str(value).lower()
+        case datetime():
+            fraction = f"{value.microsecond:06d}".rstrip("0")
+            return value.strftime("%Y-%m-%d %H:%M:%S").rjust(19, "0") + (f".{fraction}" if fraction else "")
+        case date():
+            return value.isoformat()
+        case Decimal():
+            return f"{value:f}"
+    return str(value)
+
+
+def write_rows(draw: Random, folder: Path) -> list[Row]:
+    """Three files of rows, some of groups that no other file has, in row groups of any size."""
+    kinds = {name: KINDS[name] for name in PLAIN} | {
+        "rate": KINDS["rate"],
+        "longer": KINDS["longer"],
+        "long": KINDS["some"],
+    }
+    rows: list[Row] = []
+    for at in range(3):
+        count = draw.choice([1, 30, 70])
+        columns = {
+            name: [None if draw.random() < 0.15 else kind.draw(draw) for _ in range(count)]
+            for name, kind in kinds.items()
+        }
+        columns |= {ROW: list(range(len(rows), len(rows) + count)), "file": [f"of {at}"] * count}
+        types = {name: kind.arrow for name, kind in kinds.items()} | {ROW: pa.int64(), "file": pa.string()}
+        arrays = {name: pa.array(some, types[name]) for name, some in columns.items()}
+        pq.write_table(pa.table(arrays), folder / f"{at}.parquet", row_group_size=draw.choice([3, 100]))
+        rows += [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+    return rows
+
+
+def taken(folder: Path, wanted: AskedGroups) -> tuple[FoundGroups, Mapping[Any, Left]]:
+    """What a task for each file finds, merged, and why the rest is Spark's."""
+    columns, pieces = pieces_in(folder)
+    draft = drafted_groups(columns, wanted)
+    if not draft.asked and not draft.keyed:
+        return FoundGroups(), draft.left
+    program = Program(asked=(), counted=(), columns=draft.columns, grouped=(draft.grouped,))
+    gleaned = [from_bytes(glean(program, [piece]).to_bytes()) for piece in pieces]
+    found, left = found_of_groups(draft, gleaned, 0)
+    return found, {**draft.left, **left}
+
+
+def by_key(rows: Sequence[Row], by: Sequence[str]) -> dict[Key, list[Row]]:
+    groups: dict[Key, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[tuple(text_of(row[name]) for name in by)].append(row)
+    return groups
+
+
+def statistic(gather: Gather, name: str, where: str | None) -> AskedStatistic:
+    return AskedStatistic(statistic=Statistic(gather=gather, of=(quote(name),)), where=where)
+
+
+def exact_sum(numbers: Sequence[Any]) -> Any:
+    if isinstance(numbers[0], float) and not all(map(math.isfinite, numbers)):
+        return sum(numbers)
+    whole = sum(map(Fraction, numbers))
+    return float(whole) if isinstance(numbers[0], float) else whole
+
+
+def least(numbers: Sequence[Any]) -> Any:
+    return min(numbers, key=lambda number: (math.isnan(number), number))
+
+
+def greatest(numbers: Sequence[Any]) -> Any:
+    return max(numbers, key=lambda number: (math.isnan(number), number))
+
+
+REFERENCES = {Gather.COUNT: len, Gather.SUM: exact_sum, Gather.MIN: least, Gather.MAX: greatest}
+
+
+def same(found: Any, expected: Any, size: float) -> bool:
+    if isinstance(found, float):
+        if not math.isfinite(expected):
+            return not math.isfinite(found)
+        return math.isclose(found, expected, rel_tol=1e-12, abs_tol=1e-12 * size)
+    return found is not None and Fraction(found) == expected
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("by", [("kind",), ("few",), ("truth", "date"), ("cents", "moment", "kind"), ("file", "kind")])
+def test_counts_sums_and_extremes_of_each_group_are_those_of_a_loop(
+    tmp_path: Path, seed: int, by: tuple[str, ...]
+) -> None:
+    rows = write_rows(Random(seed), tmp_path)
+    every = [
+        (statistic(gather, name, where), name)
+        for gather in REFERENCES
+        for name in ("few", "rate", "longer", "long", "cents")
+        for where in WHERES
+    ]
+    found, left = taken(tmp_path, AskedGroups(by=by, asked=tuple(one for one, _ in every)))
+    groups = by_key(rows, by)
+    assert (left, len(found.keys), set(found.keys)) == ({}, len(groups), set(groups))
+    for one, name in every:
+        for key, value in zip(found.keys, found.told[one], strict=True):
+            kept = [row[name] for row in groups[key] if WHERES[one.where](row[ROW]) and row[name] is not None]
+            if not kept and one.statistic.gather is not Gather.COUNT:
+                assert value is None
+            else:
+                size = sum(abs(number) for number in kept if math.isfinite(number)) if name == "rate" else 0
+                assert same(value, REFERENCES[one.statistic.gather](kept), float(size)), (one, key, value, kept)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_moments_of_each_group_are_those_of_a_loop(tmp_path: Path, seed: int) -> None:
+    rows = write_rows(Random(seed), tmp_path)
+    one = AskedStatistic(statistic=Statistic(gather=Gather.MOMENTS, of=("few * 1e0",)))
+    both = AskedStatistic(statistic=Statistic(gather=Gather.COMOMENTS, of=("few * 1e0", "cents * 1e0")))
+    found, left = taken(tmp_path, AskedGroups(by=("kind",), asked=(one, both)))
+    assert left == {}
+    for key, moments, comoments in zip(found.keys, found.told[one], found.told[both], strict=True):
+        of_group = by_key(rows, ("kind",))[key]
+        numbers = [Fraction(row["few"]) for row in of_group if row["few"] is not None]
+        expected = (len(numbers), *centred(numbers, numbers)) if numbers else None
+        assert moments == (pytest.approx(expected, abs=1e-9) if expected else None)
+        pairs = [
+            (Fraction(row["few"]), Fraction(row["cents"]))
+            for row in of_group
+            if row["few"] is not None and row["cents"] is not None
+        ]
+        if not pairs:
+            assert comoments is None
+            continue
+        xs, ys = zip(*pairs, strict=True)
+        (x, xx), (y, yy), (_, xy) = centred(xs, xs), centred(ys, ys), centred(xs, ys)
+        assert comoments == pytest.approx((len(pairs), x, y, xx, yy, xy), rel=1e-9, abs=1e-6)
+
+
+def centred(xs: Sequence[Fraction], ys: Sequence[Fraction]) -> tuple[float, float]:
+    """The mean of the first, and the sum of the products of both off their means."""
+    x, y = Fraction(sum(xs), len(xs)), Fraction(sum(ys), len(ys))
+    return float(x), float(sum((one - x) * (other - y) for one, other in zip(xs, ys, strict=True)))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    "grouping",
+    [
+        Grouping(columns=("few",)),
+        Grouping(columns=("cents", "few")),
+        Grouping(columns=("few", "date"), partial=True),
+        Grouping(columns=("kind",), present=("date",)),
+    ],
+    ids=repr,
+)
+def test_keys_of_each_group_are_counted_as_by_a_loop(tmp_path: Path, seed: int, grouping: Grouping) -> None:
+    rows = write_rows(Random(seed), tmp_path)
+    every = [Keyed(grouping=grouping, where=where) for where in WHERES]
+    found, left = taken(tmp_path, AskedGroups(by=("truth", "kind"), asked=(), keyed=tuple(every)))
+    groups = by_key(rows, ("truth", "kind"))
+    assert (left, set(found.keys)) == ({}, set(groups))
+    for one in every:
+        for key, summary in zip(found.keys, found.counted[one], strict=True):
+            kept = [row for row in groups[key] if WHERES[one.where](row[ROW])]
+            rounded = replace(summary, weighted_logs=round(summary.weighted_logs, 9))
+            assert rounded == summary_of(kept, grouping), (one, key)
+
+
+def summary_of(rows: Sequence[Row], grouping: Grouping) -> Summary:
+    whole: Counter[tuple[Any, ...]] = Counter()
+    without: Counter[tuple[Any, ...]] = Counter()
+    for row in rows:
+        key = tuple(row[name] for name in grouping.columns)
+        if all(row[name] is not None for name in grouping.present):
+            is_keyless = (all if grouping.partial else any)(part is None for part in key)
+            (without if is_keyless else whole)[key] += 1
+    return Summary(
+        rows=whole.total(),
+        distinct=len(whole),
+        single=sum(times == 1 for times in whole.values()),
+        most=max(whole.values(), default=0),
+        weighted_logs=round(sum(times * math.log(times) for times in whole.values()), 9),
+        distinct_with_nulls=len(without),
+        rows_with_nulls=without.total(),
+    )
+
+
+def write_column(folder: Path, array: pa.Array) -> None:
+    pq.write_table(pa.table({"a": array, "n": pa.array(range(len(array)))}), folder / "a.parquet")
+
+
+@pytest.mark.parametrize(
+    ("array", "texts"),
+    [
+        (pa.array([True, False, None]), ["true", "false", None]),
+        (pa.array([-(2**63), 2**63 - 1, 0]), ["-9223372036854775808", "9223372036854775807", "0"]),
+        (pa.array([2**64 - 1, 0], pa.uint64()), ["18446744073709551615", "0"]),
+        (pa.array([Decimal("0.00"), Decimal("-0.05"), Decimal("1234.50")]), ["0.00", "-0.05", "1234.50"]),
+        (pa.array([Decimal("0.000001"), Decimal("0")], pa.decimal128(30, 6)), ["0.000001", "0.000000"]),
+        (pa.array([date(1, 1, 1), date(9999, 12, 31)]), ["0001-01-01", "9999-12-31"]),
+        (pa.array([datetime(1, 1, 1), datetime(9999, 12, 31, 23)]), ["0001-01-01 00:00:00", "9999-12-31 23:00:00"]),
+        (pa.array([-500_000, 1020], pa.timestamp("us", "UTC")), ["1969-12-31 23:59:59.5", "1970-01-01 00:00:00.00102"]),
+        (pa.array(["", "a\0b", "東京", None]), ["", "a\0b", "東京", None]),
+        (pa.array(["a", "b", "a"], pa.large_string()), ["a", "b"]),
+    ],
+    ids=lambda given: str(given.type) if isinstance(given, pa.Array) else "",
+)  # fmt: skip
+def test_a_group_is_told_apart_by_the_text_that_spark_writes(
+    tmp_path: Path, array: pa.Array, texts: list[str | None]
+) -> None:
+    write_column(tmp_path, array)
+    rows = AskedStatistic(statistic=Statistic(gather=Gather.COUNT, of=("1",)))
+    found, left = taken(tmp_path, AskedGroups(by=("a",), asked=(rows,)))
+    assert (left, len(found.keys), {key for (key,) in found.keys}) == ({}, len(texts), set(texts))
+    assert sum(found.told[rows]) == len(array)
+
+
+@pytest.mark.parametrize(
+    ("array", "kind"),
+    [
+        (pa.array([0.5, 1.0]), Kind.COLUMN),
+        (pa.array([b"a"]), Kind.COLUMN),
+        (pa.array([Decimal("0.0000001")]), Kind.COLUMN),
+        (pa.array([2932897], pa.int32()).cast(pa.date32()), Kind.ROWS),
+        (pa.array([-62135596800000001], pa.timestamp("us")), Kind.ROWS),
+        (pa.StringArray.from_buffers(1, *pa.array([b"\xff"]).buffers()[1:]), Kind.ROWS),
+    ],
+    ids=lambda given: str(given.type) if isinstance(given, pa.Array) else given,
+)
+def test_texts_that_java_may_write_otherwise_are_left_to_spark(tmp_path: Path, array: pa.Array, kind: Kind) -> None:
+    write_column(tmp_path, array)
+    rows = AskedStatistic(statistic=Statistic(gather=Gather.COUNT, of=("1",)))
+    _, left = taken(tmp_path, AskedGroups(by=("n", "a"), asked=(rows,)))
+    assert [why.kind for why in left.values()] == [kind]
+
+
+def test_groups_that_are_too_many_in_one_task_or_in_all_together_are_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure, "MAX_GROUPS", 5)
+    for at in range(2):
+        pq.write_table(pa.table({"a": range(3 * at, 3 * at + 3), "b": range(3)}), tmp_path / f"{at}.parquet")
+    rows = AskedStatistic(statistic=Statistic(gather=Gather.COUNT, of=("1",)))
+    assert taken(tmp_path, AskedGroups(by=("a",), asked=(rows,))) == (FoundGroups(too_many=True), {})
+    assert not taken(tmp_path, AskedGroups(by=("b",), asked=(rows,)))[0].too_many
+    monkeypatch.setattr(measure, "MAX_GROUPS", 2)
+    assert taken(tmp_path, AskedGroups(by=("b",), asked=(rows,)))[0].too_many
+    monkeypatch.setattr(measure, "MAX_GROUPS", 6)
+    assert len(taken(tmp_path, AskedGroups(by=("a",), asked=(rows,)))[0].keys) == 6
+
+
+def test_rows_that_meet_a_condition_are_counted_among_those_that_count(tmp_path: Path) -> None:
+    write_column(tmp_path, pa.array(["x", "y", "x", "x", None]))
+    met = Statistic(gather=Gather.COUNT, of=("case when n < 3 then 1 end",))
+    every = [AskedStatistic(statistic=met, where=where) for where in (None, "n > 0", "a is null")]
+    found, left = taken(tmp_path, AskedGroups(by=("a",), asked=tuple(every)))
+    assert (left, found.keys) == ({}, [(None,), ("x",), ("y",)])
+    assert [list(found.told[one]) for one in every] == [[0, 2, 1], [0, 1, 1], [0, 0, 0]]
+
+
+def test_what_many_tasks_would_send_of_many_groups_or_keys_is_left_to_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_column(tmp_path, pa.array(["x", "y", "z"]))
+    rows, keys = statistic(Gather.COUNT, "n", None), Keyed(grouping=Grouping(columns=("n",)))
+    wanted, (columns, pieces) = AskedGroups(by=("a",), asked=(rows,), keyed=(keys,)), pieces_in(tmp_path)
+    monkeypatch.setattr(measure, "MOST_SENT", 30)
+    monkeypatch.setattr(measure, "MOST_KEYED", 30)
+    for of_rows, tasks, kinds in ((30, 10, []), (31, 10, [Kind.GROUPS]), (30, 11, [Kind.ROWS] * 2)):
+        draft = drafted_groups(columns, wanted, rows=of_rows, tasks=tasks)
+        found = glean(Program(asked=(), counted=(), columns=draft.columns, grouped=(draft.grouped,)), pieces)
+        left = {**draft.left, **found_of_groups(draft, [found], 0)[1]}
+        assert [why.kind for why in left.values()] == kinds
+
+
+def test_one_that_is_spark_s_takes_along_what_shares_its_job_and_no_grouping(tmp_path: Path) -> None:
+    write_column(tmp_path, pa.array(["x", "y"]))
+    asked = (statistic(Gather.HLL, "n", None), statistic(Gather.SUM, "n", None))
+    keys = Keyed(grouping=Grouping(columns=("n",)))
+    found, left = taken(tmp_path, AskedGroups(by=("a",), asked=asked, keyed=(keys,)))
+    assert [left[one].kind for one in asked] == [Kind.GROUPS, Kind.BESIDE]
+    assert list(found.counted) == [keys]
+    found, left = taken(tmp_path, AskedGroups(by=("a",), asked=asked, keyed=(), together=False))
+    assert (list(left), list(found.told)) == ([asked[0]], [asked[1]])
+
+
+NUMBERS = st.lists(st.tuples(st.integers(0, 4), st.integers(-(2**63), 2**63 - 1)), min_size=1, max_size=30)
+
+
+@given(NUMBERS, NUMBERS, st.sampled_from(["count", "long_sum", "min", "max"]))
+def test_what_two_tasks_found_merges_into_what_one_would_have(
+    first: list[tuple[int, int]], second: list[tuple[int, int]], gather: str
+) -> None:
+    one, other, both = (reduced(gather, some) for some in (first, second, first + second))
+    scattered = [spread(parts, np.arange(5)[::-1], 9) for parts in (one, other)]
+    found = values(gather, merged(gather, *scattered), None)
+    assert list(found[:5]) == list(values(gather, both, None))[::-1]
+
+
+def reduced(gather: str, rows: list[tuple[int, int]]) -> Any:
+    places = np.array([place for place, _ in rows])
+    numbers = values_of(pa.array([number for _, number in rows]), "bigint")
+    return REDUCTIONS[gather](places, 5, *([] if gather == "count" else [numbers]))
+
+
+def test_what_is_always_the_same_in_a_group_is_off_by_nothing() -> None:
+    numbers = values_of(pa.array([0.1, 2.0, 0.1, 4.0, 0.1]), "double")  # of which the mean of three is no 0.1
+    parts = REDUCTIONS["moments"](np.array([0, 1, 0, 1, 0]), 2, numbers)
+    assert values("moments", parts, None) == [(3, 0.1, 0.0), (2, 3.0, 2.0)]
+
+
+def test_a_mean_that_is_infinite_in_one_task_is_so_in_all() -> None:
+    one = np.array([1]), np.array([math.inf]), np.array([math.nan])
+    other = np.array([3]), np.array([1.0]), np.array([0.0])
+    for first, second in ((one, other), (other, one)):
+        with np.errstate(invalid="ignore"):
+            (moments,) = values("moments", merged("moments", first, second), None)
+        assert moments[:2] == (4, math.inf)
+
+
+def test_a_sum_that_may_be_too_long_for_spark_on_its_way_is_left_to_it() -> None:
+    numbers = values_of(pa.array([Decimal(10**33), Decimal(-(10**33))], pa.decimal128(38, 0)), "decimal(38,0)")
+    with pytest.raises(UnableToTell):
+        REDUCTIONS["sum"](np.array([0, 1]), 2, numbers)
+    assert values("min", REDUCTIONS["min"](np.array([0, 1]), 2, numbers), 0) == [Decimal(10**33), Decimal(-(10**33))]
+
+
+@given(st.lists(st.lists(st.tuples(st.none() | st.integers(0, 3), st.none() | st.sampled_from("ab")), min_size=1)))
+def test_rows_are_of_one_group_exactly_where_they_are_alike(batches: list[list[tuple[int | None, str | None]]]) -> None:
+    groups = Groups(most=1000)
+    for rows in batches:
+        numbers, texts = pa.array([row[0] for row in rows], pa.int64()), pa.array([row[1] for row in rows], pa.string())
+        packed = texts.dictionary_encode()
+        for each in (texts, packed):
+            places = groups.places([values_of(numbers, "bigint"), values_of(each, "string")])
+            keys = list(groups.numbers)
+            assert [keys[at] for at in places] == [(None if n is None else str(n), text) for n, text in rows]
+
+
+@given(st.sets(st.tuples(st.none() | st.text(max_size=2), st.none() | st.text(max_size=1))))
+def test_groups_are_in_the_order_of_their_keys_a_null_before_all_texts(
+    keys: set[tuple[str | None, str | None]],
+) -> None:
+    some = list(keys)
+    ranks = [[(part is not None, (part or "").encode()) for part in some[at]] for at in in_order(some)]
+    assert ranks == sorted(ranks)
+    assert len(ranks) == len(some)
+
+
+def test_a_dictionary_s_texts_that_no_row_has_are_no_groups() -> None:
+    packed = pa.DictionaryArray.from_arrays(pa.array([2, 0, 2]), pa.array(["a", "b", "c"]))
+    groups = Groups(most=2)
+    assert groups.places([values_of(packed, "string")]).tolist() == [1, 0, 1]
+    assert list(groups.numbers) == [("a",), ("c",)]
+    with pytest.raises(TooManyGroups):
+        groups.places([values_of(pa.array(["d"]), "string")])
+    with pytest.raises(UnableToTell):
+        groups.places([values_of(pa.array([0.5]), "double")])
