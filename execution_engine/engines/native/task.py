@@ -70,27 +70,33 @@ def loads_to_bytes(program: Program, loads: Sequence[Load]) -> bytes:
 
 def gleaned_of(sent: bytes, at: int) -> Iterator[tuple[int, bytes]]:
     """What one task of ``loads_to_bytes`` sends back: the number of each unit, and what its pieces tell, as bytes."""
-    program, loads = _Unpickler(io.BytesIO(sent)).load()
+    program, loads = Unpickler(sent, _SENT).load()
     for number, pieces in loads[at]:
         yield number, glean(program, pieces).to_bytes()
 
 
-_SENT: Mapping[tuple[str, str], Any] = {
-    (each.__module__, each.__name__): each
-    for each in (
-        *(each for module in (nodes, partials, reading, gathered, binning) for each in vars(module).values()),
-        Program,
-    )
-    if isinstance(each, type)
-}
+Classes = Mapping[tuple[str, str], Any]  # by their modules' names and their own
 
 
-class _Unpickler(pickle.Unpickler):
+def classes_in(*modules: Any) -> dict[tuple[str, str], Any]:
+    """The classes that stand in the modules, as a pickle names them."""
+    every = (each for module in modules for each in vars(module).values() if isinstance(each, type))
+    return {(each.__module__, each.__name__): each for each in every}
+
+
+_SENT = classes_in(nodes, partials, reading, gathered, binning) | {(Program.__module__, Program.__name__): Program}
+
+
+class Unpickler(pickle.Unpickler):
     """Finds the classes of this package where no module has its name, as where tasks of Spark run."""
+
+    def __init__(self, sent: bytes, classes: Classes) -> None:
+        super().__init__(io.BytesIO(sent))
+        self._classes = classes
 
     def find_class(self, module: str, name: str, /) -> Any:
         """The class, of those here if it is one."""
-        return _SENT.get((module, name)) or super().find_class(module, name)
+        return self._classes.get((module, name)) or super().find_class(module, name)
 
 
 def glean(program: Program, pieces: Sequence[Piece]) -> Gleaned:

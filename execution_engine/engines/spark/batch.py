@@ -20,9 +20,10 @@ from execution_engine.engines.gathering.assembly import Plan, measured_of, plan
 from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.native.measure import BESIDE
 from execution_engine.engines.protocol import Measured, ScanReport, Unit
+from execution_engine.engines.spark.kernels import OFF
 from execution_engine.engines.spark.measures.frequencies import Found, lists_of, of_lists
 from execution_engine.engines.spark.measures.gather import selected
-from execution_engine.engines.spark.measures.native import OFF, Native, taken_together
+from execution_engine.engines.spark.measures.native import Native, taken_together
 from execution_engine.engines.spark.measures.statistics import aggregates, values
 from execution_engine.engines.spark.sources.source import Files, SparkSource, open_source
 from execution_engine.engines.spark.start.java import UnableToFindJava

@@ -10,17 +10,18 @@ from execution_engine.engines.gathering.assembly import Plan, measured_of, of_no
 from execution_engine.engines.gathering.groups import AskedGroups, measured_by, needs
 from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.spark.kernels import OFF
 from execution_engine.engines.spark.measures.frequencies import frequencies, is_full, listed
 from execution_engine.engines.spark.measures.gather import gather
 from execution_engine.engines.spark.measures.groups import measure_by
-from execution_engine.engines.spark.measures.native import OFF, Native, NativeGroups, left_to_spark, taken_natively
+from execution_engine.engines.spark.measures.native import Native, NativeGroups, left_to_spark, taken_natively
 from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.definition import LAKE, SHARED, Keys
 from execution_engine.metrics.definitions.histogram import HISTOGRAM
 from execution_engine.metrics.definitions.schema_drift import SCHEMA_DRIFT
 from execution_engine.metrics.definitions.schema_match import SCHEMA_MATCH
 from execution_engine.metrics.registry import METRICS
-from execution_engine.read_by import Kind, Left, ReadBy, read_by, together
+from execution_engine.read_by import NO_VALUES, Kind, Left, ReadBy, read_by, together
 
 from .failures import SPARK_ERRORS, failure_of
 from .histograms import ends_asked, taken_by_kernels, values_asked
@@ -40,15 +41,17 @@ class Taken:
 def measure(source: SparkSource, wanted: Sequence[Wanted], *, native: bool = True) -> Taken:
     """Every measurement wanted, by key; ``native``: by the kernels as far as they can."""
     sound, refused = sifted(wanted, source.columns, source.kinds, source.name)
+    source.reading.native = native
     histograms = [item for item in sound if item.spec.name == HISTOGRAM.name]
     lone = [item for item in sound if not _is_shared(item) and item not in histograms]
-    alone = {item.key: _measure_alone(source, item) for item in lone}
+    taken_alone = {item.key: _taken_alone(source, item) for item in lone}
+    alone = {key: measured for key, (measured, _) in taken_alone.items()}
     counted = _counted_by_filters(source, [item for item in sound if item not in histograms], alone)
     shared = [item for item in sound if _is_shared(item) and item.key not in counted]
     taken = measure_shared(source, shared, histograms, native=native)
     return Taken(
         measured={**refused, **alone, **counted, **taken.measured},
-        read_by=together([taken.read_by, _alone_read_by(lone)]),
+        read_by=together([taken.read_by, *(by for _, by in taken_alone.values())]),
     )
 
 
@@ -135,11 +138,17 @@ def shared_read_by(source: SparkSource, planned: Plan, native: Native) -> ReadBy
     return read_by(footers=len(by_footers), kernels=by_kernels, left=left)
 
 
-def _alone_read_by(wanted: Sequence[Wanted]) -> ReadBy:
-    """Who read metrics that have queries of their own, one value each."""
-    names = [item.spec.name for item in wanted if LAKE in METRICS[item.spec.name].taken_by]
-    columns = sum(name in OF_COLUMNS for name in names)
-    return read_by(footers=columns, left=[COMPOUND] * (len(names) - columns))
+def _taken_alone(source: SparkSource, item: Wanted) -> tuple[Measured, ReadBy]:
+    """A metric that has queries of its own: one value, and who read it."""
+    source.reading.begin()
+    measured, reading = _measure_alone(source, item), source.reading
+    if LAKE not in METRICS[item.spec.name].taken_by:
+        return measured, NO_VALUES
+    if item.spec.name in OF_COLUMNS:
+        return measured, read_by(footers=1)
+    if reading.kernels and reading.left is None:
+        return measured, read_by(kernels=1)
+    return measured, read_by(left=[reading.left or COMPOUND])
 
 
 def _is_shared(item: Wanted) -> bool:

@@ -60,7 +60,7 @@ class FolderOfStates:
         Example:
             >>> states.save(first, SIZE, b"10")
         """
-        write_whole(self._folder(key, spec) / _name(key), state)
+        write_whole(self._folder(key, spec) / _name(key), [state])
 
     def before(self, key: ResultKey, spec: MetricSpec) -> list[bytes]:
         """Returns the states of a metric over all deltas before ``key`` under the same tags, the oldest first.
@@ -84,7 +84,7 @@ class FolderOfStates:
         Example:
             >>> states.note(first)
         """
-        write_whole(self._deltas(key) / f"{_stem(key)}.delta", b"")
+        write_whole(self._deltas(key) / f"{_stem(key)}.delta", [])
 
     def missing(self, key: ResultKey, spec: MetricSpec) -> list[datetime]:
         """Returns the instants, in UTC and without a zone, of the earlier deltas of which the metric has no state.

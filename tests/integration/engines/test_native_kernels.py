@@ -18,6 +18,7 @@ from pyspark import cloudpickle
 
 from execution_engine.engines.arrow.pieces import pieces_of
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Unit, Wanted
+from execution_engine.engines.spark import kernels as jobs
 from execution_engine.engines.spark import scan
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.measures import gather
@@ -260,14 +261,14 @@ def test_a_task_needs_nothing_but_numpy_and_pyarrow_where_it_runs(
 ) -> None:
     pq.write_table(pa.table({"id": [1, 2, None], "city": ["rome", "oslo", None]}), tmp_path / "a.parquet")
     sent: list[bytes] = []
-    task_of = kernels._task
+    task_of = jobs._task
 
     def kept(*arguments: Any) -> Any:
         task = task_of(*arguments)
         sent.append(cloudpickle.dumps(task))
         return task
 
-    monkeypatch.setattr(kernels, "_task", kept)
+    monkeypatch.setattr(jobs, "_task", kept)
     specs = [
         *(metric(name, "id") for name in ("mean", "stddev", "uniqueness", "approx_count_distinct")),
         *(metric(name, "city") for name in ("approx_count_distinct", "uniqueness")),
@@ -276,7 +277,7 @@ def test_a_task_needs_nothing_but_numpy_and_pyarrow_where_it_runs(
         metric("histogram", "city"),
     ]
     assert both(spark_engine, in_folder(tmp_path), specs) == []
-    assert [found.left for found in (left[0], *left[0].groups)] == [{}] * 3
+    assert [left[0].left, *(found.left for found in left[0].groups)] == [{}] * 3
     (tmp_path / "task").write_bytes(sent[0])
     done = subprocess.run(
         [sys.executable, "-I", "-c", ALONE, str(tmp_path / "task")], capture_output=True, text=True, check=False

@@ -63,6 +63,8 @@ def test_one_value_of_each_kind_is_told_exactly(spark_engine: SparkEngine, rides
     assert who_read(spark_engine, rides, metric("row_count")) == ReadBy(footers=1)
     assert who_read(spark_engine, rides, metric("max", "fare")) == ReadBy(kernels=1)  # a NaN would hide from footers
     assert who_read(spark_engine, rides, metric("uniqueness", "city")) == ReadBy(kernels=1)
+    for name in ("key_digest", "bloom_filter", "sample"):
+        assert who_read(spark_engine, rides, metric(name, "city")) == ReadBy(kernels=1)
     assert who_read(spark_engine, rides, MIXED[-1]) == ReadBy(left=(SKETCH,))
     assert who_read(spark_engine, rides) == NO_VALUES
 
@@ -74,11 +76,14 @@ def test_one_value_of_each_kind_is_told_exactly(spark_engine: SparkEngine, rides
         (metric("sum", "fare", where="fare * 2 > 3"), Kind.EXPRESSION),
         (metric("sum", "fare", where="city > 1"), Kind.COLUMN),
         (metric("uniqueness", "at.hour"), Kind.EXPRESSION),
-        (metric("bloom_filter", "city"), Kind.COMPOUND),
         (replace(metric("approx_count_distinct", "fare"), by=("city",)), Kind.GROUPS),
         (replace(metric("sum", "fare"), by=("fare",)), Kind.COLUMN),
         (replace(metric("sum", "fare", where="fare * 2 > 3"), by=("city",)), Kind.EXPRESSION),
         (replace(metric("uniqueness", "fare"), by=("at.hour",)), Kind.COLUMN),
+        (metric("bloom_filter", "at.hour"), Kind.EXPRESSION),
+        (metric("key_digest", "at"), Kind.COLUMN),
+        (metric("key_digest", "fare"), Kind.ROWS),
+        (replace(metric("bloom_filter", "city"), options=(("format", "pybloom"),)), Kind.STATISTIC),
     ],
     ids=lambda given: given.text if isinstance(given, MetricSpec) else given.value,
 )
@@ -104,6 +109,14 @@ def test_what_spark_gathers_of_groups_takes_along_what_would_share_its_job(
     names = ("mean", "approx_count_distinct", "uniqueness")
     found = who_read(spark_engine, rides, *(replace(metric(name, "fare"), by=("city",)) for name in names))
     assert (found.kernels, found.left_by_kind) == (1, {Kind.GROUPS: 1, Kind.BESIDE: 1})
+
+
+@pytest.mark.parametrize("format_", ["hashes", "pybloom"])
+def test_with_the_kernels_switched_off_that_is_why_spark_reads_keys(
+    spark_engine: SparkEngine, rides: Table, format_: str
+) -> None:
+    spec = replace(metric("bloom_filter", "city"), options=(("format", format_),))
+    assert without_kernels(spark_engine, rides, spec) == ReadBy(left=(Left(kind=Kind.OFF, why=OFF),))
 
 
 def test_what_the_rows_hold_may_leave_a_value_to_spark(spark_engine: SparkEngine, tmp_path: Path) -> None:

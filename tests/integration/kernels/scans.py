@@ -19,8 +19,9 @@ from execution_engine.engines.native.measure import drafted
 from execution_engine.engines.native.reading import Piece
 from execution_engine.engines.native.task import from_bytes, gleaned_of, loads_to_bytes
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
+from execution_engine.engines.spark.kernels import why_not_here
 from execution_engine.engines.spark.measures.gather import gather
-from execution_engine.engines.spark.measures.native import Native, of_draft, taken_natively, why_not_here
+from execution_engine.engines.spark.measures.native import Native, of_draft, taken_natively
 from execution_engine.engines.spark.scan import measure_shared
 from execution_engine.engines.spark.sources.source import SparkSource, open_source
 from execution_engine.metrics.spec import MetricSpec

@@ -1,10 +1,12 @@
 """Filters of keys, built: from hashes pulled into the driver or, above the cap, by the workers and merged."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from pyspark.sql import DataFrame
 
+from execution_engine.engines.native.keys.gathering import Filled
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.sources.source import SparkSource
@@ -12,13 +14,16 @@ from execution_engine.metrics.keys.bits import Bits, DigestPlaces, merged, no_bi
 from execution_engine.metrics.keys.buckets import Buckets
 from execution_engine.metrics.keys.filter import KeyFilter, filter_of_bits, filter_of_hashes
 from execution_engine.metrics.keys.filter_shape import DEFAULT_ERROR_RATE, EXACT_KEYS, FilterShape, Format, shape_for
+from execution_engine.read_by import Kind, Left
 
 from .key_sql import DIGEST, digest_bytes, digests, hashes
+from .native import KeysOf, gathered, leave
 from .pull import PULLED_ROWS, pull, row_count
 from .workers import FILLED, Task, digests_in, filler, hashes_in
 
 FILTERS_IN_FLIGHT_BYTES = 128 * 1024 * 1024  # of all partial filters on their way to the driver
 MAX_TASKS = 8
+SHA = Left(kind=Kind.STATISTIC, why="pybloom_live's digests are Spark's to make")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +35,12 @@ class Build:
     buckets: Buckets | None = None
     keys: int
     counted: bool = False
+
+    @property
+    def rows(self) -> KeysOf:
+        """Whose keys."""
+        spec = self.item.spec
+        return KeysOf(source=self.source, columns=spec.columns, where=spec.where, buckets=self.buckets)
 
     @property
     def shape(self) -> FilterShape:
@@ -52,29 +63,50 @@ def built(build: Build) -> KeyFilter:
 
 
 def _pulled(build: Build, shape: FilterShape) -> KeyFilter:
-    columns = build.item.spec.columns
-    pulled = pull(hashes(build.source, columns, build.item.spec.where, build.buckets), build.source)
+    columns, pulled = build.item.spec.columns, pull(build.rows)
     exact = shape_for(len(pulled.hashes), wanted=shape.format, error_rate=shape.error_rate)
     return filter_of_hashes(exact, columns, pulled.hashes, pulled.rows, build.buckets)
 
 
 def _by_workers(build: Build, shape: FilterShape) -> KeyFilter:
+    keys = build.keys if build.counted else None
+    bits, rows = (_filled(build, shape) if shape.format is Format.XXHASH else None) or _filled_by_spark(build, shape)
+    return filter_of_bits(shape, build.item.spec.columns, bits, rows, build.buckets, keys)
+
+
+def _filled(build: Build, shape: FilterShape) -> tuple[Bits, int] | None:
+    """By the kernels; None where Spark must read."""
+    take = Filled(slices=shape.slices, bits_per_slice=shape.bits_per_slice, buckets=build.rows.numbers)
+    parts = gathered(build.rows, take, _tasks(shape))
+    if parts is None:
+        return None
+    return _united([(bits, rows) for bits, rows in parts], shape)
+
+
+def _filled_by_spark(build: Build, shape: FilterShape) -> tuple[Bits, int]:
     source, spec = build.source, build.item.spec
     if shape.format is Format.PYBLOOM:
+        leave(source, SHA)
         frame = digests(source, spec.columns, spec.where, shape, build.buckets).select(DIGEST)
         task = filler(shape.slices, shape.bits_per_slice, digests_in(digest_bytes(shape)), DigestPlaces)
     else:
         frame = hashes(source, spec.columns, spec.where, build.buckets)
         task = filler(shape.slices, shape.bits_per_slice, hashes_in, places_of_hashes)
-    bits, rows = fill(frame, task, shape, source.rows)
-    return filter_of_bits(shape, spec.columns, bits, rows, build.buckets, build.keys if build.counted else None)
+    return fill(frame, task, shape, source.rows)
 
 
 def fill(frame: DataFrame, task: Task, shape: FilterShape, rows: int | None) -> tuple[Bits, int]:
     """The bits of all keys of the frame, and of how many rows they are; ``rows`` as far as known before."""
     if rows == 0:
         return no_bits(shape.slices, shape.bits_per_slice), 0
-    tasks = max(1, min(MAX_TASKS, FILTERS_IN_FLIGHT_BYTES // shape.body_bytes))
-    parts = action(frame.coalesce(tasks).mapInArrow(task, FILLED).collect, rows=rows)
-    bits = merged((np.frombuffer(part["bits"], dtype=np.uint8) for part in parts), shape.slices, shape.bits_per_slice)
-    return bits, sum(part["rows"] for part in parts)
+    parts = action(frame.coalesce(_tasks(shape)).mapInArrow(task, FILLED).collect, rows=rows)
+    return _united([(part["bits"], part["rows"]) for part in parts], shape)
+
+
+def _tasks(shape: FilterShape) -> int:
+    return max(1, min(MAX_TASKS, FILTERS_IN_FLIGHT_BYTES // shape.body_bytes))
+
+
+def _united(parts: Sequence[tuple[bytes, int]], shape: FilterShape) -> tuple[Bits, int]:
+    bits = merged((np.frombuffer(part, dtype=np.uint8) for part, _ in parts), shape.slices, shape.bits_per_slice)
+    return bits, sum(rows for _, rows in parts)

@@ -13,11 +13,15 @@ from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.keys.bits import Hashes, Mask
 from execution_engine.metrics.keys.filter import KeyFilter
 from execution_engine.metrics.keys.filter_shape import EXACT_KEYS, Format
+from execution_engine.read_by import Kind, Left
 
 from .key_sql import HASH, digest_bytes, digests, hashes
 from .lost_keys import NAMED_KEYS
+from .native import KeysOf, leave
 from .pull import PULLED_ROWS, pull, row_count
 from .workers import MISSING, among, in_bits, in_pybloom, prober
+
+LOOKED_UP = Left(kind=Kind.STATISTIC, why="so many keys, or pybloom_live's digests, are looked up by Spark")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +32,12 @@ class Probe:
     item: Wanted
     shipped: KeyFilter
     own_keys: int | None = None
+
+    @property
+    def rows(self) -> KeysOf:
+        """Whose keys: those in the buckets of the filter."""
+        spec = self.item.spec
+        return KeysOf(source=self.source, columns=spec.columns, where=spec.where, buckets=self.shipped.buckets)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,13 +51,13 @@ class Missed:
 
 def missed(probe: Probe) -> Missed:
     """What the filter lacks of the keys in its buckets."""
-    source, spec, shipped = probe.source, probe.item.spec, probe.shipped
+    source, shipped = probe.source, probe.shipped
     few = row_count(source) <= PULLED_ROWS or (probe.own_keys is not None and probe.own_keys <= EXACT_KEYS)
     if source.rows == 0:
         return Missed(keys=0, missed=0, lowest=np.empty(0, dtype=np.uint64))
     if shipped.shape.format is Format.PYBLOOM or not few:
         return _by_workers(probe)
-    own = pull(hashes(source, spec.columns, spec.where, shipped.buckets), source).hashes
+    own = pull(probe.rows).hashes
     missing = own[~shipped.has(own)]
     return Missed(keys=len(own), missed=len(missing), lowest=missing[:NAMED_KEYS])
 
@@ -55,6 +65,7 @@ def missed(probe: Probe) -> Missed:
 def _by_workers(probe: Probe) -> Missed:
     """Only what is missed crosses to another worker, to be counted once."""
     source, spec, shipped = probe.source, probe.item.spec, probe.shipped
+    leave(source, LOOKED_UP)
     if shipped.shape.format is Format.PYBLOOM:
         frame = digests(source, spec.columns, spec.where, shipped.shape, shipped.buckets)
     else:
@@ -72,10 +83,10 @@ def _counted(missing: DataFrame, probe: Probe) -> Missed:
 
 
 def _own_keys(probe: Probe) -> int:
-    frame = hashes(probe.source, probe.item.spec.columns, probe.item.spec.where, probe.shipped.buckets)
-    if row_count(probe.source) <= PULLED_ROWS:
-        return len(pull(frame, probe.source).hashes)
-    return action(frame.distinct().count, rows=probe.source.rows)
+    source, rows = probe.source, probe.rows
+    if row_count(source) <= PULLED_ROWS:
+        return len(pull(rows).hashes)
+    return action(hashes(source, rows.columns, rows.where, rows.buckets).distinct().count, rows=source.rows)
 
 
 def _test(shipped: KeyFilter) -> Callable[[pa.RecordBatch], Mask]:

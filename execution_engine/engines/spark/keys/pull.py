@@ -7,16 +7,20 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
+from execution_engine.engines.native.keys.gathering import Distinct, distinct
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.keys.bits import Hashes
 from execution_engine.metrics.keys.buckets import BUCKETS, SHIFT
 from execution_engine.metrics.keys.digest import WORDS, KeyDigest, digest_of_hashes
+from execution_engine.read_by import Kind, Left
 
 from .key_sql import HASH, hashes
+from .native import KeysOf, gathered, leave
 
 PULLED_ROWS = 20_000_000  # 160 MB, three times that while they are sorted
+MANY = Left(kind=Kind.STATISTIC, why="a digest of so many rows is grouped by Spark")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,24 +36,28 @@ def row_count(source: SparkSource) -> int:
     return source.rows if source.rows is not None else action(source.frame.count, rows=None)
 
 
-def pull(frame: DataFrame, source: SparkSource) -> Pulled:
-    """What the frame's first column, hashes, holds."""
+def pull(keys: KeysOf) -> Pulled:
+    """The hashes of the keys, by the kernels where these can."""
+    source = keys.source
     if source.rows == 0:
         return Pulled(hashes=np.empty(0, dtype=np.uint64), rows=0)
-    column = action(frame.toArrow, rows=source.rows).column(0)
-    found = np.sort(column.to_numpy().view(np.uint64))
-    first = np.ones(len(found), dtype=np.bool_)
-    np.not_equal(found[1:], found[:-1], out=first[1:])
-    return Pulled(hashes=found if first.all() else found[first], rows=len(found))
+    parts = gathered(keys, Distinct(buckets=keys.numbers))
+    if parts is None:
+        column = action(hashes(source, keys.columns, keys.where, keys.buckets).toArrow, rows=source.rows).column(0)
+        every = column.to_numpy().view(np.uint64)
+        return Pulled(hashes=distinct(every), rows=len(every))
+    some = [np.frombuffer(part, dtype=np.uint64) for part, _ in parts]
+    return Pulled(hashes=distinct(np.concatenate(some)), rows=sum(rows for _, rows in parts))
 
 
 def digest(source: SparkSource, item: Wanted) -> KeyDigest:
     """The digest of the distinct keys; above the cap Spark groups the hashes instead."""
-    frame = hashes(source, item.spec.columns, item.spec.where)
+    spec = item.spec
     if row_count(source) > PULLED_ROWS:
-        return _grouped(frame, source, item.spec.columns)
-    pulled = pull(frame, source)
-    return digest_of_hashes(item.spec.columns, pulled.hashes, pulled.rows)
+        leave(source, MANY)
+        return _grouped(hashes(source, spec.columns, spec.where), source, spec.columns)
+    pulled = pull(KeysOf(source=source, columns=spec.columns, where=spec.where))
+    return digest_of_hashes(spec.columns, pulled.hashes, pulled.rows)
 
 
 def _grouped(frame: DataFrame, source: SparkSource, columns: tuple[str, ...]) -> KeyDigest:

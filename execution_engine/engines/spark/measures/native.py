@@ -1,19 +1,10 @@
-"""The kernels in Spark: a job of which each task reads some row groups itself, and sends what it found in blobs."""
+"""What the kernels find of a scan's statistics and groupings, in one job of Spark's."""
 
-import gc
-import pickle
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from hashlib import blake2s
-from types import ModuleType
 
-import pyarrow as pa
-from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
-import execution_engine.engines.native
 from execution_engine.engines.arrow.pieces import pieces_of, stored_columns
 from execution_engine.engines.files.footer_statistics import told
 from execution_engine.engines.gathering.groups import AskedGroups, FoundGroups
@@ -33,19 +24,11 @@ from execution_engine.engines.native.measure import (
 from execution_engine.engines.native.reading import Piece
 from execution_engine.engines.native.task import Gleaned, Load, Program, from_bytes, gleaned_of, loads_to_bytes
 from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, failure_of
-from execution_engine.engines.spark.jobs import action
+from execution_engine.engines.spark.kernels import FAILED, blobs_of, why_not_here
 from execution_engine.engines.spark.sources.source import SparkSource
-from execution_engine.metrics.states import hll
 from execution_engine.metrics.states.frequencies import Frequencies
 from execution_engine.metrics.states.statistics import Value
-from execution_engine.read_by import Kind, Left
-
-cloudpickle.register_pickle_by_value(execution_engine.engines.native)
-cloudpickle.register_pickle_by_value(hll)
-
-BLOB = "number bigint, blob binary"
-OFF = Left(kind=Kind.OFF, why="ASSAY_SPARK_NATIVE is false")
-_SCHEMA = pa.schema([("number", pa.int64()), ("blob", pa.binary())])
+from execution_engine.read_by import Left
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +74,7 @@ def taken_natively(
     except SPARK_ERRORS as error:
         if failure_of(error, source.name).reason in OF_ALL:
             raise
-        gleaned = [Gleaned(failed="a task of the kernels failed")]
+        gleaned = [Gleaned(failed=FAILED.why)]
     return replace(of_draft(draft, gleaned), groups=list(_of_groups(of_groups, gleaned)))
 
 
@@ -152,48 +135,14 @@ def taken_together(
     return {number: of_draft(draft, gleaned.get(number, ())) for number in sources}
 
 
-def why_not_here(source: SparkSource) -> Left | None:
-    """Why a source as a whole is Spark's to read; None where the kernels may."""
-    if source.listing is None or source.footers is None:
-        return Left(kind=Kind.TABLE, why="it is no set of whole parquet files whose footers are read")
-    if source.listing.root.prefix != "file://":
-        return Left(kind=Kind.TABLE, why="it does not lie in files of this machine")
-    return None if source.rows else Left(kind=Kind.TABLE, why="it has no rows")
-
-
 def run(
     session: SparkSession, program: Program, loads: Sequence[Load], *, rows: int | None
 ) -> dict[int, list[Gleaned]]:
     """What the tasks of one job found, by the numbers of the units; raises what Spark does."""
-    frame = session.range(0, len(loads), 1, len(loads)).mapInArrow(_task(program, loads), BLOB)
-    table = action(frame.toArrow, rows=rows)
     found: dict[int, list[Gleaned]] = {}
-    for number, blob in zip(*(table.column(name).to_pylist() for name in ("number", "blob")), strict=True):
+    for number, blob in blobs_of(session, gleaned_of, loads_to_bytes(program, loads), len(loads), rows=rows):
         found.setdefault(number, []).append(from_bytes(blob))
     return found
-
-
-def _task(program: Program, loads: Sequence[Load]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    (name, kernels), sent = _kernels(), loads_to_bytes(program, loads)
-
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        kept = sys.modules.setdefault("assay_kernels", ModuleType("assay_kernels"))  # by a worker, for tasks to come
-        if not hasattr(kept, name):
-            setattr(kept, name, pickle.loads(kernels))
-            gc.freeze()  # after each task the worker looks through all it holds: through modules that stay, for longer
-        for batch in batches:
-            for at in batch.column(0).to_pylist():
-                for number, blob in getattr(kept, name)(sent, at):
-                    yield pa.RecordBatch.from_pydict({"number": [number], "blob": [blob]}, schema=_SCHEMA)
-
-    return work
-
-
-@cache
-def _kernels() -> tuple[str, bytes]:
-    """The kernels as a task takes them, and a name for just these; to pickle them takes longer than a small scan."""
-    pickled = cloudpickle.dumps(gleaned_of)
-    return f"kernels_{blake2s(pickled).hexdigest()}", pickled
 
 
 def of_draft(draft: Draft, gleaned: Sequence[Gleaned]) -> Native:

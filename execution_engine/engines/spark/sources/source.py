@@ -23,6 +23,7 @@ from execution_engine.metrics.definitions.schema_drift import SeenColumns
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.signature import ColumnKind
 from execution_engine.outcome import Failure, Reason
+from execution_engine.read_by import Left
 
 from .formats import columns_in, names_in_all, read_as, reading_options, types_in
 from .frame_files import files_behind
@@ -58,6 +59,19 @@ class Files:
         )
 
 
+@dataclass
+class Reading:
+    """Whether kernels may read, and how a measurement that is taken by itself was read: by them, or why it was left."""
+
+    native: bool = True
+    kernels: bool = False
+    left: Left | None = None
+
+    def begin(self) -> None:
+        """Another measurement is taken."""
+        self.kernels, self.left = False, None
+
+
 @dataclass(frozen=True, kw_only=True)
 class SparkSource:
     """What a scan reads."""
@@ -74,6 +88,7 @@ class SparkSource:
     places: Callable[[], tuple[SeenColumns, ...]] = (
         tuple  # the columns of each file, or of the table; none where no file is
     )
+    reading: Reading = field(default_factory=Reading, compare=False)
 
     @cached_property
     def frame(self) -> DataFrame:

@@ -167,8 +167,10 @@ Spark's tasks read parquet files themselves and gather with numpy what surely me
 these are left to Spark's own functions. Any metric is left to Spark where its `where=` or its condition holds more than
 AND, OR, NOT, comparisons, BETWEEN, IN, IS NULL, LIKE, plain regular expressions, lengths of texts, casts of texts and
 whole numbers to texts, and literals; and where its column is nested, of nanoseconds, or of other types in other files.
-`quantile` is read of up to a million rows, by one task. Of the compound metrics kernels read `histogram` alone.
-`ASSAY_SPARK_NATIVE=false` leaves everything to Spark.
+`quantile` is read of up to a million rows, by one task. Of the compound metrics kernels read `histogram` and those of
+keys ([why](decisions/0091-keys-by-kernels.md)): `key_digest`, `bloom_filter`, `keys_found`, `sample` and
+`sample_found`, but for the format `pybloom`, doubles that are no whole numbers, years beyond four digits, and more than
+20 million rows, of which they fill Bloom filters alone. `ASSAY_SPARK_NATIVE=false` leaves everything to Spark.
 
 Metrics `by` columns and histograms are read by kernels too ([why](decisions/0090-groups-and-histograms-by-kernels.md)).
 The columns, and the values that a histogram counts, are texts, truths, whole numbers, decimals of up to six digits

@@ -1,0 +1,185 @@
+"""What a task gathers of the keys of its rows: their hashes, the bits of a Bloom filter, or some of their texts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from execution_engine.engines.native.evaluation import Batch
+from execution_engine.engines.native.hashes import Words, hashes
+from execution_engine.engines.native.nodes import Column, Node
+from execution_engine.engines.native.values import Family, Numbers, Values
+from execution_engine.metrics.keys.bits import are_among, in_chunks, no_bits, places_of_hashes, set_bits
+
+from .texts import as_string, canonical, joined, key_hashes
+
+BUCKETS, SHIFT = 4096, np.uint64(52)  # as metrics.keys.buckets has them
+_SAMPLE = 4096  # hashes: of keys that come ten times each in a task of 250,000 rows a few hundred pairs
+_LEAST_CHUNK, _MOST_CHUNK = 16 * 1024 * 1024, 128 * 1024 * 1024  # bytes of hashes whose bits are set at once
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """Whose keys: the values of these columns, on the rows that meet the condition."""
+
+    columns: tuple[str, ...]
+    where: Node | None = None
+
+    def values(self, batch: Batch) -> list[Values]:
+        """Of all rows of the batch."""
+        return [batch.values(Column(name=name)) for name in self.columns]
+
+    def kept(self, batch: Batch, words: Words) -> Words:
+        """Of the words, one a row, those of the rows that count."""
+        return words if self.where is None else words.compress(batch.met(self.where).yes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distinct:
+    """The hashes of the keys in some buckets, None for all, as bytes; and of how many rows they are.
+
+    Each is there at least once, and just once where a sample shows that keys are repeated: else to sort is in vain.
+    """
+
+    buckets: tuple[int, ...] | None = None
+
+    def gather(self, rows: Rows, batches: Iterable[Batch]) -> tuple[bytes, int]:
+        """Of all batches together."""
+        found = [self.of(rows, batch) for batch in batches]
+        every = np.concatenate(found) if found else np.empty(0, dtype=np.uint64)
+        return (distinct(every) if _repeat(every) else every).tobytes(), len(every)
+
+    def of(self, rows: Rows, batch: Batch) -> Words:
+        """The hashes of one batch, as often as they come."""
+        found = rows.kept(batch, key_hashes(rows.values(batch)))
+        if self.buckets is None:
+            return found
+        wanted = np.zeros(BUCKETS, dtype=np.bool_)
+        wanted[list(self.buckets)] = True
+        return found.compress(wanted[(found >> SHIFT).view(np.int64)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filled:
+    """The bits of a Bloom filter of the hashes, laid end to end; and of how many rows these are."""
+
+    slices: int
+    bits_per_slice: int
+    buckets: tuple[int, ...] | None = None
+
+    def gather(self, rows: Rows, batches: Iterable[Batch]) -> tuple[bytes, int]:
+        """Of all batches together."""
+        bits, count = no_bits(self.slices, self.bits_per_slice), 0
+        hashed, held = Distinct(buckets=self.buckets), min(max(self.bits_per_slice, _LEAST_CHUNK), _MOST_CHUNK)
+        for some in in_chunks((hashed.of(rows, batch) for batch in batches), held):
+            set_bits(bits, places_of_hashes(some))
+            count += len(some)
+        return bits.tobytes(), count
+
+
+Ranked = dict[bytes, int]  # the text of a key → its hash, as Spark orders it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lowest:
+    """The texts of the ``size`` keys whose texts have the lowest hashes, with these."""
+
+    size: int
+
+    def gather(self, rows: Rows, batches: Iterable[Batch]) -> Ranked:
+        """Of all batches together."""
+        found: Ranked = {}
+        limit = np.iinfo(np.int64).max
+        for batch in batches:
+            texts, ranks = _ranked(rows, batch)
+            counting = rows.kept(batch, ranks)
+            limit = min(limit, _limit(counting[counting <= limit], self.size))
+            found |= _some(texts, ranks, _met(rows, batch, ranks <= limit))
+            if len(found) > 2 * self.size:
+                found = lowest(found, self.size)
+        return lowest(found, self.size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Among:
+    """Of these sorted hashes of texts of keys those that are there, with the texts that have them."""
+
+    hashes: tuple[int, ...]
+
+    def gather(self, rows: Rows, batches: Iterable[Batch]) -> Ranked:
+        """Of all batches together."""
+        found: Ranked = {}
+        known = np.array(self.hashes, dtype=np.uint64)
+        for batch in batches:
+            texts, ranks = _ranked(rows, batch)
+            found |= _some(texts, ranks, _met(rows, batch, are_among(known, ranks.view(np.uint64))))
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """Of these sorted hashes of keys those that are there, with the canonical texts of the keys that have them."""
+
+    hashes: tuple[int, ...]
+
+    def gather(self, rows: Rows, batches: Iterable[Batch]) -> Ranked:
+        """Of all batches together."""
+        found: Ranked = {}
+        known = np.array(self.hashes, dtype=np.uint64)
+        for batch in batches:
+            values = rows.values(batch)
+            here = key_hashes(values)
+            at = _met(rows, batch, are_among(known, here))
+            if len(at):
+                texts = joined([canonical(column) for column in values])
+                found |= _some(texts, here.view(np.int64), at)
+        return found
+
+
+Take = Distinct | Filled | Lowest | Among | Named
+
+
+def _repeat(words: Words) -> bool:
+    """Whether a sample of some of them has one twice, or there are few."""
+    some = words[:: max(1, len(words) // _SAMPLE)]
+    return len(words) <= _SAMPLE or len(distinct(some)) < len(some)
+
+
+def distinct(words: Words) -> Words:
+    """In order, and each once."""
+    found = np.sort(words)
+    first = np.ones(len(found), dtype=np.bool_)
+    np.not_equal(found[1:], found[:-1], out=first[1:])
+    return found if first.all() else found.compress(first)
+
+
+def ranks_of(texts: pa.Array) -> Numbers:
+    """Spark's hash of each text, as it orders them."""
+    return hashes([Values(family=Family.TEXT, array=texts)]).view(np.int64)
+
+
+def lowest(found: Ranked, size: int) -> Ranked:
+    """The lowest in order; of two texts with one hash first the one that Spark sorts before."""
+    return dict(sorted(found.items(), key=lambda each: (each[1], each[0]))[:size])
+
+
+def _ranked(rows: Rows, batch: Batch) -> tuple[pa.Array, Numbers]:
+    texts = joined([as_string(column) for column in rows.values(batch)])
+    return texts, ranks_of(texts)
+
+
+def _limit(ranks: Numbers, size: int) -> int:
+    """The highest of the ``size`` lowest; of fewer any."""
+    found = distinct(ranks)
+    return int(found[size - 1]) if len(found) >= size else int(np.iinfo(np.int64).max)
+
+
+def _met(rows: Rows, batch: Batch, wanted: Numbers) -> Numbers:
+    """The places of the rows that count and are wanted."""
+    return np.flatnonzero(wanted if rows.where is None else wanted & batch.met(rows.where).yes)
+
+
+def _some(texts: pa.Array, ranks: Numbers, at: Numbers) -> Ranked:
+    places = pa.Array.from_buffers(pa.int64(), len(at), [None, pa.py_buffer(at)])
+    return dict(zip(texts.take(places).cast(pa.binary()).to_pylist(), ranks[at].tolist(), strict=True))

@@ -1,0 +1,260 @@
+"""Digests, filters and samples of keys are the same whether the kernels read the keys or Spark does."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark import cloudpickle
+
+from execution_engine.engines.arrow.pieces import pieces_of
+from execution_engine.engines.protocol import WHOLE, ScanReport, Table, Wanted
+from execution_engine.engines.spark import kernels as jobs
+from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.spark.keys import build_filter, native
+from execution_engine.metrics.columns import written
+from execution_engine.metrics.definitions.sample import Sample
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.outcome import Reason
+from execution_engine.read_by import Kind, ReadBy
+from tests.integration.engines.drawn_files import columns, conditions, write_drawn
+from tests.integration.engines.test_native_kernels import ALONE, in_folder
+from tests.integration.engines.trips import metric
+from tests.integration.verification.shapes_of_files import NAMES, SHAPES
+
+EXAMPLES = 15  # of tables; each is asked five metrics of some keys
+OF_A_KEY: Sequence[tuple[str, dict[str, Any]]] = (
+    ("key_digest", {}),
+    ("bloom_filter", {"format": "hashes"}),
+    ("bloom_filter", {"format": "xxhash"}),
+    ("sample", {"n": 7}),
+)
+
+
+def of_key(*key: str, where: str | None = None) -> list[MetricSpec]:
+    return [
+        MetricSpec(name=name, columns=key, options=tuple(options.items()), where=where) for name, options in OF_A_KEY
+    ]
+
+
+def scanned(engine: SparkEngine, table: Table, wanted: Sequence[Wanted], *, by_kernels: bool = True) -> ScanReport:
+    options = engine._options
+    engine._options = replace(options, native=by_kernels)
+    try:
+        return engine.scan(table, WHOLE, wanted)
+    finally:
+        engine._options = options
+
+
+def both(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec]) -> ReadBy:
+    """Who read them, once both ways have given the same values, states, details and failures."""
+    wanted = [Wanted(key=f"{at} {spec.text}", spec=spec) for at, spec in enumerate(specs)]
+    here, there = (scanned(engine, table, wanted, by_kernels=by_kernels) for by_kernels in (True, False))
+    assert there.read_by.kernels == 0
+    assert dict(here.measured) == dict(there.measured)
+    states = {spec.name: here.measured[item.key].state for spec, item in zip(specs, wanted, strict=True)}
+    more = [
+        Wanted(key=name, spec=spec, inputs={source: states[source] or b""})
+        for name, spec, source in (
+            ("keys_found", metric("keys_found", *specs[0].columns), "bloom_filter"),
+            ("sample_found", metric("sample_found", arguments=("raw.trips",)), "sample"),
+        )
+        if states.get(source)
+    ]
+    found, expected = (scanned(engine, table, more, by_kernels=by_kernels) for by_kernels in (True, False))
+    assert dict(found.measured) == dict(expected.measured)
+    return here.read_by
+
+
+@pytest.mark.timeout(900)
+@given(data=st.data())
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+def test_keys_of_any_files_are_the_same_under_any_conditions(spark_engine: SparkEngine, data: st.DataObject) -> None:
+    drawn = data.draw(columns())
+    with TemporaryDirectory() as folder:
+        write_drawn(data, drawn, Path(folder))
+        key = data.draw(st.lists(st.sampled_from(list(drawn.kinds)), min_size=1, max_size=3, unique=True), label="key")
+        where = data.draw(st.none() | conditions(drawn), label="where")
+        asked = of_key(*map(written, key), where=where)
+        is_text = not set(key) & set(drawn.of("blob"))  # a sample writes bytes down as a text, which they may not be
+        both(spark_engine, in_folder(Path(folder)), asked if is_text else asked[:-1])
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+def test_keys_of_files_of_every_shape_are_the_same(
+    shape: Callable[[Path], None], spark_engine: SparkEngine, tmp_path: Path
+) -> None:
+    shape(tmp_path)
+    of_each = [metric("key_digest", name) for name in NAMES]
+    samples = [metric("sample", name, "id") for name in NAMES]
+    both(spark_engine, in_folder(tmp_path), [*of_each, *samples])
+
+
+PLAIN = (
+    ("id", pa.array([7, None, -4], pa.int64())),
+    ("tiny", pa.array([7, None, -4], pa.int8())),
+    ("huge", pa.array([2**64 - 1, None, 0], pa.uint64())),
+    ("flag", pa.array([True, None, False])),
+    ("city", pa.array(["rome", None, "東京 🦉"])),
+    ("kind", pa.array(["a", None, "a"]).dictionary_encode()),
+    ("price", pa.array([110, None, -30], pa.int64()).cast(pa.decimal128(19, 0)).cast(pa.decimal128(24, 2))),
+    ("day", pa.array([0, None, -719_162], pa.int32()).cast(pa.date32())),
+    ("at", pa.array([1, None, 1_773_052_200_000_500], pa.int64()).cast(pa.timestamp("us", "UTC"))),
+    ("local", pa.array([1_000, None, -1], pa.int64()).cast(pa.timestamp("us"))),
+)
+
+
+@pytest.mark.parametrize(("name", "values"), PLAIN, ids=[name for name, _ in PLAIN])
+def test_keys_of_plain_types_are_read_by_the_kernels(
+    name: str, values: pa.Array, spark_engine: SparkEngine, tmp_path: Path
+) -> None:
+    for at in range(3):
+        table = pa.table({name: values, "number": [at, at + 1, at + 2]})
+        pq.write_table(table, tmp_path / f"{at}.parquet", row_group_size=2)
+    asked = [*of_key(name), *of_key(name, "number", where="number between 1 and 3")]
+    assert both(spark_engine, in_folder(tmp_path), asked) == ReadBy(kernels=len(asked))
+
+
+@pytest.mark.parametrize("values", [pa.array([1.0, -0.0, None]), pa.array([b"\xff\x00", b"", None])], ids=str)
+def test_hashes_of_whole_doubles_and_of_bytes_are_native_and_samples_are_left_to_spark(
+    values: pa.Array, spark_engine: SparkEngine, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table({"a": values}), tmp_path / "a.parquet")
+    found = both(spark_engine, in_folder(tmp_path), of_key("a"))
+    assert (found.kernels, found.left_by_kind) == (3, {Kind.COLUMN: 1})
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([1.0, 0.1]),
+        pa.array([1.0, float("nan")]),
+        pa.array([2.0**53]),
+        pa.array([2.0**24], pa.float32()),
+        pa.array(["x" * 5_000]),
+        pa.array([10_000 * 366], pa.int32()).cast(pa.date32()),
+        pa.array([-(10**17)], pa.int64()).cast(pa.timestamp("us", "UTC")),
+        pa.array([1], pa.int64()).cast(pa.decimal128(19, 0)).cast(pa.decimal128(28, 9)),
+        pa.array([0], pa.int64()).cast(pa.decimal128(19, 0)).cast(pa.decimal128(28, 9)),
+    ],
+    ids=["a fraction", "NaN", "2^53", "2^24 as float", "a long text", "year 10000", "year -1199", "scale 9", "0E-9"],
+)
+def test_rows_that_are_written_otherwise_leave_the_key_to_spark(
+    values: pa.Array, spark_engine: SparkEngine, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table({"a": values}), tmp_path / "a.parquet")
+    found = both(spark_engine, in_folder(tmp_path), [metric("key_digest", "a")])
+    expected = {} if values.type == pa.decimal128(28, 9) and values[0].as_py() else {Kind.ROWS: 1}
+    assert found.left_by_kind == expected
+
+
+def test_filled_by_tasks_a_bloom_filter_has_the_same_bits(
+    spark_engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name in ((build_filter, "PULLED_ROWS"), (build_filter, "EXACT_KEYS")):
+        monkeypatch.setattr(module, name, 0)
+    pq.write_table(pa.table({"a": range(5_000)}), tmp_path / "a.parquet", row_group_size=700)
+    asked = [MetricSpec(name="bloom_filter", columns=("a",), options=(("format", "xxhash"),), where="a % 2 = 1")]
+    assert both(spark_engine, in_folder(tmp_path), asked).left_by_kind == {Kind.EXPRESSION: 1}
+    asked = [replace(asked[0], where="a > 1700")]
+    assert both(spark_engine, in_folder(tmp_path), asked) == ReadBy(kernels=1)
+
+
+def test_lost_keys_are_named_alike(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    for name, rows in (("here", range(3_000)), ("there", range(5, 3_000))):
+        (tmp_path / name).mkdir()
+        pq.write_table(pa.table({"a": rows, "b": [f"{at % 7}|:-é" for at in rows]}), tmp_path / name / "a.parquet")
+    state = spark_engine.scan(in_folder(tmp_path / "there"), WHOLE, [Wanted(key="f", spec=of_key("a", "b")[1])])
+    shipped = Wanted(
+        key="k", spec=metric("keys_found", "a", "b"), inputs={"bloom_filter": state.measured["f"].state or b""}
+    )
+    sampled = Sample(columns=("a", "b"), keys=(("1", "1|:-é"), ("1", "2|:-é"), (None, "1|:-é")))
+    looked_for = Wanted(
+        key="s", spec=metric("sample_found", arguments=("raw.trips",)), inputs={"sample": sampled.to_bytes()}
+    )
+    here, there = (
+        scanned(spark_engine, in_folder(tmp_path / "here"), [shipped, looked_for], by_kernels=by_kernels)
+        for by_kernels in (True, False)
+    )
+    assert here.read_by == ReadBy(kernels=2)
+    assert dict(here.measured) == dict(there.measured)
+    assert {key["a"] for key in here.measured["k"].detail["lost"]} == {"0", "1", "2", "3", "4"}
+    assert here.measured["s"].value == 1
+
+
+@pytest.mark.parametrize("other", [pa.array([1], pa.int32()), pa.array([1.0])], ids=str)
+def test_files_that_hold_the_key_otherwise_are_left_to_spark(
+    other: pa.Array, spark_engine: SparkEngine, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table({"a": other}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"a": [1, 2]}), tmp_path / "b.parquet")
+    assert both(spark_engine, in_folder(tmp_path), [metric("key_digest", "a")]).left_by_kind == {Kind.FAILED: 1}
+
+
+def test_a_file_that_is_cut_off_fails_as_spark_says(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": range(50_000)}), tmp_path / "a.parquet", use_dictionary=False)
+    content = bytearray((tmp_path / "a.parquet").read_bytes())
+    content[100:20_000] = bytes(19_900)
+    (tmp_path / "a.parquet").write_bytes(content)
+    wanted = [Wanted(key="d", spec=metric("key_digest", "a"))]
+    here, there = (
+        scanned(spark_engine, in_folder(tmp_path), wanted, by_kernels=by_kernels).measured["d"].failure
+        for by_kernels in (True, False)
+    )
+    assert here == there
+    assert here is not None
+    assert here.reason is Reason.UNREADABLE
+
+
+def test_a_file_that_is_replaced_after_it_was_listed_is_read_by_spark(
+    spark_engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pq.write_table(pa.table({"a": [1, 2]}), tmp_path / "a.parquet")
+
+    def older(*of: Any) -> Any:
+        for piece, rows in pieces_of(*of):
+            yield replace(piece, mtime_ns=piece.mtime_ns - 1), rows
+
+    monkeypatch.setattr(native, "pieces_of", older)
+    found = both(spark_engine, in_folder(tmp_path), [metric("key_digest", "a")])
+    assert [(left.kind, left.why) for left in found.left] == [(Kind.FAILED, "a file was replaced while it was read")]
+
+
+def test_a_task_needs_nothing_but_numpy_and_pyarrow_where_it_runs(
+    spark_engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pq.write_table(pa.table({"a": [1, 2], "b": ["x", None], "c": [b"x", None]}), tmp_path / "a.parquet")
+    sent: list[bytes] = []
+    task_of = jobs._task
+
+    def kept(*arguments: Any) -> Any:
+        task = task_of(*arguments)
+        sent.append(cloudpickle.dumps(task))
+        return task
+
+    monkeypatch.setattr(jobs, "_task", kept)
+    monkeypatch.setattr(build_filter, "PULLED_ROWS", 0)
+    monkeypatch.setattr(build_filter, "EXACT_KEYS", 0)
+    where = "b like 'x%' or a in (1, 2)"
+    read = both(spark_engine, in_folder(tmp_path), [*of_key("a", "b", where=where), metric("key_digest", "c")])
+    assert read == ReadBy(kernels=5)
+    assert len(sent) == 7  # with the look-up of keys and that of the sample
+    for at, task in enumerate(sent):
+        (tmp_path / str(at)).write_bytes(task)
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", ALONE, str(tmp_path / str(at))], capture_output=True, text=True, check=False
+        )
+        assert done.stdout == "1 2\n", done.stderr[-2000:]
