@@ -4,13 +4,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 ON_BOTH := tests/e2e/cases/test_ending_cases.py# of the stories
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest# else each process compiles anew
+OF_ENGINE := $(addprefix tests/integration/,engines kernels verification)# whose tests run on any Spark
 WORKERS := $(shell $(PYTHON) -c "import os; print(min(os.cpu_count(), 4))")# more leave tests with deadlines too little room
 BESIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 UNIT := $(PYTEST) --quiet -p no:cacheprovider --hypothesis-profile quick -m "not thorough"
 DBT := "dbt-duckdb==1.10.1" "dbt-core<1.12" numpy# numpy: DuckDB needs it for functions in Python
 HALF := $(addprefix tests/unit/execution_engine/,anomalies engines language metrics profiles verification) $(wildcard tests/unit/test_*.py)# takes as long as the rest
 
-.PHONY: help demo up test tests mariadb unit unit-half unit-other-half lint style types layers format lock texts service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days bench-novelty bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
+.PHONY: help demo up test tests mariadb test-cluster test-connect unit unit-half unit-other-half lint style types layers format lock texts service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days bench-novelty bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +36,14 @@ tests: test-ready
 
 mariadb: test-ready ## Run all that the database decides on MariaDB, and every story
 	$(BIN)/python tests/servers.py $(PYTEST) $(BESIDE) -m django_db --ignore tests/zoo
+
+test-cluster: test-ready ## Run the engine's tests on a standalone cluster of Spark: a master and two workers on this machine
+	@PYTHONPATH=platform:. $(BIN)/python -m tests.java
+	ASSAY_TEST_SPARK=cluster $(PYTEST) $(OF_ENGINE)
+
+test-connect: test-ready ## Run the engine's tests on a Spark Connect server
+	@PYTHONPATH=platform:. $(BIN)/python -m tests.java
+	ASSAY_TEST_SPARK=connect $(PYTEST) $(OF_ENGINE)
 
 unit: dev-ready ## Run the unit tests alone, in seconds
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync --keep-going unit-half unit-other-half

@@ -1,17 +1,30 @@
 """One Spark session for all integration tests, as starting one takes seconds."""
 
-import os
 from collections.abc import Iterator
 
 import pytest
 
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.start.session import SparkOptions
+from execution_engine.engines.spark.start.options import SparkOptions
+
+from .sparks import chosen, leave_out
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what is of another Spark than the chosen one."""
+    leave_out(items)
 
 
 @pytest.fixture(scope="session")
-def spark_engine() -> Iterator[SparkEngine]:
-    """Classic ``local[2]``, or Connect where ASSAY_SPARK_REMOTE names one: both in one process clash."""
-    engine = SparkEngine(SparkOptions(master="local[2]", remote=os.environ.get("ASSAY_SPARK_REMOTE")))
+def spark_options(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkOptions]:
+    """Classic ``local[2]``, a cluster or Connect, as chosen."""
+    with chosen(tmp_path_factory.mktemp("spark")) as options:
+        yield options
+
+
+@pytest.fixture(scope="session")
+def spark_engine(spark_options: SparkOptions) -> Iterator[SparkEngine]:
+    """A session of it; of two kinds in one process, one clashes with the other."""
+    engine = SparkEngine(spark_options)
     yield engine
     engine.close()

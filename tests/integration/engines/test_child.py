@@ -19,10 +19,12 @@ from execution_engine.engines.child.process_session import members
 from execution_engine.engines.limits import Limits
 from execution_engine.engines.protocol import WHOLE, Measured, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.spark.start.options import SparkOptions
 from execution_engine.outcome import Reason
 from tests.integration.engines.raw_spark import HOSTED, NOWHERE, raw
 from tests.integration.engines.trips import measure, measure_one, metric, write_trips
 
+pytestmark = pytest.mark.only_on_spark("local", why="it starts a child whose Spark is local")
 DEADLINE = 10.0  # of a call to a Spark that is warm; beside another test on two cores it fills its memory in four
 LATEST = DEADLINE + 10
 PLANNING_HANGS = f"select count(*) from range(1) where '{'a' * 80}b' like '{'%a' * 24}%c'"
@@ -62,11 +64,14 @@ def pid_of(engine: ChildEngine) -> int:
     return engine.pid
 
 
-def test_a_child_measures_what_spark_here_measures(spark_engine: SparkEngine, tmp_path: Path) -> None:
+@pytest.mark.only_on_spark("local", "cluster", why="nobody starts a child for Connect")
+def test_a_child_measures_what_spark_here_measures(
+    spark_options: SparkOptions, spark_engine: SparkEngine, tmp_path: Path
+) -> None:
     table = write_trips(tmp_path)
     specs = [metric("row_count"), metric("mean", "fare"), metric("completeness", "city"), metric("mean", "nothing")]
     specs += [metric("bloom_filter", "trip_id"), metric("max", "fare", where="city = 'rome'")]
-    child = ChildEngine()
+    child = ChildEngine(ChildOptions(spark=spark_options))
     try:
         assert measure(child, table, *specs) == measure(spark_engine, table, *specs)
         (built,) = measure(child, table, metric("bloom_filter", "trip_id"))

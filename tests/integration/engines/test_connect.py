@@ -1,4 +1,7 @@
-"""Everything that holds on classic Spark holds on Connect; in a process of its own, as the two clash in one."""
+"""What holds on classic Spark holds on Connect; in a process of its own, as the two clash in one.
+
+All that is asked of the engine is asked of Connect by ``make test-connect``.
+"""
 
 import os
 import re
@@ -11,13 +14,15 @@ import pytest
 from deploy.local.programs import free_port
 from tests.integration.engines.trips import COLUMNS, DAY, ROWS
 
+pytestmark = pytest.mark.only_on_spark("local", why="it starts a Connect server of its own")
+
 
 @pytest.mark.timeout(600)
 def test_spark_connect_measures_the_same() -> None:
     here = Path(__file__).parent
     native = here / "test_native_kernels.py::test_most_of_what_is_asked_of_plain_files_is_native"
     files = [*(str(path) for path in sorted(here.glob("test_spark_*.py"))), str(native)]
-    environment = {**os.environ, "ASSAY_SPARK_REMOTE": "local[2]", "SPARK_TESTING": "1"}  # a free port, not 15002
+    environment = {**os.environ, "ASSAY_TEST_SPARK": "connect"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
     done = subprocess.run(command, cwd=here.parents[2], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:]

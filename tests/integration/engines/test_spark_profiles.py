@@ -1,5 +1,7 @@
 """``profile()`` of rows of many types: by Spark's tasks and by Arrow alone it is the same, and what pandas counts."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -7,9 +9,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark import cloudpickle
 
 from execution_engine.engines.protocol import WHOLE, Measured, Part, Table, Unit, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.spark.measures import profile as profiles
 from execution_engine.engines.spark.measures.profile import SAMPLED_ROWS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
@@ -161,6 +165,31 @@ def test_a_file_that_is_cut_off_is_told_by_its_name(spark_engine: SparkEngine, t
     assert found.failure is not None
     assert found.failure.reason is Reason.UNREADABLE
     assert "rows.parquet" in found.failure.detail
+
+
+ELSEWHERE = """
+import pickle, sys
+
+class Blocked:
+    def find_spec(self, name, *rest):
+        if name.split(".")[0] in ("execution_engine", "assay", "sqlglot", "datasketches", "pandas"):
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Blocked())
+import pyarrow as pa
+task = pickle.load(open(sys.argv[1], "rb"))
+(batch,) = task(iter([pa.RecordBatch.from_pydict({"c0": ["rome", None], "c1": [1.5, 2.0]})]))
+sys.stdout.buffer.write(batch.column(0)[0].as_py())
+"""
+
+
+def test_a_task_needs_nothing_but_numpy_pyarrow_and_xxhash_where_it_runs(tmp_path: Path) -> None:
+    (tmp_path / "task").write_bytes(cloudpickle.dumps(profiles._task(["city", "fare"], START)))
+    command = [sys.executable, "-I", "-c", ELSEWHERE, str(tmp_path / "task")]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = from_bytes(done.stdout)
+    assert (found.rows, found.columns["city"].nulls) == (2, 1)
 
 
 def _nans(name: str) -> int:

@@ -29,6 +29,18 @@ appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %m%n
 """
 
+_PROJECT = ("execution_engine", "assay", "tests", "sqlglot", "datasketches")
+_BLOCK = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, *rest):
+        if name.split(".")[0] in %r:
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Blocked())
+"""
+
 
 class UnableToStartCluster(Exception):
     """A master or a worker did not come up."""
@@ -48,8 +60,11 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[Cluster]:
-    """A master and two workers of one core each; they are killed at the end, and their executors with them."""
+def cluster(folder: Path, cores: int = 1, memory: str = "1g") -> Iterator[Cluster]:
+    """A master and two workers of some cores and some ``memory`` each.
+
+    They are killed at the end, and their executors with them.
+    """
     (folder / "log4j2.properties").write_text(_SAYS)
     with ExitStack() as stack:
         anywhere = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
@@ -59,11 +74,29 @@ def cluster(folder: Path) -> Iterator[Cluster]:
         workers = []
         for at in range(2):
             log, work = folder / f"worker-{at}.log", str(folder / f"work-{at}")
-            own = ("--cores", "1", "--memory", "1g", "-d", work, master)
+            own = ("--cores", str(cores), "--memory", memory, "-d", work, master)
             workers.append(stack.enter_context(_running(folder, log, "worker.Worker", *anywhere, *own)))
         for at in range(2):
             _told(folder / f"worker-{at}.log", _REGISTERED)
         yield Cluster(master=master, workers=tuple(workers))
+
+
+def of_a_driver(folder: Path, memory: str, *missing: str) -> dict[str, str]:
+    """Settings of a session with two executors of one core and some ``memory`` each.
+
+    Their Pythons can import neither the project nor the packages that are ``missing`` there.
+    """
+    block = folder / "block"
+    block.mkdir()
+    (block / "sitecustomize.py").write_text(_BLOCK % ((*_PROJECT, *missing),))
+    return {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.executor.memory": memory,
+        "spark.executor.cores": "1",
+        "spark.cores.max": "2",
+        "spark.executorEnv.PYTHONPATH": str(block),
+    }
 
 
 @contextmanager

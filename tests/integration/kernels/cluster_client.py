@@ -24,18 +24,9 @@ from execution_engine.engines.spark.start.java import use_java
 from execution_engine.engines.spark.start.session import SparkOptions
 from tests.integration.engines.test_native_kernels import MORE, both, in_folder
 from tests.integration.engines.trips import metric
+from tests.integration.kernels.cluster import of_a_driver
 from tests.integration.verification.shapes_of_files import SPECS, many_groups
 
-BLOCK = """
-import sys
-
-class Blocked:
-    def find_spec(self, name, *rest):
-        if name.split(".")[0] in ("execution_engine", "assay", "tests", "sqlglot", "xxhash", "datasketches"):
-            raise ImportError(name)
-
-sys.meta_path.insert(0, Blocked())
-"""
 FILES, ROWS, SECONDS = 4, 20_000, 1.0
 ASKED = (
     *(metric(name, "id") for name in ("sum", "mean", "uniqueness", "approx_count_distinct")),
@@ -48,18 +39,9 @@ left: list[list[str]] = []
 
 
 def started(root: Path, master: str) -> SparkEngine:
-    """Spark with executors of one core, whose Pythons cannot import the project."""
-    (root / "block").mkdir()
-    (root / "block" / "sitecustomize.py").write_text(BLOCK)
-    conf = {
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": "512m",
-        "spark.executor.memory": "512m",
-        "spark.executor.cores": "1",
-        "spark.executorEnv.PYTHONPATH": str(root / "block"),
-    }
+    """Spark with executors of one core, whose Pythons have little but numpy and pyarrow."""
     use_java()
+    conf = {"spark.driver.memory": "512m", **of_a_driver(root, "512m", "xxhash")}
     return SparkEngine(SparkOptions(master=master, conf=conf))
 
 

@@ -17,6 +17,8 @@ CLIENT = Path(__file__).with_name("cluster_client.py")
 ROOT = CLIENT.parents[3]
 PATIENCE = 60.0  # seconds for two tasks to begin
 
+pytestmark = pytest.mark.only_on_spark("local", why="it starts a cluster of its own")
+
 
 @pytest.mark.timeout(600)
 def test_a_cluster_measures_the_same_and_outlives_who_is_killed_in_mid_scan(tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ def test_one_metric_is_measured_of_the_delta_and_of_the_whole(delta: Delta) -> N
     }
 
 
+@pytest.mark.only_on_spark("local", "cluster", why="Connect does not tell how many jobs there were")
 def test_both_take_one_scan(delta: Delta) -> None:
     whole = Check().has_size(ANY).is_unique("id").has_approx_quantile("id", 0.5, ANY)
     alone = delta(1, 5).add_check(whole).run()

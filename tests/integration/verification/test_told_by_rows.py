@@ -25,6 +25,7 @@ from execution_engine.engines.files.listing import list_part
 from execution_engine.engines.native.reading import batches
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.spark.jobs import is_connect
 from execution_engine.engines.spark.sources import source
 from execution_engine.metrics.spec import MetricSpec
 from tests.integration.engines.alike import alike, magnitudes_in
@@ -268,7 +269,7 @@ def test_the_kernels_tell_the_same_here_as_in_a_task_of_spark(spark_engine: Spar
     here = told_without_spark(in_folder(tmp_path), wanted)
     there = spark_engine.scan(in_folder(tmp_path), WHOLE, wanted)
     assert (here.measured if here else None) == there.measured
-    assert there.spark_jobs == 1
+    assert is_connect(spark_engine.session) or there.spark_jobs == 1
 
 
 def test_rows_tell_what_numpy_and_pandas_say_of_them(tmp_path: Path) -> None:

@@ -3,9 +3,8 @@
 Of a large table a sample of rows is profiled: Spark draws it as it reads, and Python sees no other row.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 import pyarrow as pa
 from pyspark import cloudpickle
@@ -43,8 +42,7 @@ def take_profile(source: SparkSource, item: Wanted) -> Measured:
     drawn_from = _drawn_from(source, where)
     chosen = spread_rows_of(source, where if drawn_from is None else _chance(SAMPLED_ROWS / drawn_from))
     rows = chosen.selectExpr(*(selected or ["true as c"]))
-    task = partial(_profiled, names=list(written), start=start)
-    parts = action(rows.mapInArrow(task, PART).collect, rows=source.rows)
+    parts = action(rows.mapInArrow(_task(list(written), start), PART).collect, rows=source.rows)
     profiles = [from_bytes(bytes(part["profile"])) for part in parts]
     profile = merged_profiles(profiles) if profiles else Profile(rows=0, start=start)
     return measured_profile(replace(profile, drawn_from=drawn_from))
@@ -77,8 +75,12 @@ def _as_told(sql: str, type_: str) -> str:
     return f"case when {sql} is not null then array(true) end" if type_.startswith(NESTED) else sql
 
 
-def _profiled(batches: Iterator[pa.RecordBatch], names: Sequence[str], start: float | None) -> Iterator[pa.RecordBatch]:
-    """What one task leaves."""
-    named = (batch.select(range(len(names))).rename_columns(names) for batch in batches)
-    profile = gathered_profile(named, start)
-    yield pa.RecordBatch.from_pydict({"profile": pa.array([to_bytes(profile)], pa.binary())})
+def _task(names: Sequence[str], start: float | None) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What one task does; made here, as workers would import a function of this module by its name."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        named = (batch.select(range(len(names))).rename_columns(names) for batch in batches)
+        profile = gathered_profile(named, start)
+        yield pa.RecordBatch.from_pydict({"profile": pa.array([to_bytes(profile)], pa.binary())})
+
+    return work
