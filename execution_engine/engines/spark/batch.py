@@ -20,7 +20,6 @@ from execution_engine.engines.gathering.assembly import Plan, measured_of, plan
 from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.native.measure import BESIDE
 from execution_engine.engines.protocol import Measured, ScanReport, Unit
-from execution_engine.engines.spark.kernels import OFF
 from execution_engine.engines.spark.measures.frequencies import Found, lists_of, of_lists
 from execution_engine.engines.spark.measures.gather import selected
 from execution_engine.engines.spark.measures.native import Native, taken_together
@@ -35,6 +34,7 @@ from execution_engine.read_by import ReadBy, read_by
 
 from .failures import SPARK_ERRORS
 from .jobs import action, counting_jobs
+from .kernels import OFF
 from .scan import Taken
 
 FILE = "_metadata.file_path"

@@ -18,7 +18,6 @@ from execution_engine.engines.native.grouped.bins import Binned
 from execution_engine.engines.native.measure import names_in, tasks
 from execution_engine.engines.native.task import Program
 from execution_engine.engines.protocol import Measured, Wanted
-from execution_engine.engines.spark.kernels import FAILED
 from execution_engine.engines.spark.measures.native import Native, NativeGroups, run
 from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.definitions.histogram import bins_of
@@ -27,6 +26,7 @@ from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic
 from execution_engine.read_by import Kind, Left
 
 from .failures import OF_ALL, SPARK_ERRORS, failure_of
+from .kernels import FAILED
 
 TOO_MANY = Left(kind=Kind.ROWS, why=f"there are more than {MAX_GROUPS:,} values")
 

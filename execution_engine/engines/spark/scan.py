@@ -10,7 +10,6 @@ from execution_engine.engines.gathering.assembly import Plan, measured_of, of_no
 from execution_engine.engines.gathering.groups import AskedGroups, measured_by, needs
 from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.protocol import Measured, Wanted
-from execution_engine.engines.spark.kernels import OFF
 from execution_engine.engines.spark.measures.frequencies import frequencies, is_full, listed
 from execution_engine.engines.spark.measures.gather import gather
 from execution_engine.engines.spark.measures.groups import measure_by
@@ -25,6 +24,7 @@ from execution_engine.read_by import NO_VALUES, Kind, Left, ReadBy, read_by, tog
 
 from .failures import SPARK_ERRORS, failure_of
 from .histograms import ends_asked, taken_by_kernels, values_asked
+from .kernels import OFF
 
 OF_COLUMNS = frozenset({SCHEMA_MATCH.name, SCHEMA_DRIFT.name})  # which read no rows
 COMPOUND = Left(kind=Kind.COMPOUND, why="a compound metric has queries of its own")

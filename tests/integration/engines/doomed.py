@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from execution_engine.engines.protocol import ScanReport, Unit
+from execution_engine.engines.spark import kernels
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.keys import build_filter
-from execution_engine.engines.spark.measures import native as kernels
 from execution_engine.engines.spark.start.options import SparkOptions
 
 HOSTED = f"{__name__}:Doomed"

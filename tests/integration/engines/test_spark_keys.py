@@ -3,9 +3,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from execution_engine.engines.protocol import Measured, Part, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, Measured, Part, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.keys import build_filter
 from execution_engine.engines.spark.keys import probe as keys_probe
@@ -201,3 +202,15 @@ def test_a_sample_of_columns_that_are_not_here_is_an_unknown_column(spark_engine
     found = measure_one(spark_engine, write_trips(tmp_path), Wanted(key="n", spec=spec, inputs={"sample": state}))
     assert found.failure is not None
     assert found.failure.reason is Reason.UNKNOWN_COLUMN
+
+
+def test_a_sample_of_bytes_that_are_no_text_says_so_or_is_one_of_texts(
+    spark_engine: SparkEngine, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table({"a": [b"\xc3\x28\xa0\xa1", b"\xff" * 12, b"text"]}), tmp_path / "a.parquet")
+    table = Table(name="raw.blobs", storage="parquet", location=str(tmp_path))
+    report = spark_engine.scan(table, WHOLE, [Wanted(key="n", spec=metric("sample", "a"))])
+    found = report.measured["n"]
+    assert found.failure is not None
+    assert found.failure.reason is Reason.INVALID
+    assert "a key in raw.blobs has bytes that are no UTF-8" in found.failure.detail

@@ -23,7 +23,7 @@ from tests.integration.verification.shapes_of_files import NAMES, SHAPES, SPECS,
 @pytest.fixture
 def of_rows(spark_engine: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> SparkEngine:
     """Spark that must read the rows, whatever the footers say."""
-    monkeypatch.setattr(source, "footer_statistics", lambda root, files: None)
+    monkeypatch.setattr(source, "footer_statistics", lambda listing: None)
     return spark_engine
 
 

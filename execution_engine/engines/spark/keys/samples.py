@@ -15,7 +15,7 @@ from execution_engine.engines.protocol import Measured, Wanted, failed
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.definitions.sample import DEFAULT_SIZE, MAX_SIZE, SAMPLE, Sample, UnableToReadSample
-from execution_engine.metrics.keys.key_text import decode, encode
+from execution_engine.metrics.keys.key_text import UnableToReadKey, decode, encode
 from execution_engine.outcome import Reason
 
 from .key_sql import rows_of
@@ -27,7 +27,11 @@ def take_sample(source: SparkSource, item: Wanted) -> Measured:
     """A sample of the keys as state; the value is its size."""
     size = min(max(int(item.spec.option("n", DEFAULT_SIZE) or 0), 1), MAX_SIZE)
     keys = KeysOf(source=source, columns=item.spec.columns, where=item.spec.where)
-    sample = Sample(columns=item.spec.columns, keys=tuple(map(decode, _lowest(keys, size))))
+    try:
+        sample = Sample(columns=item.spec.columns, keys=tuple(map(decode, _lowest(keys, size))))
+    except (UnableToReadKey, UnicodeDecodeError):  # of columns of bytes, which a sample writes down as texts
+        detail = f"{item.spec.text}: a key in {source.name} has bytes that are no UTF-8; sample another column, or take"
+        return failed(Reason.INVALID, f"{detail} key_digest or bloom_filter of this one")
     return Measured(value=float(len(sample.keys)), state=sample.to_bytes())
 
 
