@@ -263,9 +263,15 @@ def percentile(some: Sequence[Numbers], share: float) -> float:
 
 
 def _comoments(first: Values, second: Values) -> tuple[float, ...]:
+    """UnableToTell where the order in which Spark adds pairs up shows in what they come to."""
     (x_mean, dx), (y_mean, dy) = _centred(first.doubles()), _centred(second.doubles())
+    if not isfinite(x_mean + y_mean) and (np.isinf(first.doubles()).any() or np.isinf(second.doubles()).any()):
+        raise UnableToTell("products of what is infinite are Spark's")
     xy = float((dx * dy).sum()) + 0.0
-    return len(dx), x_mean, y_mean, float(np.square(dx, out=dx).sum()), float(np.square(dy, out=dy).sum()), xy
+    x, y = float(np.square(dx).sum()), float(np.square(dy).sum())
+    if (x == 0 and dx.any()) or (y == 0 and dy.any()):
+        raise UnableToTell("products of what is next to nothing are Spark's")
+    return len(dx), x_mean, y_mean, x, y, xy
 
 
 _OF_VALUES: Mapping[str, Callable[..., Value]] = {

@@ -115,6 +115,27 @@ def test_a_sum_of_what_is_infinite_is_the_same_in_any_order(numbers: list[float]
     assert repr(gathered(one, [batch_of(a=(numbers, DOUBLE))])[0]) == repr(float(sum(numbers)))
 
 
+@pytest.mark.parametrize(
+    ("numbers", "why"),
+    [([np.inf, 1.0, 2.0], "infinite"), ([1.0, -np.inf, np.inf], "infinite"), ([5e-324, 0.0, 0.0], "next to nothing")],
+)
+@pytest.mark.parametrize("names", ["ab", "ba"])
+def test_pairs_whose_products_hang_on_their_order_are_left_to_spark(numbers: list[float], why: str, names: str) -> None:
+    batch = batch_of(a=(numbers, DOUBLE), b=([1.0, 2.0, 4.0], DOUBLE))
+    pair = tuple(Column(name=name) for name in names)
+    with pytest.raises(UnableToTell, match=why):
+        gathered(Gathered(gather="comoments", of=pair), [batch])
+
+
+def test_pairs_with_a_nan_are_nan_in_any_order() -> None:
+    batch = batch_of(a=([np.nan, 1.0, 2.0], DOUBLE), b=([1.0, 2.0, 4.0], DOUBLE))
+    ((count, x, y, xx, yy, xy),) = gathered(
+        Gathered(gather="comoments", of=(Column(name="a"), Column(name="b"))), [batch]
+    )
+    assert (count, y, yy) == (3, pytest.approx(7 / 3), pytest.approx(14 / 3))
+    assert np.isnan([x, xx, xy]).all()
+
+
 @pytest.mark.parametrize("numbers", [[0.0, -0.0], [-0.0, 0.0], [-0.0]])
 @pytest.mark.parametrize("gather", ["min", "max", "sum"])
 def test_zeros_of_both_signs_are_one_whichever_comes_first(gather: str, numbers: list[float]) -> None:
