@@ -28,6 +28,7 @@ OF_A_TABLE = 500  # conditions
 SCANS_OF_A_TABLE, SCANS_OF_A_SPECIMEN = 60, 4
 PATIENT = {"spark.network.timeout": "10h", "spark.executor.heartbeatInterval": "1h"}  # the machine may sleep meanwhile
 GENERATED, GUARDED = 3, 10  # of so many tables one is asked of generated code, and one under conditions from the guard
+OF_TEXTS = "8g"  # without it Java dies of gigabytes of plain pages, which the kernels read in half a gigabyte
 SCANS_GENERATED, HALVED = 20, 7  # of so many tables one is scanned by generated code, and one by halves
 
 
@@ -41,7 +42,8 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, default=2.1, help="of texts in a row group (default: 2.1)")
     given = parser.parse_args()
     os.environ.setdefault("SPARK_SUBMIT_OPTS", java.options())
-    engine = SparkEngine(SparkOptions(master="local[2]", conf=PATIENT))
+    memory = OF_TEXTS if given.what == "texts" else ""
+    engine = SparkEngine(SparkOptions(master="local[2]", conf=PATIENT, memory=memory))
     session = engine.session
     if given.keep:
         return keep({seed: judged(session, seed, OF_A_KEPT)[1] for seed in KEPT_TABLES})

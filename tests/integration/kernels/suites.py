@@ -60,7 +60,7 @@ def _with(of: Drawing, arguments: Callable[[random.Random, Drawn, str], tuple[Li
         spec = of(draw, drawn, name)
         if spec is None:
             return None
-        (column,) = (each for each in (*drawn.kinds, ROW) if written(each) == spec.columns[0])
+        column = next(each for each in (*drawn.kinds, ROW) if written(each) == spec.columns[0])
         return MetricSpec(name=name, columns=spec.columns, arguments=arguments(draw, drawn, column))
 
     return drawing
