@@ -50,6 +50,28 @@ def test_a_known_problem_is_reported_and_joins_its_incident(scene: Scene, hands:
     assert hands.took(clicks=14, keys=60), hands
 
 
+def test_who_is_about_to_join_an_incident_keeps_the_focus_while_the_answer_is_asked_again(
+    scene: Scene, page: Page, complaints: list[str]
+) -> None:
+    page.goto(f"/datasets/{FARES}")
+    page.get_by_role("link", name="Report a problem").click()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.get_by_label("Note (may stay empty)").fill("Half of Monday is missing.")
+    this = page.get_by_role("button", name=f"This is it: incident {scene.incident.pk}")
+    this.focus()  # the note is left, which is a change of the form: it says nothing of what is known
+    page.wait_for_timeout(300)
+    assert asked == []
+
+    mark = "(button) => { button.dataset.first = 'yes'; }"
+    this.evaluate(mark)
+    with page.expect_response(lambda answer: "part=known" in answer.url):
+        page.get_by_label("Datacenter").evaluate("(list) => list.dispatchEvent(new Event('change', {bubbles: true}))")
+    expect(this).not_to_have_attribute("data-first", "yes")  # it is the new answer's
+    expect(this).to_be_focused()
+    assert complaints == []
+
+
 def test_a_new_problem_is_reported_in_two_clicks(scene: Scene, hands: Hands, complaints: list[str]) -> None:
     hands.press("link", RIDERS)
     on_page(hands.page, RIDERS)
