@@ -24,6 +24,7 @@ from .nodes import (
     Compared,
     Found,
     Hashed,
+    Holds,
     IsIn,
     IsNan,
     IsNull,
@@ -190,7 +191,11 @@ def _literal(tree: exp.Expr) -> Node:
 
 
 def _like(tree: exp.Expr) -> Node:
-    return Found(of=_node(tree.this), pattern=_checked(re2_of_like(_pattern(tree))))
+    of, pattern = _node(tree.this), _pattern(tree)
+    text = pattern.strip("%")
+    if not any(sign in text for sign in "%_\\"):  # bytes are compared ten times faster than patterns are looked for
+        return Holds(of=of, text=text, starts=not pattern.startswith("%"), ends=not pattern.endswith("%"))
+    return Found(of=of, pattern=_checked(re2_of_like(pattern)))
 
 
 def _rlike(tree: exp.Expr) -> Node:

@@ -18,6 +18,7 @@ from .nodes import (
     Compare,
     Compared,
     Found,
+    Holds,
     IsIn,
     IsNan,
     IsNull,
@@ -152,6 +153,8 @@ def _met(node: Node, batch: Batch) -> Met:
             return _is_in(batch.values(node.of), node.among)
         case Found():
             return _found(batch.values(node.of), node)
+        case Holds():
+            return _holds(batch.values(node.of), node)
     given = batch.values(node)
     if given.family is not Family.TRUTH:
         raise UnableToTell(f"{given.family} is no condition")
@@ -318,6 +321,15 @@ def _found(given: Values, node: Found) -> Met:
     if node.ends and _end_with(given.array, _BREAKS):
         raise UnableToTell("a text ends with a line break, before which $ may stand")
     return _known(of_texts(given.array, pc.match_substring_regex, node.pattern), given.null)
+
+
+def _holds(given: Values, node: Holds) -> Met:
+    if given.family is not Family.TEXT or not is_valid_text(given.array):
+        raise UnableToTell("a text is looked for in texts of UTF-8 alone")
+    if node.starts and node.ends:
+        return _known(of_texts(given.array, pc.equal, texts_of([node.text])[0]), given.null)
+    look = pc.starts_with if node.starts else pc.ends_with if node.ends else pc.match_substring
+    return _known(of_texts(given.array, look, node.text), given.null)
 
 
 def _end_with(array: pa.Array, ends: tuple[str, ...]) -> bool:

@@ -163,3 +163,13 @@ class Found(Node):
     of: Node
     pattern: str
     ends: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holds(Node):
+    """Whether a text holds another one: anywhere, where it starts, where it ends, or as the whole of it."""
+
+    of: Node
+    text: str
+    starts: bool
+    ends: bool

@@ -87,6 +87,12 @@ CASES = (
     _case("a like '/%SystemDrive/%//Users%' escape '/'", [UNIX, WINDOWS], T, F, native=False),
     _case("a like '%SystemDrive%'", [WINDOWS, UNIX, ""], T, T, F),
     _case("a not like 'S%'", ["Spark", "park", None], F, T, U),
+    _case("a like '%é'", ["S🦉é", "é", "e\u0301", "éa", None], T, T, F, F, U),
+    _case("a like '%🦉%'", ["S🦉é", "🦉", "🦊"], T, T, F),
+    _case("a like 'S\n1'", ["S\n1", "S\n1\n", " S\n1"], T, F, F),
+    _case("a like '%%'", ["", "Spark", None], T, T, U),
+    _case("a like ''", ["", " ", None], T, F, U),
+    _case("a like '%}]'", ["{[]}]", "}", "]"], T, F, F),
     _case("a like 'S__'", ["S🦉é", "Spark", "S\n1"], T, F, T),
     # SELECT rlike('%SystemDrive%\\Users\\John', '%SystemDrive%\\\\Users.*')
     _case(r"a rlike '%SystemDrive%\\\\Users.*'", [WINDOWS, UNIX, None], T, F, U),

@@ -1,23 +1,17 @@
 """Which group each row is in: groups are told apart by texts of columns, as Spark's CAST to STRING writes them."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
-from decimal import Decimal
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 
 from execution_engine.engines.native.evaluation import unpacked
+from execution_engine.engines.native.keys.texts import as_string
 from execution_engine.engines.native.nodes import UnableToTell
-from execution_engine.engines.native.values import Family, Numbers, Values, is_valid_text, places_of
+from execution_engine.engines.native.values import Numbers, Values, is_valid_text, places_of
 
 GroupKey = tuple[str | None, ...]  # one text for each column; None where it is null
-PLAIN_SCALE = 6  # digits behind the point: of more, Spark writes small decimals with an exponent or without
-_EPOCH, _SECOND = datetime(1970, 1, 1), 10**6
-_FIRST_DAY, _LAST_DAY = (day.toordinal() - date(1970, 1, 1).toordinal() for day in (date.min, date.max))
-_DAY = 86_400 * _SECOND
 _SPARSE = 4  # of as many codes as there are rows, times this, a table is made
 
 
@@ -37,9 +31,6 @@ class Groups:
 
         TooManyGroups where there are more than ``most``; UnableToTell where Spark alone knows the text of a value.
         """
-        for column in columns:
-            if column.family not in _WRITERS or column.scale > PLAIN_SCALE:
-                raise UnableToTell(f"{column.family} is written by Spark")
         dense, rows = _alike(columns)
         keys = zip(*(_texts(column, rows) for column in columns), strict=True)
         numbers = np.array([self.numbers.setdefault(key, len(self.numbers)) for key in keys], dtype=np.int64)
@@ -83,50 +74,17 @@ def _dense(codes: Numbers, count: int) -> tuple[Numbers, int]:
 
 
 def _texts(column: Values, rows: Numbers) -> list[str | None]:
-    """Of the column on these rows."""
-    if column.family is Family.TEXT:
-        at = pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows)])
-        texts = unpacked(column.array.take(at))
-        if not is_valid_text(texts):
-            raise UnableToTell("a text that is no UTF-8 is told by Spark")
-        found: list[str | None] = texts.to_pylist()
-        return found
-    null = np.zeros(len(rows), dtype=np.bool_) if column.null is None else column.null[rows]
-    write, numbers = _WRITERS[column.family], column.whole[rows]
-    return [
-        None if is_null else write(column, number)
-        for is_null, number in zip(null.tolist(), numbers.tolist(), strict=True)
-    ]
-
-
-def _exact(column: Values, number: int) -> str:
-    return f"{Decimal(f'{number}E{-column.scale}'):f}" if column.scale else str(number)
-
-
-def _truth(column: Values, number: bool) -> str:
-    return "true" if number else "false"
-
-
-def _day(column: Values, number: int) -> str:
-    if not _FIRST_DAY <= number <= _LAST_DAY:
-        raise UnableToTell("years of other than four digits are written by Spark")
-    return (_EPOCH.date() + timedelta(days=number)).isoformat()
-
-
-def _instant(column: Values, number: int) -> str:
-    """In UTC, which is the session's time zone; without the zeros that end a fraction."""
-    if not _FIRST_DAY * _DAY <= number < (_LAST_DAY + 1) * _DAY:
-        raise UnableToTell("years of other than four digits are written by Spark")
-    at = _EPOCH + timedelta(microseconds=number)
-    fraction = f".{at.microsecond:06d}".rstrip("0") if at.microsecond else ""
-    return f"{at.isoformat(' ', 'seconds').partition('.')[0]}{fraction}"
-
-
-_WRITERS: Mapping[Family, Callable[[Values, Any], str]] = {
-    Family.TEXT: lambda column, text: str(text),
-    Family.TRUTH: _truth,
-    Family.EXACT: _exact,
-    Family.DATE: _day,
-    Family.TIMESTAMP: _instant,
-    Family.TIMESTAMP_NTZ: _instant,
-}
+    """Of the column on these rows; UnableToTell where they are Spark's to write."""
+    at = pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows)])
+    null = None if column.null is None else column.null[rows]
+    numbers = None if column.numbers is None else column.numbers[rows]
+    written = as_string(replace(column, array=column.array.take(at), numbers=numbers, null=null))
+    texts = unpacked(written.array)
+    if not is_valid_text(texts):
+        raise UnableToTell("a text that is no UTF-8 is told by Spark")
+    found: list[str | None] = texts.to_pylist()
+    return (
+        found
+        if null is None
+        else [None if is_null else text for text, is_null in zip(found, null.tolist(), strict=True)]
+    )

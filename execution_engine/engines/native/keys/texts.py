@@ -61,7 +61,7 @@ def as_string(given: Values) -> Values:
         case Family.TIMESTAMP | Family.TIMESTAMP_NTZ:
             instants = _within(given, _FIRST_DAY * _DAY, (_LAST_DAY + 1) * _DAY - 1)
             return _texts(_without_zeros(_numbers(instants, pa.timestamp("us")).cast(pa.string())), given.null)
-    raise UnableToTell(f"{given.family} in a key is written by Spark")
+    raise UnableToTell(f"{given.family} is written as a text by Spark")
 
 
 def joined(texts: Sequence[Values]) -> pa.Array:

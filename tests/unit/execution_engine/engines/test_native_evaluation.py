@@ -1,10 +1,14 @@
 """Conditions over rows: what is left to Spark once the types and the rows are known."""
 
+import sqlite3
+from contextlib import closing
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from execution_engine.engines.files.footers import spark_type_of
 from execution_engine.engines.native.compiled import compiled
@@ -80,3 +84,17 @@ def test_a_literal_of_more_digits_than_pythons_decimals_keep_is_not_rounded() ->
     assert truths("a = 1.00000000000000000000000000000001", a=tiny) == [False, None, False]
     assert truths("a > -1.00000000000000000000000000000001", a=tiny) == [True, None, True]
     assert truths("a >= 0.99999999999999999999999999999999", a=tiny) == [True, None, False]
+
+
+@given(
+    texts=st.lists(st.none() | st.text("abé🦉\n", max_size=5), min_size=1),
+    pattern=st.text("abé🦉\n_%", max_size=4) | st.from_regex(r"\A%?[abé]{0,3}%?\Z"),
+)
+def test_like_is_met_where_sqlite_says_so(texts: list[str | None], pattern: str) -> None:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("pragma case_sensitive_like = on")
+        said = [database.execute("select ? like ?", (text, pattern)).fetchone()[0] for text in texts]
+    expected = [None if one is None else bool(one) for one in said]
+    plain = pa.array(texts, pa.string())
+    for column in (plain, plain.dictionary_encode()):
+        assert truths(f"a like '{pattern}'", a=column) == expected

@@ -268,7 +268,7 @@ def test_a_group_is_told_apart_by_the_text_that_spark_writes(
     [
         (pa.array([0.5, 1.0]), Kind.COLUMN),
         (pa.array([b"a"]), Kind.COLUMN),
-        (pa.array([Decimal("0.0000001")]), Kind.COLUMN),
+        (pa.array([Decimal("0.0000001")]), Kind.ROWS),
         (pa.array([2932897], pa.int32()).cast(pa.date32()), Kind.ROWS),
         (pa.array([-62135596800000001], pa.timestamp("us")), Kind.ROWS),
         (pa.StringArray.from_buffers(1, *pa.array([b"\xff"]).buffers()[1:]), Kind.ROWS),

@@ -173,11 +173,11 @@ keys ([why](decisions/0091-keys-by-kernels.md)): `key_digest`, `bloom_filter`, `
 20 million rows, of which they fill Bloom filters alone. `ASSAY_SPARK_NATIVE=false` leaves everything to Spark.
 
 Metrics `by` columns and histograms are read by kernels too ([why](decisions/0090-groups-and-histograms-by-kernels.md)).
-The columns, and the values that a histogram counts, are texts, truths, whole numbers, decimals of up to six digits
-behind the point, or dates and instants of years of four digits: how Java writes others as texts is left to Spark. Left
-to Spark are quantiles and sketches of each group, and with them all aggregates by the same columns, as Spark gathers
-these in one job; groupings `by` columns of more than 20 million rows, what many tasks would send of many groups, and
-histograms of more than 100,000 values.
+The columns, and the values that a histogram counts, are texts, truths, whole numbers, decimals that Java surely writes
+without an exponent, or dates and instants of years of four digits: how Java writes others as texts is left to Spark.
+Left to Spark are quantiles and sketches of each group, and with them all aggregates by the same columns, as Spark
+gathers these in one job; groupings `by` columns of more than 20 million rows, what many tasks would send of many
+groups, and histograms of more than 100,000 values.
 
 | metric | why it is left to Spark |
 |---|---|"""
