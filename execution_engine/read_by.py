@@ -37,7 +37,7 @@ MEANINGS: Mapping[Kind, str] = {
     Kind.COLUMN: "a column is of a type, or is stored in a way, that kernels do not read so",
     Kind.ROWS: "the rows hold something of which Spark alone knows what it means there",
     Kind.FAILED: "a task failed, or a file was replaced, cannot be read, or holds a column otherwise than the newest",
-    Kind.BESIDE: "it shares a job with values that are Spark's",
+    Kind.BESIDE: "it shares a job with values that are Spark's, which cost less together",
     Kind.COMPOUND: "its metric has queries of its own",
     Kind.GROUPS: "it is measured `by` columns, and kernels gather such a statistic of all rows alone",
 }

@@ -62,9 +62,10 @@ def measure_shared(
     whole = [item for item in wanted if not item.spec.by]
     planned, grouped = plan(whole, source.write), list(_grouped(source, wanted))
     groups = [*(each.asked for each in grouped), *values_asked(source, histograms)]
-    every = list(dict.fromkeys([*planned.asked, *ends_asked(source, histograms)]))
+    ends = ends_asked(source, histograms)
+    every = list(dict.fromkeys([*planned.asked, *ends]))
     if native:
-        found = taken_natively(source, every, planned.keyed, groups)
+        found = taken_natively(source, every, planned.keyed, groups, needed=ends)
     else:
         found = left_to_spark(every, planned.keyed, groups, OFF)
     asked = [one for one in planned.asked if one not in found.told]

@@ -31,6 +31,8 @@ from tests.integration.engines.drawn_files import columns, metrics, write_drawn
 from tests.integration.engines.trips import metric
 from tests.integration.verification.shapes_of_files import SHAPES, SPECS
 
+pytestmark = pytest.mark.usefixtures("kernels_always_pay")
+
 EXAMPLES = int(os.environ.get("ASSAY_NATIVE_EXAMPLES", "25"))  # of tables; each is asked some forty metrics
 AT_ONCE = 40
 MORE = (
@@ -50,8 +52,8 @@ def left(monkeypatch: pytest.MonkeyPatch) -> list[Native]:
     """What the kernels found, scan by scan; footers tell nothing, so that rows are read."""
     found: list[Native] = []
 
-    def watched(*asked: Any) -> Native:
-        found.append(taken_natively(*asked))
+    def watched(*asked: Any, **needed: Any) -> Native:
+        found.append(taken_natively(*asked, **needed))
         return found[-1]
 
     monkeypatch.setattr(scan, "taken_natively", watched)

@@ -54,6 +54,7 @@ def without_kernels(engine: SparkEngine, table: Table, *specs: MetricSpec) -> Re
         engine._options = options
 
 
+@pytest.mark.usefixtures("kernels_always_pay")
 def test_each_value_is_counted_once_with_who_read_it(spark_engine: SparkEngine, rides: Table) -> None:
     found = who_read(spark_engine, rides, *MIXED)
     # footers know the rows and the count of a mean; kernels take its sum, and the keys
@@ -72,6 +73,20 @@ def test_one_value_of_each_kind_is_told_exactly(spark_engine: SparkEngine, rides
     assert who_read(spark_engine, rides) == NO_VALUES
 
 
+def test_what_kernels_would_read_for_more_than_spark_beside_it_is_left_to_spark(
+    spark_engine: SparkEngine, rides: Table
+) -> None:
+    dearer = Left(kind=Kind.BESIDE, why="Spark reads the rows anyway, and gathers it along for less", values=2)
+    assert who_read(spark_engine, rides, *MIXED) == ReadBy(footers=2, left=(dearer, SKETCH))
+    clauses = [metric("sum", "fare", where=f"fare > {at}") for at in range(40)]
+    assert who_read(spark_engine, rides, *clauses, *MIXED) == ReadBy(footers=2, kernels=42, left=(SKETCH,))
+    by_city = replace(metric("sum", "fare"), by=("city",))  # a job of the kernels, whatever the rest costs
+    assert who_read(spark_engine, rides, by_city, *MIXED) == ReadBy(footers=2, kernels=3, left=(SKETCH,))
+    in_bins = replace(metric("histogram", "fare"), options=(("bins", 2),))
+    assert who_read(spark_engine, rides, in_bins, *MIXED) == ReadBy(footers=2, kernels=3, left=(SKETCH,))
+
+
+@pytest.mark.usefixtures("kernels_always_pay")
 @pytest.mark.parametrize(
     ("spec", "kind"),
     [
@@ -122,6 +137,7 @@ def test_with_the_kernels_switched_off_that_is_why_spark_reads_keys(
     assert without_kernels(spark_engine, rides, spec) == ReadBy(left=(Left(kind=Kind.OFF, why=OFF),))
 
 
+@pytest.mark.usefixtures("kernels_always_pay")
 def test_what_the_rows_hold_may_leave_a_value_to_spark(spark_engine: SparkEngine, tmp_path: Path) -> None:
     table = write(tmp_path / "long", ["x" * 5_000, "rome"])
     found = who_read(spark_engine, table, metric("uniqueness", "city"), metric("max", "fare"))

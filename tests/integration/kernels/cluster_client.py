@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from execution_engine.engines.gathering import estimate
 from execution_engine.engines.native import measure
 from execution_engine.engines.protocol import WHOLE, Wanted
 from execution_engine.engines.spark import kernels as jobs
@@ -46,13 +47,14 @@ def started(root: Path, master: str) -> SparkEngine:
 
 
 def watch() -> None:
-    """Footers tell nothing, and what the kernels leave is kept."""
+    """Footers tell nothing, the kernels take all that they can, and what they leave is kept."""
 
-    def watched(*asked: Any) -> kernels.Native:
-        found = _taken(*asked)
+    def watched(*asked: Any, **needed: Any) -> kernels.Native:
+        found = _taken(*asked, **needed)
         left.append(sorted(each.why for each in found.left.values()))
         return found
 
+    estimate.JOB = estimate.TASK = 0.0
     _scan["taken_natively"] = watched
     _kernels["told"] = _gather["told"] = lambda footers, asked: {}
 

@@ -16,3 +16,8 @@ def spark_engine_without_code(spark_engine: SparkEngine) -> Iterator[SparkEngine
     yield spark_engine
     for name in ("spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode"):
         spark_engine.session.conf.unset(name)
+
+
+@pytest.fixture(autouse=True)
+def all_by_kernels(kernels_always_pay: None) -> None:
+    """Of what they know nothing is left to Spark because that is cheaper."""

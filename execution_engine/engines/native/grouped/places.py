@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from execution_engine.engines.native.evaluation import unpacked
-from execution_engine.engines.native.keys.texts import as_string
 from execution_engine.engines.native.nodes import UnableToTell
+from execution_engine.engines.native.texts import as_string
 from execution_engine.engines.native.values import Numbers, Values, is_valid_text, places_of
 
 GroupKey = tuple[str | None, ...]  # one text for each column; None where it is null

@@ -9,10 +9,11 @@ import pyarrow as pa
 from execution_engine.engines.native.evaluation import Batch
 from execution_engine.engines.native.hashes import Words, hashes
 from execution_engine.engines.native.nodes import Column, Node
+from execution_engine.engines.native.texts import as_string
 from execution_engine.engines.native.values import Family, Numbers, Values
 from execution_engine.metrics.keys.bits import are_among, in_chunks, no_bits, places_of_hashes, set_bits
 
-from .texts import as_string, canonical, joined, key_hashes
+from .texts import canonical, joined, key_hashes
 
 BUCKETS, SHIFT = 4096, np.uint64(52)  # as metrics.keys.buckets has them
 _SAMPLE = 4096  # hashes: of keys that come ten times each in a task of 250,000 rows a few hundred pairs

@@ -13,12 +13,10 @@ import pyarrow.compute as pc
 from execution_engine.engines.native.evaluation import unpacked
 from execution_engine.engines.native.hashes import Words, bytes_of, hashes
 from execution_engine.engines.native.nodes import UnableToTell
-from execution_engine.engines.native.values import Doubles, Family, Flags, Numbers, Values, is_valid_text, texts_of
+from execution_engine.engines.native.texts import array_of, as_string, as_texts, without_zeros
+from execution_engine.engines.native.values import Doubles, Family, Flags, Values, is_valid_text, texts_of
 
 _EXACT_DOUBLES, _EXACT_FLOATS = 2**53, 2**24  # below these every whole number is one, and is written as it is
-_PLAIN_SCALE = 6  # of a decimal that Java writes without an exponent, however small it is
-_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999, from 1970
-_DAY = 86_400_000_000  # microseconds
 _DIGITS = np.frombuffer("".join(f"{byte:02X}" for byte in range(256)).encode(), np.uint16)  # two letters of each byte
 _NULL, _BEHIND, _NOTHING = "-", ":", ""
 
@@ -37,31 +35,12 @@ def canonical(given: Values) -> Values:
     """As texts that are the same whatever type holds the value; UnableToTell where they are Spark's to write."""
     match given.family:
         case Family.DOUBLE:
-            return _texts(_whole(given), given.null)
+            return as_texts(_whole(given), given.null)
         case Family.BYTES:
-            return _texts(_in_hexadecimal(unpacked(given.array)), given.null)
+            return as_texts(_in_hexadecimal(unpacked(given.array)), given.null)
         case Family.EXACT if given.scale:
-            return _texts(_without_zeros(as_string(given).array), given.null)
+            return as_texts(without_zeros(as_string(given).array), given.null)
     return as_string(given)
-
-
-def as_string(given: Values) -> Values:
-    """As Spark casts them to texts; UnableToTell where they are its own to write."""
-    match given.family:
-        case Family.TEXT:
-            return given
-        case Family.TRUTH:
-            return _texts(given.array.cast(pa.string()), given.null)
-        case Family.EXACT:
-            _check_plain(given)
-            return _texts(given.array.cast(pa.string()), given.null)
-        case Family.DATE:
-            days = _within(given, _FIRST_DAY, _LAST_DAY)
-            return _texts(_numbers(days, pa.date32()).cast(pa.string()), given.null)
-        case Family.TIMESTAMP | Family.TIMESTAMP_NTZ:
-            instants = _within(given, _FIRST_DAY * _DAY, (_LAST_DAY + 1) * _DAY - 1)
-            return _texts(_without_zeros(_numbers(instants, pa.timestamp("us")).cast(pa.string())), given.null)
-    raise UnableToTell(f"{given.family} is written as a text by Spark")
 
 
 def joined(texts: Sequence[Values]) -> pa.Array:
@@ -80,39 +59,13 @@ def _behind_length(text: Values, behind: pa.Scalar) -> pa.Array:
     return one if text.null is None else pc.if_else(_flags(text.null), texts_of([_NULL])[0], one)
 
 
-def _texts(array: pa.Array, null: Flags | None) -> Values:
-    return Values(family=Family.TEXT, array=array, null=null)
-
-
-def _check_plain(given: Values) -> None:
-    """Where a small number has many places behind its point, Java may write it with an exponent."""
-    if given.scale <= _PLAIN_SCALE:
-        return
-    small = np.abs(given.whole) < 10 ** (given.scale - _PLAIN_SCALE)
-    if (small if given.null is None else small & ~given.null).any():
-        raise UnableToTell("a small decimal may be written with an exponent")
-
-
 def _whole(given: Values) -> pa.Array:
     """Doubles as whole numbers: of any others Java knows the shortest text."""
     numbers: Doubles = given.whole if given.null is None else np.where(given.null, 0.0, given.whole)
     bound = _EXACT_FLOATS if pa.types.is_float32(given.array.type) else _EXACT_DOUBLES
     if not ((np.abs(numbers) < bound) & (numbers == np.floor(numbers))).all():
         raise UnableToTell("doubles that are no whole numbers are written by Spark")
-    return _numbers(numbers.astype(np.int64), pa.int64()).cast(pa.string())
-
-
-def _within(given: Values, first: int, last: int) -> Numbers:
-    """The numbers, 0 for a null; UnableToTell of years that are not written in four digits."""
-    numbers = given.whole if given.null is None else np.where(given.null, given.whole.dtype.type(0), given.whole)
-    if len(numbers) and (int(numbers.min()) < first or int(numbers.max()) > last):
-        raise UnableToTell("years before 1 or after 9999 are written by Spark")
-    return numbers
-
-
-def _without_zeros(texts: pa.Array) -> pa.Array:
-    """Each has a point, behind which zeros at the end are cut, and the point with them."""
-    return pc.ascii_rtrim(pc.ascii_rtrim(texts, "0"), ".")
+    return array_of(numbers.astype(np.int64), pa.int64()).cast(pa.string())
 
 
 def _in_hexadecimal(array: pa.Array) -> pa.Array:
@@ -121,10 +74,6 @@ def _in_hexadecimal(array: pa.Array) -> pa.Array:
     ends = (offsets.astype(np.int64) - first) * 2
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(_DIGITS[data[first:last]])]
     return pa.Array.from_buffers(pa.large_binary(), len(array), buffers)
-
-
-def _numbers(numbers: Numbers, type_: pa.DataType) -> pa.Array:
-    return pa.Array.from_buffers(type_, len(numbers), [None, pa.py_buffer(np.ascontiguousarray(numbers))])
 
 
 def _flags(flags: Flags) -> pa.Array:

@@ -1,12 +1,13 @@
 """What the kernels find of a scan's statistics and groupings, in one job of Spark's."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import SparkSession
 
 from execution_engine.engines.arrow.pieces import pieces_of, stored_columns
 from execution_engine.engines.files.footer_statistics import told
+from execution_engine.engines.gathering.estimate import kernels_pay
 from execution_engine.engines.gathering.groups import AskedGroups, FoundGroups
 from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.native.measure import (
@@ -28,7 +29,9 @@ from execution_engine.engines.spark.kernels import FAILED, blobs_of, why_not_her
 from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.states.frequencies import Frequencies
 from execution_engine.metrics.states.statistics import Value
-from execution_engine.read_by import Left
+from execution_engine.read_by import Kind, Left
+
+DEARER = Left(kind=Kind.BESIDE, why="Spark reads the rows anyway, and gathers it along for less")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,8 +57,13 @@ def taken_natively(
     asked: Sequence[AskedStatistic],
     keyed: Sequence[Keyed],
     groups: Sequence[AskedGroups] = (),
+    *,
+    needed: Collection[AskedStatistic] = (),
 ) -> Native:
-    """What the footers do not tell, gathered by the kernels as far as these can, in one job."""
+    """What the footers do not tell, gathered by the kernels as far as these can and it pays, in one job.
+
+    ``needed``: without these another job of the kernels is Spark's to do, and costs more there.
+    """
     if (why := why_not_here(source)) is not None:
         return left_to_spark(asked, keyed, groups, why)
     assert source.listing is not None
@@ -67,6 +75,12 @@ def taken_natively(
     draft = drafted(columns, [one for one in asked if one not in footers], keyed, alone=alone)
     of_groups = [drafted_groups(columns, each, rows=rows, tasks=len(cut)) for each in groups]
     program = with_groups(draft.program, of_groups)
+    runs_anyway = bool(program.grouped) or any(one in needed for one in draft.asked)
+    if not runs_anyway and not kernels_pay(
+        draft.asked, draft.keyed, draft.left, rows=rows, tasks=len(cut), together=source.small
+    ):
+        draft = replace(draft, left={**dict.fromkeys((*draft.asked, *draft.keyed), DEARER), **draft.left})
+        program = replace(program, asked=(), counted=())
     if not program.asked and not program.counted and not program.grouped:
         return Native(left=draft.left, groups=[NativeGroups(left=each.left) for each in of_groups])
     try:

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from execution_engine.engines.native.evaluation import Batch
 from execution_engine.engines.native.keys.gathering import Among, Distinct, Filled, Lowest, Named, Rows
-from execution_engine.engines.native.keys.texts import as_string, canonical, joined, key_hashes
+from execution_engine.engines.native.keys.texts import canonical, joined, key_hashes
 from execution_engine.engines.native.nodes import Column, Compare, Compared, Literal, LiteralKind, UnableToTell
+from execution_engine.engines.native.texts import as_string
 from execution_engine.engines.native.values import Values, values_of
 from execution_engine.metrics.keys.bits import no_bits, places_of_hashes, set_bits
 from execution_engine.metrics.keys.buckets import Buckets

@@ -170,7 +170,10 @@ whole numbers to texts, and literals; and where its column is nested, of nanosec
 `quantile` is read of up to a million rows, by one task. Of the compound metrics kernels read `histogram` and those of
 keys ([why](decisions/0091-keys-by-kernels.md)): `key_digest`, `bloom_filter`, `keys_found`, `sample` and
 `sample_found`, but for the format `pybloom`, doubles that are no whole numbers, years beyond four digits, and more than
-20 million rows, of which they fill Bloom filters alone. `ASSAY_SPARK_NATIVE=false` leaves everything to Spark.
+20 million rows, of which they fill Bloom filters alone. Where Spark must read the rows anyway, a few statistics that
+kernels know are left to it too, as they cost less there
+([how many](decisions/0092-an-estimate-of-who-reads-for-less.md)).
+`ASSAY_SPARK_NATIVE=false` leaves everything to Spark.
 
 Metrics `by` columns and histograms are read by kernels too ([why](decisions/0090-groups-and-histograms-by-kernels.md)).
 The columns, and the values that a histogram counts, are texts, truths, whole numbers, decimals that Java surely writes
