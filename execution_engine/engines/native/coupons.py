@@ -22,7 +22,8 @@ _N1, _N2 = np.uint64(0x52DCE729), np.uint64(0x38495AB5)
 _ADDRESS_BITS = 26
 _MOST_ZEROS = 62
 _INTEGERS = 10  # digits: what Spark takes as they are; narrower ones it hashes first
-_BLOCK = 16
+_BLOCK, _WORD = 16, 8
+_OF_BYTES = np.array([(1 << 8 * count) - 1 for count in range(_WORD + 1)], np.uint64)  # the low bytes of a word
 
 
 Coupons = npt.NDArray[np.uint32]
@@ -106,26 +107,24 @@ def _of_bytes(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], length
         one += other
         one *= np.uint64(5)
         one += _N1
-        _mix_second(other, words[at + 8])
+        _mix_second(other, words[at + _WORD])
         rotate(other, 31)
         other += one
         other *= np.uint64(5)
         other += _N2
     tails, left = starts + _BLOCK * blocks, lengths % _BLOCK
     for number, (mix, half) in enumerate(((_mix_second, second), (_mix_first, first))):
-        begins = 8 if number == 0 else 0
-        mix(half, _tail(data, tails + begins, np.clip(left - begins, 0, 8)))
+        begins = _WORD if number == 0 else 0
+        mix(half, _tail(data, tails + begins, np.clip(left - begins, 0, _WORD)))
     return _finished(first, second, lengths.astype(np.uint64))
 
 
 def _tail(data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> Words:
     """Up to eight bytes as one word, 0 where there are none: a word of 0 mixes nothing in."""
-    found = np.zeros(len(at), dtype=np.uint64)
-    for byte in range(8):
-        rows = np.flatnonzero(lengths > byte)
-        if not len(rows):
-            break
-        found[rows] |= data[at[rows] + byte].astype(np.uint64) << np.uint64(8 * byte)
+    words = unaligned(data if len(data) >= _WORD else np.pad(data, (0, _WORD)), np.uint64)
+    begin = np.minimum(at, len(words) - 1)  # not behind the last whole word
+    beyond = ((at - begin) * 8).astype(np.uint64)
+    found: Words = (words[begin] >> beyond) & _OF_BYTES[lengths]
     return found
 
 
