@@ -1,7 +1,7 @@
 """A scan of small local files that is answered in this process: no Spark, and so no Java, need be started for it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from time import monotonic
 from urllib.parse import urlsplit
@@ -10,25 +10,25 @@ from pyarrow import ArrowException
 
 from execution_engine.engines.columns.spark_sql import expressions
 from execution_engine.engines.columns.spec_check import kinds_of, sifted
-from execution_engine.engines.files.footer_statistics import FooterStatistics, footer_statistics, told
+from execution_engine.engines.files.footer_statistics import footer_statistics, is_full, told
 from execution_engine.engines.files.footers import read_columns, shown_columns
 from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part
 from execution_engine.engines.gathering.assembly import Plan, measured_of, plan
+from execution_engine.engines.gathering.groups import planned_groups
 from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.limits import SMALL_BYTES
-from execution_engine.engines.native.measure import MOST_ROWS, drafted, found_of
-from execution_engine.engines.native.task import glean
+from execution_engine.engines.native.keys.measures import OF_KEYS, counted_by_filters
+from execution_engine.engines.native.nodes import UnableToTell
 from execution_engine.engines.protocol import WHOLE, Measured, Part, ScanReport, Table, Wanted
 from execution_engine.metrics.definition import SHARED
+from execution_engine.metrics.definitions.histogram import HISTOGRAM
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.frequencies import Frequencies
-from execution_engine.metrics.states.statistics import Value
-from execution_engine.read_by import ReadBy
+from execution_engine.read_by import ReadBy, together
 
-from .pieces import pieces_of, stored_columns
-
-Found = tuple[Mapping[AskedStatistic, Value], Mapping[Keyed, Frequencies]]
+from .keys import measured_alone
+from .rows import Beside, Found, Rows, found_in
 
 
 def told_without_spark(table: Table, wanted: Sequence[Wanted], *, most_bytes: int = SMALL_BYTES) -> ScanReport | None:
@@ -67,7 +67,7 @@ def _report(
 ) -> ScanReport | None:
     try:
         found = _measured(table, listing, wanted, most_bytes)
-    except (UnableToListFiles, ArrowException, OSError):
+    except (UnableToListFiles, UnableToTell, ArrowException, OSError):
         return None
     if found is None:
         return None
@@ -86,27 +86,55 @@ def _measured(
 ) -> tuple[dict[str, Measured], ReadBy] | None:
     stored = read_columns(listing) | dict.fromkeys(listing.folder_columns, "string")
     columns = shown_columns(stored)
-    alike = tuple(item.spec for item in wanted), tuple(columns.items())
-    prepared = _prepared(*alike, "")
-    if prepared.refused:
-        prepared = _prepared(*alike, table.name)
-    planned = prepared.planned
-    if planned is None:
+    prepared = _prepared_for(table, wanted, columns)
+    if prepared.planned is None:
         return None
     footers = footer_statistics(listing)
-    found: dict[AskedStatistic, Value] = told(footers, prepared.asked)
-    keys = {keyed: Frequencies() for keyed in prepared.keyed} if footers and footers.rows == 0 else {}
-    left = [one for one in prepared.asked if one not in found], [one for one in prepared.keyed if one not in keys]
-    read_by = ReadBy(footers=len(found) + len(keys), kernels=len(left[0]) + len(left[1]))
-    if any(left):
-        if footers is None or listing.size >= most_bytes or footers.rows > MOST_ROWS:
-            return None
-        gleaned = _gleaned(listing, footers, columns, *left)
-        if gleaned is None:
-            return None
-        found, keys = {**found, **gleaned[0]}, {**keys, **gleaned[1]}
+    rows = Rows(name=table.name, listing=listing, footers=footers, columns=columns) if footers else None
+    if not prepared.keys:
+        return _shared(rows, wanted, prepared, most_bytes)
+    if rows is None or not rows.are_few(most_bytes):
+        return None
+    meant = [replace(item, spec=spec) for item, spec in zip(wanted, prepared.specs, strict=True)]
+    alone, by_kernels = measured_alone(rows, [meant[at] for at in prepared.keys], prepared.beside.write)
+    sound = [item for at, item in enumerate(meant) if at not in prepared.refused]
+    alone |= counted_by_filters(sound, alone, lambda name: is_full(footers, name))
+    rest = [item for item in wanted if item.key not in alone]
+    found = _shared(rows, rest, _prepared_for(table, rest, columns), most_bytes)
+    return found and ({**alone, **found[0]}, together([found[1], by_kernels]))
+
+
+def _prepared_for(table: Table, wanted: Sequence[Wanted], columns: Mapping[str, str]) -> "_Prepared":
+    alike = tuple(item.spec for item in wanted), tuple(columns.items())
+    prepared = _prepared(*alike, "")
+    return _prepared(*alike, table.name) if prepared.refused else prepared
+
+
+def _shared(
+    rows: Rows | None, wanted: Sequence[Wanted], prepared: "_Prepared", most_bytes: int
+) -> tuple[dict[str, Measured], ReadBy] | None:
+    """All but metrics of keys; without ``rows`` the footers tell nothing."""
+    assert prepared.planned is not None
+    of_footers = told(rows.footers, prepared.asked) if rows else {}
+    if rows and rows.footers.rows == 0:
+        keys = {keyed: Frequencies() for keyed in prepared.keyed}
+        found: Found | None = Found(told={}, counted=keys, measured=prepared.beside.of_no_rows())
+        read_by = ReadBy(footers=prepared.values)
+    elif len(of_footers) == prepared.values:
+        found, read_by = Found(told={}), ReadBy(footers=prepared.values)
+    elif rows is None or not rows.are_few(most_bytes):
+        return None
+    else:
+        left = [one for one in prepared.asked if one not in of_footers]
+        found = found_in(rows, left, prepared.keyed, prepared.beside)
+        read_by = ReadBy(footers=len(of_footers), kernels=prepared.values - len(of_footers))
+    if found is None:
+        return None
+    known = {**of_footers, **found.told}
     measured = {
-        item.key: prepared.refused.get(at) or measured_of(_twin(at, spec, item.keep_state), planned, found, keys)
+        item.key: prepared.refused.get(at)
+        or found.measured.get(str(at))
+        or measured_of(_twin(at, spec, item.keep_state), prepared.planned, known, found.counted)
         for at, (item, spec) in enumerate(zip(wanted, prepared.specs, strict=True))
     }
     return measured, read_by
@@ -118,9 +146,16 @@ class _Prepared:
 
     specs: tuple[MetricSpec, ...]
     refused: Mapping[int, Measured]
-    planned: Plan | None = None
+    planned: Plan | None = None  # of all rows
     asked: Sequence[AskedStatistic] = ()
     keyed: Sequence[Keyed] = ()
+    beside: Beside = field(default_factory=Beside)
+    keys: Sequence[int] = ()  # the places of metrics of keys, each of which is measured by itself
+
+    @property
+    def values(self) -> int:
+        """How many there are but for metrics of keys, as ``read_by`` counts them."""
+        return len(self.asked) + len(self.keyed) + len(self.beside)
 
 
 @lru_cache(maxsize=64)  # many tables and windows are alike; ``name`` is in what is said of those that are refused
@@ -131,30 +166,25 @@ def _prepared(specs: tuple[MetricSpec, ...], columns: tuple[tuple[str, str], ...
     settled = {item.key: item.spec for item in sound}
     meant = tuple(settled.get(twin.key, twin.spec) for twin in twins)
     refused = {int(key): failure for key, failure in failed.items()}
-    if any(item.spec.by or METRICS[item.spec.name].kind not in SHARED for item in sound):
+    histograms = [item for item in sound if item.spec.name == HISTOGRAM.name]
+    shared = [item for item in sound if METRICS[item.spec.name].kind in SHARED]
+    keys = [int(item.key) for item in sound if item.spec.name in OF_KEYS]
+    if len(histograms) + len(shared) + len(keys) < len(sound):
         return _Prepared(specs=meant, refused=refused)
-    planned = plan(sound, expressions(types))
-    return _Prepared(specs=meant, refused=refused, planned=planned, asked=planned.asked, keyed=planned.keyed)
+    write = expressions(types)
+    beside = Beside(grouped=tuple(planned_groups(shared, write)), histograms=histograms, write=write)
+    planned = plan([item for item in shared if not item.spec.by], write)
+    return _Prepared(
+        specs=meant,
+        refused=refused,
+        planned=planned,
+        asked=planned.asked,
+        keyed=planned.keyed,
+        beside=beside,
+        keys=keys,
+    )
 
 
 def _twin(at: int, spec: MetricSpec, keep_state: bool = False) -> Wanted:
     """A metric, wanted by its place."""
     return Wanted(key=str(at), spec=spec, keep_state=keep_state)
-
-
-def _gleaned(
-    listing: Listing,
-    footers: FooterStatistics,
-    columns: Mapping[str, str],
-    asked: Sequence[AskedStatistic],
-    keyed: Sequence[Keyed],
-) -> Found | None:
-    """What one task of the kernels finds in all rows; None where these leave anything to Spark."""
-    draft = drafted(stored_columns(listing, columns), asked, keyed, alone=True)
-    if draft.left:
-        return None
-    pieces = [piece for piece, _ in pieces_of(listing, footers)]
-    read = [replace(piece, footer=listing.footer) if piece.path == listing.newest.path else piece for piece in pieces]
-    gleaned = glean(draft.program, read)
-    found, counted, left = found_of(draft, [gleaned])
-    return None if left else (found, counted)

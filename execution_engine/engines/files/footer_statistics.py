@@ -67,6 +67,12 @@ def told(footers: FooterStatistics | None, asked: Iterable[AskedStatistic]) -> d
     return {one: value for one, value in answers.items() if value is not None}
 
 
+def is_full(footers: FooterStatistics | None, name: str) -> bool:
+    """Whether the footers rule nulls out of a column."""
+    bounds = footers.columns.get(name.lower()) if footers else None
+    return bounds is not None and footers is not None and bounds.count == footers.rows
+
+
 def footer_statistics(listing: Listing) -> FooterStatistics | None:
     """What the footers of the files tell; None where asking Spark is quicker than reading so many."""
     if len(listing.files) > MOST_FOOTERS:

@@ -1,16 +1,17 @@
 """Metrics measured ``by`` columns: what to gather of each group, and one value for each from what was (pure)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.exact import Number, number_of
+from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey, GroupValues, too_many_groups
 from execution_engine.metrics.states.summary import Summary
 
-from .assembly import Plan
+from .assembly import Plan, plan
 from .selects import AskedStatistic, Keyed
 
 
@@ -35,6 +36,29 @@ class FoundGroups:
     told: Mapping[AskedStatistic, Sequence[Any]] = field(default_factory=dict)
     counted: Mapping[Keyed, Sequence[Summary]] = field(default_factory=dict)
     too_many: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedGroups:
+    """The measurements by the same columns, and what to gather for them."""
+
+    items: Sequence[Wanted]
+    planned: Plan
+    asked: AskedGroups
+
+
+def planned_groups(wanted: Sequence[Wanted], write: Expressions) -> Iterator[PlannedGroups]:
+    """Of those that are measured by columns."""
+    for by in dict.fromkeys(item.spec.by for item in wanted if item.spec.by):
+        items = [item for item in wanted if item.spec.by == by]
+        planned = plan(items, write)
+        asked = AskedGroups(by=by, asked=tuple(planned.asked), keyed=tuple(planned.keyed))
+        yield PlannedGroups(items=items, planned=planned, asked=asked)
+
+
+def of_no_rows(asked: AskedGroups) -> FoundGroups:
+    """No groups, where there are no rows."""
+    return FoundGroups(told=dict.fromkeys(asked.asked, ()), counted=dict.fromkeys(asked.keyed, ()))
 
 
 def needs(item: Wanted, planned: Plan) -> tuple[AskedStatistic | Keyed, ...]:

@@ -1,21 +1,23 @@
 """One scan in Spark: check each measurement, gather what all of them need at once, then compute them one by one."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from execution_engine.engines.columns.spec_check import sifted
-from execution_engine.engines.files.footer_statistics import told
+from execution_engine.engines.files.footer_statistics import is_full, told
 from execution_engine.engines.files.listing import UnableToListFiles
 from execution_engine.engines.gathering.assembly import Plan, measured_of, of_no_data, plan
-from execution_engine.engines.gathering.groups import AskedGroups, measured_by, needs
+from execution_engine.engines.gathering.groups import PlannedGroups, measured_by, needs, planned_groups
 from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
+from execution_engine.engines.native.histograms import ends_asked, values_asked
+from execution_engine.engines.native.keys.measures import OF_KEYS, counted_by_filters
 from execution_engine.engines.protocol import Measured, Wanted
-from execution_engine.engines.spark.measures.frequencies import frequencies, is_full, listed
+from execution_engine.engines.spark.measures.frequencies import frequencies, listed
 from execution_engine.engines.spark.measures.gather import gather
 from execution_engine.engines.spark.measures.groups import measure_by
 from execution_engine.engines.spark.measures.native import Native, NativeGroups, left_to_spark, taken_natively
 from execution_engine.engines.spark.sources.source import SparkSource
-from execution_engine.metrics.definition import LAKE, SHARED, Keys
+from execution_engine.metrics.definition import LAKE, SHARED
 from execution_engine.metrics.definitions.histogram import HISTOGRAM
 from execution_engine.metrics.definitions.schema_drift import SCHEMA_DRIFT
 from execution_engine.metrics.definitions.schema_match import SCHEMA_MATCH
@@ -23,7 +25,7 @@ from execution_engine.metrics.registry import METRICS
 from execution_engine.read_by import NO_VALUES, Kind, Left, ReadBy, read_by, together
 
 from .failures import SPARK_ERRORS, failure_of
-from .histograms import ends_asked, taken_by_kernels, values_asked
+from .histograms import taken_by_kernels
 from .kernels import OFF
 
 OF_COLUMNS = frozenset({SCHEMA_MATCH.name, SCHEMA_DRIFT.name})  # which read no rows
@@ -46,7 +48,7 @@ def measure(source: SparkSource, wanted: Sequence[Wanted], *, native: bool = Tru
     lone = [item for item in sound if not _is_shared(item) and item not in histograms]
     taken_alone = {item.key: _taken_alone(source, item) for item in lone}
     alone = {key: measured for key, (measured, _) in taken_alone.items()}
-    counted = _counted_by_filters(source, [item for item in sound if item not in histograms], alone)
+    counted = counted_by_filters(sound, alone, lambda name: is_full(source.footers, name))
     shared = [item for item in sound if _is_shared(item) and item.key not in counted]
     taken = measure_shared(source, shared, histograms, native=native)
     return Taken(
@@ -60,9 +62,9 @@ def measure_shared(
 ) -> Taken:
     """The aggregates, sketches and groupings, of all rows and by columns; and histograms."""
     whole = [item for item in wanted if not item.spec.by]
-    planned, grouped = plan(whole, source.write), list(_grouped(source, wanted))
-    groups = [*(each.asked for each in grouped), *values_asked(source, histograms)]
-    ends = ends_asked(source, histograms)
+    planned, grouped = plan(whole, source.write), list(planned_groups(wanted, source.write))
+    groups = [*(each.asked for each in grouped), *values_asked(histograms, source.write)]
+    ends = ends_asked(histograms, source.write)
     every = list(dict.fromkeys([*planned.asked, *ends]))
     if native:
         found = taken_natively(source, every, planned.keyed, groups, needed=ends)
@@ -84,24 +86,7 @@ def measure_shared(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Grouped:
-    """The measurements by the same columns."""
-
-    items: Sequence[Wanted]
-    planned: Plan
-    asked: AskedGroups
-
-
-def _grouped(source: SparkSource, wanted: Sequence[Wanted]) -> Iterator[_Grouped]:
-    for by in dict.fromkeys(item.spec.by for item in wanted if item.spec.by):
-        items = [item for item in wanted if item.spec.by == by]
-        planned = plan(items, source.write)
-        asked = AskedGroups(by=by, asked=tuple(planned.asked), keyed=tuple(planned.keyed))
-        yield _Grouped(items=items, planned=planned, asked=asked)
-
-
-def _measured_by(source: SparkSource, grouped: Sequence[_Grouped], native: Sequence[NativeGroups]) -> Taken:
+def _measured_by(source: SparkSource, grouped: Sequence[PlannedGroups], native: Sequence[NativeGroups]) -> Taken:
     """By what the kernels found, and else by Spark; each measurement is one value."""
     measured: dict[str, Measured] = {}
     left: list[tuple[Wanted, Left]] = []
@@ -145,45 +130,17 @@ def _taken_alone(source: SparkSource, item: Wanted) -> tuple[Measured, ReadBy]:
     measured, reading = _measure_alone(source, item), source.reading
     if LAKE not in METRICS[item.spec.name].taken_by:
         return measured, NO_VALUES
-    if item.spec.name in OF_COLUMNS:
+    if item.spec.name in OF_COLUMNS or (item.spec.name in OF_KEYS and source.rows == 0):
         return measured, read_by(footers=1)
     if reading.kernels and reading.left is None:
         return measured, read_by(kernels=1)
+    if item.spec.name in OF_KEYS and reading.left is None:
+        return measured, NO_VALUES  # other states told it, or it could not be measured at all
     return measured, read_by(left=[reading.left or COMPOUND])
 
 
 def _is_shared(item: Wanted) -> bool:
     return METRICS[item.spec.name].kind in SHARED
-
-
-def _counted_by_filters(
-    source: SparkSource, wanted: Sequence[Wanted], measured: Mapping[str, Measured]
-) -> dict[str, Measured]:
-    """The distinct counts of keys that a digest was taken or a filter built of: that has counted them."""
-    filters = {
-        _rows_of(item): found.value
-        for item in wanted
-        if not _is_shared(item)
-        and METRICS[item.spec.name].counts
-        and (found := measured[item.key]).detail.get("counted", True)  # rather than estimated
-    }
-    return {
-        item.key: Measured(value=value)
-        for item in wanted
-        if _counts_keys(source, item) and (value := filters.get(_rows_of(item))) is not None
-    }
-
-
-def _counts_keys(source: SparkSource, item: Wanted) -> bool:
-    """Whether it counts what a digest does, where a null is a value: with no null both counts are one."""
-    counts = METRICS[item.spec.name].counts
-    if not _is_shared(item) or counts is None:
-        return False
-    return counts is Keys.ALL or all(is_full(source, name) for name in item.spec.columns)
-
-
-def _rows_of(item: Wanted) -> tuple[tuple[str, ...], str | None, tuple[str, ...]]:
-    return item.spec.columns, item.spec.where, item.spec.by
 
 
 def _measure_alone(source: SparkSource, item: Wanted) -> Measured:

@@ -85,7 +85,7 @@ SAMPLE = MetricDefinition(
     meaning="a sample of the keys",
     dimension=Dimension.COMPLETENESS,
     taken_by={
-        LAKE: "execution_engine.engines.spark.keys.samples:take_sample",
+        LAKE: "execution_engine.engines.spark.keys.engine:take_sample",
         DATABASE: "execution_engine.engines.sql.samples:take_sample",
     },
     of_primary_key=True,
@@ -116,6 +116,6 @@ SAMPLE_FOUND = MetricDefinition(
     meaning="how many keys of the sample are here",
     dimension=Dimension.COMPLETENESS,
     inputs=(OF_UPSTREAM,),
-    taken_by={LAKE: "execution_engine.engines.spark.keys.samples:find_sample"},
+    taken_by={LAKE: "execution_engine.engines.spark.keys.engine:find_sample"},
     of_primary_key=True,
 )

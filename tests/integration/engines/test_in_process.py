@@ -31,6 +31,9 @@ SPECS = (
     *(metric("approx_count_distinct", "city"), metric("sum", "riders", where="city = 'rome'")),
     *(metric("quantile", "fare", arguments=(0.3,)), metric("pattern_match", "city", arguments=("^r",))),
     metric("completeness", "datestr"),
+    *(replace(metric(name, "riders"), by=("city", "datestr")) for name in ("sum", "uniqueness", "completeness")),
+    *(metric("histogram", "city"), MetricSpec(name="histogram", columns=("fare",), options=(("bins", 4),))),
+    *(metric(name, "trip_id", "city") for name in ("key_digest", "bloom_filter", "sample")),
 )
 
 NOT_ON_CONNECT = pytest.mark.only_on_spark("local", "cluster", why="with Connect nothing is read by this process")

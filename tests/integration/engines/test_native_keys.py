@@ -1,4 +1,4 @@
-"""Digests, filters and samples of keys are the same whether the kernels read the keys or Spark does."""
+"""Digests, filters and samples of keys are the same whether kernels, in tasks or here, read the keys or Spark does."""
 
 import subprocess
 import sys
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pyspark import cloudpickle
 
 from execution_engine.engines.arrow.pieces import pieces_of
+from execution_engine.engines.arrow.told import told_without_spark
 from execution_engine.engines.protocol import WHOLE, ScanReport, Table, Wanted
 from execution_engine.engines.spark import kernels as jobs
 from execution_engine.engines.spark.engine import SparkEngine
@@ -24,7 +25,7 @@ from execution_engine.metrics.columns import written
 from execution_engine.metrics.definitions.sample import Sample
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
-from execution_engine.read_by import Kind, ReadBy
+from execution_engine.read_by import NO_VALUES, Kind, ReadBy, together
 from tests.integration.engines.drawn_files import columns, conditions, write_drawn
 from tests.integration.engines.test_native_kernels import ALONE, in_folder
 from tests.integration.engines.trips import metric
@@ -54,12 +55,29 @@ def scanned(engine: SparkEngine, table: Table, wanted: Sequence[Wanted], *, by_k
         engine._options = options
 
 
-def both(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec]) -> ReadBy:
-    """Who read them, once both ways have given the same values, states, details and failures."""
+def told_otherwise(table: Table, wanted: Sequence[Wanted], ours: ScanReport) -> str:
+    """How the kernels in this process differ from those in Spark, asked of each by itself, and of all together."""
+    alone = {item.key: told_without_spark(table, [item]) for item in wanted}
+    reports = [report for report in alone.values() if report]
+    by = together([report.read_by for report in reports])
+    if (by.footers, by.kernels, by.left) != (ours.read_by.footers, ours.read_by.kernels, ()):
+        return f"{by} and {ours.read_by}"
+    whole = told_without_spark(table, wanted)
+    if (whole is None) != (None in alone.values()) or (
+        whole and (whole.measured, whole.read_by) != (ours.measured, by)
+    ):
+        return f"{whole} and {ours}"
+    told = {key: measured for report in reports for key, measured in report.measured.items()}
+    return ", ".join(f"{key}: {each}" for key, each in told.items() if repr(each) != repr(ours.measured[key]))
+
+
+def both(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec], *, here_too: bool = True) -> ReadBy:
+    """Who read them, once all ways have given the same values, states, details and failures."""
     wanted = [Wanted(key=f"{at} {spec.text}", spec=spec) for at, spec in enumerate(specs)]
     here, there = (scanned(engine, table, wanted, by_kernels=by_kernels) for by_kernels in (True, False))
     assert there.read_by.kernels == 0
     assert dict(here.measured) == dict(there.measured)
+    assert not here_too or told_otherwise(table, wanted, here) == ""
     states = {spec.name: here.measured[item.key].state for spec, item in zip(specs, wanted, strict=True)}
     more = [
         Wanted(key=name, spec=spec, inputs={source: states[source] or b""})
@@ -71,6 +89,7 @@ def both(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec]) -> Read
     ]
     found, expected = (scanned(engine, table, more, by_kernels=by_kernels) for by_kernels in (True, False))
     assert dict(found.measured) == dict(expected.measured)
+    assert not here_too or not more or told_otherwise(table, more, found) == ""
     return here.read_by
 
 
@@ -168,9 +187,9 @@ def test_filled_by_tasks_a_bloom_filter_has_the_same_bits(
         monkeypatch.setattr(module, name, 0)
     pq.write_table(pa.table({"a": range(5_000)}), tmp_path / "a.parquet", row_group_size=700)
     asked = [MetricSpec(name="bloom_filter", columns=("a",), options=(("format", "xxhash"),), where="a % 2 = 1")]
-    assert both(spark_engine, in_folder(tmp_path), asked).left_by_kind == {Kind.EXPRESSION: 1}
+    assert both(spark_engine, in_folder(tmp_path), asked, here_too=False).left_by_kind == {Kind.EXPRESSION: 1}
     asked = [replace(asked[0], where="a > 1700")]
-    assert both(spark_engine, in_folder(tmp_path), asked) == ReadBy(kernels=1)
+    assert both(spark_engine, in_folder(tmp_path), asked, here_too=False) == ReadBy(kernels=1)
 
 
 def test_lost_keys_are_named_alike(spark_engine: SparkEngine, tmp_path: Path) -> None:
@@ -193,6 +212,67 @@ def test_lost_keys_are_named_alike(spark_engine: SparkEngine, tmp_path: Path) ->
     assert dict(here.measured) == dict(there.measured)
     assert {key["a"] for key in here.measured["k"].detail["lost"]} == {"0", "1", "2", "3", "4"}
     assert here.measured["s"].value == 1
+
+
+def compared(engine: SparkEngine, table: Table, *wanted: Wanted) -> ScanReport:
+    """What the kernels in Spark tell, once those here and Spark alone have told the same."""
+    here, there = (scanned(engine, table, wanted, by_kernels=by_kernels) for by_kernels in (True, False))
+    assert dict(here.measured) == dict(there.measured)
+    assert told_otherwise(table, wanted, here) == ""
+    return here
+
+
+def test_sides_whose_digests_are_known_are_compared_alike(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    states, secret = {}, b"of both sides"
+    for name, rows in (("here", range(3_000)), ("there", range(5, 3_003)), ("twin", range(3_000))):
+        (tmp_path / name).mkdir()
+        pq.write_table(pa.table({"a": rows}), tmp_path / name / "a.parquet")
+        digest = Wanted(key="d", spec=metric("key_digest", "a"), state_key=secret)
+        states[name] = compared(spark_engine, in_folder(tmp_path / name), digest).measured["d"].state or b""
+    for other, missing, reading in (("there", 5, ReadBy(kernels=1)), ("twin", 0, NO_VALUES)):
+        digests = {"key_digest": states[other], "key_digest@other": states["here"]}
+        item = Wanted(key="f", spec=metric("bloom_filter", "a"), inputs=digests, state_key=secret)
+        built = compared(spark_engine, in_folder(tmp_path / other), item)
+        own = {"key_digest": states["here"], "key_digest@other": states[other]}
+        inputs = own | {"bloom_filter": built.measured["f"].state or b""}
+        item = Wanted(key="k", spec=metric("keys_found", "a"), inputs=inputs, state_key=secret)
+        found = compared(spark_engine, in_folder(tmp_path / "here"), item)
+        assert [built.read_by, found.read_by] == [reading, reading]
+        assert (found.measured["k"].value, found.measured["k"].detail["missing"]) == (3_000 - missing, missing)
+
+
+def test_what_cannot_be_compared_says_why_alike(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [1, 2], "b": [1, 2]}), tmp_path / "a.parquet")
+    sample = Sample(columns=("zip",), keys=(("1",),)).to_bytes()
+    wanted = [
+        Wanted(key="no filter", spec=metric("keys_found", "a")),
+        Wanted(key="no true filter", spec=metric("keys_found", "a"), inputs={"bloom_filter": b"{}"}),
+        Wanted(key="no sample", spec=metric("sample_found", arguments=("raw.trips",))),
+        Wanted(key="other columns", spec=metric("sample_found", arguments=("raw.trips",)), inputs={"sample": sample}),
+        Wanted(key="too large", spec=replace(of_key("a")[2], options=(("format", "xxhash"), ("error_rate", 0.5)))),
+        Wanted(key="unknown", spec=metric("key_digest", "zip")),
+    ]
+    found = compared(spark_engine, in_folder(tmp_path), *wanted)
+    assert found.read_by == NO_VALUES
+    assert all(each.failure for each in found.measured.values())
+
+
+def test_distinct_counts_follow_from_a_digest_of_the_same_keys(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [1, 2, 2, 3], "b": ["x", None, "x", "y"]}), tmp_path / "a.parquet")
+    names = ("key_digest", "distinct_count", "count_distinct", "uniqueness")
+    specs = [metric(name, *columns) for name in names for columns in (("a",), ("b",), ("a", "b"))]
+    wanted = [Wanted(key=spec.text, spec=spec, keep_state=True) for spec in specs]
+    wanted.append(Wanted(key="rows", spec=metric("row_count")))
+    here, there = (scanned(spark_engine, in_folder(tmp_path), wanted, by_kernels=each) for each in (True, False))
+    assert {key: each.value for key, each in here.measured.items()} == {
+        key: each.value for key, each in there.measured.items()
+    }
+    told = told_without_spark(in_folder(tmp_path), wanted)
+    assert told is not None
+    assert (told.measured, told.read_by) == (dict(here.measured), here.read_by)
+    assert told.read_by == ReadBy(footers=1, kernels=6)  # three digests, and how often the keys of three occur
+    by_digest = {spec.text for spec in specs if told.measured[spec.text].state is None}
+    assert {metric("count_distinct", "a").text, metric("distinct_count", "a").text} <= by_digest
 
 
 @pytest.mark.parametrize("other", [pa.array([1], pa.int32()), pa.array([1.0])], ids=str)
@@ -229,7 +309,7 @@ def test_a_file_that_is_replaced_after_it_was_listed_is_read_by_spark(
             yield replace(piece, mtime_ns=piece.mtime_ns - 1), rows
 
     monkeypatch.setattr(native, "pieces_of", older)
-    found = both(spark_engine, in_folder(tmp_path), [metric("key_digest", "a")])
+    found = both(spark_engine, in_folder(tmp_path), [metric("key_digest", "a")], here_too=False)
     assert [(left.kind, left.why) for left in found.left] == [(Kind.FAILED, "a file was replaced while it was read")]
 
 
@@ -249,7 +329,8 @@ def test_a_task_needs_nothing_but_numpy_and_pyarrow_where_it_runs(
     monkeypatch.setattr(build_filter, "PULLED_ROWS", 0)
     monkeypatch.setattr(build_filter, "EXACT_KEYS", 0)
     where = "b like 'x%' or a in (1, 2)"
-    read = both(spark_engine, in_folder(tmp_path), [*of_key("a", "b", where=where), metric("key_digest", "c")])
+    keys = [*of_key("a", "b", where=where), metric("key_digest", "c")]
+    read = both(spark_engine, in_folder(tmp_path), keys, here_too=False)
     assert read == ReadBy(kernels=5)
     assert len(sent) == 7  # with the look-up of keys and that of the sample
     for at, task in enumerate(sent):

@@ -1,4 +1,4 @@
-"""Metrics by columns of drawn tables, as the kernels and as Spark measure them, group by group."""
+"""Metrics by columns of drawn tables, as the kernels measure them, in Spark and without, and as Spark does."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from execution_engine.engines.arrow.told import told_without_spark
 from execution_engine.engines.protocol import WHOLE, Measured, ScanReport, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.guard import UnableToAllow, read_condition
@@ -79,7 +80,21 @@ def judged(engine: SparkEngine, seed: int, folder: Path, count: int) -> Judged:
             found.groups += int(theirs[spec.text].value or 0)
             if why := difference(ours.measured[spec.text], theirs[spec.text], _size(drawn, spec)):
                 found.differing.append(f"seed {seed}: {spec.text}: {why}")
+            if why := told_otherwise(table, [spec], ours):
+                found.differing.append(f"seed {seed}: {spec.text} here: {why}")
     return found
+
+
+def told_otherwise(table: Table, specs: Sequence[MetricSpec], ours: ScanReport) -> str:
+    """How the kernels here differ from those in Spark, to the last bit; what these leave is left here as a whole."""
+    report = told_without_spark(table, [Wanted(key=spec.text, spec=spec) for spec in specs])
+    if report is None or ours.read_by.left:
+        return "" if report is None and ours.read_by.left else f"{report} and {ours}"
+    here, there = (
+        (dict(each.measured), each.read_by, each.fingerprint, each.spark_jobs)
+        for each in (report, replace(ours, spark_jobs=0))
+    )
+    return "" if here == there else f"{here} and {there}"
 
 
 def difference(one: Measured, other: Measured, size: float = 0.0) -> str:

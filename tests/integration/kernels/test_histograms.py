@@ -1,4 +1,4 @@
-"""Histograms of drawn tables: the kernels count the values, and what lies in bins, as Spark does."""
+"""Histograms of drawn tables: in tasks of Spark and without it, kernels count values and bins as Spark does."""
 
 from collections import Counter
 from pathlib import Path
@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from execution_engine.engines.arrow.told import told_without_spark
 from execution_engine.engines.native import measure
-from execution_engine.engines.protocol import Table
+from execution_engine.engines.protocol import Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.guard import UnableToAllow, read_condition
 from execution_engine.metrics.columns import written
@@ -19,7 +20,7 @@ from execution_engine.outcome import Reason
 from execution_engine.read_by import Kind, ReadBy
 
 from .grammar import condition
-from .grouped import scanned
+from .grouped import scanned, told_otherwise
 from .tables import Drawn, write_drawn
 
 SEEDS = (1, 2, 3, 5, 6, 7)
@@ -56,6 +57,12 @@ def test_kernels_and_spark_count_alike(spark_engine: SparkEngine) -> None:
             specs = list(dict.fromkeys(drawn_histograms(draw, write_drawn(draw, Path(folder)))))
             table = Table(name="drawn", storage="parquet", location=folder)
             ours, theirs = (scanned(spark_engine, table, specs, native=native) for native in (True, False))
+            reports = {spec: told_without_spark(table, [Wanted(key=spec.text, spec=spec)]) for spec in specs}
+        here = {spec: dict(report.measured)[spec.text] for spec, report in reports.items() if report}
+        assert len(here) == ours.read_by.kernels + ours.read_by.footers  # each, and none that is Spark's there
+        assert {spec: repr(each) for spec, each in here.items()} == {
+            spec: repr(ours.measured[spec.text]) for spec in here
+        }
         by += Counter(kernels=ours.read_by.kernels, spark=ours.read_by.spark)
         for spec in specs:
             one, other = ours.measured[spec.text], theirs.measured[spec.text]
@@ -89,6 +96,7 @@ def alike(engine: SparkEngine, table: Table, *specs: MetricSpec) -> ReadBy:
     """Who read these with kernels, which Spark measures as well to compare."""
     ours, theirs = (scanned(engine, table, specs, native=native) for native in (True, False))
     assert ours.measured == theirs.measured
+    assert told_otherwise(table, specs, ours) == ""
     assert ours.spark_jobs <= theirs.spark_jobs
     return ours.read_by
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from assay.command_line.cli import run as run_command
 from assay.command_line.exit_codes import ExitCode
 from execution_engine import storage
-from execution_engine.engines.arrow import told as telling
+from execution_engine.engines.arrow import rows as rows_of_files
 from execution_engine.engines.arrow.pieces import pieces_of, stored_columns
 from execution_engine.engines.arrow.told import told_without_spark
 from execution_engine.engines.child.engine import ChildEngine
@@ -118,12 +118,17 @@ AT_ONCE = 70  # of one scan: what Spark takes for a select grows faster than the
 LEFT_TO_SPARK = (
     metric("consistent_type", "city"),
     metric("approx_quantile", "fare", arguments=(0.5,)),
-    metric("histogram", "city"),
+    metric("histogram", "fare"),
+    MetricSpec(name="histogram", columns=("city",), options=(("bins", 2),)),
+    metric("key_digest", "fare"),
+    metric("sample", "id", "share"),
+    MetricSpec(name="bloom_filter", columns=("city",), options=(("format", "pybloom"),)),
     metric("age", "at", arguments=("timestamp '2026-03-11 00:00:00'",)),
     metric("completeness", "address.zip"),
     metric("distinct_count", "tags"),
     metric("distinct_count", "fine"),
-    MetricSpec(name="mean", columns=("id",), by=("city",)),
+    MetricSpec(name="mean", columns=("id",), by=("fare",)),
+    MetricSpec(name="approx_count_distinct", columns=("id",), by=("city",)),
     *(
         metric("compliance", arguments=(text,))
         for text in ("city ilike 'r%'", "id + 1 > 2", "id % 2 = 0", "upper(city) = 'ROME'", "city > 1", "id <=> 1")
@@ -292,13 +297,23 @@ def test_what_might_mean_something_else_is_left_to_spark_with_all_that_is_asked_
     assert told_without_spark(in_folder(tmp_path), [known, Wanted(key="one", spec=spec)]) is None
 
 
-def test_what_is_too_large_is_left_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "spec",
+    [
+        metric("mean", "id"),
+        MetricSpec(name="mean", columns=("id",), by=("city",)),
+        metric("histogram", "city"),
+        metric("key_digest", "id"),
+    ],
+    ids=lambda spec: spec.text,
+)
+def test_what_is_too_large_is_left_to_spark(spec: MetricSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one_file(tmp_path)
-    wanted = [Wanted(key="mean", spec=metric("mean", "id"))]
+    wanted = [Wanted(key="one", spec=spec)]
     size = (tmp_path / "a.parquet").stat().st_size
     assert told_without_spark(in_folder(tmp_path), wanted, most_bytes=size + 1) is not None
     assert told_without_spark(in_folder(tmp_path), wanted, most_bytes=size) is None
-    monkeypatch.setattr(telling, "MOST_ROWS", 3)
+    monkeypatch.setattr(rows_of_files, "MOST_ROWS", 3)
     assert told_without_spark(in_folder(tmp_path), wanted) is None
 
 

@@ -1,6 +1,6 @@
 """What a task gathers of the keys of its rows: their hashes, the bits of a Bloom filter, or some of their texts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from execution_engine.engines.native.evaluation import Batch
 from execution_engine.engines.native.hashes import Words, hashes
 from execution_engine.engines.native.nodes import Column, Node
 from execution_engine.engines.native.texts import as_string
-from execution_engine.engines.native.values import Family, Numbers, Values
+from execution_engine.engines.native.values import Family, Numbers, Values, texts_of
 from execution_engine.metrics.keys.bits import are_among, in_chunks, no_bits, places_of_hashes, set_bits
 
 from .texts import canonical, joined, key_hashes
@@ -139,6 +139,26 @@ class Named:
 
 
 Take = Distinct | Filled | Lowest | Among | Named
+
+
+def texts_in(parts: Sequence[Ranked]) -> list[str]:
+    """All texts that tasks found, in order."""
+    return sorted({text.decode() for part in parts for text in part})
+
+
+def lowest_of(parts: Sequence[Ranked], size: int) -> list[str]:
+    """The texts of lowest hash, these first, of what tasks found of the ``Lowest``."""
+    return [text.decode() for text in lowest({text: rank for part in parts for text, rank in part.items()}, size)]
+
+
+def among_texts(wanted: Sequence[str]) -> Among:
+    """Looks these texts up; UnableToTell where one is very long."""
+    return Among(hashes=tuple(sorted({*ranks_of(texts_of(wanted)).view(np.uint64).tolist()})))
+
+
+def there_of(parts: Sequence[Ranked], wanted: Sequence[str]) -> set[str]:
+    """Which of the texts there are, of what tasks found ``among_texts``."""
+    return set(texts_in(parts)).intersection(wanted)
 
 
 def _repeat(words: Words) -> bool:

@@ -7,13 +7,14 @@ import numpy as np
 from pyspark.sql import DataFrame
 
 from execution_engine.engines.native.keys.gathering import Filled
+from execution_engine.engines.native.keys.measures import filter_of_pulled, shape_of
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.keys.bits import Bits, DigestPlaces, merged, no_bits, places_of_hashes
 from execution_engine.metrics.keys.buckets import Buckets
-from execution_engine.metrics.keys.filter import KeyFilter, filter_of_bits, filter_of_hashes
-from execution_engine.metrics.keys.filter_shape import DEFAULT_ERROR_RATE, EXACT_KEYS, FilterShape, Format, shape_for
+from execution_engine.metrics.keys.filter import KeyFilter, filter_of_bits
+from execution_engine.metrics.keys.filter_shape import EXACT_KEYS, FilterShape, Format
 from execution_engine.read_by import Kind, Left
 
 from .key_sql import DIGEST, digest_bytes, digests, hashes
@@ -45,14 +46,7 @@ class Build:
     @property
     def shape(self) -> FilterShape:
         """The filter's shape, by the options of the call; UnableToShape where there is none."""
-        spec = self.item.spec
-        wanted, exact = spec.option("format"), spec.option("exact_keys")
-        return shape_for(
-            self.keys,
-            wanted=None if wanted is None else Format(str(wanted)),
-            exact_keys=EXACT_KEYS if exact is None else int(exact),
-            error_rate=float(spec.option("error_rate") or DEFAULT_ERROR_RATE),
-        )
+        return shape_of(self.item.spec, self.keys)
 
 
 def built(build: Build) -> KeyFilter:
@@ -63,9 +57,7 @@ def built(build: Build) -> KeyFilter:
 
 
 def _pulled(build: Build, shape: FilterShape) -> KeyFilter:
-    columns, pulled = build.item.spec.columns, pull(build.rows)
-    exact = shape_for(len(pulled.hashes), wanted=shape.format, error_rate=shape.error_rate)
-    return filter_of_hashes(exact, columns, pulled.hashes, pulled.rows, build.buckets)
+    return filter_of_pulled(build.item.spec.columns, shape, pull(build.rows), build.buckets)
 
 
 def _by_workers(build: Build, shape: FilterShape) -> KeyFilter:

@@ -1,25 +1,27 @@
-"""Keys in Spark: digests, filters and probes, each step of a comparison taken only where the one before differs."""
+"""Keys in Spark: what metrics of keys ask of rows, by the kernels where these can, and else by Spark's own queries."""
 
-from collections.abc import Callable
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from pyspark import cloudpickle
 
-from execution_engine.engines.protocol import Measured, Wanted, failed
+from execution_engine.engines.native.keys import measures
+from execution_engine.engines.native.keys.measures import Missed
+from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.engines.spark.sources.source import SparkSource
-from execution_engine.metrics.definitions.bloom import BLOOM_FILTER, settled
 from execution_engine.metrics.keys import bits
-from execution_engine.metrics.keys.envelope import UnableToReadKeys
-from execution_engine.metrics.keys.escalation import ComparedKeys, compared
+from execution_engine.metrics.keys.bits import Hashes
+from execution_engine.metrics.keys.buckets import Buckets
+from execution_engine.metrics.keys.digest import KeyDigest
 from execution_engine.metrics.keys.filter import KeyFilter
-from execution_engine.metrics.keys.filter_shape import UnableToShape
-from execution_engine.metrics.keys.loss import Loss
-from execution_engine.outcome import Reason
 
 from . import workers
 from .build_filter import Build, built
-from .lost_keys import name_keys
+from .lost_keys import texts_of
+from .native import KeysOf
 from .probe import Probe, missed
 from .pull import digest, row_count
+from .samples import lowest_in, there_in
 
 # Workers need numpy and pyarrow, but not this package.
 cloudpickle.register_pickle_by_value(bits)
@@ -28,78 +30,63 @@ cloudpickle.register_pickle_by_value(workers)
 
 def take_digest(source: SparkSource, item: Wanted) -> Measured:
     """The digest of the distinct keys as state; the value is their number, exactly."""
-    taken = digest(source, item)
-    detail = {"rows": taken.rows, "keys": taken.keys, "fingerprint": taken.fingerprint}
-    return Measured(value=float(taken.keys), state=taken.to_bytes(item.state_key), detail=detail)
+    return measures.take_digest(_SparkKeys(source=source), item)
 
 
 def build_filter(source: SparkSource, item: Wanted) -> Measured:
     """A filter of the distinct keys as state; the value is their number."""
-    return _refusing(_build, source, item)
+    return measures.build_filter(_SparkKeys(source=source), item)
 
 
 def probe_filter(source: SparkSource, item: Wanted) -> Measured:
     """How many distinct keys are in the shipped filter; the detail counts and names those that are not."""
-    return _refusing(_probe, source, item)
+    return measures.probe_filter(_SparkKeys(source=source), item)
 
 
-def _settled(sides: ComparedKeys) -> Measured:
-    value, detail = settled(sides.own.keys)
-    return Measured(value=value, detail=detail)
+def take_sample(source: SparkSource, item: Wanted) -> Measured:
+    """A sample of the keys as state; the value is its size."""
+    return measures.take_sample(_SparkKeys(source=source), item)
 
 
-def _refusing(take: Callable[[SparkSource, Wanted], Measured], source: SparkSource, item: Wanted) -> Measured:
-    try:
-        return take(source, item)
-    except KeyError as error:
-        return failed(Reason.QUERY_FAILED, f"{item.spec.text} has no {error} to build on")
-    except (UnableToReadKeys, UnableToShape, ValueError) as error:
-        return failed(Reason.QUERY_FAILED, f"{item.spec.text} of {source.name}: {error}")
+def find_sample(source: SparkSource, item: Wanted) -> Measured:
+    """How many keys of the sample are among the rows; exact."""
+    return measures.find_sample(_SparkKeys(source=source), item)
 
 
-def _build(source: SparkSource, item: Wanted) -> Measured:
-    sides = compared(item.inputs, item.spec.columns, item.state_key)
-    if sides is not None and sides.equal:
-        return _settled(sides)
-    if sides is None:
-        build = Build(source=source, item=item, keys=row_count(source))
-    else:
-        build = Build(source=source, item=item, keys=sides.own_keys, counted=True, buckets=sides.differing)
-    made = built(build)
-    detail = {
-        "format": made.shape.format.value,
-        "capacity": made.shape.capacity,
-        "error_rate": made.shape.error_rate,
-        "columns": list(item.spec.columns),
-        "counted": made.counted,
-        "buckets": None if made.buckets is None else len(made.buckets.numbers),
-    }
-    keys = made.keys if sides is None else sides.own.keys
-    return Measured(value=float(keys), state=made.to_bytes(item.state_key), detail=detail)
+@dataclass(frozen=True, kw_only=True)
+class _SparkKeys:
+    """The keys of the rows of a source, as ``measures.KeyReader`` has them."""
 
+    source: SparkSource
 
-def _probe(source: SparkSource, item: Wanted) -> Measured:
-    sides = compared(item.inputs, item.spec.columns, item.state_key)
-    if sides is not None and sides.equal:
-        return _settled(sides)
-    shipped = KeyFilter.from_bytes(item.inputs[BLOOM_FILTER.name], item.state_key)
-    _check_shipped(shipped, item, sides)
-    found = missed(Probe(source=source, item=item, shipped=shipped, own_keys=sides.own_keys if sides else None))
-    loss = Loss(keys=found.keys, missed=found.missed, error_rate=shipped.error_rate)
-    elsewhere = sides.own.keys - sides.own_keys if sides else 0  # in buckets that are equal
-    detail = {
-        "missing": loss.missed,
-        "lost": name_keys(source, item, found.lowest),
-        "error_rate": loss.error_rate,
-        "hidden": loss.hidden,
-        "hidden_at_most": loss.hidden_at_most,
-    }
-    return Measured(value=float(elsewhere + loss.found), detail=detail)
+    @property
+    def name(self) -> str:
+        return self.source.name
 
+    @property
+    def columns(self) -> Collection[str]:
+        return self.source.columns
 
-def _check_shipped(shipped: KeyFilter, item: Wanted, sides: ComparedKeys | None) -> None:
-    """A filter of other columns, or of fewer buckets than differ, would hide what is lost."""
-    if shipped.columns != item.spec.columns:
-        raise UnableToReadKeys(f"it was given a filter of {', '.join(shipped.columns)}")
-    if shipped.buckets != (None if sides is None else sides.differing):
-        raise UnableToReadKeys("the filter is not of the buckets in which the digests differ")
+    def row_count(self) -> int:
+        return row_count(self.source)
+
+    def digest(self, item: Wanted) -> KeyDigest:
+        return digest(self.source, item)
+
+    def built(self, item: Wanted, *, keys: int, counted: bool = False, buckets: Buckets | None = None) -> KeyFilter:
+        return built(Build(source=self.source, item=item, keys=keys, counted=counted, buckets=buckets))
+
+    def missed(self, item: Wanted, shipped: KeyFilter, own_keys: int | None) -> Missed:
+        return missed(Probe(source=self.source, item=item, shipped=shipped, own_keys=own_keys))
+
+    def texts(self, item: Wanted, hashes: Hashes) -> list[str]:
+        return texts_of(self._all(item), hashes)
+
+    def lowest(self, item: Wanted, size: int) -> list[str]:
+        return lowest_in(self._all(item), size)
+
+    def there(self, columns: Sequence[str], texts: Sequence[str]) -> set[str]:
+        return there_in(KeysOf(source=self.source, columns=columns), texts)
+
+    def _all(self, item: Wanted) -> KeysOf:
+        return KeysOf(source=self.source, columns=item.spec.columns, where=item.spec.where)

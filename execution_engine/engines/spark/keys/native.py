@@ -4,22 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from execution_engine.engines.arrow.pieces import pieces_of, stored_columns
-from execution_engine.engines.native.compiled import compiled
-from execution_engine.engines.native.evaluation import Batch
-from execution_engine.engines.native.keys.gathering import Rows, Take
-from execution_engine.engines.native.keys.task import KeyProgram, from_bytes, keys_told_of, tasks_to_bytes
-from execution_engine.engines.native.measure import names_in, tasks
-from execution_engine.engines.native.nodes import UnableToTell
-from execution_engine.engines.native.values import Values, values_of
+from execution_engine.engines.native.keys.gathering import Take
+from execution_engine.engines.native.keys.program import key_program, parts_of
+from execution_engine.engines.native.keys.task import from_bytes, keys_told_of, tasks_to_bytes
+from execution_engine.engines.native.measure import tasks
 from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, failure_of
 from execution_engine.engines.spark.kernels import FAILED, OFF, blobs_of, why_not_here
 from execution_engine.engines.spark.sources.source import SparkSource
-from execution_engine.metrics.columns import path_of
 from execution_engine.metrics.keys.buckets import Buckets
-from execution_engine.read_by import Kind, Left
+from execution_engine.read_by import Left
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +32,13 @@ class KeysOf:
 
 
 def gathered(keys: KeysOf, take: Take, most: int | None = None) -> list[Any] | None:
-    """What each task found, of at most so many; None where Spark must read, for a reason that the source then holds."""
+    """What each task found, of at most so many, and nothing of no rows.
+
+    None where Spark must read, for a reason that the source then holds.
+    """
     source = keys.source
+    if source.rows == 0:
+        return []
     found = _why_all(source) or _of_job(keys, take, most)
     if isinstance(found, Left):
         leave(source, found)
@@ -61,7 +60,8 @@ def _of_job(keys: KeysOf, take: Take, most: int | None) -> list[Any] | Left:
     source = keys.source
     assert source.listing is not None
     assert source.footers is not None
-    program = _program(keys, take)
+    condition = None if keys.where is None else source.write.condition(keys.where)
+    program = key_program(keys.columns, condition, take, stored_columns(source.listing, source.columns))
     if isinstance(program, Left):
         return program
     cut = tasks(list(pieces_of(source.listing, source.footers)), source.footers.rows, most)
@@ -72,42 +72,4 @@ def _of_job(keys: KeysOf, take: Take, most: int | None) -> list[Any] | Left:
         if failure_of(error, source.name).reason in OF_ALL:
             raise
         return FAILED
-    told = [from_bytes(blob) for _, blob in sorted(blobs)]
-    for each in told:
-        if each.failed:
-            return Left(kind=Kind.FAILED, why=each.failed)
-    for each in told:
-        if each.unable:
-            return Left(kind=Kind.ROWS, why=each.unable)
-    return [each.found for each in told]
-
-
-def _program(keys: KeysOf, take: Take) -> KeyProgram | Left:
-    """What the tasks are to do, tried on no rows; or why it is Spark's."""
-    source = keys.source
-    assert source.listing is not None
-    try:
-        where = None if keys.where is None else compiled(source.write.condition(keys.where))
-        rows = Rows(columns=tuple(map(_plain, keys.columns)), where=where)
-    except UnableToTell as error:
-        return Left(kind=Kind.EXPRESSION, why=str(error))
-    names = {*rows.columns, *(names_in(where) if where else ())}
-    stored = {name: each for name, each in stored_columns(source.listing, source.columns).items() if name in names}
-
-    def empty(name: str) -> Values:
-        if name not in stored:
-            raise UnableToTell(f"{name} is no plain column of the files")
-        return values_of(pa.nulls(0, stored[name].arrow), stored[name].spark)
-
-    try:
-        take.gather(rows, [Batch(rows=0, columns=empty)])
-    except UnableToTell as error:
-        return Left(kind=Kind.COLUMN, why=str(error))
-    return KeyProgram(take=take, rows=rows, columns=stored)
-
-
-def _plain(name: str) -> str:
-    path = path_of(name)
-    if len(path) > 1:
-        raise UnableToTell(f"{name} lies inside another column")
-    return path[0].lower()
+    return parts_of([from_bytes(blob) for _, blob in sorted(blobs)])

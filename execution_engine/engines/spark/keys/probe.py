@@ -7,16 +7,16 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from execution_engine.engines.native.keys.measures import NAMED_KEYS, Missed, missed_of_pulled
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.sources.source import SparkSource
-from execution_engine.metrics.keys.bits import Hashes, Mask
+from execution_engine.metrics.keys.bits import Mask
 from execution_engine.metrics.keys.filter import KeyFilter
 from execution_engine.metrics.keys.filter_shape import EXACT_KEYS, Format
 from execution_engine.read_by import Kind, Left
 
 from .key_sql import HASH, digest_bytes, digests, hashes
-from .lost_keys import NAMED_KEYS
 from .native import KeysOf, leave
 from .pull import PULLED_ROWS, pull, row_count
 from .workers import MISSING, among, in_bits, in_pybloom, prober
@@ -40,15 +40,6 @@ class Probe:
         return KeysOf(source=self.source, columns=spec.columns, where=spec.where, buckets=self.shipped.buckets)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Missed:
-    """Of so many distinct keys, how many the filter lacks, and the lowest of their hashes."""
-
-    keys: int
-    missed: int
-    lowest: Hashes
-
-
 def missed(probe: Probe) -> Missed:
     """What the filter lacks of the keys in its buckets."""
     source, shipped = probe.source, probe.shipped
@@ -57,9 +48,7 @@ def missed(probe: Probe) -> Missed:
         return Missed(keys=0, missed=0, lowest=np.empty(0, dtype=np.uint64))
     if shipped.shape.format is Format.PYBLOOM or not few:
         return _by_workers(probe)
-    own = pull(probe.rows).hashes
-    missing = own[~shipped.has(own)]
-    return Missed(keys=len(own), missed=len(missing), lowest=missing[:NAMED_KEYS])
+    return missed_of_pulled(shipped, pull(probe.rows).hashes)
 
 
 def _by_workers(probe: Probe) -> Missed:

@@ -1,17 +1,15 @@
 """Hashes of keys pulled into the driver: up to a cap what is cheapest, as numpy sorts ten millions in a tenth of a
 second and no row crosses to another worker."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
 from execution_engine.engines.native.keys.gathering import Distinct, distinct
+from execution_engine.engines.native.keys.measures import Pulled, pulled_of
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.sources.source import SparkSource
-from execution_engine.metrics.keys.bits import Hashes
 from execution_engine.metrics.keys.buckets import BUCKETS, SHIFT
 from execution_engine.metrics.keys.digest import WORDS, KeyDigest, digest_of_hashes
 from execution_engine.read_by import Kind, Left
@@ -23,14 +21,6 @@ PULLED_ROWS = 20_000_000  # 160 MB, three times that while they are sorted
 MANY = Left(kind=Kind.STATISTIC, why="a digest of so many rows is grouped by Spark")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pulled:
-    """The sorted distinct hashes of some keys, and of how many rows they are."""
-
-    hashes: Hashes
-    rows: int
-
-
 def row_count(source: SparkSource) -> int:
     """The rows, as the files' footers tell, else counted."""
     return source.rows if source.rows is not None else action(source.frame.count, rows=None)
@@ -39,15 +29,12 @@ def row_count(source: SparkSource) -> int:
 def pull(keys: KeysOf) -> Pulled:
     """The hashes of the keys, by the kernels where these can."""
     source = keys.source
-    if source.rows == 0:
-        return Pulled(hashes=np.empty(0, dtype=np.uint64), rows=0)
     parts = gathered(keys, Distinct(buckets=keys.numbers))
     if parts is None:
         column = action(hashes(source, keys.columns, keys.where, keys.buckets).toArrow, rows=source.rows).column(0)
         every = column.to_numpy().view(np.uint64)
         return Pulled(hashes=distinct(every), rows=len(every))
-    some = [np.frombuffer(part, dtype=np.uint64) for part, _ in parts]
-    return Pulled(hashes=distinct(np.concatenate(some)), rows=sum(rows for _, rows in parts))
+    return pulled_of(parts)
 
 
 def digest(source: SparkSource, item: Wanted) -> KeyDigest:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from execution_engine.engines.files.footer_statistics import is_full
 from execution_engine.engines.gathering.keyed_rows import frequencies_of
 from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, failure_of
@@ -182,10 +183,4 @@ def any_null(source: SparkSource, names: Sequence[str]) -> str:
 def _nullable(source: SparkSource, groupings: Mapping[Grouping, Any]) -> list[str]:
     """The columns of the groupings in which the footers do not rule nulls out."""
     names = dict.fromkeys(name for grouping in groupings for name in (*grouping.columns, *grouping.present))
-    return [name for name in names if not is_full(source, name)]
-
-
-def is_full(source: SparkSource, name: str) -> bool:
-    """Whether the footers rule nulls out."""
-    bounds = source.footers.columns.get(name.lower()) if source.footers else None
-    return bounds is not None and source.footers is not None and bounds.count == source.footers.rows
+    return [name for name in names if not is_full(source.footers, name)]

@@ -1,10 +1,10 @@
 """Foreign keys in Spark: which keys of the rows are among those of another table, by a join of the distinct keys."""
 
 from execution_engine.engines.columns.spec_check import check_columns
+from execution_engine.engines.native.keys.measures import NAMED_KEYS, NamedKey, named
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.keys.key_sql import hash_of, rows_of, text_of
-from execution_engine.engines.spark.keys.lost_keys import NAMED_KEYS, NamedKey, named
 from execution_engine.engines.spark.sources.source import SparkSource, open_beside
 from execution_engine.metrics.definitions.other_tables import there
 from execution_engine.outcome import Failure, Reason

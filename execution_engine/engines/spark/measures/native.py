@@ -21,6 +21,7 @@ from execution_engine.engines.native.measure import (
     found_of,
     found_of_groups,
     tasks,
+    with_groups,
 )
 from execution_engine.engines.native.reading import Piece
 from execution_engine.engines.native.task import Gleaned, Load, Program, from_bytes, gleaned_of, loads_to_bytes
@@ -100,13 +101,6 @@ def left_to_spark(
         left=dict.fromkeys((*asked, *keyed), why),
         groups=[NativeGroups(left=dict.fromkeys((*each.asked, *each.keyed), why)) for each in groups],
     )
-
-
-def with_groups(program: Program, groups: Sequence[GroupsDraft]) -> Program:
-    """The program that gathers these groups too, as far as any of them is native."""
-    columns = {name: stored for each in groups for name, stored in each.columns.items()}
-    grouped = tuple(each.grouped for each in groups if each.asked or each.keyed)
-    return replace(program, columns={**program.columns, **columns}, grouped=grouped)
 
 
 def _of_groups(groups: Sequence[GroupsDraft], gleaned: Sequence[Gleaned]) -> Iterator[NativeGroups]:
