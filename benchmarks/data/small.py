@@ -19,12 +19,13 @@ Column = Callable[[Generator], Any]
 
 def small_tables() -> Path:
     """A folder with a folder for each table, ``<schema>-<number>``, written unless an earlier run did."""
-    return made_once(home() / "data" / f"small-{TABLES}x{ROWS}", _write)
+    return made_once(home() / "data" / f"small-{TABLES}x{ROWS}", write)
 
 
-def _write(folder: Path) -> None:
+def write(folder: Path, tables: int = TABLES) -> None:
+    """So many of them; the same each time."""
     names = sorted(SCHEMAS)
-    for number in track(range(TABLES), description=f"writing {TABLES:,} small tables", transient=True):
+    for number in track(range(tables), description=f"writing {tables:,} small tables", transient=True):
         schema = names[number % len(names)]
         random = default_rng(number)
         place = folder / f"{schema}-{number:04}"

@@ -1,7 +1,7 @@
 """Contenders of one environment against g in the same process: samples by name, and who was stopped."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
@@ -27,6 +27,7 @@ class Course:
     warm_ups: int = 1
     spoilt: bool = True
     hurry: bool = True  # whether who is much slower than the first is stopped
+    limits: Mapping[str, float] = field(default_factory=dict)  # what a contender's CPU × may be at most
 
 
 @dataclass(kw_only=True)
@@ -42,6 +43,7 @@ class Race:
     failed: dict[str, frozenset[str]] = field(default_factory=dict)
     cannot: dict[str, frozenset[str]] = field(default_factory=dict)
     stopped: dict[str, str] = field(default_factory=dict)
+    limits: Mapping[str, float] = field(default_factory=dict)
 
     def ratio(self, name: str, kind: str = "cpu") -> float:
         """The median of the rounds' own ratios to the base, per check: what slows a round down slows both."""
@@ -67,7 +69,7 @@ def race(environment: Environment, names: Sequence[str], course: Course) -> Race
         "sound": {"path": course.path, "rows": course.rows},
         "rounds": course.repeats + course.warm_ups,
     }
-    result = Race(environment=environment.name, base=names[0])
+    result = Race(environment=environment.name, base=names[0], limits=course.limits)
     child = Child(environment.python(), "benchmarks.engine.runner", order)
     try:
         for event in _events(child, result, course.hurry):
@@ -122,4 +124,5 @@ def as_json(result: Race) -> dict[str, Any]:
         "costs": costs,
         "disagreements": {name: sorted(result.disagreements(name)) for name in costs},
         "stopped": result.stopped,
+        "limits": dict(result.limits),
     }

@@ -4,7 +4,7 @@ from importlib import import_module
 
 from .protocol import Contender
 
-OWN = ("ours", "ours_on_frame", "one_query_each")
+OWN = ("ours", "ours_on_frame", "ours_without_kernels", "one_query_each")
 PEERS = ("cuallee", "great_expectations", "soda")
 ALONE = ("duckdb_alone", "polars_alone")  # single machines, without Spark
 NAMES = ("g", *OWN, *PEERS, *ALONE)

@@ -1,5 +1,7 @@
 """Assay's engine: one scan for all that is wanted."""
 
+from dataclasses import replace
+
 from benchmarks.engine.session import MEMORY
 from execution_engine.engines.protocol import WHOLE, ScanReport, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
@@ -7,15 +9,19 @@ from execution_engine.engines.spark.start.session import SparkOptions
 
 from .protocol import Answer, Task, answer
 
+OPTIONS = SparkOptions(conf=MEMORY)  # as much memory as the others' session
+WITHOUT_KERNELS = replace(OPTIONS, native=False)
+
 
 class Ours:
     """A scan of the folder, listed, planned and measured anew each time."""
 
     cannot: frozenset[str] = frozenset()
+    options = OPTIONS
 
     def prepare(self, task: Task) -> None:
         """The engine, with its session started."""
-        self.engine = started_engine()
+        self.engine = started_engine(self.options)
         self.checks = task.checks
         self.table = Table(name="trips", storage="parquet", location=task.path)
         self.wanted = tuple(Wanted(key=check.name, spec=check.spec) for check in task.checks)
@@ -25,9 +31,9 @@ class Ours:
         return answer(self.checks, numbers(self.engine.scan(self.table, WHOLE, self.wanted)))
 
 
-def started_engine() -> SparkEngine:
-    """An engine with as much memory as the others' session."""
-    engine = SparkEngine(SparkOptions(conf=MEMORY))
+def started_engine(options: SparkOptions = OPTIONS) -> SparkEngine:
+    """An engine with its session; engines of one process share Java, and each reads as its own options say."""
+    engine = SparkEngine(options)
     engine.session  # noqa: B018  starts it
     return engine
 

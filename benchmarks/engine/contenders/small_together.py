@@ -4,7 +4,7 @@ from pathlib import Path
 
 from execution_engine.engines.protocol import WHOLE, Unit
 
-from .ours import numbers, started_engine
+from .ours import OPTIONS, numbers, started_engine
 from .protocol import Answer, Task
 from .small_answers import answer_of_all
 from .small_one_by_one import table_of, wanted_of
@@ -14,10 +14,11 @@ class SmallTogether:
     """``scan_all``: the engine decides what shares a job."""
 
     cannot: frozenset[str] = frozenset()
+    options = OPTIONS
 
     def prepare(self, task: Task) -> None:
         """The engine and the tables."""
-        self.engine = started_engine()
+        self.engine = started_engine(self.options)
         folders = sorted(Path(task.path).iterdir())
         self.units = {folder.name: _unit(folder) for folder in folders}
 
