@@ -13,6 +13,7 @@ _OPEN, _CLOSE = "<(", ">)"
 _NAME = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 
 
+@lru_cache(maxsize=4096)
 def written(*path: str) -> str:
     """The column, and below it the fields of structs, each in backticks where it must be; one writing for each path."""
     return ".".join(name if PLAIN.fullmatch(name) else f"`{name.replace('`', '``')}`" for name in path)

@@ -1,6 +1,7 @@
 """What to measure, apart from where and when: the identity of a metric, shared by every test that asks for it."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 Literal = float | int | str | bool
@@ -38,7 +39,7 @@ class MetricSpec:
         """The keyword argument ``name``, or ``default``."""
         return dict(self.options).get(name, default)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The canonical call; equal specs have equal texts, so it serves as a key."""
         return f"{self.call}{self.grouping}"

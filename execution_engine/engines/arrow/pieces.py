@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import pyarrow as pa
 
@@ -18,17 +19,22 @@ def stored_columns(listing: Listing, columns: Mapping[str, str]) -> dict[str, St
 
     ``columns``: as assertions write them → Spark's type.
     """
-    schema = listing.footer.schema.to_arrow_schema()
+    found = dict(_plain_columns(listing.schema, tuple(columns.items())))
+    return found | {name.lower(): Stored(spark="string", arrow=pa.string()) for name in listing.folder_columns}
+
+
+@lru_cache(maxsize=64)  # many tables and windows are alike
+def _plain_columns(schema: pa.Schema, columns: tuple[tuple[str, str], ...]) -> Mapping[str, Stored]:
     found: dict[str, Stored] = {}
     names = Counter(name.lower() for name in schema.names)
-    types = {name.lower(): type_ for name, type_ in columns.items()}
+    types = {name.lower(): type_ for name, type_ in columns}
     for name, type_ in zip(schema.names, schema.types, strict=True):
         spark = spark_type_of(type_)
         if spark is None or family_of(spark) is None or types.get(written(name).lower()) != spark:
             continue
         if names[name.lower()] == 1 and "." not in name:
             found[name.lower()] = Stored(spark=spark, arrow=type_)
-    return found | {name.lower(): Stored(spark="string", arrow=pa.string()) for name in listing.folder_columns}
+    return found
 
 
 def pieces_of(listing: Listing, footers: FooterStatistics) -> Iterator[tuple[Piece, Sequence[int]]]:

@@ -10,7 +10,7 @@ from pyarrow import ArrowException
 
 from execution_engine.engines.columns.spark_sql import expressions
 from execution_engine.engines.columns.spec_check import kinds_of, sifted
-from execution_engine.engines.files.footer_statistics import footer_statistics, is_full, told
+from execution_engine.engines.files.footer_statistics import columns_told, footer_statistics, is_full, told
 from execution_engine.engines.files.footers import read_columns, shown_columns
 from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part
 from execution_engine.engines.gathering.assembly import Plan, measured_of, plan
@@ -89,7 +89,8 @@ def _measured(
     prepared = _prepared_for(table, wanted, columns)
     if prepared.planned is None:
         return None
-    footers = footer_statistics(listing)
+    whole = prepared.keys or prepared.beside.histograms  # which ask for more of the columns than is listed
+    footers = footer_statistics(listing, None if whole else columns_told(prepared.asked))
     rows = Rows(name=table.name, listing=listing, footers=footers, columns=columns) if footers else None
     if not prepared.keys:
         return _shared(rows, wanted, prepared, most_bytes)
@@ -107,7 +108,10 @@ def _measured(
 def _prepared_for(table: Table, wanted: Sequence[Wanted], columns: Mapping[str, str]) -> "_Prepared":
     alike = tuple(item.spec for item in wanted), tuple(columns.items())
     prepared = _prepared(*alike, "")
-    return _prepared(*alike, table.name) if prepared.refused else prepared
+    if prepared.refused:
+        prepared = _prepared(*alike, table.name)
+    own = (item.spec if item.spec == spec else spec for item, spec in zip(wanted, prepared.specs, strict=True))
+    return replace(prepared, specs=tuple(own))  # whose 1 and 1.0 are equal, and written otherwise
 
 
 def _shared(

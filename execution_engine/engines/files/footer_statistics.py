@@ -1,6 +1,6 @@
 """What the footers of parquet files tell of their columns, exactly, without reading data."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from json import loads
@@ -18,6 +18,7 @@ from .footers import MOST_FOOTERS, unreadable
 from .listing import Listing
 
 _EXACT_TYPES = {"NONE", "INT", "DECIMAL"}
+_TOLD = {Gather.COUNT, Gather.MIN, Gather.MAX}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +64,8 @@ def told(footers: FooterStatistics | None, asked: Iterable[AskedStatistic]) -> d
         return {}
     if footers.rows == 0:
         return {one: over_nothing(one.statistic) for one in asked}
-    answers = {one: footers.answer(one.statistic) for one in asked if one.where is None}
-    return {one: value for one, value in answers.items() if value is not None}
+    answers = ((one, footers.answer(one.statistic)) for one in asked if one.where is None)
+    return {one: value for one, value in answers if value is not None}
 
 
 def is_full(footers: FooterStatistics | None, name: str) -> bool:
@@ -73,31 +74,44 @@ def is_full(footers: FooterStatistics | None, name: str) -> bool:
     return bounds is not None and footers is not None and bounds.count == footers.rows
 
 
-def footer_statistics(listing: Listing) -> FooterStatistics | None:
-    """What the footers of the files tell; None where asking Spark is quicker than reading so many."""
+def columns_told(asked: Iterable[AskedStatistic]) -> frozenset[str]:
+    """The columns, in lower case, of which the footers may tell what is asked."""
+    plain = (one.statistic for one in asked if one.where is None)
+    return frozenset(each.column.lower() for each in plain if each.column and each.gather in _TOLD)
+
+
+def footer_statistics(listing: Listing, names: Collection[str] | None = None) -> FooterStatistics | None:
+    """What the footers of the files tell; None where asking Spark is quicker than reading so many.
+
+    ``names``: of these columns alone, in lower case; None for all.
+    """
     if len(listing.files) > MOST_FOOTERS:
         return None
     newest = listing.newest if listing.files else None
-    return merged_footers([_of_file(listing, file, file is newest) for file in listing.files])
+    return merged_footers([_of_file(listing, file, file is newest, names) for file in listing.files])
 
 
 def merged_footers(told: Sequence[FooterStatistics]) -> FooterStatistics:
     """Of several files together; of the columns that all of them tell of."""
+    if len(told) == 1:
+        return told[0]
     names = set.intersection(*(set(one.columns) for one in told)) if told else set()
     columns = {name: _merged([one.columns[name] for one in told]) for name in names}
     groups = {path: rows for one in told for path, rows in one.groups.items()}
     return FooterStatistics(rows=sum(one.rows for one in told), columns=columns, groups=groups)
 
 
-def _of_file(listing: Listing, file: FileInfo, is_newest: bool) -> FooterStatistics:
+def _of_file(listing: Listing, file: FileInfo, is_newest: bool, names: Collection[str] | None) -> FooterStatistics:
     try:
         metadata = listing.footer if is_newest else _read(listing, file)
         groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
-        paths = [metadata.schema.column(at).path for at in range(metadata.num_columns)]
+        paths = (metadata.schema.column(at).path for at in range(metadata.num_columns))
+        places = [(at, written(path).lower()) for at, path in enumerate(paths) if "." not in path]
         found = {
-            written(path).lower(): bounds
-            for at, path in enumerate(paths)
-            if "." not in path and (bounds := _bounds([group.column(at) for group in groups])) is not None
+            name: bounds
+            for at, name in places
+            if (names is None or name in names)
+            and (bounds := _bounds([group.column(at) for group in groups])) is not None
         }
     except (pa.ArrowException, OSError) as error:
         raise unreadable(listing.root, file, error) from error
@@ -127,16 +141,20 @@ def _exact(statistics: Any) -> tuple[Any, Any]:
 
     Others are not looked at, as pyarrow imports all of pandas for an instant.
     """
-    if statistics.logical_type.type not in _EXACT_TYPES:
+    kind = statistics.logical_type.type
+    if kind not in _EXACT_TYPES:
         return None, None
     if not statistics.has_min_max or not isinstance(statistics.min, int | Decimal) or isinstance(statistics.min, bool):
         return None, None
-    if statistics.physical_type == "INT64" and not loads(statistics.logical_type.to_json()).get("isSigned", True):
+    has_sign_told = statistics.physical_type == "INT64" and kind == "INT"
+    if has_sign_told and not loads(statistics.logical_type.to_json()).get("isSigned", True):
         return Decimal(statistics.min), Decimal(statistics.max)  # of 64 bits, which are a decimal to Spark
     return statistics.min, statistics.max
 
 
 def _merged(parts: Sequence[FooterBounds]) -> FooterBounds:
+    if len(parts) == 1 and parts[0].count:
+        return parts[0]
     filled = [part for part in parts if part.count]
     lows, highs = [part.least for part in filled], [part.greatest for part in filled]
     known = bool(filled) and None not in lows and None not in highs

@@ -1,6 +1,7 @@
 """The columns of a parquet file from its footer, as types of Spark's; given a schema, Spark opens it without a job."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import pyarrow as pa
 from pyarrow import types
@@ -40,12 +41,17 @@ _SIMPLE = {
 def read_columns(listing: Listing) -> dict[str, str]:
     """The newest file's columns and their Spark types; columns of a type that Spark cannot read are left out."""
     try:
-        physical, schema = listing.footer.schema, listing.footer.schema.to_arrow_schema()
+        physical = listing.footer.schema
         columns = map(physical.column, range(len(physical)))
-        int96 = {column.path for column in columns if column.physical_type == "INT96"}
-        types_ = {field.name: spark_type_of(field.type, field.name in int96) for field in schema}
+        int96 = frozenset(column.path for column in columns if column.physical_type == "INT96")
+        return dict(_read_types(listing.schema, int96))
     except (pa.ArrowException, OSError) as error:
         raise unreadable(listing.root, listing.newest, error) from error
+
+
+@lru_cache(maxsize=64)  # many tables and windows are alike
+def _read_types(schema: pa.Schema, int96: frozenset[str]) -> Mapping[str, str]:
+    types_ = {field.name: spark_type_of(field.type, field.name in int96) for field in schema}
     return {name: type_ for name, type_ in types_.items() if type_ is not None}
 
 

@@ -11,6 +11,7 @@ from hashlib import blake2s
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import ArrowException
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem
@@ -67,7 +68,7 @@ class Listing:
         """The files as Spark takes them."""
         return [self.root.url(file.path) for file in self.files]
 
-    @property
+    @cached_property
     def newest(self) -> FileInfo:
         """The file written last; there must be one."""
         return max(self.files, key=lambda file: file.mtime_ns)
@@ -77,6 +78,11 @@ class Listing:
         """That of the newest, a parquet file; of a wide file it is large, and others are not kept."""
         with self.root.filesystem.open_input_file(self.newest.path) as opened:
             return pq.read_metadata(opened)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Of the newest, a parquet file."""
+        return self.footer.schema.to_arrow_schema()
 
     @property
     def folder_columns(self) -> tuple[str, ...]:

@@ -101,6 +101,8 @@ def _from_found(item: Wanted, found: Sequence[Any]) -> Measured:
 
 def _number(spec: MetricSpec, value: Number | None, state: bytes | None, detail: Any = None) -> Measured:
     number = measured_number(value, spec.text)
+    if state is None and not detail:
+        return number
     return Measured(value=number.value, failure=number.failure, state=state, detail=detail or {})
 
 

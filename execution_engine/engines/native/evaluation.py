@@ -121,15 +121,17 @@ class Batch:
 
     def met(self, node: Node) -> Met:
         """Of a condition, on every row."""
-        if node not in self._mets:
-            self._mets[node] = _met(node, self)
-        return self._mets[node]
+        found = self._mets.get(node)  # hashed but once: it may be a large tree
+        if found is None:
+            found = self._mets[node] = _met(node, self)
+        return found
 
     def values(self, node: Node) -> Values:
         """Of an expression, one for each row."""
-        if node not in self._values:
-            self._values[node] = _values(node, self)
-        return self._values[node]
+        found = self._values.get(node)
+        if found is None:
+            found = self._values[node] = _values(node, self)
+        return found
 
 
 def _met(node: Node, batch: Batch) -> Met:

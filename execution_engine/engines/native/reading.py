@@ -95,13 +95,13 @@ def _own(metadata: pq.FileMetaData, columns: Mapping[str, Stored]) -> dict[str, 
     found: dict[str, str] = {}
     schema, old = metadata.schema.to_arrow_schema(), not _OLD_TIMES.isdisjoint(metadata.metadata or {})
     int96 = {column.path for column in map(metadata.schema.column, range(metadata.num_columns)) if _is_int96(column)}
-    for name, type_ in zip(schema.names, schema.types, strict=True):
+    for at, name in enumerate(schema.names):
         column = columns.get(name.lower())
         if column is None:
             continue
         if name.lower() in found:
             raise UnableToTell(f"{name} is written in several ways")
-        if type_ != column.arrow or name in int96:
+        if schema.field(at).type != column.arrow or name in int96:
             raise UnableToTell(f"{name} has several types, or one of an old writer")
         if old and column.spark in _TEMPORAL:
             raise UnableToTell(f"{name} is of an old calendar")

@@ -3,7 +3,7 @@
 import io
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -112,15 +112,17 @@ def glean(program: Program, pieces: Sequence[Piece]) -> Gleaned:
                 counts = [before + counts_in(each, batch) for before, each in zip(counts, program.binned, strict=True)]
     except (UnableToReadPiece, UnableToTell) as error:
         return Gleaned(failed=str(error))
-    return replace(gleaned(found), groups=[each.result() for each in groups], bins=counts)
+    return gleaned(found, groups=[each.result() for each in groups], bins=counts)
 
 
-def gleaned(found: Partials) -> Gleaned:
+def gleaned(found: Partials, groups: Sequence[GroupsOfTask] = (), bins: Sequence[Numbers] = ()) -> Gleaned:
     """What the batches of one task told."""
     return Gleaned(
         told={at: of_batches(found.asked[at], values) for at, values in found.told.items() if at not in found.unable},
         keys={number: _together(some) for number, some in found.keys.items()},
         unable=found.unable,
+        groups=groups,
+        bins=bins,
     )
 
 

@@ -156,3 +156,14 @@ def test_what_is_always_the_same_deviates_by_nothing_however_often_it_comes(numb
     comoments = merge(Statistic(gather=Gather.COMOMENTS, of=("a", "b")), gathered(both, batches))
     assert repr(moments) == repr((sum(counts), number + 0.0, 0.0))
     assert (comoments[1], comoments[3], comoments[5]) == (number, 0.0, 0.0)
+
+
+@given(st.lists(st.none() | st.booleans(), max_size=40), st.integers(0, 40), st.integers(0, 40))
+def test_truths_of_some_rows_are_those_of_the_rows(values: list[bool | None], start: int, count: int) -> None:
+    rows = values[start : start + count]
+    found = values_of(pa.array(values, pa.bool_()).slice(min(start, len(values)), count), "boolean")
+    absent = [False] * len(rows) if found.null is None else found.null.tolist()
+    assert absent == [value is None for value in rows]
+    assert [truth for truth, value in zip(found.whole.tolist(), rows, strict=True) if value is not None] == [
+        value for value in rows if value is not None
+    ]
