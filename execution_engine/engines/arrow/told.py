@@ -18,6 +18,7 @@ from execution_engine.engines.gathering.groups import planned_groups
 from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.limits import SMALL_BYTES
 from execution_engine.engines.native.keys.measures import OF_KEYS, counted_by_filters
+from execution_engine.engines.native.measure import drafted
 from execution_engine.engines.native.nodes import UnableToTell
 from execution_engine.engines.protocol import WHOLE, Measured, Part, ScanReport, Table, Wanted
 from execution_engine.metrics.definition import SHARED
@@ -94,7 +95,7 @@ def _measured(
     rows = Rows(name=table.name, listing=listing, footers=footers, columns=columns) if footers else None
     if not prepared.keys:
         return _shared(rows, wanted, prepared, most_bytes)
-    if rows is None or not rows.are_few(most_bytes):
+    if rows is None or not rows.are_few(most_bytes) or _leaves_to_spark(rows, prepared):
         return None
     meant = [replace(item, spec=spec) for item, spec in zip(wanted, prepared.specs, strict=True)]
     alone, by_kernels = measured_alone(rows, [meant[at] for at in prepared.keys], prepared.beside.write)
@@ -103,6 +104,13 @@ def _measured(
     rest = [item for item in wanted if item.key not in alone]
     found = _shared(rows, rest, _prepared_for(table, rest, columns), most_bytes)
     return found and ({**alone, **found[0]}, together([found[1], by_kernels]))
+
+
+def _leaves_to_spark(rows: Rows, prepared: "_Prepared") -> bool:
+    """Whether any statistic or grouping of all rows is Spark's, before the keys are read in vain."""
+    of_footers = told(rows.footers, prepared.asked)
+    asked = [one for one in prepared.asked if one not in of_footers]
+    return rows.footers.rows > 0 and bool(drafted(rows.stored, asked, prepared.keyed, alone=True).left)
 
 
 def _prepared_for(table: Table, wanted: Sequence[Wanted], columns: Mapping[str, str]) -> "_Prepared":

@@ -99,6 +99,18 @@ def test_groups_above_the_limit_are_the_failure_that_spark_gives(tmp_path: Path)
     assert report.measured["one"].failure == too_many_groups(("id",))
 
 
+def test_keys_are_not_read_in_vain_where_spark_must_read_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_file(tmp_path)
+    digest, quantile = metric("key_digest", "id"), metric("approx_quantile", "id", arguments=(0.5,))
+    read: list[str] = []
+    monkeypatch.setattr("execution_engine.engines.arrow.told.measured_alone", lambda *_: read.append("keys"))
+    wanted = [Wanted(key=spec.text, spec=spec) for spec in (digest, quantile)]
+    assert told_without_spark(parquet(tmp_path), wanted) is None
+    assert read == []
+
+
 def test_assay_verify_starts_no_java_for_groups_histograms_and_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
