@@ -76,6 +76,7 @@ def test_ten_more_aggregate_tests_of_a_table_add_no_spark_job(spark: Loop, tmp_p
     assert together.spark_jobs == alone.spark_jobs == 1
 
 
+@pytest.mark.usefixtures("kernels_always_pay")
 def test_a_scan_keeps_who_read_its_values_and_adds_them_to_the_totals(spark: Loop, tmp_path: Path) -> None:
     trips = table(tmp_path, "trips")
     write(trips, list(range(100)))

@@ -42,7 +42,8 @@ def scanned_specimen(session: SparkSession, specimen: Specimen, count: int) -> S
         name: pa.array([None if value != value else value for value in rows[name]], ARROW[kind])
         for name, kind in specimen.types.items()
     }
-    table = pa.table({ROW: pa.array(range(len(rows))), **arrays})
+    own = {} if ROW in map(str.lower, arrays) else {ROW: pa.array(range(len(rows)))}  # Spark takes Row for row
+    table = pa.table({**own, **arrays})
     with TemporaryDirectory() as folder:
         half = len(table) // 2
         pq.write_table(table.slice(0, half), Path(folder) / "a.parquet", row_group_size=max(1, half // 2))

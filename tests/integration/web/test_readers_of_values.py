@@ -70,6 +70,7 @@ def said(pages: Client, dataset: Dataset) -> str:
     return unescape(answer.content.decode())
 
 
+@pytest.mark.usefixtures("kernels_always_pay")
 def test_a_scan_of_which_kernels_read_a_part_is_told_as_such(spark: Loop, pages: Client, tmp_path: Path) -> None:
     dataset = trips(tmp_path)
     measure(spark, dataset, *MIXED)
@@ -80,6 +81,7 @@ def test_a_scan_of_which_kernels_read_a_part_is_told_as_such(spark: Loop, pages:
     assert read("assay_values_left_to_spark_total") == NOTHING_LEFT | {("statistic",): 1}
 
 
+@pytest.mark.usefixtures("kernels_always_pay")
 def test_totals_are_of_all_scans_and_stay_when_these_are_removed(spark: Loop, tmp_path: Path) -> None:
     assert read("assay_values_read_total") == {("footers",): 0, ("kernels",): 0, ("spark",): 0}
     for name in ("trips", "fares", "rides"):
