@@ -171,6 +171,8 @@ def drafted_groups(columns: Mapping[str, Stored], wanted: AskedGroups, *, rows: 
 
 def with_groups(program: Program, groups: Sequence[GroupsDraft]) -> Program:
     """The program that gathers these groups too, as far as any of them is native."""
+    if not groups:
+        return program
     columns = {name: stored for each in groups for name, stored in each.columns.items()}
     grouped = tuple(each.grouped for each in groups if each.asked or each.keyed)
     return replace(program, columns={**program.columns, **columns}, grouped=grouped)

@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from assay.command_line.cli import run as run_command
-from assay.command_line.exit_codes import ExitCode
-from execution_engine import storage
 from execution_engine.engines.arrow.told import told_without_spark
-from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.sources import source
@@ -18,6 +14,7 @@ from execution_engine.metrics.columns import written
 from execution_engine.metrics.spec import MetricSpec
 from tests.integration.engines.trips import metric
 from tests.integration.verification.shapes_of_files import NAMES, SHAPES, SPECS, damaged, nothing, one_file
+from tests.integration.verification.without_java import verify_without_java
 
 
 @pytest.fixture
@@ -74,10 +71,5 @@ def test_assay_verify_starts_no_java_for_what_footers_tell(
 ) -> None:
     one_file(tmp_path)
     checks = "checks:\n  - row_count() = 4\n  - completeness(city) = 0.75\n  - {is_complete: id}\n  - max(price) < 10\n"
-    (tmp_path / "checks.yaml").write_text(checks)
-    monkeypatch.chdir(tmp_path)
-    engine = ChildEngine()
-    with storage.using(engine):
-        assert run_command(["verify", "a.parquet", "--checks", "checks.yaml"]) == ExitCode.HELD
-    assert engine.pid is None
+    verify_without_java(tmp_path, checks, monkeypatch)
     assert "0 Spark jobs" in capsys.readouterr().out

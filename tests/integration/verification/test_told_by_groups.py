@@ -8,11 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.command_line.cli import run as run_command
-from assay.command_line.exit_codes import ExitCode
-from execution_engine import storage
 from execution_engine.engines.arrow.told import told_without_spark
-from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.spec import MetricSpec
@@ -21,6 +17,7 @@ from execution_engine.read_by import ReadBy
 from tests.integration.engines.trips import metric, parquet
 from tests.integration.kernels.grouped import difference, scanned, told_otherwise
 from tests.integration.verification.shapes_of_files import NAMES, SHAPES, damaged, no_rows, nothing, one_file
+from tests.integration.verification.without_java import verify_without_java
 
 pytestmark = pytest.mark.timeout(900)  # many questions, each asked of Spark too
 
@@ -118,10 +115,5 @@ def test_assay_verify_starts_no_java_for_groups_histograms_and_keys(
     checks = "checks:\n  - sum(id) >= -3 by kind\n  - completeness(city) >= 0 by kind, flag\n"
     checks += "  - histogram(city) = 4\n  - histogram(id, bins=5) = 5\n"
     checks += "  - key_digest(id) = 4\n  - bloom_filter(city) = 4\n  - sample(day, n=2) = 2\n"
-    (tmp_path / "checks.yaml").write_text(checks)
-    monkeypatch.chdir(tmp_path)
-    engine = ChildEngine()
-    with storage.using(engine):
-        assert run_command(["verify", "a.parquet", "--checks", "checks.yaml"]) == ExitCode.HELD
-        assert engine.pid is None
+    verify_without_java(tmp_path, checks, monkeypatch)
     assert "7 success; 0 Spark jobs" in capsys.readouterr().out

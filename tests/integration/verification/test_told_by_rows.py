@@ -13,13 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.command_line.cli import run as run_command
-from assay.command_line.exit_codes import ExitCode
-from execution_engine import storage
 from execution_engine.engines.arrow import rows as rows_of_files
 from execution_engine.engines.arrow.pieces import pieces_of, stored_columns
 from execution_engine.engines.arrow.told import told_without_spark
-from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.files.footer_statistics import footer_statistics
 from execution_engine.engines.files.listing import list_part
 from execution_engine.engines.native.reading import batches
@@ -42,6 +38,7 @@ from tests.integration.verification.shapes_of_files import (
     nothing,
     one_file,
 )
+from tests.integration.verification.without_java import verify_without_java
 
 pytestmark = pytest.mark.timeout(900)  # many questions, each asked of Spark too
 
@@ -359,12 +356,7 @@ def test_assay_verify_starts_no_java_for_a_small_file(
         "  - {is_contained_in: {city: [rome, '', 東京]}}\n  - {is_non_negative: share}\n"
         '  - completeness(city, where="id > 1 and flag is null") = 0\n'
     )
-    (tmp_path / "checks.yaml").write_text(checks)
-    monkeypatch.chdir(tmp_path)
-    engine = ChildEngine()
-    with storage.using(engine):
-        assert run_command(["verify", "a.parquet", "--checks", "checks.yaml"]) == ExitCode.HELD
-        assert engine.pid is None
+    verify_without_java(tmp_path, checks, monkeypatch)
     printed = capsys.readouterr()
     assert "7 success; 0 Spark jobs" in printed.out
     assert printed.err == ""

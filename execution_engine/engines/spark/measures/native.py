@@ -80,8 +80,8 @@ def taken_natively(
     if not runs_anyway and not kernels_pay(
         draft.asked, draft.keyed, draft.left, rows=rows, tasks=len(cut), together=source.small
     ):
-        draft = replace(draft, left={**dict.fromkeys((*draft.asked, *draft.keyed), DEARER), **draft.left})
-        program = replace(program, asked=(), counted=())
+        left: dict[AskedStatistic | Keyed, Left] = dict.fromkeys((*draft.asked, *draft.keyed), DEARER)
+        return Native(left={**left, **draft.left}, groups=[NativeGroups(left=each.left) for each in of_groups])
     if not program.asked and not program.counted and not program.grouped:
         return Native(left=draft.left, groups=[NativeGroups(left=each.left) for each in of_groups])
     try:
