@@ -114,12 +114,10 @@ def _leaves_to_spark(rows: Rows, prepared: "_Prepared") -> bool:
 
 
 def _prepared_for(table: Table, wanted: Sequence[Wanted], columns: Mapping[str, str]) -> "_Prepared":
-    alike = tuple(item.spec for item in wanted), tuple(columns.items())
+    specs = tuple(item.spec for item in wanted)
+    alike = specs, tuple(spec.text for spec in specs), tuple(columns.items())
     prepared = _prepared(*alike, "")
-    if prepared.refused:
-        prepared = _prepared(*alike, table.name)
-    own = (item.spec if item.spec == spec else spec for item, spec in zip(wanted, prepared.specs, strict=True))
-    return replace(prepared, specs=tuple(own))  # whose 1 and 1.0 are equal, and written otherwise
+    return _prepared(*alike, table.name) if prepared.refused else prepared
 
 
 def _shared(
@@ -170,8 +168,11 @@ class _Prepared:
         return len(self.asked) + len(self.keyed) + len(self.beside)
 
 
-@lru_cache(maxsize=64)  # many tables and windows are alike; ``name`` is in what is said of those that are refused
-def _prepared(specs: tuple[MetricSpec, ...], columns: tuple[tuple[str, str], ...], name: str) -> _Prepared:
+@lru_cache(maxsize=64)  # many tables and windows are alike
+def _prepared(
+    specs: tuple[MetricSpec, ...], texts: tuple[str, ...], columns: tuple[tuple[str, str], ...], name: str
+) -> _Prepared:
+    """``texts``: of the specs, as 1 and 1.0 are equal, and told otherwise; ``name``: told of those that are refused."""
     types = dict(columns)
     twins = [_twin(at, spec) for at, spec in enumerate(specs)]
     sound, failed = sifted(twins, types, kinds_of(types), name)

@@ -31,6 +31,7 @@ from .nodes import (
     UnableToTell,
     When,
 )
+from .texts import as_string
 from .values import (
     LONG_DIGITS,
     MOST_DIGITS,
@@ -41,7 +42,6 @@ from .values import (
     Values,
     is_valid_text,
     of_texts,
-    packed,
     texts_of,
 )
 
@@ -170,7 +170,7 @@ def _values(node: Node, batch: Batch) -> Values:
         case AsDouble():
             return batch.values(node.of).as_doubles()
         case AsText():
-            return _as_text(batch.values(node.of))
+            return as_string(batch.values(node.of))
         case CharLength():
             return _lengths(batch.values(node.of))
         case When():
@@ -304,7 +304,7 @@ def _is_in(given: Values, among: tuple[Literal, ...]) -> Met:
     """Equal to one of them, once all are of the one type that Spark gives them."""
     if given.family is Family.TEXT and all(each.kind is LiteralKind.TEXT for each in among):
         known = texts_of([str(each.value) for each in among])
-        return _known(of_texts(given.array, lambda texts: pc.is_in(texts, value_set=known)), given.null)
+        return _known(of_texts(given.array, pc.is_in, known), given.null)
     if given.family is Family.EXACT and any(each.kind is LiteralKind.DOUBLE for each in among):
         given = given.as_doubles()
     if given.family is Family.EXACT:
@@ -346,18 +346,6 @@ def _lengths(given: Values) -> Values:
         raise UnableToTell("the length of anything but texts of UTF-8 is Spark's to tell")
     lengths = of_texts(given.array, pc.utf8_length)
     return Values(family=Family.EXACT, array=None, numbers=lengths, null=given.null, digits=10)
-
-
-def _as_text(given: Values) -> Values:
-    """Of whole numbers and truths as Spark writes them, under a null anything; texts as they are."""
-    if given.family is Family.TEXT:
-        return given
-    if given.family not in (Family.EXACT, Family.TRUTH) or given.scale:
-        raise UnableToTell(f"{given.family} is written by Spark")
-    words = {True: "true", False: "false"} if given.family is Family.TRUTH else None
-    numbers, places = np.unique(given.whole, return_inverse=True)
-    texts = [words[number] if words else str(number) for number in numbers.tolist()]
-    return Values(family=Family.TEXT, array=packed(texts, places), null=given.null)
 
 
 def unpacked(array: pa.Array) -> pa.Array:

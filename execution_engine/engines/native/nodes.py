@@ -65,7 +65,7 @@ class AsDouble(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class AsText(Node):
-    """A text, a whole number or a truth as Spark writes it."""
+    """A value as the text that Spark casts it to."""
 
     of: Node
 
@@ -151,6 +151,10 @@ class IsIn(Node):
 
     of: Node
     among: tuple[Literal, ...]
+
+    def __hash__(self) -> int:
+        """Of a long list the hash would cost as much as to look for its values."""
+        return hash((self.of, len(self.among)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,13 +13,11 @@ _DAY = 86_400_000_000  # microseconds
 
 
 def as_string(given: Values) -> Values:
-    """As Spark casts them to texts; UnableToTell where they are its own to write."""
+    """As Spark casts a column to texts; UnableToTell of what is its own to write, and of other expressions."""
     match given.family:
         case Family.TEXT:
             return given
-        case Family.TRUTH:
-            return as_texts(given.array.cast(pa.string()), given.null)
-        case Family.EXACT:
+        case Family.TRUTH | Family.EXACT if given.array is not None:
             _check_plain(given)
             return as_texts(given.array.cast(pa.string()), given.null)
         case Family.DATE:

@@ -194,12 +194,6 @@ def texts_of(texts: Sequence[str] | Sequence[bytes], type_: pa.DataType = _TEXT)
     return pa.Array.from_buffers(type_, len(content), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(content))])
 
 
-def packed(texts: Sequence[str], places: Numbers) -> pa.Array:
-    """Each row's text by its place among the texts."""
-    indices = pa.Array.from_buffers(pa.int64(), len(places), [None, pa.py_buffer(places.astype(np.int64))])
-    return pa.DictionaryArray.from_arrays(indices, texts_of(texts))
-
-
 def is_valid_text(array: pa.Array) -> bool:
     """Whether all of its bytes are UTF-8: of others Spark's functions make their own."""
     texts = array.dictionary if pa.types.is_dictionary(array.type) else array

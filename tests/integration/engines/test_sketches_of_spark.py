@@ -8,7 +8,7 @@ from datasketches import hll_sketch, hll_union, tgt_hll_type
 from pyspark.sql import SparkSession
 
 from execution_engine.engines.columns.spark_sql import expressions
-from execution_engine.engines.native.coupons import coupons_of
+from execution_engine.engines.native.hashing.coupons import coupons_of
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.measures.statistics import aggregates, values

@@ -40,6 +40,16 @@ ATOMS = (
     "\\S",
 )
 CLASSES = ("[ab]", "[^a]", "[a-z]", "[^a-z0-9]", "[\\d_]", "[\\s%_-]", "[é東]", "[^\\w]", "[A-Za-z0-9._%+-]", "[🦉-🦋]")
+LOOKS = (
+    "^-?[0-9]+$",
+    "^-?[0-9]+[.][0-9]+$",
+    "^[0-9-]{10}$",
+    "[.]0",
+    "0$",
+    ":",
+    "E",
+    "^(true|false)$",
+)  # of values as texts
 COUNTS = ("*", "+", "?", "{1,2}", "{2}", "{0}", "{1,}", "*?", "+?", "??")
 SPARKS = ("(?i)a", "a(?=b)", "\\bA", "a*+", "[[a]]", "\\p{L}", "(a)\\1", "\\Qa\\E", "\\R", "x{2,1}")  # Spark's alone
 
@@ -71,7 +81,17 @@ def simple(draw: random.Random, drawn: Drawn) -> str:
         return _of_two(draw, drawn, column, family)
     if choice < 0.5 and family in _OF_FAMILIES:
         return _OF_FAMILIES[family](draw, drawn, name)
+    if choice > 0.96:
+        return _written(draw, drawn, column, name)
     return _with_literals(draw, column, lambda: value(draw, drawn, name))
+
+
+def _written(draw: random.Random, drawn: Drawn, column: str, name: str) -> str:
+    """A condition on what a column's values are as texts: that of one of them, or how all of them look."""
+    text, held = f"cast({column} as string)", draw.choice(drawn.values.get(name) or [None])
+    if draw.random() < 0.6:
+        return f"{text} {draw.choice(COMPARES)} {literal(draw.choice([str(held), *TEXTS]))}"
+    return f"{text} rlike {literal(draw.choice(LOOKS))}"
 
 
 def _with_literals(draw: random.Random, column: str, drawn_value: Callable[[], str]) -> str:

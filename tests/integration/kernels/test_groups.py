@@ -11,6 +11,7 @@ import pytest
 from execution_engine.engines.native import measure
 from execution_engine.engines.protocol import Table
 from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.spark.jobs import is_connect
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupValues, too_many_groups
 from tests.integration.engines.trips import metric
@@ -63,8 +64,8 @@ def test_all_metrics_of_the_same_groups_share_one_job_with_those_of_all_rows(
         metric("uniqueness", "id"),
     ]
     ours, theirs = (scanned(spark_engine, table, specs, native=native) for native in (True, False))
-    assert (ours.spark_jobs, ours.read_by.kernels, ours.read_by.spark) == (1, len(specs), 0)
-    assert theirs.spark_jobs > 5
+    assert (ours.read_by.kernels, ours.read_by.spark) == (len(specs), 0)
+    assert is_connect(spark_engine.session) or (ours.spark_jobs == 1 and theirs.spark_jobs > 5)
     assert [
         why for spec in specs if (why := difference(ours.measured[spec.text], theirs.measured[spec.text], 1e6))
     ] == []

@@ -106,6 +106,7 @@ def test_values_that_come_as_often_are_in_the_order_of_spark_s(spark_engine: Spa
     assert alike(spark_engine, rides, *specs) == ReadBy(kernels=4)
 
 
+@pytest.mark.only_on_spark("local", "cluster", why="Connect does not tell how many jobs there were")
 def test_ends_that_footers_know_save_a_job(spark_engine: SparkEngine, rides: Table) -> None:
     specs = histogram("id", 7), histogram("price", 100)
     assert alike(spark_engine, rides, *specs) == ReadBy(kernels=2)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from execution_engine.engines.native.values import packed
+from execution_engine.engines.native.values import texts_of
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.scan import measure
@@ -44,10 +44,10 @@ def _apart(count: int) -> pa.Array:
 def _some(texts: int, length: int) -> Callable[[int], pa.Array]:
     """So many different texts of this length, each many times."""
     draw = random.Random(7)
-    known = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=8)) * (length // 8) for _ in range(texts)]
+    known = texts_of(["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=8)) * (length // 8) for _ in range(texts)])
 
     def drawn(count: int) -> pa.Array:
-        return packed(known, np.random.default_rng(count).integers(0, texts, count)).dictionary_decode()
+        return known.take(pa.array(np.random.default_rng(count).integers(0, texts, count)))
 
     return drawn
 

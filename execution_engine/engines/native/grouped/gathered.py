@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from execution_engine.engines.native.evaluation import Batch
-from execution_engine.engines.native.hashes import key_hashes
+from execution_engine.engines.native.hashing.hashes import key_hashes
 from execution_engine.engines.native.nodes import Column, Literal, Node, UnableToTell, When
 from execution_engine.engines.native.partials import (
     COUNT,

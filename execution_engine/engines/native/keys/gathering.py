@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from execution_engine.engines.native.evaluation import Batch
-from execution_engine.engines.native.hashes import Words, hashes
+from execution_engine.engines.native.hashing.hashes import Words, hashes
 from execution_engine.engines.native.nodes import Column, Node
 from execution_engine.engines.native.texts import as_string
 from execution_engine.engines.native.values import Family, Numbers, Values, texts_of

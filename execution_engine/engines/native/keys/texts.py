@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from execution_engine.engines.native.evaluation import unpacked
-from execution_engine.engines.native.hashes import Words, bytes_of, hashes
+from execution_engine.engines.native.hashing.hashes import Words, bytes_of, hashes
 from execution_engine.engines.native.nodes import UnableToTell
 from execution_engine.engines.native.texts import array_of, as_string, as_texts, without_zeros
 from execution_engine.engines.native.values import Doubles, Family, Flags, Values, is_valid_text, texts_of

@@ -11,9 +11,9 @@ from datasketches import hll_sketch, tgt_hll_type
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.engines.native import coupons
-from execution_engine.engines.native.coupons import coupons_of
-from execution_engine.engines.native.hashes import MOST_BYTES, hashes
+from execution_engine.engines.native.hashing import coupons
+from execution_engine.engines.native.hashing.coupons import coupons_of
+from execution_engine.engines.native.hashing.hashes import MOST_BYTES, hashes
 from execution_engine.engines.native.nodes import UnableToTell
 from execution_engine.engines.native.values import Values, places_of, values_of
 from execution_engine.metrics.states.hll import LOG2_BUCKETS, canonical, state_of

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from execution_engine.engines.gathering.selects import Keyed
 from execution_engine.engines.native.evaluation import Batch
-from execution_engine.engines.native.hashes import key_hashes
+from execution_engine.engines.native.hashing.hashes import key_hashes
 from execution_engine.engines.native.measure import Draft, drafted, found_of
 from execution_engine.engines.native.partials import Partials
 from execution_engine.engines.native.reading import Stored

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .nodes import UnableToTell
-from .values import LONG_DIGITS, Family, Numbers, Values, places_of, texts_of
+from execution_engine.engines.native.nodes import UnableToTell
+from execution_engine.engines.native.values import LONG_DIGITS, Family, Numbers, Values, places_of, texts_of
 
 Words = npt.NDArray[np.uint64]
 SEED = 42

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from execution_engine.engines.native.values import Family, Flags, Numbers, Values, places_of
+
 from .hashes import AT_ONCE, Words, bytes_of, hashes, rotate, unaligned
-from .values import Family, Flags, Numbers, Values, places_of
 
 SEED = np.uint64(9001)
 _C1, _C2 = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
