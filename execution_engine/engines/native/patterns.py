@@ -7,6 +7,7 @@ from .nodes import UnableToTell
 _BREAKS = r"\n\r\x{85}\x{2028}\x{2029}"  # what Java's dot leaves out, and may stand behind its $
 _CLASSES = {"d": "0-9", "w": "0-9A-Za-z_", "s": r" \t\n\x0B\f\r"}
 _LITERAL = frozenset(r"\.[]{}()*+?^$|/-_@:,;'\"#%&=<>!~ ")
+_ENDS = (r"\A", r"\z")  # of the text, whatever stands there
 _COUNT = re.compile(r"\{(\d{1,3})(,(\d{1,3})?)?\}")
 
 
@@ -20,7 +21,9 @@ def re2_of(pattern: str) -> tuple[str, bool]:
     written, at, ends = ["(?s)"], 0, False
     while at < len(pattern):
         sign = pattern[at]
-        if sign == "\\":
+        if pattern[at : at + 2] in _ENDS:
+            text, at = pattern[at : at + 2], at + 2
+        elif sign == "\\":
             text, at = _escaped(pattern, at + 1, in_class=False)
         elif sign == "[":
             text, at = _class(pattern, at + 1)

@@ -18,7 +18,7 @@ from .shares import count_of
 
 INTEGRAL = r"^[+-]?[0-9]+\z"  # $ would let a line break follow
 FRACTIONAL = r"^[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(\.[0-9]*)?[eE][+-]?[0-9]+)\z"
-BOOLEAN = r"^(?i)(true|false)\z"
+BOOLEAN = r"^([tT][rR][uU][eE]|[fF][aA][lL][sS][eE])\z"
 TYPES = ("integral", "fractional", "boolean", "text")
 
 

@@ -205,7 +205,8 @@ def _regex(draw: random.Random, depth: int = 2) -> str:
     if draw.random() < 0.03:
         return draw.choice(SPARKS)
     parts = "".join(_part(draw, depth) for _ in range(draw.randint(1, 3)))
-    return f"{'^' if draw.random() < 0.3 else ''}{parts}{'$' if draw.random() < 0.3 else ''}"
+    first, last = draw.choice(["", "", "", "^", "\\A"]), draw.choice(["", "", "", "$", "\\z"])
+    return f"{first}{parts}{last}"
 
 
 def _part(draw: random.Random, depth: int) -> str:

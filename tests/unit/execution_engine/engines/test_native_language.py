@@ -46,7 +46,14 @@ def test_all_else_is_left_to_spark(sql: str) -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "ends"),
-    [("^a.c$", True), ("a|b", False), (r"\d+(?:x|y){2}", False), ("[a-z._%+-]+", False), ("[^ab]", False)],
+    [
+        ("^a.c$", True),
+        (r"\Aa.c\z", False),
+        ("a|b", False),
+        (r"\d+(?:x|y){2}", False),
+        ("[a-z._%+-]+", False),
+        ("[^ab]", False),
+    ],
 )
 def test_a_pattern_says_whether_it_looks_for_the_end(pattern: str, ends: bool) -> None:
     assert re2_of(pattern)[1] is ends
@@ -73,6 +80,14 @@ def test_a_class_of_signs_is_that_of_java(pattern: str, sign: str) -> None:
     }
     found = pc.match_substring_regex(pa.array([sign, f"{sign}{sign}"]), re2_of(f"^{pattern}$")[0]).to_pylist()
     assert found == [is_met[pattern], False]
+
+
+@pytest.mark.parametrize("text", ["a", "a\n", "\na", "a\r\n", "aa", r"\z"])
+def test_the_ends_of_a_text_are_met_whatever_stands_there(text: str) -> None:
+    found = [
+        pc.match_substring_regex(pa.array([text]), re2_of(each)[0])[0].as_py() for each in (r"\Aa", r"a\z", r"\\z")
+    ]
+    assert found == [text.startswith("a"), text.endswith("a"), text == r"\z"]
 
 
 @pytest.mark.parametrize("sign", ["é", " ", "/", "🦉", "'", "X", "x"])

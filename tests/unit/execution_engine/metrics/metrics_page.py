@@ -165,8 +165,9 @@ Spark's tasks read parquet files themselves and gather with numpy what surely me
 ([why](decisions/0087-kernels-under-spark.md)); so does `assay verify` of small local files, without Spark
 ([why](decisions/0089-one-implementation-of-small-files.md)). Of the aggregates, sketches and groupings, plain calls of
 these are left to Spark's own functions. Any metric is left to Spark where its `where=` or its condition holds more than
-AND, OR, NOT, comparisons, BETWEEN, IN, IS NULL, LIKE, plain regular expressions, lengths of texts, casts of texts and
-whole numbers to texts, and literals; and where its column is nested, of nanoseconds, or of other types in other files.
+AND, OR, NOT, comparisons, BETWEEN, IN, IS NULL, LIKE, plain regular expressions, lengths of texts, casts of
+values to texts as groups have them (below), and literals; and where its column is nested, of nanoseconds, or of other
+types in other files.
 `quantile` is read of up to a million rows, by one task. Of the compound metrics kernels read `histogram` and those of
 keys ([why](decisions/0091-keys-by-kernels.md)): `key_digest`, `bloom_filter`, `keys_found`, `sample` and
 `sample_found`, but for the format `pybloom`, doubles that are no whole numbers, years beyond four digits, and more than
