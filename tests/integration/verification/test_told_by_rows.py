@@ -92,6 +92,9 @@ MORE = (
     *(metric("correlation", *pair) for pair in (("id", "small"), ("fare", "id"), ("price", "share"), ("id", "id"))),
     *(metric("ratio_of", column, arguments=("1",)) for column in ("id", "city", "flag", "huge")),
     *(metric("ratio_of", "flag", arguments=(text,)) for text in ("true", "false")),
+    metric("ratio_of", "day", arguments=("2026-03-10",)),
+    metric("ratio_of", "at", arguments=("2026-03-10 12:30:15.123456",)),
+    *(metric("consistent_type", column) for column in ("city", "kind", "id", "unsigned", "flag", "day", "at", "price")),
     *(metric("pattern_match", "city", arguments=(pattern,)) for pattern in ("^r", "email", "integer", "[^r]$")),
     metric("mutual_information", "kind", "flag"),
     metric("satisfies_if", arguments=("id > 0", "city = 'rome'")),
@@ -113,7 +116,7 @@ OF_EVERY_SHAPE = (
 )
 AT_ONCE = 70  # of one scan: what Spark takes for a select grows faster than the select
 LEFT_TO_SPARK = (
-    metric("consistent_type", "city"),
+    metric("consistent_type", "share"),
     metric("approx_quantile", "fare", arguments=(0.5,)),
     metric("histogram", "fare"),
     MetricSpec(name="histogram", columns=("city",), options=(("bins", 2),)),
