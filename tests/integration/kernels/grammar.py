@@ -1,6 +1,7 @@
 """Conditions that a number draws, over the columns of a drawn table: most of them of the closed language."""
 
 import random
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -51,6 +52,7 @@ LOOKS = (
     "^(true|false)$",
 )  # of values as texts
 COUNTS = ("*", "+", "?", "{1,2}", "{2}", "{0}", "{1,}", "*?", "+?", "??")
+FEW_TIMES = ("?", "{1,2}", "{2}", "{0}", "??")
 SPARKS = ("(?i)a", "a(?=b)", "\\bA", "a*+", "[[a]]", "\\p{L}", "(a)\\1", "\\Qa\\E", "\\R", "x{2,1}")  # Spark's alone
 
 
@@ -211,12 +213,15 @@ def _regex(draw: random.Random, depth: int = 2) -> str:
 
 def _part(draw: random.Random, depth: int) -> str:
     choice = draw.random()
+    counts: tuple[str, ...] = COUNTS
     if depth and choice < 0.2:
         inner = "|".join(_regex(draw, depth - 1) for _ in range(draw.randint(1, 2)))
         part = f"{draw.choice(['(', '(?:'])}{inner})"
+        if re.search(r"[*+}]|[^(]\?", inner):  # Java may look for the end of a count of counts for days
+            counts = FEW_TIMES
     else:
         part = draw.choice(CLASSES) if choice < 0.5 else draw.choice(ATOMS)
-    return part + (draw.choice(COUNTS) if draw.random() < 0.3 else "")
+    return part + (draw.choice(counts) if draw.random() < 0.3 else "")
 
 
 _OF_FAMILIES: Mapping[str, Callable[[random.Random, Drawn, str], str]] = {
