@@ -93,13 +93,14 @@ class Detector:
         low, high = interval
         noise = NOISE * max((abs(end) for end in interval if abs(end) < inf), default=0.0)
         inside = low - noise <= value <= high + noise
-        has_width = high - low > noise and abs(low) < inf and abs(high) < inf
+        half = high / 2 - low / 2  # 0 also where Python rounds the halves of the least numbers to one
+        has_width = half > noise / 2 and abs(low) < inf and abs(high) < inf
         middle = low / 2 + high / 2 if has_width else value
         is_low = value < (middle if has_width else low)
         if (self.side is Side.LOW and not is_low) or (self.side is Side.HIGH and is_low):
             return 0.0
         if has_width:
-            distance = abs(value - middle) / (high / 2 - low / 2)
+            distance = abs(value - middle) / half
             return min(distance, 1.0 if inside else MOST)
         if inside:
             return 0.0

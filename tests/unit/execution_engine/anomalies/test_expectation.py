@@ -4,7 +4,7 @@ import re
 from math import inf
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from execution_engine.anomalies.expectation import MOST, STRATEGIES, Detector, Side
@@ -37,6 +37,8 @@ def test_it_is_the_distance_in_halves_of_the_interval(
 
 
 @given(value=st.floats(-1e9, 1e9), ends=st.tuples(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9)).map(sorted))
+@example(value=0.0, ends=[0.0, 5e-324])
+@example(value=1.0, ends=[0.0, 5e-324])
 def test_it_is_above_one_outside_the_interval_and_only_there(value: float, ends: list[float]) -> None:
     low, high = ends
     noise = 1e-11 * max(abs(low), abs(high), 1e-3)
