@@ -6,13 +6,13 @@ from typing import cast
 
 import structlog
 
-from assay.catalog.selectors import slas
+from assay.catalog.selectors import begins_at, slas
 from assay.catalog.tiers import CatchUp
 from assay.config import config
 from assay.database.name_keys import name_keys
 from assay.models import Dataset, DataTest, Revision, Scope
 from assay.queue.claims import finish_all
-from assay.time.windows import UnableToPartition, Window
+from assay.time.windows import Window
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import History
@@ -103,13 +103,5 @@ def _kept_by_all(dataset: Dataset, revision: Revision, now: datetime) -> datetim
     ]
     names = {metric.dataset for metric in metrics if metric.dataset}
     others = Dataset.objects.filter(name_key__in=name_keys(names)) if names else []
-    return max(max(kept_from(each, now) or BEGINNING, _first_ever(each)) for each in (dataset, *others))
-
-
-def _first_ever(dataset: Dataset) -> datetime:
-    if dataset.partitioning is None or not dataset.first_partition:
-        return BEGINNING
-    try:
-        return dataset.partitioning.window(dataset.first_partition).start
-    except UnableToPartition:
-        return BEGINNING
+    begun = [at for each in (dataset, *others) for at in (kept_from(each, now), begins_at(each)) if at]
+    return max(begun, default=BEGINNING)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from assay.catalog.selectors import slas
+from assay.catalog.selectors import begins_at, slas
 from assay.models import Category, Dataset, DataTest, Scope, Severity
 from assay.time.windows import Window
 from execution_engine.exact import from_json as number
@@ -84,11 +84,16 @@ def backtest(
 ) -> Backtest:
     """What the test would have raised over the windows that start in the range and were due by now.
 
-    ``measure`` asks for what was never measured, as a run would; ask for the backtest again when that is taken. Raises
-    UnableToBacktest for a test of a whole table, and for too many windows.
+    The range starts with the first partition that ever existed at the earliest. ``measure`` asks for what was never
+    measured, as a run would; ask for the backtest again when that is taken. Raises UnableToBacktest for a test of a
+    whole table, and for too many windows.
     """
     assert test.revision is not None
     sources = Sources(now)
+    begun = begins_at(test.dataset)
+    if begun and start < end <= begun:
+        raise UnableToBacktest(f"{test.dataset.full_name} has no partition before {begun.isoformat()}: end later")
+    start = max(start, begun or start)
     windows = _windows(test, start, min(end, now), now)
     terms = BacktestTerms(
         sustain=test.revision.sustain if sustain is None else sustain,

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ from assay.database.name_keys import name_key, name_keys
 from assay.database.prepared import Prepared, rows_of
 from assay.models import Dataset, LineageEdge, Replica
 from assay.time.stored_times import Holds
-from assay.time.windows import Granularity
+from assay.time.windows import Granularity, UnableToPartition
 
 from .declared import Declared, declared_columns
 from .profile import (
@@ -107,6 +108,16 @@ def _partition_of(dataset: Dataset) -> PartitionProfile | None:
         key_format=dataset.key_format,
         first=dataset.first_partition or None,
     )
+
+
+def begins_at(dataset: Dataset) -> datetime | None:
+    """When its first partition ever began; None where the catalog does not say so, or by a key that it has no more."""
+    if dataset.partitioning is None or not dataset.first_partition:
+        return None
+    try:
+        return dataset.partitioning.window(dataset.first_partition).start
+    except UnableToPartition:
+        return None
 
 
 def by_name(full_name: str) -> Dataset | None:

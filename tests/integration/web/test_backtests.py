@@ -144,6 +144,24 @@ def test_an_assertion_that_nobody_wrote_is_measured_where_that_is_asked_for(api:
     assert DataTest.objects.count() == Run.objects.count() == Standing.objects.count() == 0
 
 
+def test_before_the_first_partition_that_ever_existed_nothing_is_missing(
+    api: APIClient, pages: Client, lake: FakeEngine
+) -> None:
+    table = filled(lake, first_partition="2026-03-06")
+    clock.simulate(day("2026-03-08").end + 6 * HOUR)
+    question = {"dataset": table.full_name, "assertion": "row_count() >= 90"}
+    found = asked(api, **question)
+    assert (len(found["not_measured"]), found["scans_needed"], found["from"]) == (3, 3, "2026-03-06T00:00:00+00:00")
+    api.post("/api/v1/backtest", MARCH | question, format="json")
+    work()
+    assert asked(api, **question)["held"] == 3
+    page = pages.get(f"/datasets/{table.full_name}/tests/new", {"assertion": question["assertion"]}).content.decode()
+    assert "The last 3 windows" in page
+    assert "no partition before 2026-03-06T00:00:00+00:00: end later" in refused(
+        api, **question, to="2026-03-02T00:00:00Z"
+    )
+
+
 def test_what_was_measured_for_it_is_the_history_of_a_new_test(api: APIClient, lake: FakeEngine) -> None:
     table = filled(lake)
     question = {"dataset": table.full_name, "to": "2026-03-09T00:00:00Z"}

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assay import clock
-from assay.catalog.selectors import by_names
+from assay.catalog.selectors import begins_at, by_names
 from assay.models import Dataset
 from assay.time.windows import Window
 from incident_manager.intervals import START
@@ -208,7 +208,7 @@ def datasets_of(names: Collection[str]) -> dict[str, Dataset]:
 def _parts(dataset: Dataset, uses: tuple[TableUse, ...], given: dict[str, Any], now: datetime) -> tuple[Window, ...]:
     partitioning = dataset.partitioning
     last = partitioning.at(now).end if partitioning else now
-    start, end = given.get("from") or _begin(dataset), given.get("to") or last
+    start, end = given.get("from") or begins_at(dataset) or EPOCH, given.get("to") or last
     if start >= end:
         raise Wrong("The range ends before it starts.", where="to")
     whole = Window(start=start, end=end)
@@ -216,9 +216,3 @@ def _parts(dataset: Dataset, uses: tuple[TableUse, ...], given: dict[str, Any], 
         return (whole,)
     column = PartitionColumn(name=dataset.partition_column, partitioning=partitioning, times=dataset.stored_times)
     return ranges(uses, column, whole, now=now, dialect=given["dialect"])
-
-
-def _begin(dataset: Dataset) -> datetime:
-    if dataset.partitioning and dataset.first_partition:
-        return dataset.partitioning.window(dataset.first_partition).start
-    return EPOCH
