@@ -8,7 +8,7 @@ from django.db.models import Q
 from alerting.models import Standing
 from alerting.state import TROUBLED, State
 from assay.catalog.reach import next_piece, reach
-from assay.catalog.selectors import home
+from assay.catalog.selectors import begins_at, home
 from assay.models import ChangeKind, DataChange, DataTest, Scope
 from assay.queue.claims import finish
 from assay.time.windows import Window
@@ -37,7 +37,7 @@ def follow_change(change: DataChange, now: datetime) -> None:
     """
     dataset = change.dataset
     within = reach(
-        change.window, dataset.partitioning, now=now, first=dataset.first_partition, retention=dataset.retention
+        change.window, dataset.partitioning, now=now, begins_at=begins_at(dataset), retention=dataset.retention
     )
     if within is None:
         return finish(change, followed_at=now)

@@ -22,18 +22,23 @@ def is_too_wide(window: Window, partitioning: Partitioning | None) -> bool:
 
 
 def reach(
-    window: Window, partitioning: Partitioning | None, *, now: datetime, first: str = "", retention: timedelta | None
+    window: Window,
+    partitioning: Partitioning | None,
+    *,
+    now: datetime,
+    begins_at: datetime | None,
+    retention: timedelta | None,
 ) -> Window | None:
     """The part of a window in which a dataset can have data; None where it can have none.
 
-    It begins with the first partition, or with the first that is kept. If it is still too wide, only its newest
-    ``MOST`` partitions that have begun count.
+    It begins at ``begins_at``, where the first partition does, or with the first that is kept. If it is still too wide,
+    only its newest ``MOST`` partitions that have begun count.
     """
     if partitioning is None:
         return window
     start, end = max(window.start, EARLIEST), min(window.end, LATEST)
-    if first:
-        start = max(start, partitioning.window(first).start)
+    if begins_at is not None:
+        start = max(start, begins_at)
     if retention is not None:
         start = max(start, partitioning.at(now - retention).start)
     if start < end and is_too_wide(Window(start=start, end=end), partitioning):

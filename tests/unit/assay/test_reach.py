@@ -26,7 +26,8 @@ def window(text: str) -> Window:
 
 def reached(text: str, by: Partitioning | None, first: str = "", kept_days: int | None = None) -> Window | None:
     retention = None if kept_days is None else timedelta(days=kept_days)
-    return reach(window(text), by, now=NOW, first=first, retention=retention)
+    begins_at = by.window(first).start if by and first else None
+    return reach(window(text), by, now=NOW, begins_at=begins_at, retention=retention)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def test_the_widest_window_of_days_is_of_250_000_hours_to_the_microsecond() -> N
 
 def test_without_partitions_no_window_is_too_wide_and_all_of_it_is_reached() -> None:
     assert not is_too_wide(window("0001-01-01/9999-01-01"), None)
-    assert reached("0001-01-01/9999-01-01", None, first="2013", kept_days=1) == window("0001-01-01/9999-01-01")
+    assert reached("0001-01-01/9999-01-01", None, kept_days=1) == window("0001-01-01/9999-01-01")
     assert next_piece(window("0001-01-01/9999-01-01"), None) == window("0001-01-01/9999-01-01")
 
 
