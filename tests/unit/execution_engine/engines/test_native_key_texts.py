@@ -1,6 +1,6 @@
 """Texts and hashes of keys, against the xxhash library and texts that Python writes, one value at a time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from execution_engine.engines.native.values import Values, values_of
 from execution_engine.metrics.keys.bits import no_bits, places_of_hashes, set_bits
 from execution_engine.metrics.keys.buckets import Buckets
 from execution_engine.metrics.keys.key_text import decode, encode
+from tests.unit.execution_engine.engines.key_hash import key_hash, rank
 
 Write = Callable[[Any], str | bytes]
 TENTHS = st.decimals(-(10**9), 10**9, places=2)
@@ -53,17 +53,6 @@ KINDS: dict[str, tuple[pa.DataType, str, st.SearchStrategy[Any], Write]] = {
 }
 
 
-def _hash(texts: Sequence[str | bytes | None]) -> int:
-    """As Spark chains xxhash64(text, isnull, text, isnull, …): a null leaves the hash as it is."""
-    seed = 42
-    for text in texts:
-        if text is not None:
-            content = text.encode() if isinstance(text, str) else text
-            seed = xxhash.xxh64(content, seed=seed).intdigest()
-        seed = xxhash.xxh64((text is None).to_bytes(4, "little"), seed=seed).intdigest()
-    return seed
-
-
 @st.composite
 def _keys(draw: st.DrawFn) -> tuple[list[Values], list[tuple[str | bytes | None, ...]]]:
     """Columns of one to three kinds, some as dictionaries or as slices, and the texts of each row."""
@@ -86,7 +75,7 @@ def test_a_key_is_hashed_as_the_library_hashes_its_canonical_texts(
     drawn: tuple[list[Values], list[tuple[str | bytes | None, ...]]],
 ) -> None:
     columns, texts = drawn
-    assert key_hashes(columns).tolist() == [_hash(row) for row in texts]
+    assert key_hashes(columns).tolist() == [key_hash(row) for row in texts]
 
 
 @given(st.lists(st.tuples(st.none() | st.text(max_size=9), st.none() | st.integers(-99, 99)), min_size=1, max_size=20))
@@ -110,24 +99,39 @@ def test_both_zeros_are_one_key() -> None:
     assert canonical(zeros).array.to_pylist() == ["0", "0"]
 
 
+DOUBLES, YEARS = "doubles that are no whole numbers", "years before 1 or after 9999"
+
+
 @pytest.mark.parametrize(
-    ("array", "spark"),
+    ("array", "spark", "why"),
     [
-        (pa.array([0.5]), "double"),
-        (pa.array([float("inf")]), "double"),
-        (pa.array([float("nan")]), "double"),
-        (pa.array([2.0**53]), "double"),
-        (pa.array([2.0**24], pa.float32()), "float"),
-        (pa.array([Decimal("0.000000001")], pa.decimal128(18, 9)), "decimal(18,9)"),
-        (pa.array([2_932_897], pa.int32()).cast(pa.date32()), "date"),
-        (pa.array([-719_163], pa.int32()).cast(pa.date32()), "date"),
-        (pa.array([253_402_300_800_000_000], pa.int64()).cast(pa.timestamp("us")), "timestamp_ntz"),
-        (pa.array([-62_135_596_800_000_001], pa.int64()).cast(pa.timestamp("us")), "timestamp_ntz"),
+        (pa.array([0.5]), "double", f"{DOUBLES} are written by Spark"),
+        (pa.array([float("inf")]), "double", f"{DOUBLES} are written by Spark"),
+        (pa.array([float("nan")]), "double", f"{DOUBLES} are written by Spark"),
+        (pa.array([2.0**53]), "double", f"{DOUBLES} are written by Spark"),
+        (pa.array([2.0**24], pa.float32()), "float", f"{DOUBLES} are written by Spark"),
+        (
+            pa.array([Decimal("0.000000001")], pa.decimal128(18, 9)),
+            "decimal(18,9)",
+            "a small decimal may be written with an exponent",
+        ),
+        (pa.array([2_932_897], pa.date32()), "date", f"{YEARS} are written by Spark"),
+        (pa.array([-719_163], pa.date32()), "date", f"{YEARS} are written by Spark"),
+        (pa.array([253_402_300_800_000_000], pa.timestamp("us")), "timestamp_ntz", f"{YEARS} are written by Spark"),
+        (pa.array([-62_135_596_800_000_001], pa.timestamp("us")), "timestamp_ntz", f"{YEARS} are written by Spark"),
     ],
 )
-def test_what_spark_alone_writes_is_left_to_it(array: pa.Array, spark: str) -> None:
-    with pytest.raises(UnableToTell):
+def test_what_spark_alone_writes_is_left_to_it(array: pa.Array, spark: str, why: str) -> None:
+    with pytest.raises(UnableToTell) as raised:
         canonical(values_of(array, spark))
+    assert str(raised.value) == why
+
+
+def test_the_length_of_a_text_that_is_no_utf_8_is_left_to_spark() -> None:
+    text = pa.StringArray.from_buffers(1, *pa.array([b"\xff"]).buffers()[1:])
+    with pytest.raises(UnableToTell) as raised:
+        joined([values_of(text, "string")])
+    assert str(raised.value) == "the length of a text that is no UTF-8 is Spark's to tell"
 
 
 def test_what_lies_under_a_null_is_not_looked_at() -> None:
@@ -140,7 +144,7 @@ def test_what_lies_under_a_null_is_not_looked_at() -> None:
         plain = pa.array([number, 0], pa.float64() if type_ == pa.float64() else pa.int64())
         content = plain.cast(pa.int32()) if type_ == pa.date32() else plain
         given_ = values_of(pa.Array.from_buffers(type_, 2, [nothing, content.buffers()[1]]), spark)
-        assert key_hashes([given_]).tolist()[0] == _hash([None])
+        assert key_hashes([given_]).tolist()[0] == key_hash([None])
 
 
 NUMBERS = st.lists(st.none() | st.integers(-50, 50), min_size=1, max_size=60)
@@ -166,7 +170,7 @@ def test_each_gatherer_takes_just_the_keys_that_count(
     rows = Rows(columns=("a",), where=ABOVE if is_filtered else None)
     counting = [each for each in numbers if not is_filtered or (each is not None and each > -10)]
     texts = {each: None if each is None else str(each) for each in counting}
-    by_hash = {_hash([text]): encode((text,)).encode() for text in texts.values()}
+    by_hash = {key_hash([text]): encode((text,)).encode() for text in texts.values()}
     hashes, count = Distinct().gather(rows, _batches(numbers, size))
     assert np.frombuffer(hashes, np.uint64).tolist() == sorted(by_hash)
     assert count == len(counting)
@@ -174,17 +178,17 @@ def test_each_gatherer_takes_just_the_keys_that_count(
     some = Buckets(tuple(sorted({each >> 52 for each in list(by_hash)[::2]})))
     hashes, count = Distinct(buckets=some.numbers).gather(rows, _batches(numbers, size))
     assert np.frombuffer(hashes, np.uint64).tolist() == some.of(np.array(sorted(by_hash), np.uint64)).tolist()
-    assert count == sum((_hash([texts[each]]) >> 52) in some.numbers for each in counting)
+    assert count == sum((key_hash([texts[each]]) >> 52) in some.numbers for each in counting)
 
     bits, expected = Filled(slices=3, bits_per_slice=256).gather(rows, _batches(numbers, size))[0], no_bits(3, 256)
     set_bits(expected, places_of_hashes(np.array(sorted(by_hash), np.uint64)))
     assert bits == expected.tobytes()
 
-    ranks = {encode((text,)).encode(): _rank(encode((text,))) for text in texts.values()}
+    ranks = {encode((text,)).encode(): rank(encode((text,))) for text in texts.values()}
     lowest = sorted(ranks, key=lambda text: (ranks[text], text))[:most]
     assert list(Lowest(size=most).gather(rows, _batches(numbers, size))) == lowest
-    wanted = {text: rank for at, (text, rank) in enumerate(ranks.items()) if at % 2}
-    known = tuple(sorted(rank % 2**64 for rank in wanted.values()))
+    wanted = {text: of_text for at, (text, of_text) in enumerate(ranks.items()) if at % 2}
+    known = tuple(sorted(each % 2**64 for each in wanted.values()))
     assert Among(hashes=known).gather(rows, _batches(numbers, size)) == wanted
     named = tuple(sorted(by_hash)[::2])
     assert set(Named(hashes=named).gather(rows, _batches(numbers, size))) == {by_hash[each] for each in named}
@@ -198,9 +202,4 @@ def test_a_task_sends_many_hashes_once_where_they_are_repeated(times: int) -> No
     found = np.frombuffer(hashes, np.uint64)
     assert count == len(numbers)
     assert len(found) == 100_000 // times
-    assert set(found.tolist()) == {_hash([str(number)]) for number in range(100_000 // times)}
-
-
-def _rank(text: str) -> int:
-    found = xxhash.xxh64(text.encode(), seed=42).intdigest()
-    return found - 2**64 if found >= 2**63 else found
+    assert set(found.tolist()) == {key_hash([str(number)]) for number in range(100_000 // times)}
