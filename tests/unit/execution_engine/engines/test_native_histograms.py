@@ -6,20 +6,35 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from execution_engine.engines.arrow.told import told_without_spark
+from execution_engine.engines.columns.spark_sql import expressions
+from execution_engine.engines.gathering.groups import FoundGroups
 from execution_engine.engines.gathering.histograms import NOTHING, Bins, bins_between, of_bins, of_values
 from execution_engine.engines.native.compiled import compiled
 from execution_engine.engines.native.grouped.bins import Binned
-from execution_engine.engines.native.task import Program, from_bytes, glean
-from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.native.histograms import (
+    binning,
+    ends_asked,
+    ends_of,
+    in_bins,
+    of_groups,
+    values_asked,
+)
+from execution_engine.engines.native.reading import Stored
+from execution_engine.engines.native.task import Gleaned, Program, from_bytes, glean
+from execution_engine.engines.protocol import Measured, Table, Wanted
 from execution_engine.metrics.definitions.histogram import MOST_VALUES
 from execution_engine.metrics.spec import MetricSpec
+from execution_engine.metrics.states.statistics import Gather
 from execution_engine.outcome import Reason
+from execution_engine.read_by import Kind, Left
 from tests.integration.kernels.by_kernels import pieces_in
 
 ITEM = Wanted(key="h", spec=MetricSpec(name="histogram", columns=("x",), options=(("bins", 3),)))
@@ -126,3 +141,80 @@ def test_the_most_frequent_values_alone_are_told() -> None:
     assert found.value == MOST_VALUES + 2
     assert found.detail["rows"] == 2 * MOST_VALUES + 2
     assert [each["value"] for each in found.detail["bins"]] == [f"{at:05}" for at in range(2, MOST_VALUES + 2)]
+
+
+def measured(folder: Path, *wanted: Wanted) -> dict[str, Measured]:
+    """Told of the table ``rides`` in this folder, without Spark."""
+    report = told_without_spark(Table(name="rides", storage="parquet", location=str(folder)), wanted)
+    assert report is not None
+    return dict(report.measured)
+
+
+def histogram(column: str, bins: int | None = None, where: str | None = None) -> Wanted:
+    spec = MetricSpec(
+        name="histogram", columns=(column,), options=() if bins is None else (("bins", bins),), where=where
+    )
+    return Wanted(key=spec.text, spec=spec)
+
+
+def test_histograms_of_one_scan_are_told_of_the_rows_that_each_counts(tmp_path: Path) -> None:
+    columns = {"x": [1, 4, 7, None, 5], "city": ["oslo", None, "rome", "oslo", "bern"], "n": [1, 2, 3, 4, 5]}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet", row_group_size=2)
+    kept = "city = 'oslo'"
+    every = [histogram("city"), histogram("X", 3), histogram("city", where="n < 3"), histogram("x", 1, kept)]
+    cities, thirds, few, one = measured(tmp_path, *every).values()
+    assert cities == of_values({"oslo": 2, None: 1, "rome": 1, "bern": 1})
+    assert thirds == of_bins(Bins(low=1.0, width=2.0, count=3), {0: 1, 1: 1, 2: 2, None: 1})
+    assert few == of_values({"oslo": 1, None: 1})
+    assert one == of_bins(Bins(low=1.0, width=1.0, count=1), {0: 1, None: 1})
+
+
+def test_a_histogram_of_no_rows_has_nothing_and_one_of_infinite_numbers_no_bins(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"x": [1.0, float("inf")]}), tmp_path / "a.parquet")
+    assert list(measured(tmp_path, histogram("x", 2, "x < 0"), histogram("x", 2, "x = 1")).values()) == [
+        NOTHING,
+        of_bins(Bins(low=1.0, width=1.0, count=2), {0: 1}),
+    ]
+    (infinite,) = measured(tmp_path, histogram("x", 2)).values()
+    assert infinite.failure is not None
+    assert infinite.failure.reason is Reason.NOT_FINITE
+    assert infinite.failure.detail == (
+        "histogram(x, bins=2) of rides has values from 1.0 to inf; leave some out with where="
+    )
+
+
+def test_the_ends_of_bins_are_asked_for_as_doubles_of_the_rows_that_count() -> None:
+    write = expressions({"x": "bigint"})
+    low, high = ends_of(histogram("x", 2, "x > 1"), write)
+    assert [each.statistic.gather for each in (low, high)] == [Gather.MIN, Gather.MAX]
+    assert [each.statistic.column for each in (low, high)] == ["x", "x"]
+    assert [each.where for each in (low, high)] == [write.condition("x > 1")] * 2
+    assert ends_asked([histogram("x"), histogram("x", 2, "x > 1")], write) == [low, high]
+
+
+def test_values_are_counted_of_histograms_that_have_no_bins() -> None:
+    (asked,) = values_asked([histogram("x", 2), histogram("city", where="x > 1")], expressions({"x": "bigint"}))
+    assert (asked.by, len(asked.asked)) == (("city",), 1)
+
+
+def test_too_many_values_are_left_to_spark_with_the_reason() -> None:
+    assert of_groups(FoundGroups(too_many=True)) == Left(kind=Kind.ROWS, why="there are more than 100,000 values")
+
+
+def test_bins_are_counted_of_the_columns_that_they_and_their_conditions_name() -> None:
+    stored = {name: Stored(spark="bigint", arrow=pa.int64()) for name in ("x", "n", "other")}
+    wide = [(histogram("x", 2, "n > 1"), Bins(low=0.0, width=1.0, count=2)), (ITEM, Bins(low=1.0, width=2.0, count=3))]
+    program = binning(wide, expressions(dict.fromkeys(stored, "bigint")), stored)
+    assert set(program.columns) == {"x", "n"}
+    assert [(each.low, each.width, each.bins) for each in program.binned] == [(0.0, 1.0, 2), (1.0, 2.0, 3)]
+
+
+def test_what_tasks_count_in_bins_adds_up_and_is_nothing_where_one_failed() -> None:
+    wide = [(histogram("x", 2), Bins(low=0.0, width=1.0, count=2)), (ITEM, Bins(low=1.0, width=2.0, count=3))]
+    one = Gleaned(bins=[np.array([1, 2, 3]), np.array([4, 0, 0, 1])])
+    other = Gleaned(bins=[np.array([0, 5, 1]), np.array([0, 7, 0, 0])])
+    assert in_bins(wide, [one, other]) == {
+        "histogram(x, bins=2)": of_bins(wide[0][1], {0: 1, 1: 7, None: 4}),
+        "h": of_bins(wide[1][1], {0: 4, 1: 7, None: 1}),
+    }
+    assert in_bins(wide, [one, Gleaned(failed="a file cannot be read")]) == {}

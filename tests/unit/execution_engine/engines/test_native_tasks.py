@@ -1,5 +1,6 @@
 """Row groups are cut into tasks of about as many rows, and files are read as they were listed or not at all."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from execution_engine.engines.gathering.groups import AskedGroups
+from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.native import measure, reading
+from execution_engine.engines.native.compiled import compiled
+from execution_engine.engines.native.grouped.bins import Binned
 from execution_engine.engines.native.measure import TASK_ROWS, tasks
 from execution_engine.engines.native.nodes import Column, UnableToTell
 from execution_engine.engines.native.reading import Piece, Stored, UnableToReadPiece, batches
-from execution_engine.engines.native.task import Program, glean
+from execution_engine.engines.native.task import Gleaned, Program, from_bytes, glean, gleaned_of, loads_to_bytes
+from execution_engine.metrics.definition import Grouping
+from execution_engine.metrics.states.statistics import Gather, Statistic
 from tests.integration.kernels.by_kernels import pieces_in
 
 GROUPS = st.lists(st.lists(st.integers(1, 2 * TASK_ROWS), max_size=6), max_size=6)
@@ -145,3 +152,51 @@ def test_the_names_of_folders_are_columns_of_texts(tmp_path: Path) -> None:
     piece = replace(written(tmp_path, b=[1, 2]), folders={"a": "oslo"})
     assert read(piece, a=pa.string(), b=pa.int64()) == [["oslo", "oslo"]]
     assert read(replace(piece, folders={"a": None}), a=pa.string(), b=pa.int64()) == [[None, None]]
+
+
+def test_tasks_know_the_classes_where_no_module_has_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files: list[list[int | None]] = [[1, 2, None], [2, 7]]
+    for at, numbers in enumerate(files):
+        pq.write_table(pa.table({"a": numbers, "b": ["x", "y", "y"][: len(numbers)]}), tmp_path / f"{at}.parquet")
+    columns, pieces = pieces_in(tmp_path)
+    total = AskedStatistic(statistic=Statistic(gather=Gather.SUM, of=("a",)), where="a > 1")
+    keys = Keyed(grouping=Grouping(columns=("a",)))
+    draft = measure.drafted(columns, [total], [keys])
+    groups = measure.drafted_groups(columns, AskedGroups(by=("b",), asked=(total,), keyed=(keys,)))
+    binned = Binned(of=compiled("a * 1e0"), where=compiled("b = 'y'"), low=1.0, width=3.0, bins=2)
+    program = replace(measure.with_groups(draft.program, [groups]), binned=(binned,))
+    sent = loads_to_bytes(program, [[(5, pieces[:1])], [(3, pieces[1:]), (4, pieces)]])
+    for name in [name for name in sys.modules if name.startswith("execution_engine.")]:
+        monkeypatch.setitem(sys.modules, name, None)
+    told = [(number, blob) for at in range(2) for number, blob in gleaned_of(sent, at)]
+    monkeypatch.undo()
+    units = {number: from_bytes(blob) for number, blob in told}
+    assert [number for number, _ in told] == [5, 3, 4]
+    for numbers, sum_, distinct, sums, bins in (
+        ([5], 2, 2, {("x",): None, ("y",): 2}, [1, 0, 1]),
+        ([3], 9, 2, {("x",): 2, ("y",): 7}, [0, 1, 0]),
+        ([5, 3], 11, 3, {("x",): 2, ("y",): 9}, [1, 1, 1]),
+        ([4], 11, 3, {("x",): 2, ("y",): 9}, [1, 1, 1]),
+    ):
+        some = [units[number] for number in numbers]
+        statistics, counted, left = measure.found_of(draft, some)
+        found, left_of_groups = measure.found_of_groups(groups, some, 0)
+        assert (statistics, counted[keys].summary.distinct, left, left_of_groups) == ({total: sum_}, distinct, {}, {})
+        assert dict(zip(found.keys, found.told[total], strict=True)) == sums
+        assert sum(unit.bins[0] for unit in some).tolist() == bins  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"size": 1}, "a file was replaced while it was read"),
+        ({"path": "/nowhere"}, "a file cannot be read"),
+        ({}, "a has several types, or one of an old writer"),
+    ],
+)
+def test_a_task_tells_why_it_failed(change: dict[str, Any], why: str, tmp_path: Path) -> None:
+    piece = replace(written(tmp_path, a=["x"]), **change)
+    program = Program(asked=(), counted=(), columns={"a": Stored(spark="bigint", arrow=pa.int64())})
+    assert from_bytes(glean(program, [piece]).to_bytes()) == Gleaned(failed=why, groups=[], bins=[])
