@@ -3,7 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -212,6 +212,12 @@ def test_keys_of_each_group_are_counted_as_by_a_loop(tmp_path: Path, seed: int, 
             kept = [row for row in groups[key] if WHERES[one.where](row[ROW])]
             rounded = replace(summary, weighted_logs=round(summary.weighted_logs, 9))
             assert rounded == summary_of(kept, grouping), (one, key)
+            assert are_whole(rounded)
+
+
+def are_whole(summary: Summary) -> bool:
+    """Whether its counts are whole numbers in type too, as states write them."""
+    return all(isinstance(getattr(summary, each.name), int) for each in fields(summary) if each.name != "weighted_logs")
 
 
 def summary_of(rows: Sequence[Row], grouping: Grouping) -> Summary:
@@ -263,23 +269,62 @@ def test_a_group_is_told_apart_by_the_text_that_spark_writes(
     assert sum(found.told[rows]) == len(array)
 
 
+YEARS = "years before 1 or after 9999 are written by Spark"
+NO_UTF_8 = "a text that is no UTF-8 is told by Spark"
+
+
 @pytest.mark.parametrize(
-    ("array", "kind"),
+    ("array", "kind", "why"),
     [
-        (pa.array([0.5, 1.0]), Kind.COLUMN),
-        (pa.array([b"a"]), Kind.COLUMN),
-        (pa.array([Decimal("0.0000001")]), Kind.ROWS),
-        (pa.array([2932897], pa.int32()).cast(pa.date32()), Kind.ROWS),
-        (pa.array([-62135596800000001], pa.timestamp("us")), Kind.ROWS),
-        (pa.StringArray.from_buffers(1, *pa.array([b"\xff"]).buffers()[1:]), Kind.ROWS),
+        (pa.array([0.5, 1.0]), Kind.COLUMN, "double is written as a text by Spark"),
+        (pa.array([b"a"]), Kind.COLUMN, "bytes is written as a text by Spark"),
+        (pa.array([Decimal("0.0000001")]), Kind.ROWS, "a small decimal may be written with an exponent"),
+        (pa.array([2932897], pa.date32()), Kind.ROWS, YEARS),
+        (pa.array([-62135596800000001], pa.timestamp("us")), Kind.ROWS, YEARS),
+        (pa.StringArray.from_buffers(1, *pa.array([b"\xff"]).buffers()[1:]), Kind.ROWS, NO_UTF_8),
     ],
-    ids=lambda given: str(given.type) if isinstance(given, pa.Array) else given,
-)
-def test_texts_that_java_may_write_otherwise_are_left_to_spark(tmp_path: Path, array: pa.Array, kind: Kind) -> None:
+    ids=lambda given: str(given.type) if isinstance(given, pa.Array) else "",
+)  # fmt: skip
+def test_texts_that_java_may_write_otherwise_are_left_to_spark(
+    tmp_path: Path, array: pa.Array, kind: Kind, why: str
+) -> None:
     write_column(tmp_path, array)
     rows = AskedStatistic(statistic=Statistic(gather=Gather.COUNT, of=("1",)))
     _, left = taken(tmp_path, AskedGroups(by=("n", "a"), asked=(rows,)))
-    assert [why.kind for why in left.values()] == [kind]
+    assert left == {rows: Left(kind=kind, why=why)}
+
+
+@pytest.mark.parametrize(
+    ("gather", "array", "why"),
+    [
+        (Gather.SUM, pa.array(["x"]), "text is no number"),
+        (Gather.SUM, pa.array([date(2026, 3, 1)]), "date has no sum"),
+        (Gather.MIN, pa.array(["x"]), "text is no number"),
+        (Gather.MAX, pa.array([date(2026, 3, 1)]), "date has no extreme that is a number"),
+        (Gather.MOMENTS, pa.array([True]), "truth is no number"),
+        (Gather.HLL, pa.array([1]), "hll of each group is Spark's to gather"),
+    ],
+    ids=lambda given: str(given.type) if isinstance(given, pa.Array) else "",
+)
+def test_a_statistic_that_a_column_has_not_is_left_to_spark_with_the_reason(
+    tmp_path: Path, gather: Gather, array: pa.Array, why: str
+) -> None:
+    write_column(tmp_path, array)
+    one = statistic(gather, "a", None)
+    found, left = taken(tmp_path, AskedGroups(by=("n",), asked=(one,)))
+    assert (found.told, left[one].why) == ({}, why)
+
+
+def test_what_only_the_rows_show_to_be_sparks_leaves_the_other_clauses_and_statistics(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": ["x\n", "y", "y"], "g": ["p", "p", "q"]}), tmp_path / "a.parquet")
+    breaks = "a rlike 'x$'"
+    keys = [Keyed(grouping=Grouping(columns=("a",)), where=where) for where in (breaks, None, "g = 'p'")]
+    asked = [statistic(Gather.COUNT, "a", where) for where in (breaks, None)]
+    found, left = taken(tmp_path, AskedGroups(by=("g",), asked=tuple(asked), keyed=tuple(keys)))
+    why = Left(kind=Kind.ROWS, why="a text ends with a line break, before which $ may stand")
+    assert left == {asked[0]: why, keys[0]: why}
+    assert {one: list(of_groups) for one, of_groups in found.told.items()} == {asked[1]: [2, 1]}
+    assert [[each.rows for each in found.counted[one]] for one in keys[1:]] == [[2, 1], [2, 0]]
 
 
 def test_groups_that_are_too_many_in_one_task_or_in_all_together_are_told_as_such(
@@ -319,6 +364,7 @@ def test_what_many_tasks_would_send_of_many_groups_or_keys_is_left_to_spark(
         found = glean(Program(asked=(), counted=(), columns=draft.columns, grouped=(draft.grouped,)), pieces)
         left = {**draft.left, **found_of_groups(draft, [found], 0)[1]}
         assert [why.kind for why in left.values()] == kinds
+    assert {why.why for why in left.values()} == {"so many groups of so many tasks are Spark's to merge"}
 
 
 def test_one_that_is_spark_s_takes_along_what_shares_its_job_and_no_grouping(tmp_path: Path) -> None:
@@ -368,7 +414,7 @@ def test_a_mean_that_is_infinite_in_one_task_is_so_in_all() -> None:
 
 def test_a_sum_that_may_be_too_long_for_spark_on_its_way_is_left_to_it() -> None:
     numbers = values_of(pa.array([Decimal(10**33), Decimal(-(10**33))], pa.decimal128(38, 0)), "decimal(38,0)")
-    with pytest.raises(UnableToTell):
+    with pytest.raises(UnableToTell, match="a sum on the way may be too long for Spark"):
         REDUCTIONS["sum"](np.array([0, 1]), 2, numbers)
     assert values("min", REDUCTIONS["min"](np.array([0, 1]), 2, numbers), 0) == [Decimal(10**33), Decimal(-(10**33))]
 

@@ -203,3 +203,11 @@ def test_a_task_sends_many_hashes_once_where_they_are_repeated(times: int) -> No
     assert count == len(numbers)
     assert len(found) == 100_000 // times
     assert set(found.tolist()) == {key_hash([str(number)]) for number in range(100_000 // times)}
+
+
+def test_a_task_sends_a_few_thousand_hashes_once_if_any_key_is_repeated() -> None:
+    numbers = np.array([7, 7, *range(10_000, 14_998)])
+    batch = Batch(rows=5_000, columns=lambda name: values_of(pa.array(numbers), "bigint"))
+    hashes, count = Distinct().gather(Rows(columns=("a",)), [batch])
+    assert count == 5_000
+    assert np.frombuffer(hashes, np.uint64).tolist() == sorted({key_hash([str(number)]) for number in numbers})

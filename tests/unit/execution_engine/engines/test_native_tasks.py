@@ -174,13 +174,12 @@ def test_tasks_know_the_classes_where_no_module_has_their_names(
     monkeypatch.undo()
     units = {number: from_bytes(blob) for number, blob in told}
     assert [number for number, _ in told] == [5, 3, 4]
-    for numbers, sum_, distinct, sums, bins in (
-        ([5], 2, 2, {("x",): None, ("y",): 2}, [1, 0, 1]),
-        ([3], 9, 2, {("x",): 2, ("y",): 7}, [0, 1, 0]),
-        ([5, 3], 11, 3, {("x",): 2, ("y",): 9}, [1, 1, 1]),
-        ([4], 11, 3, {("x",): 2, ("y",): 9}, [1, 1, 1]),
+    for some, sum_, distinct, sums, bins in (
+        ([units[5]], 2, 2, {("x",): None, ("y",): 2}, [1, 0, 1]),
+        ([units[3]], 9, 2, {("x",): 2, ("y",): 7}, [0, 1, 0]),
+        ([units[5], units[3]], 11, 3, {("x",): 2, ("y",): 9}, [1, 1, 1]),
+        ([units[4]], 11, 3, {("x",): 2, ("y",): 9}, [1, 1, 1]),
     ):
-        some = [units[number] for number in numbers]
         statistics, counted, left = measure.found_of(draft, some)
         found, left_of_groups = measure.found_of_groups(groups, some, 0)
         assert (statistics, counted[keys].summary.distinct, left, left_of_groups) == ({total: sum_}, distinct, {}, {})
