@@ -62,8 +62,8 @@ def covering(target: Target, data: Path) -> Covering:
 
 def is_equivalent(target: Target, mutant: Mutant) -> bool:
     """Whether somebody has looked at it and found that it changes nothing that can be seen."""
-    listed = (line.split(" | ") for line in EQUIVALENT.read_text().splitlines() if not line.startswith("#"))
-    return (target.name, mutant.change) in {(module, change) for module, change, _ in listed}
+    listed = (line.partition(" | ") for line in EQUIVALENT.read_text().splitlines() if not line.startswith("#"))
+    return (target.name, mutant.change) in {(module, rest.rpartition(" | ")[0]) for module, _, rest in listed}
 
 
 def judge(target: Target, mutant: Mutant, lines: Covering, migrated: Path | None = None) -> Fate:
