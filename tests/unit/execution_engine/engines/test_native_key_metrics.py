@@ -21,9 +21,12 @@ from execution_engine.engines.native.keys.measures import OF_KEYS, KeyReader, co
 from execution_engine.engines.protocol import Measured, Table, Wanted
 from execution_engine.metrics.definitions.sample import Sample
 from execution_engine.metrics.keys import filter_shape
+from execution_engine.metrics.keys.bits import no_bits
+from execution_engine.metrics.keys.buckets import Buckets
 from execution_engine.metrics.keys.digest import KeyDigest
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
-from execution_engine.metrics.keys.filter import KeyFilter
+from execution_engine.metrics.keys.filter import KeyFilter, filter_of_bits
+from execution_engine.metrics.keys.filter_shape import Format, shape_for
 from execution_engine.metrics.keys.key_text import encode
 from execution_engine.metrics.keys.loss import Loss
 from execution_engine.metrics.spec import Literal, MetricSpec
@@ -217,6 +220,23 @@ def test_sides_of_the_same_keys_are_settled_by_their_digests(side: Callable[...,
     settled = Measured(value=3, detail={"settled": "equal digests", "missing": 0, "lost": []})
     inputs = both_digests(here, there, "id")
     assert here("bloom_filter", "id", inputs=inputs) == here("keys_found", "id", inputs=inputs) == settled
+
+
+def test_a_filter_of_which_only_bits_are_known_is_of_as_many_keys_as_the_digests_have_counted(
+    side: Callable[..., Take],
+) -> None:
+    def built(item: Wanted, *, keys: int, counted: bool = False, buckets: Buckets | None = None) -> KeyFilter:
+        shape = shape_for(keys, wanted=Format.XXHASH)
+        bits = no_bits(shape.slices, shape.bits_per_slice)
+        return filter_of_bits(shape, item.spec.columns, bits, 3, buckets, keys if counted else None)
+
+    reader = cast("KeyReader", SimpleNamespace(name="trips", row_count=lambda: 3, built=built))
+    spec = MetricSpec(name="bloom_filter", columns=("id",))
+    here, there = side("here", id=[1, 2, 3]), side("there", id=[4])
+    alone = OF_KEYS["bloom_filter"](reader, Wanted(key="k", spec=spec))
+    compared = OF_KEYS["bloom_filter"](reader, Wanted(key="k", spec=spec, inputs=both_digests(here, there, "id")))
+    assert (alone.value, alone.detail["counted"]) == (0, False)
+    assert (compared.value, compared.detail["counted"]) == (3, True)
 
 
 def test_what_cannot_be_compared_is_told_in_words(side: Callable[..., Take]) -> None:

@@ -132,7 +132,8 @@ def test_files_that_are_not_what_was_listed_fail_the_task_with_the_reason(tmp_pa
         (replace(piece, size=1), "a file was replaced while it was read"),
         (replace(piece, path="/nowhere"), "a file cannot be read"),
     ):
-        told = tell(asked(Distinct(), "a"), [given])
+        ((_, blob),) = keys_told_of(tasks_to_bytes(asked(Distinct(), "a"), [[given]]), 0)
+        told = from_bytes(blob)
         assert told == KeysTold(failed=why)
         assert parts_of([KeysTold(found=(b"", 0)), told]) == Left(kind=Kind.FAILED, why=why)
 

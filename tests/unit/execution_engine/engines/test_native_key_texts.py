@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution_engine.engines.native.evaluation import Batch
-from execution_engine.engines.native.keys.gathering import Among, Distinct, Filled, Lowest, Named, Rows
+from execution_engine.engines.native.keys.gathering import Among, Distinct, Filled, Lowest, Named, Rows, lowest_of
 from execution_engine.engines.native.keys.texts import canonical, joined, key_hashes
 from execution_engine.engines.native.nodes import Column, Compare, Compared, Literal, LiteralKind, UnableToTell
 from execution_engine.engines.native.texts import as_string
@@ -86,6 +86,16 @@ def test_the_text_of_a_key_is_the_one_that_python_writes_and_reads(rows: list[tu
     found = joined([as_string(column) for column in columns]).to_pylist()
     assert found == [encode(key) for key in keys]
     assert [decode(text) for text in found] == keys
+
+
+@given(_keys())
+def test_the_canonical_texts_of_a_key_are_joined_into_one_whatever_types_hold_them(
+    drawn: tuple[list[Values], list[tuple[str | bytes | None, ...]]],
+) -> None:
+    columns, texts = drawn
+    found = joined([canonical(column) for column in columns])
+    assert found.type == pa.string()
+    assert found.to_pylist() == [encode([None if text is None else str(text) for text in row]) for row in texts]
 
 
 def test_decimals_keep_their_zeros_in_texts_and_lose_them_in_hashes() -> None:
@@ -192,6 +202,26 @@ def test_each_gatherer_takes_just_the_keys_that_count(
     assert Among(hashes=known).gather(rows, _batches(numbers, size)) == wanted
     named = tuple(sorted(by_hash)[::2])
     assert set(Named(hashes=named).gather(rows, _batches(numbers, size))) == {by_hash[each] for each in named}
+
+
+@given(NUMBERS, NUMBERS, st.integers(1, 9))
+def test_the_lowest_keys_of_several_tasks_are_those_of_all_their_rows(
+    first: list[int | None], second: list[int | None], size: int
+) -> None:
+    parts = [Lowest(size=size).gather(Rows(columns=("a",)), _batches(some, 60)) for some in (first, second)]
+    texts = {encode((None if each is None else str(each),)) for each in (*first, *second)}
+    assert lowest_of(parts, size) == sorted(texts, key=rank)[:size]
+
+
+def test_hashes_that_lie_side_by_side_are_told_apart() -> None:
+    rows = Rows(columns=("a",))
+    for number in range(20):
+        text = str(number)
+        of_key, of_text = key_hash([text]), rank(encode((text,))) % 2**64
+        named = Named(hashes=(of_key - 1, of_key)).gather(rows, _batches([number], 1))
+        assert list(named) == [encode((text,)).encode()]
+        among = Among(hashes=(of_text - 1, of_text)).gather(rows, _batches([number], 1))
+        assert list(among) == [encode((text,)).encode()]
 
 
 @pytest.mark.parametrize("times", [1, 50])
