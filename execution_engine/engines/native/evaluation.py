@@ -248,13 +248,13 @@ def _with_values(by: Compare, left: Values, right: Values) -> Met:
             found = of_texts(unpacked(left.array), _OF_TEXTS[by], unpacked(right.array))
             return _known(found, left.null, right.null)
         case Family.EXACT:
-            left, right = _of_one_scale(left, right)
+            return _known(_OF_NUMBERS[by](*_of_one_scale(left, right)), left.null, right.null)
         case Family.BYTES:
             raise UnableToTell("bytes are Spark's to compare")
     return _known(_OF_NUMBERS[by](left.whole, right.whole), left.null, right.null)
 
 
-def _of_one_scale(left: Values, right: Values) -> tuple[Values, Values]:
+def _of_one_scale(left: Values, right: Values) -> tuple[Numbers, Numbers]:
     """Both as multiples of the same power of ten, where Spark has a decimal wide enough for both."""
     scale, whole = max(left.scale, right.scale), max(left.digits - left.scale, right.digits - right.scale)
     if scale and whole + scale > MOST_DIGITS:
@@ -262,13 +262,12 @@ def _of_one_scale(left: Values, right: Values) -> tuple[Values, Values]:
     return _scaled(left, scale), _scaled(right, scale)
 
 
-def _scaled(given: Values, scale: int) -> Values:
+def _scaled(given: Values, scale: int) -> Numbers:
     more = scale - given.scale
     if not more:
-        return given
+        return given.whole
     is_long = given.digits + more > LONG_DIGITS
-    numbers = (given.whole.astype(object) if is_long else given.whole) * 10**more
-    return replace(given, numbers=numbers, digits=given.digits + more, scale=scale)
+    return (given.whole.astype(object) if is_long else given.whole) * 10**more
 
 
 def _of_doubles(by: Compare, numbers: Doubles, literal: float) -> Flags:

@@ -70,13 +70,121 @@ def test_texts_that_are_no_utf_8_have_no_length_and_no_pattern_here() -> None:
     assert met(texts, "a = 'a'") == [False, True]
 
 
+COLUMNS = {
+    "whole": NULLABLE,
+    "double": pa.array([0.5, None, 1.0]),
+    "text": pa.array(["x", None, "y"]),
+    "break": pa.array(["x", None, "y\n"]),
+    "bad": pa.StringArray.from_buffers(3, *pa.array([b"\xff", b"a", b"b"]).buffers()[1:]),
+    "bytes": pa.array([b"x", None, b"y"]),
+    "day": pa.array([1, None, 2], pa.int32()).cast(pa.date32()),
+    "long": pa.array([Decimal(1), None, Decimal(2)], pa.decimal128(38, 0)),
+    "small": pa.array([Decimal("0.5"), None, Decimal("0.25")], pa.decimal128(4, 2)),
+    "tiny": pa.array([Decimal("5E-8"), None, Decimal(1)], pa.decimal128(18, 9)),
+    "late": pa.array([2_932_897, None, 0], pa.int32()).cast(pa.date32()),
+    "nanos": pa.array([1, None, 2], pa.timestamp("ns")),
+    "list": pa.array([[1], None, []]),
+}
+LEFT = {
+    "exact is no condition": ("whole", "not whole"),
+    "text is no condition": ("text or whole = 1",),
+    "exact is not compared with text": ("whole < 'x'", "whole = text", "'x' <> whole", "whole in ('x', 1)"),
+    "exact is not compared with date": ("whole = date '2026-01-01'",),
+    "text is not compared with exact": ("text = 1", "1 < text"),
+    "double is not compared with date": ("double = day",),
+    "date is not compared with text": ("day = 'x'",),
+    "bytes is not compared with text": ("bytes = 'x'", "bytes = text"),
+    "exact is not compared with truth": ("whole = true",),
+    "bytes are Spark's to compare": ("bytes = bytes",),
+    "two literals are Spark's to compare": (
+        *("1.5 = 1", "'x' = 'x'", "1e0 = 1", "9223372036854775808 = 1", "-9223372036854775809 = 1"),
+    ),
+    "Literal alone is Spark's to answer": ("1", "1 is null"),
+    "Hashed alone is Spark's to answer": ("xxhash64(whole) = 1",),
+    "Compared alone is Spark's to answer": ("(whole = 1) = true",),
+    "isnan of exact is Spark's to answer": ("isnan(whole)",),
+    "isnan of text is Spark's to answer": ("isnan(text)",),
+    "no decimal of Spark's holds both": (
+        *("long = small", "small >= long", "long < 0.5", "small = 1234567890123456789012345678901234567"),
+    ),
+    "no decimal of Spark's holds all of them": ("long in (1, 0.5)", "whole in (0.0000000000000000001)"),
+    "beyond 64 bits Spark takes a whole number that is null for a small or a large one": (
+        *("whole < 9223372036854775808", "whole >= -9223372036854775809", "whole > 9223372036854775807.5"),
+    ),
+    "a text is looked for in texts of UTF-8 alone": ("whole like 'x'", "bad like 'x%'", "bytes like 'x'"),
+    "a pattern is looked for in texts of UTF-8 alone": ("whole rlike 'x'", "bad rlike 'x'", "bad like '_'"),
+    "a text ends with a line break, before which $ may stand": ("break rlike 'x$'",),
+    "the length of anything but texts of UTF-8 is Spark's to tell": (
+        *("char_length(whole) = 1", "char_length(bad) = 1", "char_length(bytes) = 1"),
+    ),
+    "double is written as a text by Spark": ("cast(double as string) = 'x'",),
+    "bytes is written as a text by Spark": ("cast(bytes as string) = 'x'",),
+    "exact is written as a text by Spark": ("cast(case when whole = 1 then 1 end as string) = 'x'",),
+    "a small decimal may be written with an exponent": ("cast(tiny as string) = 'x'",),
+    "years before 1 or after 9999 are written by Spark": ("cast(late as string) = 'x'",),
+    "text is no number": ("text * 1e0 > 1", "text in ('x', 1)"),
+    "date is no number": ("day * 1e0 > 1",),
+    "bigint of nanoseconds is Spark's to read": ("nanos is null",),
+    "array<bigint> is Spark's to read": ("list is null",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "sql"), [(why, sql) for why, some in LEFT.items() for sql in some])
+def test_what_does_not_fit_the_types_or_the_rows_is_left_to_spark_with_the_reason(why: str, sql: str) -> None:
+    with pytest.raises(UnableToTell) as left:
+        truths(sql, **COLUMNS)
+    assert str(left.value) == why
+
+
 @pytest.mark.parametrize(
-    "sql",
-    ["a < 'x'", "a = date '2026-01-01'", "isnan(a)", "a like 'x'", "char_length(a) = 1", "a = true", "a", "1 = 'x'"],
+    ("sql", "truth"),
+    [
+        *(("1 = 1", True), ("1 <> 1", False), ("1 < 2", True), ("2 <= 1", False), ("2 > 1", True), ("1 >= 2", False)),
+        *(("1 < 1.5", True), ("1 = 1.0", True), ("2 < 1e0", False), ("-9223372036854775808 < 0", True)),
+        *(("9223372036854775807 > 9223372036854775806", True), ("true", True), ("not true", False), ("false", False)),
+    ],
 )
-def test_what_does_not_fit_the_type_of_a_column_is_left_to_spark(sql: str) -> None:
-    with pytest.raises(UnableToTell):
-        truths(sql, a=NULLABLE)
+def test_two_numbers_that_are_written_compare_alike_on_every_row(sql: str, truth: bool) -> None:
+    assert truths(sql, a=NULLABLE) == [truth] * 3
+
+
+def test_a_value_where_a_condition_is_met_is_null_elsewhere() -> None:
+    flags = pa.array([True, None, False])
+    assert truths("case when a = 1 then 7 end = 7", a=NULLABLE) == [True, None, None]
+    assert truths("case when b or a = -1 then a end < 0", a=NULLABLE, b=flags) == [False, None, True]
+    assert truths("case when not b then true end", b=flags) == [None, None, True]
+    assert truths("case when a = 1 then 7 end is null", a=NULLABLE) == [False, True, True]
+    assert truths("case when a < 5 then b end = true", a=NULLABLE, b=flags) == [True, None, False]
+
+
+TRUTHS = st.sampled_from([True, False, None])
+
+
+@given(st.lists(st.tuples(TRUTHS, TRUTHS), min_size=1), st.booleans(), st.booleans())
+def test_truths_are_joined_by_sqls_logic(rows: list[tuple[bool | None, bool | None]], left: bool, right: bool) -> None:
+    """``left``, ``right``: whether that column is asked of its nulls alone, so that it is never NULL."""
+    one, other = ("a is null" if left else "a"), ("b is null" if right else "b")
+    columns = {name: pa.array([row[at] for row in rows], pa.bool_()) for at, name in enumerate("ab")}
+    for sql in (f"{one} and {other}", f"{one} or {other}", f"not ({one} and not {other})", f"not {one} or not {other}"):
+        with closing(sqlite3.connect(":memory:")) as database:
+            said = [database.execute(f"select {sql} from (select ? as a, ? as b)", row).fetchone()[0] for row in rows]
+        assert truths(sql, **columns) == [None if one is None else bool(one) for one in said]
+
+
+@given(
+    st.lists(st.tuples(st.integers(-(10**18) + 1, 10**18 - 1), st.integers(-(10**18) + 1, 10**18 - 1)), min_size=1),
+    st.integers(0, 18),
+    st.integers(0, 18),
+)
+def test_decimals_of_18_digits_and_any_two_scales_compare_as_decimals_do(
+    rows: list[tuple[int, int]], first: int, second: int
+) -> None:
+    lefts = [Decimal(left).scaleb(-first) for left, _ in rows]
+    rights = [Decimal(right).scaleb(-second) for _, right in rows]
+    columns = {"a": pa.array(lefts, pa.decimal128(18, first)), "b": pa.array(rights, pa.decimal128(18, second))}
+    pairs = list(zip(lefts, rights, strict=True))
+    assert truths("a < b", **columns) == [left < right for left, right in pairs]
+    assert truths("a = b", **columns) == [left == right for left, right in pairs]
 
 
 def test_a_literal_of_more_digits_than_pythons_decimals_keep_is_not_rounded() -> None:

@@ -196,6 +196,10 @@ def test_few_keys_of_several_batches_are_added_up_with_the_rare_ones_among_them(
     every = [row for batch in batches for row in batch]
     assert occurrences(counted[of_a[0]])[0] == hashed("a", Counter((a, None, None) for a, _, _ in every))
     assert occurrences(counted[of_a[1]])[0] == hashed("a", Counter((a, None, None) for a, _, c in every if c))
+    for one in of_a:
+        alone = drafted(COLUMNS, [], [one])
+        _, counted_alone, _ = found_of(alone, [task_of(alone, batches)])
+        assert occurrences(counted_alone[one]) == occurrences(counted[one])
 
 
 def test_a_clause_that_is_for_spark_to_judge_leaves_the_others_of_the_same_key() -> None:

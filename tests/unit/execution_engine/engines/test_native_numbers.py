@@ -1,6 +1,7 @@
 """Numbers of the kernels against Python's own: decimals of any length, texts of numbers, quantiles, equal numbers."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from decimal import Decimal, localcontext
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from execution_engine.engines.native.compiled import compiled
 from execution_engine.engines.native.evaluation import Batch
 from execution_engine.engines.native.nodes import Column, UnableToTell
-from execution_engine.engines.native.partials import LONGEST_SUM, Gathered, Partials, of_batches
+from execution_engine.engines.native.partials import LARGEST_SUM, LONGEST_SUM, Gathered, Partials, of_batches
 from execution_engine.engines.native.values import values_of
 from execution_engine.metrics.states.merging import merge
 from execution_engine.metrics.states.statistics import Gather, Statistic
@@ -23,6 +24,8 @@ WIDE = (pa.decimal128(30, 6), "decimal(30,6)")
 HUGE = (pa.uint64(), "decimal(20,0)")
 PRICE = (pa.decimal128(12, 2), "decimal(12,2)")
 DOUBLE = (pa.float64(), "double")
+BIGINT = (pa.int64(), "bigint")
+LONGEST = (pa.decimal128(38, 0), "decimal(38,0)")
 wides = st.decimals(-(10**23), 10**23, places=6)
 huges = st.integers(0, 2**64 - 1)
 doubles = st.floats(-1e6, 1e6).filter(lambda number: number != 0 or np.copysign(1, number) > 0)
@@ -107,6 +110,69 @@ def test_a_quantile_among_zeros_of_both_signs_is_left_to_spark() -> None:
 def test_a_sum_that_is_an_infinity_in_some_order_is_left_to_spark(gather: str, numbers: list[float]) -> None:
     with pytest.raises(UnableToTell, match="too large"):
         gathered(Gathered(gather=gather, of=(Column(name="a"),)), [batch_of(a=(numbers, DOUBLE))])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(
+    ("gather", "least"),
+    [("sum", LARGEST_SUM / 4), ("moments", (LARGEST_SUM / 4) ** 0.5), ("comoments", (LARGEST_SUM / 4) ** 0.5)],
+)
+def test_sums_are_told_as_long_as_all_magnitudes_together_are_no_infinity(gather: str, least: float, sign: int) -> None:
+    """Of moments it is the squares that are added up."""
+    one = Gathered(gather=gather, of=(Column(name="a"), Column(name="b"))[: 2 if gather == "comoments" else 1])
+    others = [sign * least / 3, sign * least / 7, 0.0], DOUBLE
+    largest = batch_of(a=([*others[0], sign * least * 0.99], DOUBLE), b=(list(range(4)), DOUBLE))
+    assert len(gathered(one, [largest])) == 1
+    with pytest.raises(UnableToTell, match=r"^a sum on the way may be too large for a double$"):
+        gathered(one, [batch_of(a=([*others[0], sign * least * 1.01], DOUBLE), b=(list(range(4)), DOUBLE))])
+
+
+@pytest.mark.parametrize(
+    ("gather", "values", "type_", "why"),
+    [
+        ("sum", ["x"], (pa.string(), "string"), "text is no number"),
+        ("sum", [True], (pa.bool_(), "boolean"), "truth has no sum"),
+        ("min", [True], (pa.bool_(), "boolean"), "truth has no extreme that is a number"),
+        ("max", [b"x"], (pa.binary(), "binary"), "bytes is no number"),
+        ("max", [date(2026, 1, 1)], (pa.date32(), "date"), "date has no extreme that is a number"),
+        ("moments", [date(2026, 1, 1)], (pa.date32(), "date"), "date is no number"),
+        ("sum", [10**32, 1], LONGEST, "a sum on the way may be too long for Spark"),
+        ("percentile", [1.0, -0.0], DOUBLE, "a quantile among zeros of both signs is Spark's"),
+        ("hll", ["x" * 5000], (pa.string(), "string"), "texts of thousands of bytes are Spark's to hash"),
+    ],
+)
+def test_what_is_not_surely_gathered_alike_is_left_to_spark_with_the_reason(
+    gather: str, values: list[Any], type_: tuple[pa.DataType, str], why: str
+) -> None:
+    with pytest.raises(UnableToTell) as left:
+        gathered(Gathered(gather=gather, of=(Column(name="a"),)), [batch_of(a=(values, type_))])
+    assert str(left.value) == why
+
+
+def test_a_sum_of_decimals_is_told_up_to_the_longest() -> None:
+    (found,) = gathered(Gathered(gather="sum", of=(Column(name="a"),)), [batch_of(a=([10**32 - 1, 1], LONGEST))])
+    assert found == Decimal(10**32)
+
+
+@pytest.mark.parametrize("then", ["1", "'x'", "1.5", "a", "b"])
+@pytest.mark.parametrize("where", [None, "a is null or a < 5"])
+def test_what_stands_where_a_condition_is_met_is_counted_where_it_is_no_null(then: str, where: str | None) -> None:
+    whens = compiled(f"case when a > 2 or b then {then} end")
+    one = Gathered(gather="count", of=(whens,), where=None if where is None else compiled(where))
+    rows = [(1, True), (None, True), (3, None), (4, False), (5, True), (0, False), (None, None)]
+    batch = batch_of(a=([a for a, _ in rows], BIGINT), b=([b for _, b in rows], (pa.bool_(), "boolean")))
+    expected = [
+        {"a": a, "b": b}.get(then, 1) is not None
+        for a, b in rows
+        if ((a is not None and a > 2) or b) and (where is None or a is None or a < 5)
+    ]
+    assert gathered(one, [batch]) == [sum(expected)]
+
+
+@pytest.mark.parametrize("numbers", [[-0.0, -0.0], [-5e-324, 0.0, 0.0], [-0.0]])
+def test_no_mean_is_a_zero_with_a_sign(numbers: list[float]) -> None:
+    ((_, mean, _),) = gathered(Gathered(gather="moments", of=(Column(name="a"),)), [batch_of(a=(numbers, DOUBLE))])
+    assert repr(mean) == "0.0"
 
 
 @pytest.mark.parametrize("numbers", [[np.inf, 1.0], [np.nan, 1e300], [np.inf, -np.inf]])

@@ -78,40 +78,100 @@ def test_a_column_is_read_whatever_the_case_of_its_name_and_is_null_where_a_file
     assert read(written(tmp_path, b=[1, 2]), a=pa.int64(), b=pa.int64()) == [[None, None]]
 
 
-@pytest.mark.parametrize("columns", [{"a": [1], "A": [2]}, {"a": ["x"]}, {"a": pa.array([1], pa.int32())}])
-def test_a_column_of_two_names_or_of_another_type_is_left_to_spark(columns: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(UnableToTell):
+@pytest.mark.parametrize(
+    ("columns", "why"),
+    [
+        ({"a": [1], "A": [2]}, "A is written in several ways"),
+        ({"a": ["x"]}, "a has several types, or one of an old writer"),
+        ({"A": pa.array([1], pa.int32())}, "A has several types, or one of an old writer"),
+    ],
+)
+def test_a_column_of_two_names_or_of_another_type_is_left_to_spark(
+    columns: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UnableToTell, match=f"^{why}$"):
         read(written(tmp_path, **columns), a=pa.int64())
 
 
-@pytest.mark.parametrize("change", [{"size": 1}, {"mtime_ns": 1}, {"path": "/nowhere"}])
-def test_a_file_that_is_not_what_was_listed_fails_the_task(change: dict[str, Any], tmp_path: Path) -> None:
+def test_a_column_that_nobody_asked_for_is_not_read_even_where_it_is_damaged(tmp_path: Path) -> None:
+    table = pa.table({"b": list(range(1000)), "a": [1] * 1000})
+    pq.write_table(table, tmp_path / "a.parquet", compression="none", use_dictionary=False)
+    path = tmp_path / "a.parquet"
+    at, content = pq.read_metadata(path).row_group(0).column(0).data_page_offset, bytearray(path.read_bytes())
+    content[at : at + 50] = b"\xff" * 50
+    path.write_bytes(content)
+    (piece,) = pieces_in(tmp_path)[1]
+    assert read(piece, a=pa.int64()) == [[1] * 1000]
+    with pytest.raises(UnableToReadPiece, match=r"^a file cannot be read$"):
+        read(piece, a=pa.int64(), b=pa.int64())
+
+
+def test_a_column_that_the_newest_file_lacks_is_left_to_spark(tmp_path: Path) -> None:
+    (batch,) = batches(written(tmp_path, a=[1], b=[2]), {"a": Stored(spark="bigint", arrow=pa.int64())})
+    with pytest.raises(UnableToTell, match=r"^b is no plain column of the files$"):
+        batch.values(Column(name="b"))
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"size": 1}, "a file was replaced while it was read"),
+        ({"mtime_ns": 1}, "a file was replaced while it was read"),
+        ({"path": "/nowhere"}, "a file cannot be read"),
+    ],
+)
+def test_a_file_that_is_not_what_was_listed_fails_the_task(change: dict[str, Any], why: str, tmp_path: Path) -> None:
     piece = replace(written(tmp_path, a=[1]), **change)
-    with pytest.raises(UnableToReadPiece):
+    with pytest.raises(UnableToReadPiece, match=f"^{why}$"):
         read(piece, a=pa.int64())
     columns = {"a": Stored(spark="bigint", arrow=pa.int64())}
-    assert "a file" in glean(Program(asked=(), counted=(), columns=columns), [piece]).failed
+    assert glean(Program(asked=(), counted=(), columns=columns), [piece]).failed == why
+
+
+def test_a_file_that_is_replaced_while_it_is_read_fails_the_task(tmp_path: Path) -> None:
+    piece = written(tmp_path, a=[1, 2])
+    reading_ = batches(piece, {"a": Stored(spark="bigint", arrow=pa.int64())})
+    assert next(reading_).rows == 2
+    written(tmp_path, a=[1, 2, 3])
+    with pytest.raises(UnableToReadPiece, match=r"^a file was replaced while it was read$"):
+        list(reading_)
+
+
+def test_only_the_row_groups_of_the_piece_are_read(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": list(range(9))}), tmp_path / "a.parquet", row_group_size=3)
+    piece = replace(pieces_in(tmp_path)[1][0], groups=(0, 2))
+    assert [value for batch in read(piece, a=pa.int64()) for value in batch] == [0, 1, 2, 6, 7, 8]
+    assert read(replace(piece, footer=pq.read_metadata(piece.path)), a=pa.int64()) == read(piece, a=pa.int64())
 
 
 def test_a_file_that_is_no_parquet_fails_the_task(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     path.write_bytes(b"no parquet at all")
     stat = path.stat()
-    with pytest.raises(UnableToReadPiece):
+    with pytest.raises(UnableToReadPiece, match=r"^a file cannot be read$"):
         read(Piece(path=str(path), groups=(0,), size=stat.st_size, mtime_ns=stat.st_mtime_ns), a=pa.int64())
 
 
-def test_times_of_an_old_writer_are_left_to_spark(tmp_path: Path) -> None:
-    old = pa.table({"a": pa.array([1], pa.date32())}).replace_schema_metadata({"org.apache.spark.legacyDateTime": ""})
+@pytest.mark.parametrize("mark", ["org.apache.spark.legacyDateTime", "org.apache.spark.legacyINT96"])
+@pytest.mark.parametrize(
+    ("spark", "arrow"),
+    [("date", pa.date32()), ("timestamp", pa.timestamp("us", "UTC")), ("timestamp_ntz", pa.timestamp("us"))],
+)
+def test_times_of_an_old_writer_are_left_to_spark(mark: str, spark: str, arrow: pa.DataType, tmp_path: Path) -> None:
+    old = pa.table({"a": pa.array([1], arrow), "b": [1]}).replace_schema_metadata({mark: ""})
     pq.write_table(old, tmp_path / "a.parquet")
-    columns = {"a": Stored(spark="date", arrow=pa.date32())}
-    with pytest.raises(UnableToTell):
+    (piece,) = pieces_in(tmp_path)[1]
+    with pytest.raises(UnableToTell, match=r"^a is of an old calendar$"):
+        list(batches(piece, {"a": Stored(spark=spark, arrow=arrow)}))
+    assert len(list(batches(piece, {"b": Stored(spark="bigint", arrow=pa.int64())}))) == 1
+
+
+def test_times_of_96_bits_are_left_to_spark(tmp_path: Path) -> None:
+    table = pa.table({"a": pa.array([1], pa.timestamp("ns"))})
+    pq.write_table(table, tmp_path / "a.parquet", use_deprecated_int96_timestamps=True)
+    columns = {"a": Stored(spark="timestamp", arrow=pa.timestamp("ns"))}
+    with pytest.raises(UnableToTell, match=r"^a has several types, or one of an old writer$"):
         list(batches(pieces_in(tmp_path)[1][0], columns))
-    pq.write_table(
-        pa.table({"a": pa.array([1], pa.timestamp("ns"))}), tmp_path / "a.parquet", use_deprecated_int96_timestamps=True
-    )
-    with pytest.raises(UnableToTell):
-        list(batches(pieces_in(tmp_path)[1][0], {"a": Stored(spark="timestamp", arrow=pa.timestamp("ns"))}))
 
 
 def test_texts_that_are_packed_arrive_packed_and_long_ones_do_not(tmp_path: Path) -> None:
