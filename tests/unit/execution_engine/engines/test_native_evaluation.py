@@ -195,8 +195,8 @@ def test_a_literal_of_more_digits_than_pythons_decimals_keep_is_not_rounded() ->
 
 
 @given(
-    texts=st.lists(st.none() | st.text("abé🦉\n", max_size=5), min_size=1),
-    pattern=st.text("abé🦉\n_%", max_size=4) | st.from_regex(r"\A%?[abé]{0,3}%?\Z"),
+    texts=st.lists(st.none() | st.text("aXé🦉\n", max_size=5), min_size=1),
+    pattern=st.text("aXé🦉\n_%", max_size=4) | st.from_regex(r"\A%?[aXé]{0,3}%?\Z"),
 )
 def test_like_is_met_where_sqlite_says_so(texts: list[str | None], pattern: str) -> None:
     with closing(sqlite3.connect(":memory:")) as database:

@@ -285,6 +285,56 @@ def test_what_texts_have_not_is_left_to_spark_with_the_reason(gather: Gather, tm
     assert draft.left[one].why.startswith(("text ", f"{gather.value} is Spark's", "exact quantiles"))
 
 
+STORED = {
+    "a": Stored(spark="bigint", arrow=pa.int64()),
+    "t": Stored(spark="string", arrow=pa.string()),
+    "d": Stored(spark="double", arrow=pa.float64()),
+}
+
+
+def written_out(gather: Gather, sql: str, where: str | None = None) -> AskedStatistic:
+    return AskedStatistic(statistic=Statistic(gather=gather, of=(sql,)), where=where)
+
+
+@pytest.mark.parametrize(
+    ("one", "kind", "why"),
+    [
+        (written_out(Gather.KLL, "a"), Kind.STATISTIC, "kll is Spark's to gather"),
+        (written_out(Gather.PERCENTILE, "d"), Kind.STATISTIC, "exact quantiles of large tables are Spark's"),
+        (written_out(Gather.COUNT, "a + 1"), Kind.EXPRESSION, "Add is Spark's to answer"),
+        (written_out(Gather.COUNT, "a", "a + 1 > 2"), Kind.EXPRESSION, "Add is Spark's to answer"),
+        (written_out(Gather.HLL, "a * 1e0"), Kind.EXPRESSION, "a sketch of anything but a column is Spark's"),
+        (
+            written_out(Gather.HLL, "case when t is not null then xxhash64(a) end"),
+            *(Kind.EXPRESSION, "a sketch of anything but a column is Spark's"),
+        ),
+        (written_out(Gather.SUM, "t"), Kind.COLUMN, "text is no number"),
+        (written_out(Gather.COUNT, "z"), Kind.COLUMN, "z is no plain column of the files"),
+        (written_out(Gather.COUNT, "a", "t > 1"), Kind.COLUMN, "text is not compared with exact"),
+        (Keyed(grouping=Grouping(columns=("a.b",))), Kind.EXPRESSION, "a.b lies inside another column"),
+        (Keyed(grouping=Grouping(columns=("a",), present=("a.b",))), Kind.EXPRESSION, "a.b lies inside another column"),
+        (Keyed(grouping=Grouping(columns=("a",)), where="a + 1 > 2"), Kind.EXPRESSION, "Add is Spark's to answer"),
+        (Keyed(grouping=Grouping(columns=("z",))), Kind.COLUMN, "z is no plain column of the files"),
+        (Keyed(grouping=Grouping(columns=("a",), present=("z",))), Kind.COLUMN, "z is no plain column of the files"),
+        (Keyed(grouping=Grouping(columns=("a",)), where="t > 1"), Kind.COLUMN, "text is not compared with exact"),
+    ],
+)
+def test_what_is_sparks_is_left_with_its_kind_and_reason_and_what_is_beside_it_is_not(
+    one: AskedStatistic | Keyed, kind: Kind, why: str
+) -> None:
+    rows, keys = written_out(Gather.COUNT, "a"), grouped(("t",), None, False)
+    asked_, keyed = ([rows, one], [keys]) if isinstance(one, AskedStatistic) else ([rows], [one, keys])
+    draft = drafted(STORED, asked_, keyed)
+    assert draft.left == {one: Left(kind=kind, why=why)}
+    assert (draft.asked, draft.keyed, set(draft.program.columns)) == ((rows,), (keys,), {"a", "t"})
+
+
+def test_an_exact_quantile_is_asked_of_what_one_task_reads_alone() -> None:
+    quantile = written_out(Gather.PERCENTILE, "d")
+    draft = drafted(STORED, [quantile], [], alone=True)
+    assert (draft.asked, draft.left, set(draft.program.columns)) == ((quantile,), {}, {"d"})
+
+
 def test_what_only_the_rows_show_to_be_sparks_is_left_to_it_and_nothing_else(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": ["x", "y\n"], "b": ["x" * 5000, "y"]}), tmp_path / "a.parquet")
     columns, pieces = pieces_in(tmp_path)

@@ -24,7 +24,7 @@ from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.native import measure
 from execution_engine.engines.native.grouped.places import Groups, TooManyGroups
 from execution_engine.engines.native.grouped.reductions import REDUCTIONS, merged, spread, values
-from execution_engine.engines.native.measure import drafted_groups, found_of_groups
+from execution_engine.engines.native.measure import drafted, drafted_groups, found_of, found_of_groups, with_groups
 from execution_engine.engines.native.nodes import UnableToTell
 from execution_engine.engines.native.task import Program, from_bytes, glean
 from execution_engine.engines.native.values import values_of
@@ -376,6 +376,51 @@ def test_one_that_is_spark_s_takes_along_what_shares_its_job_and_no_grouping(tmp
     assert list(found.counted) == [keys]
     found, left = taken(tmp_path, AskedGroups(by=("a",), asked=asked, keyed=(), together=False))
     assert (list(left), list(found.told)) == ([asked[0]], [asked[1]])
+
+
+@pytest.mark.parametrize(
+    ("by", "gather", "kind", "why"),
+    [
+        ("a", Gather.HLL, Kind.GROUPS, "hll of each group is Spark's to gather"),
+        ("a", Gather.KLL, Kind.STATISTIC, "kll is Spark's to gather"),
+        ("d", Gather.COUNT, Kind.COLUMN, "double is written as a text by Spark"),
+        ("z", Gather.COUNT, Kind.COLUMN, "z is no plain column of the files"),
+        ("a.b", Gather.COUNT, Kind.COLUMN, "a is no plain column of the files"),
+    ],
+)
+def test_groups_that_are_sparks_are_left_with_their_kind_and_reason(
+    by: str, gather: Gather, kind: Kind, why: str, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table({"a": [1], "d": [0.5]}), tmp_path / "a.parquet")
+    one = statistic(gather, "a", None)
+    draft = drafted_groups(pieces_in(tmp_path)[0], AskedGroups(by=(by,), asked=(one,)))
+    assert draft.left == {one: Left(kind=kind, why=why)}
+    assert (draft.asked, draft.columns) == ((), {})
+
+
+def test_keys_of_many_rows_are_left_to_spark_with_the_reason(tmp_path: Path) -> None:
+    write_column(tmp_path, pa.array(["x"]))
+    keys = Keyed(grouping=Grouping(columns=("n",)))
+    wanted, (columns, _) = AskedGroups(by=("a",), asked=(), keyed=(keys,)), pieces_in(tmp_path)
+    assert drafted_groups(columns, wanted, rows=measure.MOST_KEYED).keyed == (keys,)
+    left = drafted_groups(columns, wanted, rows=measure.MOST_KEYED + 1).left
+    assert left == {keys: Left(kind=Kind.GROUPS, why="keys of so many rows are Spark's to count by groups")}
+
+
+def test_one_program_gathers_groups_beside_what_is_asked_of_all_rows(tmp_path: Path) -> None:
+    write_column(tmp_path, pa.array(["x", "y", "x", None]))
+    columns, pieces = pieces_in(tmp_path)
+    total, rows = statistic(Gather.SUM, "n", None), statistic(Gather.COUNT, "a", None)
+    draft = drafted(columns, [total], [])
+    of_groups = [drafted_groups(columns, AskedGroups(by=(by,), asked=(rows,))) for by in ("a", "n")]
+    assert with_groups(draft.program, []) == draft.program
+    program = with_groups(draft.program, of_groups)
+    assert set(program.columns) == {"a", "n"}
+    found = [from_bytes(glean(program, pieces).to_bytes())]
+    assert found_of(draft, found)[0] == {total: 6}
+    (by_a, _), (by_n, _) = (found_of_groups(each, found, at) for at, each in enumerate(of_groups))
+    assert dict(zip(by_a.keys, by_a.told[rows], strict=True)) == {("x",): 2, ("y",): 1, (None,): 0}
+    assert dict(zip(by_n.keys, by_n.told[rows], strict=True)) == {("0",): 1, ("1",): 1, ("2",): 1, ("3",): 0}
 
 
 NUMBERS = st.lists(st.tuples(st.integers(0, 4), st.integers(-(2**63), 2**63 - 1)), min_size=1, max_size=30)

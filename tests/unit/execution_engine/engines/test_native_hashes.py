@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from execution_engine.engines.native.hashing import coupons
 from execution_engine.engines.native.hashing.coupons import coupons_of
-from execution_engine.engines.native.hashing.hashes import MOST_BYTES, hashes
+from execution_engine.engines.native.hashing.hashes import AT_ONCE, MOST_BYTES, hashes
 from execution_engine.engines.native.nodes import UnableToTell
 from execution_engine.engines.native.values import Values, places_of, values_of
 from execution_engine.metrics.states.hll import LOG2_BUCKETS, canonical, state_of
@@ -87,8 +87,41 @@ def test_what_a_dictionary_has_under_a_null_is_no_text() -> None:
 
 
 def test_a_text_of_thousands_of_bytes_is_left_to_spark() -> None:
-    with pytest.raises(UnableToTell):
-        hashes([_column(["x" * (MOST_BYTES + 1)], pa.string(), "string")])
+    longest = "x" * MOST_BYTES
+    assert (
+        hashes([_column(["a", longest], pa.string(), "string")])[1]
+        == xxhash.xxh64(longest.encode(), seed=42).intdigest()
+    )
+    with pytest.raises(UnableToTell, match=r"^texts of thousands of bytes are Spark's to hash$"):
+        hashes([_column(["a", f"{longest}x"], pa.string(), "string")])
+
+
+def test_values_of_which_spark_has_other_bytes_are_left_to_it() -> None:
+    with pytest.raises(UnableToTell, match=r"^int64 is Spark's to hash$"):
+        hashes([_column([1], pa.int64(), "bigint").as_doubles()])
+    with pytest.raises(UnableToTell, match=r"^fixed_size_binary\[2\] is Spark's to hash$"):
+        hashes([_column([b"ab"], pa.binary(2), "binary")])
+
+
+@pytest.mark.parametrize("type_", [pa.large_string(), pa.large_binary(), pa.binary()], ids=str)
+def test_texts_of_any_layout_are_hashed_as_their_bytes(type_: pa.DataType) -> None:
+    values = [b"", b"a", None, b"abcdefgh" * 9]
+    array = pa.array(values, pa.binary()).cast(type_)
+    found = hashes([values_of(array.slice(1), "string" if type_ == pa.large_string() else "binary")])
+    assert found.tolist() == [42 if each is None else xxhash.xxh64(each, seed=42).intdigest() for each in values[1:]]
+
+
+@pytest.mark.parametrize("rows", [AT_ONCE - 1, AT_ONCE, 2 * AT_ONCE + 1])
+def test_more_rows_than_are_hashed_at_once_are_hashed_alike(rows: int) -> None:
+    numbers = [at % 7 for at in range(rows)]
+    of_numbers = [xxhash.xxh64(number.to_bytes(8, "little"), seed=42).intdigest() for number in range(7)]
+    assert hashes([_column(numbers, pa.int64(), "bigint")]).tolist() == [of_numbers[number] for number in numbers]
+    of_texts = [xxhash.xxh64(b"text" * number, seed=42).intdigest() for number in range(7)]
+    texts = _column(["text" * number for number in numbers], pa.string(), "string")
+    assert hashes([texts]).tolist() == [of_texts[number] for number in numbers]
+    assert state_of(coupons_of(texts, None, {})).to_bytes() == _of_reference(["text" * number for number in range(7)])
+    found = coupons_of(_column(numbers, pa.int64(), "bigint"), None, {})
+    assert (len(found), state_of(found).to_bytes()) == (rows, _of_reference(range(7)))
 
 
 def _of_reference(values: Sequence[Any]) -> bytes:

@@ -104,6 +104,38 @@ def test_decimals_keep_their_zeros_in_texts_and_lose_them_in_hashes() -> None:
     assert canonical(price).array.to_pylist() == ["-0.5", "100"]
 
 
+@pytest.mark.parametrize("scale", [7, 9, 12, 18])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_decimals_below_a_millionth_are_left_to_spark_and_others_written_with_all_places(scale: int, sign: int) -> None:
+    type_, spark = pa.decimal128(30, scale), f"decimal(30,{scale})"
+    millionth = Decimal(sign) / 10**6
+    written = as_string(values_of(pa.array([millionth, None, Decimal(sign)], type_), spark))
+    assert written.array.to_pylist() == [f"{millionth:.{scale}f}", None, f"{sign}.{'0' * scale}"]
+    with pytest.raises(UnableToTell, match=r"^a small decimal may be written with an exponent$"):
+        as_string(values_of(pa.array([Decimal(sign), millionth - Decimal(sign).scaleb(-scale)], type_), spark))
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "type_", "spark"),
+    [
+        (date(1, 1, 1), date(9999, 12, 31), pa.date32(), "date"),
+        (datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999), pa.timestamp("us"), "timestamp_ntz"),
+    ],
+)
+def test_years_of_four_digits_are_written_and_no_others(
+    first: date, last: date, type_: pa.DataType, spark: str
+) -> None:
+    known = pa.array([first, None, last], type_)
+    texts = as_string(values_of(known, spark)).array.to_pylist()
+    assert (texts[0], texts[2]) == (str(first).rjust(10, "0"), str(last))
+    numbers = known.cast(pa.int32()).cast(pa.int64()) if type_ == pa.date32() else known.cast(pa.int64())
+    for number in (numbers[0].as_py() - 1, numbers[2].as_py() + 1):
+        beyond = pa.array([number], pa.int64())
+        array = (beyond.cast(pa.int32()) if type_ == pa.date32() else beyond).cast(type_)
+        with pytest.raises(UnableToTell, match=r"^years before 1 or after 9999 are written by Spark$"):
+            as_string(values_of(array, spark))
+
+
 def test_both_zeros_are_one_key() -> None:
     zeros = values_of(pa.array([0.0, -0.0]), "double")
     assert canonical(zeros).array.to_pylist() == ["0", "0"]

@@ -102,7 +102,23 @@ def test_a_pattern_says_whether_it_looks_for_the_end(pattern: str, ends: bool) -
     assert re2_of(pattern)[1] is ends
 
 
-SIGNS = (".", r"\d", r"\D", r"\w", r"\W", r"\s", r"\S", "[^a]", "[a-c]", r"[\d_]", r"[\w.]")
+SIGNS = (
+    ".",
+    r"\d",
+    r"\D",
+    r"\w",
+    r"\W",
+    r"\s",
+    r"\S",
+    "[^a]",
+    "[a-c]",
+    r"[\d_]",
+    r"[\w.]",
+    "[-a]",
+    "[a-]",
+    "[^-a]",
+    r"[\--a]",
+)
 
 
 @given(st.sampled_from(SIGNS), st.characters(codec="utf-8") | st.characters(max_codepoint=0x7F))
@@ -111,6 +127,11 @@ SIGNS = (".", r"\d", r"\D", r"\w", r"\W", r"\s", r"\S", "[^a]", "[a-c]", r"[\d_]
 @example(".", "\u2029")
 @example(r"\s", "\x0b")
 @example(r"\d", "\u0661")
+@example("[-a]", "-")
+@example("[a-]", "-")
+@example("[^-a]", "-")
+@example(r"[\--a]", "-")
+@example(r"[\--a]", "_")
 def test_a_class_of_signs_is_that_of_java(pattern: str, sign: str) -> None:
     """Against the definition in Java's Pattern, which knows ASCII alone, written as Python's sets."""
     digits, breaks, spaces = set("0123456789"), set("\n\r\x85\u2028\u2029"), set(" \t\n\x0b\f\r")
@@ -120,9 +141,45 @@ def test_a_class_of_signs_is_that_of_java(pattern: str, sign: str) -> None:
         **{r"\d": sign in digits, r"\w": sign in words, r"\s": sign in spaces},
         **{r"\D": sign not in digits, r"\W": sign not in words, r"\S": sign not in spaces},
         **{r"[\d_]": sign in digits | {"_"}, r"[\w.]": sign in words | {"."}},
+        **{"[-a]": sign in "-a", "[a-]": sign in "-a", "[^-a]": sign not in "-a", r"[\--a]": "-" <= sign <= "a"},
     }
     found = pc.match_substring_regex(pa.array([sign, f"{sign}{sign}"]), re2_of(f"^{pattern}$")[0]).to_pylist()
     assert found == [is_met[pattern], False]
+
+
+@pytest.mark.parametrize("sign", r"\.[]{}()*+?^$|/-_@:,;'\"#%&=<>!~ ")
+@pytest.mark.parametrize("pattern", ["^\\{}$", "^[\\{}]$", "^[^\\{}]$", "^[x\\{}]$"])
+def test_a_sign_that_is_escaped_stands_for_itself(pattern: str, sign: str) -> None:
+    found = pc.match_substring_regex(pa.array([sign, "a"]), re2_of(pattern.replace("{}", sign))[0]).to_pylist()
+    assert found == ([False, True] if pattern.startswith("^[^") else [True, False])
+
+
+@pytest.mark.parametrize(("escape", "sign"), [(r"\t", "\t"), (r"\n", "\n"), (r"\r", "\r"), (r"\f", "\f")])
+def test_an_escape_for_a_space_stands_for_it(escape: str, sign: str) -> None:
+    for pattern in (rf"\A{escape}\z", rf"\A[{escape}]\z"):
+        assert pc.match_substring_regex(pa.array([sign, escape[1:], ""]), re2_of(pattern)[0]).to_pylist() == [
+            True,
+            False,
+            False,
+        ]
+
+
+PARTS = ("a", "b", "c", "(a|bc)", "(?:ab)", "[ab]", "[^a]", ".", r"\w", r"\W", "(b|)")
+TIMES = ("", "*", "+", "?", "{2}", "{1,}", "{1,2}", "{0}", "*?", "+?", "??", "{2}?", "{1,2}?", "{2,}?", "{10,12}")
+
+
+@given(
+    parts=st.lists(st.tuples(st.sampled_from(PARTS), st.sampled_from(TIMES)), min_size=1, max_size=4),
+    ends=st.tuples(st.sampled_from(["", "^"]), st.sampled_from(["", "$"])),
+    texts=st.lists(st.text("abc", max_size=14), min_size=1, max_size=20),
+)
+def test_a_pattern_is_found_where_python_finds_it(
+    parts: list[tuple[str, str]], ends: tuple[str, str], texts: list[str]
+) -> None:
+    """Of letters alone, in which the two mean the same by what is written here."""
+    pattern = ends[0] + "".join(part + times for part, times in parts) + ends[1]
+    found = pc.match_substring_regex(pa.array(texts), re2_of(pattern)[0]).to_pylist()
+    assert found == [re.search(pattern, text) is not None for text in texts]
 
 
 @pytest.mark.parametrize("text", ["a", "a\n", "\na", "a\r\n", "aa", r"\z"])

@@ -208,6 +208,19 @@ def test_long_texts_for_which_a_short_dictionary_stands_are_read_few_at_once(
     assert max(each.nbytes for each in found) < 2_000_000
 
 
+def test_the_longest_text_of_any_row_group_bounds_the_rows_that_are_read_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["a", "b"] * 250 + ["c" * 10_000, "d"] * 250
+    pq.write_table(pa.table({"a": texts}), tmp_path / "a.parquet", compression="none", row_group_size=500)
+    columns, (piece,) = pieces_in(tmp_path)
+    for name, value in (("SHORT", 1), ("FEW_BYTES", 1), ("MOST_BYTES", 2_000_000)):
+        monkeypatch.setattr(reading, name, value)
+    found = [batch.values(Column(name="a")).array for batch in batches(piece, columns)]
+    assert [text for each in found for text in each.to_pylist()] == texts
+    assert max(map(len, found)) < 250
+
+
 def test_the_names_of_folders_are_columns_of_texts(tmp_path: Path) -> None:
     piece = replace(written(tmp_path, b=[1, 2]), folders={"a": "oslo"})
     assert read(piece, a=pa.string(), b=pa.int64()) == [["oslo", "oslo"]]
