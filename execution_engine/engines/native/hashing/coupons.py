@@ -99,7 +99,7 @@ def _of_texts(array: pa.Array) -> OfColumn:
 def _of_bytes(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> Coupons:
     first, second = np.full(len(starts), SEED), np.full(len(starts), SEED)
     words, blocks = unaligned(data, np.uint64), lengths // _BLOCK
-    for block in range(int(blocks[-1]) if len(blocks) else 0):
+    for block in range(int(blocks[-1])):
         has = int(np.searchsorted(blocks, block + 1))
         at = starts[has:] + _BLOCK * block
         one, other = first[has:], second[has:]

@@ -56,6 +56,8 @@ SPARKS: Mapping[str, tuple[str, ...]] = {  # why, and of what
     r"\b in a pattern is Spark's to read": (r"a rlike '\\bx'",),
     r"\p in a pattern is Spark's to read": (r"a rlike '\\p{L}'",),
     r"\D in a pattern is Spark's to read": (r"a rlike '[\\D]'",),
+    r"\X in a pattern is Spark's to read": (r"a rlike '\\X'", r"a rlike '[\\X]'"),
+    r"\N in a pattern is Spark's to read": (r"a rlike '\\N'",),
     "a quantifier of a quantifier is Spark's to read": (
         *("a rlike 'x*+'", "a rlike 'x**'", "a rlike 'x+?+'", "a rlike 'x???'", "a rlike 'x{1}{2}'"),
         *("a rlike 'x{2}+'", "a rlike 'x{2}?*'"),
@@ -71,7 +73,7 @@ SPARKS: Mapping[str, tuple[str, ...]] = {  # why, and of what
     "a ] alone in a pattern is Spark's to read": ("a rlike 'x]'",),
     "a } alone in a pattern is Spark's to read": ("a rlike 'x}'",),
     "a pattern ends with an escape": (r"a rlike 'x\\'", r"a rlike '[\\'"),
-    "a pattern of LIKE ends with, or escapes, what it must not": (r"a like 'x\\'", r"a like 'x\\y'"),
+    "a pattern of LIKE ends with, or escapes, what it must not": (r"a like 'x\\'", r"a like 'x\\y'", r"a like '\\X_'"),
 }
 
 
