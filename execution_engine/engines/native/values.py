@@ -161,10 +161,14 @@ def _plain(array: pa.Array, type_: pa.DataType) -> Numbers:
 
 def _microseconds(array: pa.Array) -> Numbers:
     """Milliseconds may be too long ago for 64 bits of microseconds: Spark must say what they are."""
-    if array.type.unit not in ("ms", "us"):
+    if array.type.unit == "us":
+        return _plain(array.view(pa.int64()), pa.int64())
+    if array.type.unit != "ms":
         raise UnableToTell(f"{array.type} is Spark's to read")
-    numbers = _plain(array.view(pa.int64()) if array.type.unit == "us" else array.cast(pa.timestamp("us")), pa.int64())
-    return numbers
+    try:
+        return _plain(array.cast(pa.timestamp("us")), pa.int64())
+    except pa.ArrowInvalid as error:
+        raise UnableToTell("instants of more than 64 bits of microseconds are Spark's to read") from error
 
 
 def _decimals(array: pa.Array, null: Flags | None) -> Values:

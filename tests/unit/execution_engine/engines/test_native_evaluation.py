@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -83,6 +84,7 @@ COLUMNS = {
     "tiny": pa.array([Decimal("5E-8"), None, Decimal(1)], pa.decimal128(18, 9)),
     "late": pa.array([2_932_897, None, 0], pa.int32()).cast(pa.date32()),
     "nanos": pa.array([1, None, 2], pa.timestamp("ns")),
+    "ancient": pa.array([-(2**62), None, 0], pa.int64()).cast(pa.timestamp("ms")),
     "list": pa.array([[1], None, []]),
 }
 LEFT = {
@@ -125,6 +127,7 @@ LEFT = {
     "text is no number": ("text * 1e0 > 1", "text in ('x', 1)"),
     "date is no number": ("day * 1e0 > 1",),
     "bigint of nanoseconds is Spark's to read": ("nanos is null",),
+    "instants of more than 64 bits of microseconds are Spark's to read": ("ancient is null",),
     "array<bigint> is Spark's to read": ("list is null",),
 }  # fmt: skip
 
@@ -155,6 +158,15 @@ def test_a_value_where_a_condition_is_met_is_null_elsewhere() -> None:
     assert truths("case when not b then true end", b=flags) == [None, None, True]
     assert truths("case when a = 1 then 7 end is null", a=NULLABLE) == [False, True, True]
     assert truths("case when a < 5 then b end = true", a=NULLABLE, b=flags) == [True, None, False]
+
+
+@pytest.mark.parametrize("type_", [pa.timestamp("ms", "UTC"), pa.timestamp("us", "UTC")], ids=str)
+def test_instants_are_the_same_whatever_they_are_counted_in(type_: pa.DataType) -> None:
+    at = pa.array([datetime(1970, 1, 1, 0, 0, 1), None, datetime(1969, 12, 31, 23, 59, 59, 5000)], type_)
+    assert truths("a = timestamp '1970-01-01 00:00:01'", a=at) == [True, None, False]
+    assert truths("a < timestamp '1969-12-31 23:59:59.006'", a=at) == [False, None, True]
+    assert truths("a >= timestamp '1969-12-31T23:59:59.005'", a=at) == [True, None, True]
+    assert truths("cast(a as string) = '1969-12-31 23:59:59.005'", a=at) == [False, None, True]
 
 
 TRUTHS = st.sampled_from([True, False, None])

@@ -17,6 +17,7 @@ from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
 from execution_engine.engines.native import measure, reading
 from execution_engine.engines.native.compiled import compiled
 from execution_engine.engines.native.grouped.bins import Binned
+from execution_engine.engines.native.hashing.hashes import hashes
 from execution_engine.engines.native.measure import TASK_ROWS, tasks
 from execution_engine.engines.native.nodes import Column, UnableToTell
 from execution_engine.engines.native.reading import Piece, Stored, UnableToReadPiece, batches
@@ -91,6 +92,15 @@ def test_a_column_of_two_names_or_of_another_type_is_left_to_spark(
 ) -> None:
     with pytest.raises(UnableToTell, match=f"^{why}$"):
         read(written(tmp_path, **columns), a=pa.int64())
+
+
+def test_texts_that_a_file_lacks_are_nulls_to_conditions_and_keys(tmp_path: Path) -> None:
+    (batch,) = batches(written(tmp_path, b=[1, 2]), {"a": Stored(spark="string", arrow=pa.string())})
+    assert batch.met(compiled("a is null")).yes.tolist() == [True, True]
+    for sql in ("a = 'x'", "a like 'x%'", "char_length(a) > 1"):
+        found = batch.met(compiled(sql))
+        assert (found.yes.tolist(), found.no.tolist()) == ([False, False], [False, False])
+    assert hashes([batch.values(Column(name="a"))]).tolist() == [42, 42]  # the seed
 
 
 def test_a_column_that_nobody_asked_for_is_not_read_even_where_it_is_damaged(tmp_path: Path) -> None:
