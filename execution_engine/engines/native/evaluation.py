@@ -267,7 +267,8 @@ def _scaled(given: Values, scale: int) -> Numbers:
     if not more:
         return given.whole
     is_long = given.digits + more > LONG_DIGITS
-    return (given.whole.astype(object) if is_long else given.whole) * 10**more
+    numbers: Numbers = (given.whole.astype(object) if is_long else given.whole) * 10**more
+    return numbers
 
 
 def _of_doubles(by: Compare, numbers: Doubles, literal: float) -> Flags:

@@ -94,6 +94,8 @@ LEFT = {
     "exact is not compared with date": ("whole = date '2026-01-01'",),
     "text is not compared with exact": ("text = 1", "1 < text"),
     "double is not compared with date": ("double = day",),
+    "text is not compared with double": ("text = 1e0",),
+    "text is not compared with timestamp": ("text < timestamp '2026-03-01 12:00:00'",),
     "date is not compared with text": ("day = 'x'",),
     "bytes is not compared with text": ("bytes = 'x'", "bytes = text"),
     "exact is not compared with truth": ("whole = true",),

@@ -329,10 +329,15 @@ def test_what_is_sparks_is_left_with_its_kind_and_reason_and_what_is_beside_it_i
     assert (draft.asked, draft.keyed, set(draft.program.columns)) == ((rows,), (keys,), {"a", "t"})
 
 
-def test_an_exact_quantile_is_asked_of_what_one_task_reads_alone() -> None:
-    quantile = written_out(Gather.PERCENTILE, "d")
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 1.0])
+def test_an_exact_quantile_is_asked_of_what_one_task_reads_alone(share: float, tmp_path: Path) -> None:
+    numbers = [2.5, None, 4.0, 1.0, 16.0, 8.0]
+    pq.write_table(pa.table({"d": numbers, "a": range(6)}), tmp_path / "a.parquet", row_group_size=2)
+    quantile = AskedStatistic(statistic=Statistic(gather=Gather.PERCENTILE, of=("d",), argument=share))
     draft = drafted(STORED, [quantile], [], alone=True)
     assert (draft.asked, draft.left, set(draft.program.columns)) == ((quantile,), {}, {"d"})
+    told, _, _ = found_of(draft, [from_bytes(glean(draft.program, pieces_in(tmp_path)[1]).to_bytes())])
+    assert told[quantile] == pytest.approx(np.quantile([number for number in numbers if number is not None], share))
 
 
 def test_what_only_the_rows_show_to_be_sparks_is_left_to_it_and_nothing_else(tmp_path: Path) -> None:

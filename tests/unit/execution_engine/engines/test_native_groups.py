@@ -398,6 +398,24 @@ def test_groups_that_are_sparks_are_left_with_their_kind_and_reason(
     assert (draft.asked, draft.columns) == ((), {})
 
 
+def test_what_is_left_of_some_groups_is_not_mistaken_for_what_is_told(tmp_path: Path) -> None:
+    write_column(tmp_path, pa.array(["x", "y", "x", None]))
+    sums = [statistic(Gather.SUM, name, None) for name in ("a", "n", "z")]
+    keyed = [Keyed(grouping=Grouping(columns=(name,))) for name in ("z", "n", "a")]
+    found, left = taken(tmp_path, AskedGroups(by=("a",), asked=tuple(sums), keyed=tuple(keyed), together=False))
+    assert {one: each.why for one, each in left.items()} == {
+        sums[0]: "text is no number",
+        sums[2]: "z is no plain column of the files",
+        keyed[0]: "z is no plain column of the files",
+    }
+    assert dict(zip(found.keys, found.told[sums[1]], strict=True)) == {("x",): 2, ("y",): 1, (None,): 3}
+    distinct = {one: [each.distinct for each in found.counted[one]] for one in keyed[1:]}
+    assert [dict(zip(found.keys, distinct[one], strict=True)) for one in keyed[1:]] == [
+        {("x",): 2, ("y",): 1, (None,): 1},
+        {("x",): 1, ("y",): 1, (None,): 0},
+    ]
+
+
 def test_keys_of_many_rows_are_left_to_spark_with_the_reason(tmp_path: Path) -> None:
     write_column(tmp_path, pa.array(["x"]))
     keys = Keyed(grouping=Grouping(columns=("n",)))
