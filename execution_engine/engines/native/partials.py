@@ -179,7 +179,6 @@ def kept_of(given: Values, kept: Flags | None) -> Values:
         family=given.family,
         array=None,
         numbers=given.whole if kept is None else given.whole.compress(kept),
-        digits=given.digits,
         scale=given.scale,
         is_decimal=given.is_decimal,
     )
