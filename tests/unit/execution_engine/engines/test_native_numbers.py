@@ -132,6 +132,8 @@ def test_sums_are_told_as_long_as_all_magnitudes_together_are_no_infinity(gather
     [
         ("sum", ["x"], (pa.string(), "string"), "text is no number"),
         ("sum", [True], (pa.bool_(), "boolean"), "truth has no sum"),
+        ("sum", [1], (pa.timestamp("us", "UTC"), "timestamp"), "timestamp has no sum"),
+        ("sum", [1], (pa.timestamp("us"), "timestamp_ntz"), "timestamp_ntz has no sum"),
         ("min", [True], (pa.bool_(), "boolean"), "truth has no extreme that is a number"),
         ("max", [b"x"], (pa.binary(), "binary"), "bytes is no number"),
         ("max", [date(2026, 1, 1)], (pa.date32(), "date"), "date has no extreme that is a number"),
