@@ -6,7 +6,7 @@ Groupings of the same columns share the hashes of their keys, and differ in whic
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, floor, isfinite
 from typing import Any
 
@@ -175,13 +175,7 @@ def _pair(one: Gathered, batch: Batch, where: Flags | None) -> list[Values]:
 
 def kept_of(given: Values, kept: Flags | None) -> Values:
     """The numbers on these rows; None for all."""
-    return Values(
-        family=given.family,
-        array=None,
-        numbers=given.whole if kept is None else given.whole.compress(kept),
-        scale=given.scale,
-        is_decimal=given.is_decimal,
-    )
+    return replace(given, array=None, null=None, numbers=given.whole if kept is None else given.whole.compress(kept))
 
 
 def _sum(given: Values) -> Value:
