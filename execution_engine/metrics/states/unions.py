@@ -106,7 +106,7 @@ def _merged(parts: Sequence[Counts]) -> Counts:
 def _merged_by_sorting(parts: Sequence[Counts]) -> Counts:
     keys = np.concatenate([array for part in parts for array in (part.single, part.repeated)])
     if not any(len(part.repeated) for part in parts):
-        return Counts.of(keys)
+        return Counts.of_ordered(np.sort(keys, kind="stable"))  # which merges runs that are sorted already
     times = np.concatenate([array for part in parts for array in (np.ones(len(part.single), np.int64), part.times)])
     order = np.argsort(keys, kind="stable")
     keys, times = keys[order], times[order]
