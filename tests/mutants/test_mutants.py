@@ -27,6 +27,10 @@ def is_late(age: int, grace: int | None = None) -> bool:
 
 def say() -> str:
     return "it is late"
+
+
+def pairs(ages: list[int], graces: list[int]) -> list[tuple[int, int]]:
+    return list(zip(ages, graces, strict=True))
 '''
 
 
@@ -43,6 +47,9 @@ def test_each_node_is_changed_alone_and_sentences_and_annotations_are_left(tmp_p
         "age > LIMIT and not grace → age > LIMIT or not grace",
         "> LIMIT → >= LIMIT",
         "not grace → grace",
+        *(f"zip(ages, graces, strict=True) → zip({few}strict=True)" for few in ("None, graces, ", "ages, None, ")),
+        *(f"zip(ages, graces, strict=True) → zip({few}strict=True)" for few in ("graces, ", "ages, ")),
+        "list(zip(ages, graces, strict=True)) → list(None)",
     }
 
 
