@@ -7,6 +7,7 @@ from typing import Any
 from assay.access.roles import TokenScope
 from assay.catalog.openlineage import MOST_DATASETS
 from assay.catalog.reach import MOST
+from assay.models import Dataset
 from incident_manager.backtests.services import MOST_WINDOWS as MOST_BACKTESTED
 from incident_manager.gate.completing import LONGEST_NAME, MOST_OUTPUTS
 from tests.factories import DAY, HOUR, NOW, day
@@ -109,7 +110,8 @@ def _test(estate: Estate, length: int) -> dict[str, Any]:
 
 
 def _backtest(estate: Estate, written: int = 0) -> Largest:
-    """An assertion that nobody has measured yet, over as many days as there may be."""
+    """An assertion that nobody has measured yet, over as many days as there may be, of a table that is as old."""
+    Dataset.objects.filter(pk=estate.dataset.pk).update(first_partition="")
     of_dataset = {"dataset": estate.dataset.full_name, "assertion": "max(id) >= 0", "to": NOW.isoformat()}
     start, earlier = (NOW.replace(hour=0) - count * DAY for count in (MOST_BACKTESTED - 1, MOST_BACKTESTED))
     return Largest(
