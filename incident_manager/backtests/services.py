@@ -90,10 +90,6 @@ def backtest(
     """
     assert test.revision is not None
     sources = Sources(now)
-    begun = begins_at(test.dataset)
-    if begun and start < end <= begun:
-        raise UnableToBacktest(f"{test.dataset.full_name} has no partition before {begun.isoformat()}: end later")
-    start = max(start, begun or start)
     windows = _windows(test, start, min(end, now), now)
     terms = BacktestTerms(
         sustain=test.revision.sustain if sustain is None else sustain,
@@ -104,6 +100,7 @@ def backtest(
     found = find_past(test, windows, terms, now, sources)
     if measure and found.rest.missing:
         ask_for_missing(found.rest, now, sources)
+    start = max(start, begins_at(test.dataset) or start)
     return _report(test, found, terms, Window(start=start, end=min(end, now)))
 
 
@@ -150,11 +147,17 @@ def _windows(test: DataTest, start: datetime, end: datetime, now: datetime) -> l
         )
     if start >= end:
         raise UnableToBacktest(f"the range from {start.isoformat()} to {end.isoformat()} has no past: begin earlier")
-    windows = partitioning.between(start, end, MOST_WINDOWS + 1)
+    begun = max(start, begins_at(test.dataset) or start)
+    windows = partitioning.between(begun, end, MOST_WINDOWS + 1) if begun < end else ()
     if len(windows) > MOST_WINDOWS:
         raise UnableToBacktest(f"{name} has more than {MOST_WINDOWS} partitions in this range: take a shorter one")
     freshness = slas(test.dataset).freshness
     due = [window for window in windows if window.end + freshness <= now]
+    if not due and begun > start:
+        raise UnableToBacktest(
+            f"the first partition of {name} starts at {begun.isoformat()}, and none was due by the end of this range: "
+            "wait for it, or end later"
+        )
     if not due:
         raise UnableToBacktest(f"no partition of {name} that starts in this range was due yet: begin earlier")
     return due
