@@ -69,7 +69,7 @@ class AssertionConstraint:
         """Its metrics and histories."""
         return operands(self.tree)
 
-    @property
+    @cached_property
     def asks(self) -> tuple[AskedMetric, ...]:
         """What it compares; what is compared with its past is measured too, so that there is one."""
         return tuple(dict.fromkeys(map(self._ask, self.operands)))
@@ -79,7 +79,7 @@ class AssertionConstraint:
         values = {one.text: self._value(one, found) for one in self.operands}
         metric = ", ".join(one.text for one in self.operands)
         verdict = evaluate(self.tree, values)
-        details = [measured.detail for ask, measured in found.measured.items() if ask in self.asks]
+        details = [found.measured[ask].detail for ask in self.asks]
         if verdict.failure is not None:
             told = replace(verdict.failure, detail=with_notes(verdict.failure.detail, details))
             return unable(told, metric=metric, bound=self.assertion)

@@ -2,8 +2,9 @@
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import ItemsView, Sequence
 from datetime import UTC, datetime
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ from execution_engine.verification import (
     equal_to,
 )
 from execution_engine.verification.constraints.bounds import Bound
-from execution_engine.verification.constraints.constraints import Found, Judgement, Past, Series
+from execution_engine.verification.constraints.constraints import AskedMetric, Found, Judgement, Past, Series
 from execution_engine.verification.constraints.levels import gravest, status_of
 
 BOUNDS = [
@@ -123,6 +124,24 @@ def test_a_truth_is_found_in_a_histogram_as_spark_writes_it() -> None:
 def test_an_assertion_that_cannot_be_read_is_refused_when_it_is_written() -> None:
     with pytest.raises(UnableToAssert, match="there is no metric completness: did you mean completeness"):
         Check().holds("completness(id) = 1")
+
+
+def test_an_assertion_looks_up_its_own_metrics_and_no_others() -> None:
+    class CountedLookups(dict[AskedMetric, Measured]):
+        count = 0
+
+        def __getitem__(self, metric: AskedMetric) -> Measured:
+            self.count += 1
+            return super().__getitem__(metric)
+
+        def items(self) -> ItemsView[AskedMetric, Measured]:
+            self.count += len(self)
+            return super().items()
+
+    check = reduce(lambda check, at: check.holds(f"completeness(c{at}) = 1"), range(100), Check())
+    measured = CountedLookups.fromkeys((each.asks[0] for each in check.constraints), Measured(value=1))
+    assert {each.judge(Found(measured=measured)).status for each in check.constraints} == {ConstraintStatus.SUCCESS}
+    assert measured.count == 2 * 100  # for its value, and for its notes
 
 
 def test_a_measurement_that_failed_is_an_error_with_its_reason() -> None:
