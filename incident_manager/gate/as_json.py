@@ -9,10 +9,12 @@ def as_json(answer: GateAnswer) -> dict[str, Any]:
     """The decision and all reasons, strictest first."""
     return {
         "decision": answer.decision.value,
+        "status": answer.status.value,
         "reasons": [
             {
                 "decision": reason.decision.value,
                 "dataset": reason.dataset,
+                "datacenter": reason.datacenter or None,
                 "window": reason.window.text,
                 "text": reason.text,
                 "test": reason.test,

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from assay.time.windows import Window
 from incident_manager.intervals import Intervals
-from incident_manager.quality.rules import Answer, AnswerReason, ReasonKind
+from incident_manager.quality.rules import Answer, AnswerReason, ReasonKind, Status, worst
 
 
 class GateDecision(StrEnum):
@@ -18,6 +18,12 @@ class GateDecision(StrEnum):
 
 
 STRICTNESS = {decision: rank for rank, decision in enumerate(GateDecision)}
+UNJUDGED = frozenset(  # what is not known yet, or never will be: no fault of the data
+    {
+        *(ReasonKind.NOT_JUDGED, ReasonKind.NOT_THERE_YET, ReasonKind.NOT_OVER),
+        *(ReasonKind.UNTESTED, ReasonKind.NO_TEST, ReasonKind.LEARNING),
+    }
+)
 ALWAYS = {
     ReasonKind.WAIVED: GateDecision.ALLOW,
     ReasonKind.LEARNING: GateDecision.ALLOW,
@@ -55,6 +61,7 @@ class Because:
     report_id: int | None = None
     category: str = ""
     kind: ReasonKind | None = None  # None: it is about the answer itself
+    datacenter: str = ""  # where the data was asked about
 
     @property
     def window(self) -> Window:
@@ -64,15 +71,20 @@ class Because:
 
 @dataclass(frozen=True, kw_only=True)
 class GateAnswer:
-    """The strictest of all reasons' decisions, and the reasons, strictest first."""
+    """The strictest of all reasons' decisions, and the reasons: strictest first, faults before what is not judged.
+
+    ``status`` is the worst quality of all that is read: ``allow`` of what nobody judged is still ``untested``.
+    """
 
     decision: GateDecision
     reasons: tuple[Because, ...]
+    status: Status = Status.GOOD
 
 
 def decide(known: Iterable[tuple[Answer, Policy]]) -> GateAnswer:
     """The answer for everything a pipeline is about to read."""
-    return gathered(
+    asked = list(known)
+    reasons = (
         Because(
             decision=_decision(reason, answer, policy),
             dataset=reason.source or answer.dataset,
@@ -83,16 +95,19 @@ def decide(known: Iterable[tuple[Answer, Policy]]) -> GateAnswer:
             report_id=reason.report_id,
             category=reason.category,
             kind=reason.kind,
+            datacenter=("" if reason.source else answer.asked.datacenter) or "",
         )
-        for answer, policy in known
+        for answer, policy in asked
         for reason in answer.reasons
     )
+    return gathered(reasons, status=worst(answer.status for answer, _ in asked))
 
 
-def gathered(reasons: Iterable[Because]) -> GateAnswer:
-    """The answer that these reasons make."""
-    ordered = sorted(reasons, key=lambda reason: -STRICTNESS[reason.decision])
-    return GateAnswer(decision=ordered[0].decision if ordered else GateDecision.ALLOW, reasons=tuple(ordered))
+def gathered(reasons: Iterable[Because], *, status: Status = Status.GOOD) -> GateAnswer:
+    """The answer that these reasons make, of data with this quality."""
+    ordered = sorted(reasons, key=lambda reason: (-STRICTNESS[reason.decision], reason.kind in UNJUDGED))
+    decision = ordered[0].decision if ordered else GateDecision.ALLOW
+    return GateAnswer(decision=decision, reasons=tuple(ordered), status=status)
 
 
 def _decision(reason: AnswerReason, answer: Answer, policy: Policy) -> GateDecision:

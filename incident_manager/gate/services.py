@@ -16,7 +16,7 @@ from execution_engine.models import RunReason
 from execution_engine.services import request_runs
 from incident_manager.intervals import Intervals
 from incident_manager.quality.facts import Facts
-from incident_manager.quality.rules import Answer, AnswerReason, AskedRange, ReasonKind, judge
+from incident_manager.quality.rules import Answer, AnswerReason, AskedRange, ReasonKind, Status, judge, worst
 from incident_manager.quality.selectors import known_of_all
 
 from .bindings import bound
@@ -59,9 +59,11 @@ def gate_of(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> 
     Nothing is locked while the answer is worked out; what is to be tested is written at its end, in one statement.
     """
     reasons: list[Because] = []
+    statuses: list[Status] = []
     wanted: list[tuple[int, Window]] = []
     for each, facts, answer, said in _answered(to_read, pipeline, now):
         reasons += said
+        statuses.append(answer.status)
         left = MOST_MEASURED - len(wanted)
         found = list(islice(_unjudged(each.dataset, facts, answer), left + 1))
         wanted += found[:left]
@@ -69,7 +71,7 @@ def gate_of(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> 
             name = each.dataset.full_name
             reasons.append(Because(decision=GateDecision.ALLOW, dataset=name, windows=(each.window,), text=LARGER))
     _have_measured(wanted, now)
-    answer_of_all = gathered(reasons)
+    answer_of_all = gathered(reasons, status=worst(statuses))
     log.info(
         "gate",
         pipeline=pipeline,
@@ -79,9 +81,11 @@ def gate_of(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> 
     return answer_of_all
 
 
-def foresee(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> GateAnswer:
-    """What the gate would answer now, for people who look: nothing is tested for it, and nothing is written."""
-    return gathered(reason for *_, said in _answered(to_read, pipeline, now) for reason in said)
+def foresee(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> list[tuple[Answer, GateAnswer]]:
+    """The quality of each and what the gate would answer on it now; nothing is tested for it, nothing is written."""
+    return [
+        (answer, gathered(reasons, status=answer.status)) for *_, answer, reasons in _answered(to_read, pipeline, now)
+    ]
 
 
 def _answered(

@@ -13,6 +13,7 @@ from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset
 from assay.time.windows import UnableToReadWindow, Window
 from incident_manager.gate.rules import GateDecision
+from incident_manager.quality.rules import Status
 
 CODES = {GateDecision.ALLOW: ExitCode.HELD, GateDecision.WARN: ExitCode.WARNED, GateDecision.BLOCK: ExitCode.FAILED}
 
@@ -33,8 +34,9 @@ def named_window(dataset: Dataset, text: str | None) -> Window:
 
 
 def show_answer(console: Console, answer: dict[str, Any]) -> None:
-    """The decision, then a line for each reason."""
-    console.print(f"[bold]{answer['decision']}[/bold]")
+    """The decision and the status of the data, then a line for each reason."""
+    status = "" if answer["status"] == Status.GOOD else f" (the data is {answer['status']})"
+    console.print(f"[bold]{answer['decision']}[/bold]{status}")
     for each in answer["reasons"]:
         of = f"{each['dataset']}/{each['test']}" if each["test"] else each["dataset"]
         console.print(escape(f"  {each['decision']}: {of} {each['window']}: {each['text']}"), soft_wrap=True)

@@ -8,10 +8,12 @@ TEXT = "completeness is broken (FAIL): row_count() is 0.62 of that of app.trips,
 GATE_QUESTION: dict[str, Any] = {"datasets": ["raw.trips"], "window": "2026-03-09", "pipeline": "nightly_fares"}
 GATE_VERDICT: dict[str, Any] = {
     "decision": "block",
+    "status": "bad",
     "reasons": [
         {
             "decision": "block",
             "dataset": "raw.trips",
+            "datacenter": "sea",
             "window": DAY,
             "text": TEXT,
             "test": "completeness",
@@ -181,9 +183,11 @@ BUSINESS_METRIC: dict[str, Any] = {
     "quality": {**RANGE_QUALITY, "dataset": "business.fare_per_trip", "status": "good", "reasons": [], "incidents": []},
     "gate": {
         "decision": "block",
+        "status": "bad",
         "reasons": [
             {
                 **GATE_VERDICT["reasons"][0],
+                "datacenter": None,
                 "text": f"{TEXT}; business.fare_per_trip is computed from raw.trips",
             }
         ],

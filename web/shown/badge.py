@@ -19,7 +19,7 @@ LETTER, ROOM, HEIGHT = 6, 8, 20  # pixels: of a letter, beside a word, of the ba
 def badge(name: str, status: Status) -> str:
     """The SVG; who cannot see it is told the name and the status."""
     left, right = (LETTER * len(word) + 2 * ROOM for word in (LABEL, status))
-    title = escape(f"{name}: {LABEL} is {status}")
+    title = escape(f"{name}: {LABEL} is {status} (all partitions in all datacenters)")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="{HEIGHT}" role="img" '
         f'aria-label="{title}"><title>{title}</title>'

@@ -1,5 +1,8 @@
 """May I use this? The answer at the top of a dataset's page is the gate's, for a range that one chooses."""
 
+import re
+from datetime import timedelta
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -20,6 +23,7 @@ from tests.factories import (
 )
 
 pytestmark = pytest.mark.django_db
+HOUR = timedelta(hours=1)
 GOOD, BAD = day("2026-03-08"), day("2026-03-09")
 
 
@@ -97,7 +101,9 @@ def test_a_range_that_cannot_be_read_is_told_beside_what_was_typed(reader: Clien
 def test_looking_asks_for_no_run(reader: Client, user: User) -> None:
     dataset = DatasetFactory.create(name="trips", tier=0)
     DataTestFactory.create(dataset=dataset)
-    assert "<b>No</b>" in card(reader)  # tier 0: what nobody has judged is not let through
+    text = card(reader)
+    assert "<b>Not judged yet</b>" in text
+    assert "The gate stops a pipeline that reads 2026-03-09 in sea." in text  # tier 0
     assert not Run.objects.exists()
 
 
@@ -140,3 +146,45 @@ def test_a_healed_fault_keeps_a_mark_in_the_grid(reader: Client, trips: Dataset)
     grid = page[page.index('<table class="grid">') : page.index("</table>", page.index('<table class="grid">'))]
     assert grid.count("was-bad") == 1
     assert "custom, 2026-03-05, it was bad before" in grid
+
+
+def test_what_nobody_has_judged_yet_is_no_yes(reader: Client, user: User) -> None:
+    dataset = DatasetFactory.create(name="trips", tier=4)
+    for name in ("rows", "keys", "values", "days"):
+        test = DataTestFactory.create(dataset=dataset, name=name, category=Category.CUSTOM, severity="soft")
+        StandingFactory.create(data_test=test, window=BAD, state="PENDING", last_outcome="", due_at=NOW + HOUR)
+    text = card(reader)
+    assert "<b>Not judged yet</b>" in text
+    assert 'class="use untested"' in text
+    assert "The gate lets a pipeline read 2026-03-09 in sea." in text
+    assert text.count('<li class="allow">') == 1  # all four say the same
+    assert "days, keys, rows and 1 more" in text
+
+
+def test_a_fault_leads_and_that_of_another_datacenter_stands_before_what_is_not_judged(
+    reader: Client, trips: Dataset
+) -> None:
+    for name in ("a", "b"):
+        DataTestFactory.create(dataset=trips, name=name, category=Category.CUSTOM)
+    away = DataTestFactory.create(dataset=trips, name="copy", category=Category.CONSISTENCY, spoils="phx")
+    StandingFactory.create(data_test=away, window=GOOD, state="FAIL", last_outcome="broken")
+    text = card(reader, "first=2026-03-08")
+    reasons = re.findall(r'<li class="(\w+)">.*?<span>(.*?) <span', text, re.DOTALL)
+    assert reasons == [("elsewhere", "Consistency is broken (FAIL)"), ("block", "Not judged yet")]
+    assert "2026-03-08, in phx" in text
+
+
+def test_the_answer_and_the_status_say_of_what_they_are(reader: Client, trips: Dataset) -> None:
+    page = reader.get("/datasets/raw.trips?first=2026-03-08&datacenter=phx").content.decode()
+    assert "The gate lets a pipeline read 2026-03-08 in phx." in page
+    assert "The status is that of all partitions in all datacenters." in page
+
+
+def test_the_gate_says_where_and_how_good_the_data_is(api: APIClient, trips: Dataset) -> None:
+    asked = {"datasets": ["raw.trips"], "window": "2026-03-09", "datacenter": "phx"}
+    answer = api.post("/api/v1/gate", asked, format="json").json()
+    assert (answer["decision"], answer["status"]) == ("block", "bad")
+    assert {reason["datacenter"] for reason in answer["reasons"]} == {"phx"}
+    unjudged = DatasetFactory.create(name="fares", tier=4).full_name
+    answer = api.post("/api/v1/gate", {"datasets": [unjudged], "window": "2026-03-09"}, format="json").json()
+    assert (answer["decision"], answer["status"]) == ("allow", "untested")

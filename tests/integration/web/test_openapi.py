@@ -203,7 +203,7 @@ def test_a_problem_is_as_the_document_says(client: Client) -> None:
 
 def test_an_answer_with_a_member_that_the_document_lacks_is_noticed() -> None:
     place = ("components", "schemas", "GateVerdict")
-    assert wrong_with({"decision": "allow", "reasons": []}, *place) == []
-    assert wrong_with({"decision": "allow", "reasons": [], "more": 1}, *place) != []
+    assert wrong_with({"decision": "allow", "status": "good", "reasons": []}, *place) == []
+    assert wrong_with({"decision": "allow", "status": "good", "reasons": [], "more": 1}, *place) != []
     assert wrong_with({"decision": "maybe", "reasons": []}, *place) != []
     assert wrong_with({"decision": "allow"}, *place) != []

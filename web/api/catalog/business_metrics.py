@@ -153,6 +153,7 @@ class BusinessMetrics(Rows):
         (shown,) = shown_metrics([row], veil, now=now)
         definition = shown.definition
         quality = look_up(dataset=row, window=window, now=now, record=False)
+        ((_, gate),) = foresee([ToRead(dataset=row, window=window)], now=now)
         return {
             **BusinessMetricRow(shown).data,
             "sources": SourceRow(sources_of(definition, hidden, now=now), many=True).data,
@@ -161,7 +162,7 @@ class BusinessMetrics(Rows):
             "values": KnownValueRow(newest_values(row, veil), many=True).data,
             "score": data_qualities([row.pk], now=now)[row.pk],
             "quality": written(quality),
-            "gate": as_json(foresee([ToRead(dataset=row, window=window)], now=now)),
+            "gate": as_json(gate),
         }
 
 

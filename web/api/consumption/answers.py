@@ -20,6 +20,7 @@ class GateReason(serializers.Serializer[Any]):
 
     decision = serializers.ChoiceField(DECISIONS)
     dataset = serializers.CharField()
+    datacenter = serializers.CharField(allow_null=True, help_text="null: of a source, or of the answer itself")
     window = WindowField(help_text="from the first to the last of what it is about, START/END")
     text = serializers.CharField()
     test = serializers.CharField(allow_null=True, help_text="the data test's name")
@@ -32,6 +33,7 @@ class GateVerdict(serializers.Serializer[Any]):
     """What the gate decides: the strictest of its reasons."""
 
     decision = serializers.ChoiceField(DECISIONS)
+    status = serializers.ChoiceField(STATUSES, help_text="the worst quality of all that is read, as look-ups answer it")
     reasons = GateReason(many=True)
 
 

@@ -1,37 +1,39 @@
 """May I use this? What the gate would say of a range of one dataset that a reader chooses."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from alerting.state import State
 from assay.catalog.asked_window import latest_ended
 from assay.models import Dataset
 from assay.time.windows import Partitioning, UnableToPartition, UnableToReadWindow, Window
-from incident_manager.gate.rules import Because, GateDecision
-from incident_manager.quality.now import facts_now
-from incident_manager.quality.rules import AskedRange, ReasonKind, Status, judge
+from incident_manager.gate.rules import UNJUDGED, Because, GateAnswer, GateDecision
+from incident_manager.quality.rules import Answer, ReasonKind, Status
 from incident_manager.services import ToRead, foresee
 from web.shown.partitions import INSTANT, keys_of
 from web.shown.reasons import folded
+from web.shown.status import ShownStatus, look_of
 from web.shown.words import in_english
 
 OFFERED = 60  # partitions whose keys are offered while one types
 SPANS = (1, 7, 28)  # of the last partitions, one click away
 MOST_REASONS = 8
+MOST_TESTS = 3  # whose names stand beside a reason that they share
 SAID = {  # an icon, the answer in a word, and what the gate does
     GateDecision.ALLOW: ("pass", _("Yes"), _("The gate lets a pipeline read %(keys)s.")),
     GateDecision.WARN: ("warn", _("With care"), _("The gate warns a pipeline that reads %(keys)s.")),
     GateDecision.BLOCK: ("fail", _("No"), _("The gate stops a pipeline that reads %(keys)s.")),
 }
-UNTESTED = (
-    "untested",
-    _("Not tested"),
-    _("The gate lets a pipeline read %(keys)s, but no test has judged all of it."),
-)
-NOT_JUDGED = {ReasonKind.UNTESTED, ReasonKind.NO_TEST}
+NOT_TESTED = ("untested", _("Not tested"), _("No test has judged all of it."))
+NOT_JUDGED_YET = ("pending", _("Not judged yet"), _("No test has judged all of it yet."))
+OVERDUE = ("unknown", _("Not judged yet"), _("A test that is due has no result yet."))
+NOT_KNOWN = ("unknown", _("Not known"), _("A test could not judge it."))
+NO_FAULT = {*UNJUDGED, ReasonKind.WAIVED}
+PENDING = {ReasonKind.NOT_JUDGED, ReasonKind.NOT_THERE_YET, ReasonKind.NOT_OVER}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +48,12 @@ class WantedRange:
 
 @dataclass(frozen=True, kw_only=True)
 class UseReason:
-    """One reason, and the partitions that it is about."""
+    """One reason, the partitions that it is about, and the tests that share it; ``place``: of another copy."""
 
     because: Because
     keys: str
+    tests: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,19 +67,56 @@ class MayUse:
     places: Sequence[str]
     offered: Sequence[str]
     span: int | None = None  # the range is that of the last so many partitions
+    quality: Answer | None = None
     decision: GateDecision | None = None
     reasons: Sequence[UseReason] = ()
     more: int = 0  # reasons that are not listed
     error: str = ""
-    is_untested: bool = False  # the gate lets through what nothing has judged: that is no Yes
+
+    @property
+    def tone(self) -> str:
+        """The colour of the answer: green only where something has judged the data and the gate lets it through."""
+        if self.quality is None or self.decision is None:
+            return "unread"
+        return self.decision.value if unjudged_words(self.quality) is None else "untested"
 
     @property
     def said(self) -> tuple[str, str, str]:
-        """An icon, a word and a sentence."""
-        if self.decision is None:
+        """An icon, a word and a sentence that names the range and the place."""
+        if self.quality is None or self.decision is None:
             return "unknown", gettext("Which range?"), in_english(self.error)
-        look, word, sentence = UNTESTED if self.is_untested else SAID[self.decision]
-        return look, str(word), sentence % {"keys": self.keys}
+        look, word, gate = SAID[self.decision]
+        places = {"keys": self.keys, "place": self.datacenter}
+        sentence = gate % {"keys": gettext("%(keys)s in %(place)s") % places}
+        if (unjudged := unjudged_words(self.quality)) is not None:
+            look, word, why = unjudged
+            sentence = f"{sentence} {why}"
+        elif self.decision is GateDecision.ALLOW and (count := _pending_tests(self.quality)):
+            pending = ngettext(
+                "%(count)s of its tests has not judged it yet.", "%(count)s of its tests have not judged it yet.", count
+            )
+            sentence = f"{sentence} {pending % {'count': count}}"
+        return look, str(word), sentence
+
+
+Words = tuple[str, str, str]
+
+
+def unjudged_words(quality: Answer) -> Words | None:
+    """How to say that nobody has judged all of the data: an icon, a word and a sentence; None where it is judged."""
+    if quality.status is Status.UNKNOWN:
+        weighing = [reason for reason in quality.reasons if reason.status is Status.UNKNOWN]
+        is_waiting = all(
+            reason.kind is ReasonKind.NOT_JUDGED and reason.state is not State.UNKNOWN for reason in weighing
+        )
+        return OVERDUE if is_waiting else NOT_KNOWN
+    if quality.status is Status.UNTESTED:
+        return NOT_TESTED if look_of(quality) is ShownStatus.UNTESTED else NOT_JUDGED_YET
+    return None
+
+
+def _pending_tests(quality: Answer) -> int:
+    return len({reason.test for reason in quality.reasons if reason.kind in PENDING})
 
 
 def may_use(dataset: Dataset, wanted: WantedRange, *, now: datetime) -> MayUse | None:
@@ -101,9 +142,10 @@ def may_use(dataset: Dataset, wanted: WantedRange, *, now: datetime) -> MayUse |
             offered=offered,
             error=str(unable),
         )
-    answer = foresee([ToRead(dataset=dataset, window=window, datacenter=place)], now=now)
-    reasons = folded(answer.reasons)
-    shown = [UseReason(because=each, keys=keys_of(each.window, partitioning)) for each in reasons[:MOST_REASONS]]
+    to_read = [ToRead(dataset=dataset, window=window, datacenter=each) for each in places]
+    answers = dict(zip(places, foresee(to_read, now=now), strict=True))
+    quality, answer = answers[place]
+    reasons = list(_shared_reasons([*folded(answer.reasons), *_faults_elsewhere(answers, place)], partitioning, place))
     return MayUse(
         first=partitioning.key(partitioning.at(window.start)) if partitioning else "",
         last=partitioning.key(partitioning.at(window.end - INSTANT)) if partitioning else "",
@@ -112,18 +154,34 @@ def may_use(dataset: Dataset, wanted: WantedRange, *, now: datetime) -> MayUse |
         places=places,
         offered=offered,
         span=None if is_asked else wanted.span,
+        quality=quality,
         decision=answer.decision,
-        reasons=shown,
-        more=len(reasons) - len(shown),
-        is_untested=answer.decision is GateDecision.ALLOW
-        and any(each.kind in NOT_JUDGED for each in reasons)
-        and _is_untested(dataset, AskedRange(window=window, datacenter=place), now=now),
+        reasons=reasons[:MOST_REASONS],
+        more=max(0, len(reasons) - MOST_REASONS),
     )
 
 
-def _is_untested(dataset: Dataset, asked: AskedRange, *, now: datetime) -> bool:
-    """Whether a part of it was judged by no test at all: one of several tests may have begun later."""
-    return judge(facts_now({dataset.pk: dataset.full_name}, now=now)[dataset.pk], asked).status is Status.UNTESTED
+def _faults_elsewhere(answers: Mapping[str, tuple[Answer, GateAnswer]], place: str) -> Iterator[Because]:
+    """What is wrong with the same partitions in another datacenter, and not here."""
+    here = {replace(reason, datacenter="") for reason in answers[place][1].reasons}
+    for other in answers:
+        if other != place:
+            faults = (reason for reason in folded(answers[other][1].reasons) if reason.kind not in NO_FAULT)
+            yield from (reason for reason in faults if replace(reason, datacenter="") not in here)
+
+
+def _shared_reasons(reasons: Iterable[Because], partitioning: Partitioning | None, place: str) -> Iterator[UseReason]:
+    """The reasons, faults first; those of several tests that say the same of the same partitions as one."""
+    alike: dict[Because, list[str]] = {}
+    for reason in sorted(reasons, key=lambda reason: reason.kind in UNJUDGED):
+        shared = replace(reason, test=None, category="") if reason.kind in UNJUDGED else reason
+        alike.setdefault(shared, []).extend([reason.test] if reason.test else [])
+    for reason, tests in alike.items():
+        names = ", ".join(tests[:MOST_TESTS])
+        if len(tests) > MOST_TESTS:
+            names += " " + gettext("and %(count)s more") % {"count": len(tests) - MOST_TESTS}
+        other = "" if reason.datacenter in ("", place) else reason.datacenter
+        yield UseReason(because=reason, keys=keys_of(reason.window, partitioning), tests=names, place=other)
 
 
 def _range(partitioning: Partitioning, wanted: WantedRange, ended: Window) -> Window:
