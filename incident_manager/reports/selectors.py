@@ -1,6 +1,6 @@
 """What is known of reports: which wait for whom, and which trouble a new one may be about."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
@@ -15,20 +15,20 @@ UNSETTLED = (ReportState.OPEN, ReportState.CONFIRMED)
 MOST = 5  # troubles that a reporter is shown
 
 
-def known_windows(dataset: Dataset, window: Window, datacenter: str) -> list[tuple[int, Window]]:
-    """The unhealed spoilt windows that tests found of the dataset and its upstreams, with their incidents.
+def known_windows(dataset: Dataset, window: Window, datacenter: str, category: str) -> list[tuple[int, Window]]:
+    """The unhealed spoilt windows that tests found of the dataset in the category, with their incidents.
 
     What one copy lacks says nothing of the others, so of a report of all copies only where there is one.
     """
     copies = list(dataset.replicas.values_list("datacenter", flat=True))
     place = copies[0] if not datacenter and len(copies) == 1 else datacenter
-    rows = _spoilt(dataset, window).filter(datacenter__in=("", place))
+    rows = _spoilt({dataset.pk}, window).filter(datacenter__in=("", place), incident__category=category)
     return [(row.incident_id, row.window) for row in rows]
 
 
-def _spoilt(dataset: Dataset, window: Window) -> "QuerySet[SpoiltWindow]":
+def _spoilt(datasets: Collection[int], window: Window) -> "QuerySet[SpoiltWindow]":
     return SpoiltWindow.objects.filter(
-        dataset__in=fed_by(dataset),
+        dataset__in=datasets,
         incident__kind=EntryKind.DETECTED,
         healed_at__isnull=True,
         window_start__lt=window.end,
@@ -36,9 +36,9 @@ def _spoilt(dataset: Dataset, window: Window) -> "QuerySet[SpoiltWindow]":
     )
 
 
-def fed_by(dataset: Dataset) -> set[int]:
+def fed_by(dataset: Dataset, lineage: Mapping[int, Collection[int]] | None = None) -> set[int]:
     """The dataset and all that feeds it, by id."""
-    lineage = upstream_map()
+    lineage = upstream_map() if lineage is None else lineage
     found, edge = {dataset.pk}, [dataset.pk]
     while edge:
         edge = [up for id_ in edge for up in lineage.get(id_, ()) if up not in found]
@@ -68,10 +68,13 @@ class LikelyTrouble:
 def likely_troubles(
     dataset: Dataset, window: Window, *, datacenter: str, saw: str, hidden: Collection[int] = ()
 ) -> list[LikelyTrouble]:
-    """What is known of these windows already, what a report would join by itself first; not of ``hidden`` datasets."""
-    known = {id_ for id_, _ in known_windows(dataset, window, datacenter)}
+    """What is known of these windows already; not of ``hidden`` datasets.
+
+    First what a report would join by itself, then what else is wrong with the dataset, then what is with its upstreams.
+    """
+    known = {id_ for id_, _ in known_windows(dataset, window, datacenter, Saw(saw).category)}
     places = {"datacenter__in": ("", datacenter)} if datacenter else {}
-    detected = known | set(_spoilt(dataset, window).filter(**places).values_list("incident", flat=True))
+    detected = known | set(_spoilt(fed_by(dataset), window).filter(**places).values_list("incident", flat=True))
     claims = Report.objects.filter(
         dataset=dataset,
         state__in=UNSETTLED,
@@ -85,7 +88,7 @@ def likely_troubles(
         _likely(incident, claimed.get(incident.pk), is_known=incident.pk in known, datacenter=datacenter, saw=saw)
         for incident in rows.select_related("dataset", "alert").order_by("-detected_at")
     ]
-    return sorted(found, key=lambda one: not one.same)[:MOST]
+    return sorted(found, key=lambda one: (not one.same, one.incident.dataset_id != dataset.pk))[:MOST]
 
 
 def _likely(incident: Incident, claim: Report | None, *, is_known: bool, datacenter: str, saw: str) -> LikelyTrouble:
@@ -111,13 +114,39 @@ def waiting_for(name: str, teams: Collection[str]) -> "QuerySet[Report]":
 
 
 def open_incidents_for(reports: Sequence[Report]) -> dict[int, list[Incident]]:
-    """The open incidents that each open report may be joined to, by its id: those of its own dataset."""
-    rows = Incident.objects.filter(dataset__in={row.dataset_id for row in reports}, resolved_at=None)
-    by_dataset: dict[int, list[Incident]] = {}
-    for incident in rows.order_by("-detected_at"):
-        by_dataset.setdefault(incident.dataset_id, []).append(incident)
-    return {
-        row.pk: [each for each in by_dataset.get(row.dataset_id, ()) if each.pk != row.incident_id]
-        for row in reports
-        if row.state == ReportState.OPEN
-    }
+    """The open incidents that each open report may be joined to, by its id.
+
+    Those of its own dataset, and those of its upstreams that have a bad window in common with it.
+    """
+    waiting = [row for row in reports if row.state == ReportState.OPEN]
+    if not waiting:
+        return {}
+    lineage = upstream_map()
+    fed = {row.pk: fed_by(row.dataset, lineage) for row in waiting}
+    datasets = set().union(*fed.values())
+    windows = _bad_windows(waiting, datasets)
+    rows = Incident.objects.filter(dataset__in=datasets, resolved_at=None)
+    found = list(rows.select_related("dataset").order_by("-detected_at"))
+    return {row.pk: [each for each in found if _may_join(row, each, fed[row.pk], windows)] for row in waiting}
+
+
+def _bad_windows(reports: Sequence[Report], datasets: Collection[int]) -> dict[int, list[Window]]:
+    """What is bad of the datasets in the time of the reports, by incident."""
+    bad = SpoiltWindow.objects.filter(
+        dataset__in=datasets,
+        healed_at__isnull=True,
+        window_start__lt=max(row.window_end for row in reports),
+        window_end__gt=min(row.window_start for row in reports),
+    )
+    found: dict[int, list[Window]] = {}
+    for spoilt in bad.only("incident", "window_start", "window_end"):
+        found.setdefault(spoilt.incident_id, []).append(spoilt.window)
+    return found
+
+
+def _may_join(row: Report, incident: Incident, fed: Collection[int], windows: Mapping[int, Sequence[Window]]) -> bool:
+    if incident.pk == row.incident_id or incident.dataset_id not in fed:
+        return False
+    if incident.dataset_id == row.dataset_id:
+        return True
+    return incident.kind == EntryKind.DETECTED and any(w.overlaps(row.window) for w in windows.get(incident.pk, ()))

@@ -1,6 +1,6 @@
-"""Users' reports: what tests or other reports know already joins their incidents; the owner hears of the rest."""
+"""Users' reports: what is known of the same dataset and category joins its incident, and its owner hears of each."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -10,6 +10,7 @@ from alerting.notices.messages import span
 from alerting.notices.policy import Event
 from alerting.services import tell
 from alerting.state import State
+from assay.config import config
 from assay.models import Dataset, DataTest, Scope, Severity
 from assay.queue.claims import finish
 from assay.time.windows import Window
@@ -21,13 +22,13 @@ from incident_manager.intervals import Intervals, subtract, union
 from incident_manager.models import EntryKind, Episode, Incident, Report, ReportState, Resolution, Saw, SpoiltWindow
 
 from .known_parts import split
-from .selectors import can_be_of, known_windows
+from .selectors import can_be_of, known_windows, likely_troubles
 
 TEAM_HEARS_AFTER = timedelta(days=7)
 WITHDRAWN_AFTER = timedelta(days=30)
 LOOKED_AT_EVERY = timedelta(minutes=15)  # until the offered test holds
 NOT_OF = "Incident {} cannot be what is reported of {}: take an open one of this dataset or of what feeds it."
-SUBJECTS = {"new": "is it bad?", "team": "nobody has answered"}  # else what was decided
+SUBJECTS = {"new": "is it bad?", "known": "it is known", "team": "nobody has answered"}  # else what was decided
 
 
 class UnableToDecide(ValueError):
@@ -46,7 +47,7 @@ def report(
     saw: str = Saw.SOMETHING_ELSE,
     of: Incident | None = None,
 ) -> Report:
-    """The report: its known part joined to incidents, the rest a reported incident that its owner hears of.
+    """The report: its known part joined to incidents, the rest a reported incident; its owner hears of all of it.
 
     ``of`` is the open incident that its reporter says it is; raises UnableToDecide where it cannot be.
     """
@@ -63,7 +64,7 @@ def report(
         window_end=window.end,
         created_at=now,
     )
-    parts = split(window, known_windows(dataset, window, datacenter))
+    parts = split(window, known_windows(dataset, window, datacenter, Saw(saw).category))
     row.joined.set(parts.covered)
     unknown = parts.uncovered if of is None else _join_named(row, of, parts.uncovered, now)
     unheard = _join_claims(row, unknown, now)
@@ -72,11 +73,47 @@ def report(
     if unheard:
         row.incident = _open_reported(row, unheard, now)
         row.next_step_at = now + TEAM_HEARS_AFTER
-        _tell(row, [dataset.owner], "Please confirm, reject or fix it.", "new", now)
     else:
         row.state, row.closed_at = ReportState.JOINED, now
     row.save()
+    _tell_owners(row, now)
     return row
+
+
+def _tell_owners(row: Report, now: datetime) -> None:
+    """Tell the dataset's owner of the report, and the owners of what it joined."""
+    joined = list(row.joined.order_by("pk"))
+    waits = row.incident is not None
+    if waits:
+        _tell(row, [row.dataset.owner], _question(row), "new", now)
+    hear = dict.fromkeys([*([] if waits else [row.dataset.owner]), *(incident.owner for incident in joined)])
+    if waits:
+        hear.pop(row.dataset.owner, None)
+    _tell(row, hear, f"It was added to {_named(joined)}. Nothing is asked of you.", "known", now)
+
+
+def _question(row: Report) -> str:
+    """What the owner is asked, with the open incidents that the report may be about."""
+    lines = ["Please confirm, reject or fix it."]
+    if likely := _likely(row):
+        offered = [f"- incident {incident.pk}: {_label(incident)}" for incident in likely]
+        lines = ["If it is one of these open incidents, join it there:", *offered, "", *lines]
+    return "\n".join([f"All reports: {config().public_url}/reports", *lines])
+
+
+def _likely(row: Report, hidden: Collection[int] = ()) -> list[Incident]:
+    """The open incidents that the report may be about, and has not joined."""
+    known = {row.incident_id, *row.joined.values_list("pk", flat=True)}
+    found = likely_troubles(row.dataset, row.window, datacenter=row.datacenter, saw=row.saw, hidden=hidden)
+    return [trouble.incident for trouble in found if trouble.incident.pk not in known]
+
+
+def _label(incident: Incident) -> str:
+    return f"{incident.category} of {incident.dataset.full_name}"
+
+
+def _named(incidents: Iterable[Incident]) -> str:
+    return " and ".join(f"incident {incident.pk}{_finder(incident)}" for incident in incidents)
 
 
 def _join_named(row: Report, incident: Incident, unknown: Intervals, now: datetime) -> Intervals:
@@ -125,13 +162,16 @@ def _same_fault(row: Report) -> Iterable[Report]:
     ).select_related("incident", "dataset")
 
 
-def reply(row: Report) -> str:
-    """What its reporter is told at once: who hears of it, or that it is known already."""
-    known = [f"incident {incident.pk}{_finder(incident)}" for incident in row.joined.order_by("pk")]
+def reply(row: Report, hidden: Collection[int] = ()) -> str:
+    """What its reporter is told at once: who hears of it, and what is known; nothing of ``hidden`` datasets."""
+    known = _named(row.joined.order_by("pk"))
     if row.incident_id is None:
-        return f"This is known already as {' and '.join(known)}; your report was added to it."
+        return f"This is known already as {known}; your report was added to it, and {row.dataset.owner} is told."
     new = f"{row.dataset.owner} is told now, as incident {row.incident_id}."
-    return f"A part of this is known already as {' and '.join(known)}. For the rest: {new}" if known else new
+    if known:
+        return f"A part of this is known already as {known}. For the rest: {new}"
+    likely = [f"{incident.pk} ({_label(incident)})" for incident in _likely(row, hidden)]
+    return f"{new} It may be one of these open incidents: {', '.join(likely)}." if likely else new
 
 
 def _finder(incident: Incident) -> str:

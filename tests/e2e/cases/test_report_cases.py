@@ -130,11 +130,14 @@ def test_a_report_that_nobody_confirms_is_told_to_the_team_and_withdrawn_after_t
     assert (report.state, incidents()[0].resolution) == ("withdrawn", "withdrawn")
 
 
-def test_a_report_of_what_came_from_a_bad_upstream_joins_the_incident_there(scenario: Scenario) -> None:
+def test_a_report_of_what_came_from_a_bad_upstream_waits_for_a_word_on_it(scenario: Scenario) -> None:
     enough = custom(TRIPS, "enough", "row_count() >= 100")
     scenario.catalog(dataset(TRIPS), dataset("raw.clean"), lineage=[flow(TRIPS, "raw.clean")], custom=[enough])
     for name in (TRIPS, "raw.clean"):
         scenario.land(name, MONDAY, 50)
     scenario.until("2026-03-10 10:00")
-    report = claim(window(TRIPS, MONDAY), "raw.clean")
-    assert (report.state, list(report.joined.all())) == ("joined", [open_incident(TRIPS)])
+    report, known = claim(window(TRIPS, MONDAY), "raw.clean"), open_incident(TRIPS)
+    assert (report.state, list(report.joined.all())) == ("open", [])
+    services.join_report(report, known, author="ada", now=clock.now())
+    report.refresh_from_db()
+    assert (report.state, list(report.joined.all())) == ("joined", [known])

@@ -14,6 +14,7 @@ from assay.time.windows import Window
 from execution_engine.models import Run
 from incident_manager.incidents.endings import end_piece
 from incident_manager.models import Ending, Entry, Incident, Report, ReportState, Resolution, SpoiltWindow
+from incident_manager.reports.selectors import likely_troubles
 from incident_manager.reports.services import remind_report, reply
 from incident_manager.services import (
     UnableToDecide,
@@ -265,7 +266,8 @@ def test_its_owner_reads_what_is_reported_of_which_data(fares: DataTest) -> None
     assert (said.event, said.recipient, said.created_at) == ("reported", "ada", NOW)
     assert said.subject == f"Report {row.pk} on raw.trips: is it bad?"
     assert said.body == (
-        f"eve reports about raw.trips, {span(BOTH)}:\n\nfares are zero\n\nPlease confirm, reject or fix it.\n"
+        f"eve reports about raw.trips, {span(BOTH)}:\n\nfares are zero\n\n"
+        "All reports: http://127.0.0.1:8000/reports\nPlease confirm, reject or fix it.\n"
     )
     assert said.facts == {"report": row.pk, "dataset": "raw.trips", "window": BOTH.text, "state": "open"}
     assert row.incident is not None
@@ -403,8 +405,8 @@ def test_a_confirmed_report_is_fixed_once_its_missing_test_passes_on_all_of_it(
         assert (saved.state, saved.next_step_at) == ("confirmed", NOW + HOUR + timedelta(minutes=15))
 
 
-def test_a_report_joins_what_is_spoilt_anywhere_upstream(fares: DataTest) -> None:
-    middle, reader = DatasetFactory.create(), DatasetFactory.create()
+def test_a_report_joins_nothing_upstream_but_by_its_reporters_word(fares: DataTest) -> None:
+    middle, reader = DatasetFactory.create(), DatasetFactory.create(owner="bo")
     for upstream, downstream in ((fares.dataset, middle), (middle, reader)):
         LineageEdge.objects.create(upstream=upstream, downstream=downstream)
     incident = incident_of(fares)
@@ -412,12 +414,18 @@ def test_a_report_joins_what_is_spoilt_anywhere_upstream(fares: DataTest) -> Non
     below = DataTestFactory.create(dataset=DatasetFactory.create())
     LineageEdge.objects.create(upstream=reader, downstream=below.dataset)
     fails(incident_of(below), below)
-    row = made(reader)
+    alone = made(reader)
+    assert (list(alone.joined.all()), alone.state) == ([], "open")
+    assert [
+        (trouble.incident, trouble.same) for trouble in likely_troubles(reader, MONDAY, datacenter="", saw="late")
+    ] == [
+        (alone.incident, False),
+        (incident, False),
+    ]
+    row = made(reader, of=incident)
     assert (list(row.joined.all()), row.state) == ([incident], "joined")
-    assert entries(incident) == [("report joined", "eve", "something else: fares are zero", NOW)]
-    assert not Notice.objects.exists()
-    known = f"This is known already as incident {incident.pk}, which a test found"
-    assert reply(row) == f"{known}; your report was added to it."
+    known = Notice.objects.filter(key__startswith=f"report:{row.pk}:known", channel="log").order_by("pk")
+    assert list(known.values_list("recipient", flat=True)) == ["bo", "ada"]
 
 
 def test_a_reporter_is_told_who_hears_of_what_is_new(fares: DataTest) -> None:
@@ -427,7 +435,7 @@ def test_a_reporter_is_told_who_hears_of_what_is_new(fares: DataTest) -> None:
     second = made(fares.dataset, reporter="bob")
     assert reply(second) == (
         f"This is known already as incident {first.incident.pk}, which eve reported; ada was told; "
-        "your report was added to it."
+        "your report was added to it, and ada is told."
     )
     found = incident_of(fares)
     fails(found, fares, TUESDAY)

@@ -5,9 +5,19 @@ from typing import Any
 
 import pytest
 
+from alerting.models import Notice
 from assay.time.windows import Window
 from incident_manager.models import EntryKind, Incident, Report, ReportState
-from incident_manager.services import UnableToDecide, confirm_report, fix_report, gate, look_up, reject_report, report
+from incident_manager.services import (
+    UnableToDecide,
+    confirm_report,
+    fix_report,
+    gate,
+    look_up,
+    reject_report,
+    reply,
+    report,
+)
 from tests.factories import DAY, HOUR, day
 from tests.integration.story import (
     advance,
@@ -46,15 +56,38 @@ def test_the_known_half_of_a_report_joins_its_incident_and_the_rest_is_a_new_one
     assert [each.kind for each in open_incidents()] == [EntryKind.DETECTED, EntryKind.REPORTED]
 
 
-def test_a_report_explained_by_an_upstream_opens_nothing() -> None:
+def test_an_upstream_incident_is_offered_and_swallows_no_report() -> None:
+    start(due(MONDAY))
+    test = new_test(sustain=timedelta(0))
+    known = fail(test, MONDAY)
+    consumer = new_table()
+    feed(test.dataset, consumer)
+    row = report(dataset=consumer, window=MONDAY, reporter="eve", description="city is always null", now=due(MONDAY))
+    assert (row.state, list(row.joined.all())) == (ReportState.OPEN, [])
+    assert gate(datasets=[consumer], window=MONDAY, now=due(MONDAY)).decision == "warn"
+    settle()
+    (notice,) = Notice.objects.filter(event="reported", channel="log")
+    assert f"- incident {known.pk}: custom of {test.dataset}" in notice.body
+    assert f"It may be one of these open incidents: {known.pk} (custom of {test.dataset})." in reply(row)
+
+
+def test_an_incident_of_another_category_swallows_no_report() -> None:
     start(due(MONDAY))
     test = new_test(sustain=timedelta(0))
     fail(test, MONDAY)
-    consumer = new_table()
-    feed(test.dataset, consumer)
-    row = report(dataset=consumer, window=MONDAY, reporter="eve", description="bad", now=due(MONDAY))
-    assert (row.state, row.incident) == (ReportState.JOINED, None)
-    assert len(open_incidents()) == 1
+    row = report(dataset=test.dataset, window=MONDAY, reporter="eve", description="late", saw="late", now=due(MONDAY))
+    assert (row.state, list(row.joined.all())) == (ReportState.OPEN, [])
+
+
+def test_the_owner_hears_of_a_report_that_is_known_already() -> None:
+    start(due(MONDAY))
+    test = new_test(sustain=timedelta(0))
+    known = fail(test, MONDAY)
+    report(dataset=test.dataset, window=MONDAY, reporter="eve", description="fares are zero", now=due(MONDAY))
+    settle()
+    assert told("reported") == ["ada"]
+    (notice,) = Notice.objects.filter(event="reported", channel="log")
+    assert f"It was added to incident {known.pk}, which a test found." in notice.body
 
 
 def test_an_unconfirmed_report_warns_at_the_gate_and_spoils_nothing() -> None:

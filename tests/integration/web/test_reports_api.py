@@ -57,18 +57,18 @@ def heard(recipient: str) -> int:
     return Notice.objects.filter(recipient=recipient, event="reported", channel="log").count()
 
 
-def test_two_users_who_report_one_fault_are_one_incident_whose_owner_hears_once(
+def test_two_users_who_report_one_fault_are_one_incident_whose_owner_hears_of_both(
     api: APIClient, eve: APIClient, trips: Dataset
 ) -> None:
     first, second = claim(api), claim(eve)
     assert len(reported()) == 1
-    assert heard("ada") == 1
+    assert heard("ada") == 2
     (incident,) = reported()
     assert (second["state"], second["incident"], second["joined"]) == ("joined", None, [incident.pk])
     assert first["message"] == f"ada is told now, as incident {incident.pk}."
     assert second["message"] == (
         f"This is known already as incident {incident.pk}, which grace reported; ada was told; "
-        "your report was added to it."
+        "your report was added to it, and ada is told."
     )
 
 
@@ -160,6 +160,22 @@ def spoil(dataset: Dataset, **more: Any) -> Incident:
     incident = IncidentFactory.create(dataset=dataset)
     SpoiltWindowFactory.create(incident=incident, window=MONDAY, **more)
     return incident
+
+
+def test_a_report_of_another_category_joins_by_its_reporters_word_alone(api: APIClient, trips: Dataset) -> None:
+    incident = spoil(trips)
+    answer = claim(api, more={"saw": "late"})
+    assert (answer["state"], answer["joined"]) == ("open", [])
+    assert f"It may be one of these open incidents: {incident.pk} (custom of raw.trips)." in answer["message"]
+    named = claim(api, more={"saw": "late", "of": str(incident.pk)})
+    assert (named["state"], named["joined"]) == ("joined", [incident.pk])
+
+
+def test_an_incident_that_it_cannot_be_is_refused(api: APIClient, trips: Dataset) -> None:
+    other = IncidentFactory.create(dataset=DatasetFactory.create(name="else"))
+    body = {"dataset": "raw.trips", "window": MONDAY.text, "description": "Bad.", "of": other.pk}
+    answer = api.post("/api/v1/reports", body, format="json")
+    assert (answer.status_code, "cannot be what is reported" in answer.json()["error"]) == (400, True)
 
 
 def test_a_healed_window_does_not_swallow_a_report(api: APIClient, trips: Dataset) -> None:

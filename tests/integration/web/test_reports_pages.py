@@ -134,11 +134,8 @@ def test_what_is_known_of_the_chosen_partition_is_shown_while_one_chooses(pages:
     assert "Nothing is known of this yet" in other
 
 
-def test_this_is_it_joins_a_report_of_another_category_and_tells_its_owner_nothing_more(
-    pages: Client, trips: Dataset
-) -> None:
+def test_this_is_it_joins_a_report_of_another_category_and_tells_its_owner_so(pages: Client, trips: Dataset) -> None:
     first = reported(trips, saw="rows missing")
-    told = Notice.objects.count()
     shown = text_of(pages, PROBLEM, saw="values wrong", first="2026-03-08", last="2026-03-09")
     assert "bo reported it; 1 person was told" in shown
     said = sent(pages, REPORT, saw="values wrong", first="2026-03-08", last="2026-03-09", of=str(first.incident_id))
@@ -147,7 +144,8 @@ def test_this_is_it_joins_a_report_of_another_category_and_tells_its_owner_nothi
     assert (second.state, second.incident) == ("joined", None)
     assert first.incident is not None
     assert claimed(first.incident) == [("08", "soft"), ("09", "soft")]
-    assert Notice.objects.count() == told
+    (notice,) = Notice.objects.filter(key__startswith=f"report:{second.pk}:known", channel="log")
+    assert (notice.recipient, f"It was added to incident {first.incident_id}" in notice.body) == ("ada", True)
 
 
 def test_this_is_it_of_what_a_test_found_still_tells_of_what_it_does_not_cover(pages: Client, trips: Dataset) -> None:
@@ -275,6 +273,22 @@ def test_a_report_joined_to_what_a_test_found_later_is_known_by_it(pages: Client
     assert incident in follower.joined.all()
     told = Notice.objects.filter(key__startswith=f"report:{row.pk}:joined", channel="log")
     assert sorted(told.values_list("recipient", flat=True)) == ["bo", "zed"]
+
+
+def test_a_report_is_joined_to_what_a_test_found_upstream_where_it_has_a_bad_window_in_common(
+    pages: Client, trips: Dataset
+) -> None:
+    row, source = reported(trips), DatasetFactory.create(name="source")
+    LineageEdgeFactory.create(upstream=source, downstream=trips)
+    found, other = (IncidentFactory.create(dataset=source, category=c) for c in ("duplicates", "freshness"))
+    SpoiltWindowFactory.create(incident=found, dataset=source, window=MONDAY)
+    SpoiltWindowFactory.create(incident=other, dataset=source, window=SATURDAY)
+    shown = text_of(pages, "/reports")
+    assert f'<option value="{found.pk}">' in shown
+    assert f'<option value="{other.pk}">' not in shown
+    assert f"Report {row.pk} joined incident {found.pk}" in sent(
+        pages, f"/reports/{row.pk}/join", incident=str(found.pk)
+    )
 
 
 def test_what_a_test_has_not_found_still_waits_for_the_owner(pages: Client, trips: Dataset) -> None:

@@ -49,7 +49,7 @@ class Answer(ReportRow):
 
     def get_message(self, row: Report) -> str:
         """The reply."""
-        return services.reply(row)
+        return services.reply(row, hidden=hidden_datasets(self.context["request"]))
 
 
 class ReportQuery(Shape):
@@ -68,6 +68,11 @@ class NewReport(Shape):
     datacenter = serializers.CharField(required=False, max_length=60)
     saw = serializers.ChoiceField(Saw.choices, required=False, help_text="what was seen; it scores in that category")
     description = serializers.CharField(max_length=10_000)
+    of = serializers.PrimaryKeyRelatedField(
+        queryset=Incident.objects.select_related("dataset"),
+        required=False,
+        help_text="the open incident that this is, of any category, of the dataset or of what feeds it",
+    )
 
 
 @shown_by(examples.CONFIRMATION)
@@ -111,17 +116,22 @@ class Reports(Rows):
     def create(self, request: Request) -> Response:
         """Report bad data.
 
-        What a test or another report knows already joins its incident.
+        What a test or another report knows already of the same dataset and category joins its incident. Other open
+        incidents that it may be about are named in the message; `of` says that it is one of them.
         """
         given = self.given(NewReport)
         given["window"] = read_window(given["dataset"], given["window"], where="window")
         place = given.get("datacenter")
         if place and place not in {replica.datacenter for replica in given["dataset"].replicas.all()}:
             raise Wrong(f"{given['dataset']} has no replica in {place!r}.", where="datacenter")
-        with self.changing("create", given=given) as change:
-            row = services.report(**given, reporter=self.author, now=clock.now())
-            change.key = row.pk
-        return Response(Answer(row).data, status=201)
+        self._demand_visible(request, given.get("of"), where="of")
+        try:
+            with self.changing("create", given=given) as change:
+                row = services.report(**given, reporter=self.author, now=clock.now())
+                change.key = row.pk
+        except services.UnableToDecide as unable:
+            raise Wrong(str(unable), where="of") from None
+        return Response(Answer(row, context=self.get_serializer_context()).data, status=201)
 
     @extend_schema(request=Confirmation)
     @action(detail=True, methods=["post"])
@@ -152,9 +162,12 @@ class Reports(Rows):
         The incident was found by a test or reported before; the report shares its fate.
         """
         given = self.given(Joining)
-        if given["incident"].dataset_id in hidden_datasets(request):
-            raise Wrong(f"There is no incident {given['incident'].pk}.", where="incident")
+        self._demand_visible(request, given["incident"], where="incident")
         return self._decide(services.join_report, **given)
+
+    def _demand_visible(self, request: Request, incident: Incident | None, *, where: str) -> None:
+        if incident is not None and incident.dataset_id in hidden_datasets(request):
+            raise Wrong(f"There is no incident {incident.pk}.", where=where)
 
     def _decide(self, service: Callable[..., Report], **given: object) -> Response:
         row = self.get_object()

@@ -119,7 +119,7 @@ def _shown(request: HttpRequest, row: Report, others: list[Incident]) -> ShownRe
         status=LOOKS.get(ReportState(row.state), ShownStatus.UNTESTED),
         window=window_said(row),
         known=tuple(readable(request, row.joined.all())),
-        others=tuple(others) if may_act else (),
+        others=tuple(readable(request, others)) if may_act else (),
         may_act=may_act and row.state in UNSETTLED,
         may_test=may(request, Action.TEST, row.dataset),
     )

@@ -126,7 +126,7 @@ def report(request: HttpRequest, name: str) -> HttpResponse:
         keep(request, typed_in(request, home))
         return redirect(home)
     thanks = gettext("Thank you: report %(id)s is saved.") % {"id": row.pk}
-    messages.success(request, format_html("{} {}", thanks, in_english(services.reply(row))))
+    messages.success(request, format_html("{} {}", thanks, in_english(services.reply(row, hidden_datasets(request)))))
     return redirect("dataset", dataset.full_name)
 
 
