@@ -12,7 +12,7 @@ from assay.models import Category, Dataset
 from assay.time.windows import Window
 from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
 from execution_engine.language.evaluating.sentence import length_shown
-from execution_engine.models import Measurement
+from execution_engine.models import Measurement, Run, RunReason
 from execution_engine.outcome import Outcome
 from execution_engine.planning.planner import hash_of
 
@@ -22,17 +22,36 @@ from .state import BROKEN, TROUBLED, State
 
 @dataclass(frozen=True, kw_only=True)
 class Took:
-    """How long a window took to be complete after its end, and how long it may by its SLA."""
+    """How long a window took to be complete after its end, and how long it may by its SLA.
+
+    A longer time counts only if the scheduled test found the window incomplete when it was due (``was_seen_late``).
+    Else nobody looked in time: the files may have been written anew, or filled in later.
+    """
 
     window: Window
     seconds: float
     allowed: timedelta
+    was_seen_late: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the time is that of the window, and not of files that were written again later."""
+        return self.was_seen_late or self.seconds <= self.allowed.total_seconds()
+
+    @property
+    def length(self) -> str:
+        """How long it took, as people read it: ``3h 20m``."""
+        return length_shown(Decimal(self.seconds))
+
+    @property
+    def longest(self) -> str:
+        """How long it may take by its SLA: ``4h``."""
+        return length_shown(Decimal(self.allowed.total_seconds()))
 
     @property
     def text(self) -> str:
         """As people read it: ``3h 20m of 4h``."""
-        allowed = self.allowed.total_seconds()
-        return f"{length_shown(Decimal(self.seconds))} of {length_shown(Decimal(allowed))}"
+        return f"{self.length} of {self.longest}" if self.is_known else f"not known: filled {self.length} after its end"
 
 
 def broken_starts(tests: Iterable[int], starts: Collection[datetime]) -> frozenset[datetime]:
@@ -67,9 +86,27 @@ def complete_up_to(dataset: Dataset) -> datetime | None:
 
 def times_to_complete(dataset: Dataset, datacenter: str, limit: int) -> list[Took]:
     """How long each of the last windows took in one datacenter, the newest first."""
-    rows = _times_to_complete(dataset, datacenter).order_by("-window_start")[:limit]
+    rows = list(_times_to_complete(dataset, datacenter).order_by("-window_start").defer("state")[:limit])
     allowed = slas(dataset).freshness
-    return [Took(window=row.window, seconds=row.value or 0.0, allowed=allowed) for row in rows.defer("state")]
+    longer = [row.window_start for row in rows if (row.value or 0.0) > allowed.total_seconds()]
+    late = _starts_seen_late(dataset, datacenter, longer) if longer else frozenset()
+    return [
+        Took(window=row.window, seconds=row.value or 0.0, allowed=allowed, was_seen_late=row.window_start in late)
+        for row in rows
+    ]
+
+
+def _starts_seen_late(dataset: Dataset, datacenter: str, starts: Collection[datetime]) -> frozenset[datetime]:
+    """Of windows that start then those that the scheduled test of freshness found incomplete."""
+    runs = Run.objects.filter(
+        data_test__dataset=dataset,
+        data_test__category=Category.FRESHNESS,
+        data_test__datacenter=datacenter,
+        reason=RunReason.SCHEDULE,
+        outcome=Outcome.BROKEN,
+        window_start__in=list(starts),
+    )
+    return frozenset(runs.values_list("window_start", flat=True))
 
 
 def _times_to_complete(dataset: Dataset, datacenter: str) -> QuerySet[Measurement]:

@@ -69,6 +69,7 @@ class Figures:
     quality: float | None
     precision: float | None
     recall: float | None
+    is_provisional: bool = False  # an incident that precision and recall count is still open
     incidents: tuple[OpenIncident, ...] = ()
     coverage: tuple[TierGaps, ...] = ()
     gaps: tuple[Gap, ...] = ()
@@ -102,7 +103,8 @@ def sections(figures: Figures) -> tuple[Section, ...]:
                 "No test has judged the data of this week."
                 if figures.quality is None
                 else f"Data was right in {share(figures.quality)} of the tested time.",
-                f"Precision of the alarms: {share(figures.precision)}. Recall: {share(figures.recall)}.",
+                f"Precision of the alarms: {share(figures.precision)}. Recall: {share(figures.recall)}."
+                + (" Both are provisional: incidents are still open." if figures.is_provisional else ""),
             ),
             empty="",
         ),

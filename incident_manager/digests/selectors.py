@@ -41,6 +41,7 @@ def figures_of(team: str, *, now: datetime) -> Figures:
         quality=found.total.data_quality,
         precision=found.total.precision,
         recall=found.total.recall,
+        is_provisional=found.total.open,
         incidents=tuple(_incidents(team)),
         coverage=tuple(
             TierGaps(tier=t.tier, live=t.live, wanted=t.wanted + t.gaps, share=t.share, target=t.target)
@@ -80,7 +81,7 @@ def _slow(team: str, start: datetime) -> Iterator[SlowTable]:
         if (home := dataset.replicas.first()) is None:
             continue
         took = times_to_complete(dataset, home.datacenter, WINDOWS_LOOKED_AT)
-        of_week = [each for each in took if each.window.end >= start]
+        of_week = [each for each in took if each.window.end >= start and each.is_known]
         if of_week:
             worst = max(of_week, key=lambda each: each.seconds)
             share = worst.seconds / worst.allowed.total_seconds() if worst.allowed else 0.0

@@ -41,7 +41,8 @@ class ConfirmedReport:
 class Score:
     """Times of one or several datasets; ``total`` is the time in which they were tested, ``bad`` the bad part of it.
 
-    ``open`` if any of it is still going on at the range's end.
+    ``open`` if any of it is still going on at the range's end: what is open counts as right, so that precision and
+    recall are provisional until it has ended.
     """
 
     true_positive: timedelta = timedelta(0)

@@ -91,6 +91,7 @@ def result(found: Iterable[FaultFound]) -> dict[str, Any]:
         ],
         "precision": scored.total.precision,
         "recall": scored.total.recall,
+        "open": scored.total.open,
         "spark_jobs": scanned["jobs"],
         "scans": scanned["scans"],
         "data_quality": scored.total.data_quality,

@@ -97,10 +97,11 @@ def _scores(result: Mapping[str, Any]) -> Table:
     table.add_column(min_width=30)
     table.add_column(justify=RIGHT)
     shares = ("precision", "recall", "data_quality", "query_quality", "query_quality_without_forced")
+    mark = ("precision", "recall") if result["open"] else ()  # an incident that they count has not ended
     for name in shares:
         table.add_row(
             name.replace("_", " ").replace("forced", "false positives"),
-            "" if result[name] is None else f"{result[name]:.2%}",
+            "" if result[name] is None else f"{result[name]:.2%}{' so far' if name in mark else ''}",
         )
     for name in ("scans", "spark_jobs"):
         table.add_row(name.replace("_", " "), f"{result[name]:,}")

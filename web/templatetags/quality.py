@@ -185,6 +185,17 @@ def percent(share: float | Absent) -> str:
     return "100 %" if share >= 1 else f"{min(share, 0.999) * 100:.1f} %"
 
 
+@register.simple_tag
+def so_far(share: float | Absent, is_open: bool) -> str | SafeString:
+    """A precision or a recall; marked where an incident that it counts is still open, and nobody knows how it ends."""
+    if not is_open or isinstance(share, NoneType | str):
+        return percent(share)
+    why = gettext("an incident is still open: if it turns out to be a false alarm, the figure changes")
+    return format_html(
+        '<span class="so-far" title="{}">{} <small>{}</small></span>', why, percent(share), gettext("so far")
+    )
+
+
 @register.filter
 def quality(share: float | Absent) -> str:
     """A data-level quality; of what was never tested there is none."""

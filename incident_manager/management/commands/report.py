@@ -102,9 +102,10 @@ def _row(row: ScoreRow) -> dict[str, Any]:
     return {"dataset": row.dataset, **_figures(row.score), "categories": categories}
 
 
-def _shares(row: Mapping[str, Any]) -> tuple[str, str, str]:
+def _shares(row: Mapping[str, Any]) -> tuple[str, ...]:
     quality = row["data_quality"]
-    return _share(row["precision"]), _share(row["recall"]), "not tested" if quality is None else _share(quality)
+    alarms = (_share(row[name], " so far" if row["open"] else "") for name in ("precision", "recall"))
+    return *alarms, "not tested" if quality is None else _share(quality)
 
 
 def _figures(score: Score) -> dict[str, Any]:
@@ -121,5 +122,5 @@ def _figures(score: Score) -> dict[str, Any]:
     }
 
 
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2%}"
+def _share(value: float | None, mark: str = "") -> str:
+    return "–" if value is None else f"{value:.2%}{mark}"

@@ -45,7 +45,7 @@ def test_three_missing_days_read_as_complete_up_to_three_days_ago(scenario: Scen
     days(scenario, 9, 10)
     scenario.until("2026-03-14 08:00")  # the 11th, 12th and 13th have not come
     assert client.get(API).json().get("complete_up_to") == "2026-03-11T00:00:00Z"
-    assert figures(client).get("Complete up to") == "2026-03-11"
+    assert figures(client).get("Complete through") == "2026-03-10"
     days(scenario, 14)  # a later day does not make up for them
     assert client.get(API).json().get("complete_up_to") == "2026-03-11T00:00:00Z"
 
@@ -63,7 +63,7 @@ def test_a_window_that_is_accepted_as_it_is_holds_nothing_up(scenario: Scenario,
 def test_how_long_each_window_took_is_shown_beside_what_it_may_take(scenario: Scenario, client: Client) -> None:
     scenario.catalog(dataset("raw.trips"))
     assert client.get(API).json().get("complete_up_to") is None
-    assert "Complete up to" not in figures(client)
+    assert "Complete through" not in figures(client)
     days(scenario, 9, 10)
     took = client.get(API).json().get("time_to_complete", [])
     assert [(one["window"][:10], one["seconds"], one["allowed"]) for one in took] == [

@@ -16,7 +16,17 @@ from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement
 from execution_engine.planning.planner import hash_of
-from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, StandingFactory, day
+from tests.factories import (
+    DAY,
+    HOUR,
+    NOW,
+    DatasetFactory,
+    DataTestFactory,
+    LineageEdgeFactory,
+    RunFactory,
+    StandingFactory,
+    day,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -132,6 +142,18 @@ def test_the_times_of_the_last_windows_are_of_one_copy_the_newest_first(trips: D
     ]
     assert [each.window for each in times_to_complete(trips, "phx", 9)] == [window(7)]
     assert Took(window=FIRST, seconds=12_000.0, allowed=4 * HOUR).text == "3h 20m of 4h"
+
+
+def test_a_window_that_was_filled_later_took_nobody_knows_how_long(trips: Dataset) -> None:
+    late, filled = window(6), window(5)
+    for number in (5, 6):
+        took(trips, number, 60_000.0)
+    test = freshness(trips)
+    RunFactory.create(data_test=test, window=late, outcome="broken")
+    RunFactory.create(data_test=test, window=filled, outcome="broken", reason="manual")
+    found = {each.window: each for each in times_to_complete(trips, "sea", 2)}
+    assert (found[late].is_known, found[late].text) == (True, "16h 40m of 6h")
+    assert (found[filled].is_known, found[filled].text) == (False, "not known: filled 16h 40m after its end")
 
 
 def test_the_usual_delay_is_behind_the_slowest_direct_upstream() -> None:

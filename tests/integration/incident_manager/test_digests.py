@@ -17,6 +17,7 @@ from execution_engine.planning.planner import hash_of
 from incident_manager.digests.html import html
 from incident_manager.digests.rules import Figures, OpenIncident, share, subject, text
 from incident_manager.digests.selectors import figures_of
+from incident_manager.models import Episode, Incident
 from test_generator.models import Gap
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, IncidentFactory, StandingFactory, day
 from tests.integration.story import settle, start
@@ -109,6 +110,29 @@ def test_the_slowest_tables_come_by_how_much_of_their_time_they_took(trips: list
         ("raw.c", "3h of 6h"),
         ("raw.a", "1h of 6h"),
     ]
+
+
+def test_a_back_fill_makes_no_table_slow(trips: list[DataTest]) -> None:
+    Measurement.objects.create(
+        dataset=trips[0].dataset,
+        datacenter="sea",
+        window_start=SUNDAY.start,
+        window_end=SUNDAY.end,
+        spec_hash=hash_of(TIME_TO_COMPLETE),
+        spec=TIME_TO_COMPLETE.to_json(),
+        spec_text=TIME_TO_COMPLETE.text,
+        requested_at=NOW,
+        value=150 * 3600.0,
+        measured_at=NOW,
+    )
+    assert figures_of("trips", now=NOW).slowest == ()
+
+
+def test_while_an_incident_is_open_precision_and_recall_are_provisional(trips: list[DataTest]) -> None:
+    assert "Both are provisional: incidents are still open." in text(figures_of("trips", now=NOW))
+    Incident.objects.update(resolved_at=NOW - HOUR, resolution="auto")
+    Episode.objects.update(closed_at=NOW - HOUR)
+    assert "provisional" not in text(figures_of("trips", now=NOW))
 
 
 def test_each_team_is_told_of_its_week_once_on_its_day(trips: list[DataTest]) -> None:

@@ -321,6 +321,20 @@ def test_the_page_lists_scores_by_what_one_chooses_and_leads_to_the_team(pages: 
     assert pages.get("/teams/none").status_code == 404
 
 
+def test_while_an_incident_is_open_precision_and_recall_are_marked_on_pages_and_by_the_command(
+    pages: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock.simulate(NOW)
+    IncidentFactory.create(dataset=judged("freshness", team="rides"), category="freshness", detected_at=NOW - HOUR)
+    for address in ("/scores", "/teams/rides"):
+        page = pages.get(address).content.decode()
+        assert page.count('<dd><span class="so-far"') == 2, address  # not bold
+        assert "100 % <small>so far</small>" in page, address
+    with pytest.raises(SystemExit):
+        call_command("report")
+    assert "100.00% so far" in capsys.readouterr().out
+
+
 def test_a_team_sees_what_is_open_and_what_nobody_tests(pages: Client) -> None:
     trips = judged("freshness", name="trips", team="rides", owner="ada")
     judged("custom", name="fares", team="money")

@@ -71,6 +71,7 @@ class TookRow(serializers.Serializer[Any]):
     window = WindowField()
     seconds = serializers.FloatField()
     allowed = LengthField()
+    is_known = serializers.BooleanField(help_text="false: filled or written again later, and no test had found it late")
     text = serializers.CharField()
 
 
@@ -84,7 +85,7 @@ class DatasetDetail(DatasetRow):
         fields = (*DatasetRow.Meta.fields, "complete_up_to", "time_to_complete")
 
     def get_complete_up_to(self, dataset: Dataset) -> datetime | None:
-        """The end of the last complete window before the first that is not."""
+        """The end (exclusive) of the last complete window before the first that is not."""
         return complete_up_to(dataset)
 
     @extend_schema_field(TookRow(many=True))

@@ -40,7 +40,7 @@ class ScoreFigures(serializers.Serializer[Any]):
     bad = serializers.FloatField()
     bad_share = serializers.FloatField(allow_null=True)
     data_quality = serializers.FloatField(allow_null=True)
-    open = serializers.BooleanField(help_text="whether an incident was still open at the end")
+    open = serializers.BooleanField(help_text="an incident was open at the end: precision and recall are provisional")
 
 
 class CategoryScore(ScoreFigures):

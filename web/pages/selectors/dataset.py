@@ -1,7 +1,6 @@
 """The dataset page: what it promises, its tests and its incidents."""
 
 from dataclasses import dataclass
-from datetime import time
 
 from django.db.models import F, OuterRef, Subquery
 from django.utils.translation import gettext
@@ -13,13 +12,13 @@ from alerting.verdicts.shown_standing import sentence_of
 from assay.catalog.selectors import slas
 from assay.models import Dataset, DataTest
 from assay.time.durations import format_duration
-from assay.time.partition_keys import zone
 from execution_engine.language.dimension import dimension_of
 from execution_engine.language.operands import columns_named
 from execution_engine.language.serialise import from_json
 from execution_engine.runs.shown_results import Veil
 from incident_manager.models import Incident, Publication
 from incident_manager.publishing.services import published
+from web.shown.partitions import INSTANT
 from web.shown.status import RANK, ShownStatus, status_of
 
 
@@ -63,14 +62,16 @@ def promises(dataset: Dataset) -> tuple[tuple[str, str], ...]:
 
 
 def progress(dataset: Dataset) -> tuple[tuple[str, str], ...]:
-    """Up to when it is complete, and how long its last complete window took of the time that it has."""
+    """The last partition up to which it is complete, and how long its last window took of the time that it has."""
     up_to, at_home = complete_up_to(dataset), dataset.replicas.first()
     newest = times_to_complete(dataset, at_home.datacenter, 1) if at_home else []
     if up_to is None or not newest:
         return ()
-    local = up_to.astimezone(zone(dataset.time_zone))
-    text = f"{local:%Y-%m-%d}" if local.time() == time() else f"{local:%Y-%m-%d %H:%M}"
-    return (gettext("Complete up to"), text), (gettext("Last window took"), newest[0].text)
+    partitioning, took = dataset.partitioning, newest[0]
+    text = partitioning.key(partitioning.at(up_to - INSTANT)) if partitioning else f"{up_to:%Y-%m-%d %H:%M} UTC"
+    lengths = {"length": took.length, "longest": took.longest}
+    length = gettext("%(length)s of %(longest)s") if took.is_known else gettext("not known, filled later")
+    return (gettext("Complete through"), text), (gettext("Last window took"), length % lengths)
 
 
 def live_tests(dataset: Dataset, veil: Veil) -> list[ShownTest]:

@@ -60,11 +60,11 @@ def newest_groups(data_test: DataTest, veil: Veil) -> ShownGroups | None:
 
 
 def _took(data_test: DataTest) -> dict[datetime, float]:
-    """The seconds that windows took, where the test asks for them."""
+    """The seconds that windows took, where the test asks for them and they are known."""
     if data_test.category != Category.FRESHNESS:
         return {}
     found = times_to_complete(data_test.dataset, data_test.datacenter, LONGEST)
-    return {one.window.start: one.seconds for one in found}
+    return {took.window.start: took.seconds for took in found if took.is_known}
 
 
 def expected(run: Run, limits: PlotBounds) -> PlotBounds:

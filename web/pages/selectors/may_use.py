@@ -85,7 +85,7 @@ class MayUse:
         """An icon, a word and a sentence that names the range and the place."""
         if self.quality is None or self.decision is None:
             return "unknown", gettext("Which range?"), in_english(self.error)
-        look, word, gate = SAID[self.decision]
+        look, word, gate = (str(part) for part in SAID[self.decision])
         places = {"keys": self.keys, "place": self.datacenter}
         sentence = gate % {"keys": gettext("%(keys)s in %(place)s") % places}
         if (unjudged := unjudged_words(self.quality)) is not None:
@@ -96,7 +96,7 @@ class MayUse:
                 "%(count)s of its tests has not judged it yet.", "%(count)s of its tests have not judged it yet.", count
             )
             sentence = f"{sentence} {pending % {'count': count}}"
-        return look, str(word), sentence
+        return look, word, sentence
 
 
 Words = tuple[str, str, str]
@@ -109,10 +109,12 @@ def unjudged_words(quality: Answer) -> Words | None:
         is_waiting = all(
             reason.kind is ReasonKind.NOT_JUDGED and reason.state is not State.UNKNOWN for reason in weighing
         )
-        return OVERDUE if is_waiting else NOT_KNOWN
-    if quality.status is Status.UNTESTED:
-        return NOT_TESTED if look_of(quality) is ShownStatus.UNTESTED else NOT_JUDGED_YET
-    return None
+        look, word, why = OVERDUE if is_waiting else NOT_KNOWN
+    elif quality.status is Status.UNTESTED:
+        look, word, why = NOT_TESTED if look_of(quality) is ShownStatus.UNTESTED else NOT_JUDGED_YET
+    else:
+        return None
+    return look, str(word), str(why)
 
 
 def _pending_tests(quality: Answer) -> int:
