@@ -1,13 +1,15 @@
 """Where a dataset's data lies, and the engine that reads it there."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2s
 
+from assay.catalog.inherit_limits import closed_to, limited_datasets
 from assay.catalog.locations import PUSHED, ToldLocation, UnableToUseLocation, find, rules_of
+from assay.catalog.place_limits import PlacedDataset
 from assay.catalog.storages import FILES
 from assay.config import Config, config
 from assay.models import Dataset, Replica
@@ -70,8 +72,11 @@ def using(engine: Engine) -> Iterator[None]:
         _substitutes.remove(engine)
 
 
-def table_of(dataset: Dataset, replica: Replica) -> Table:
-    """The table behind a replica; raises UnableToUseLocation where it may not be read."""
+def table_of(dataset: Dataset, replica: Replica, limited: Sequence[PlacedDataset] | None = None) -> Table:
+    """The table behind a replica; raises UnableToUseLocation where it may not be read.
+
+    ``limited`` are the datasets with limits, where the caller has read them for several tables.
+    """
     if dataset.business_metric is not None:
         raise UnableToUseLocation(f"{dataset} is a business metric: its values are computed, so it has no rows")
     place = ToldLocation(
@@ -82,13 +87,14 @@ def table_of(dataset: Dataset, replica: Replica) -> Table:
     )
     rules = rules_of(config())
     found = find(place, rules, os.environ)
+    closed = closed_to(dataset, replica, limited_datasets() if limited is None else limited)
     return Table(
         name=dataset.full_name,
         storage=replica.storage,
         location=found.location,
         shown=replica.location if place.variable is not None else "",
         within=found.within,
-        never=rules.own_paths,
+        never=(*rules.own_paths, *closed),
         options=replica.options,
         partition_column=dataset.partition_column or None,
         stored_times=dataset.stored_times,

@@ -28,7 +28,7 @@ def privacy_of(profile: DatasetProfile, *, upstreams: frozenset[str] = frozenset
     """What may be told of a dataset, from its metadata and the keys of the names of what feeds it."""
     return Privacy(
         owned=Owned(name=profile.full_name, owner=profile.owner, team=profile.team, readers=profile.readers),
-        sensitive=frozenset(column.name.casefold() for column in profile.columns if column.sensitive),
+        sensitive=profile.sensitive_columns,
         primary_key=profile.primary_key,
         upstreams=upstreams,
     )

@@ -8,7 +8,9 @@ from math import isfinite
 
 import structlog
 
+from assay.catalog.inherit_limits import limited_datasets
 from assay.catalog.locations import UnableToUseLocation
+from assay.catalog.place_limits import PlacedDataset
 from assay.catalog.selectors import replica as replica_of
 from assay.catalog.selectors import sensitive_columns
 from assay.config import config
@@ -80,7 +82,8 @@ def read(begun: Sequence[BegunScan]) -> Iterator[tuple[BegunScan, ScanReading]]:
     A failure of the engine is a failure of each measurement of its scan, never an exception. If something ended
     abnormally, that is to be written before the next scan is asked for.
     """
-    looked = [_look(each) for each in begun]
+    limited = limited_datasets()
+    looked = [_look(each, limited) for each in begun]
     _adopt(looked)
     _note_news(looked)
     has_read, is_known = False, True
@@ -94,14 +97,14 @@ def read(begun: Sequence[BegunScan]) -> Iterator[tuple[BegunScan, ScanReading]]:
         is_known = is_known and not each.reading.is_abnormal
 
 
-def _look(begun: BegunScan) -> LookedAt:
+def _look(begun: BegunScan, limited: Sequence[PlacedDataset]) -> LookedAt:
     try:
-        return _look_at(begun)
+        return _look_at(begun, limited)
     except Exception as error:
         return LookedAt(begun=begun, reading=_unforeseen(begun, error))
 
 
-def _look_at(begun: BegunScan) -> LookedAt:
+def _look_at(begun: BegunScan, limited: Sequence[PlacedDataset]) -> LookedAt:
     """What a scan's data looks like, without reading it."""
     scan = begun.scan
     replica = replica_of(scan.dataset, scan.datacenter)
@@ -110,7 +113,7 @@ def _look_at(begun: BegunScan) -> LookedAt:
             begun=begun, reading=_all_failed(begun, f"{scan.dataset} has no replica in {scan.datacenter} any more")
         )
     try:
-        table = table_of(scan.dataset, replica)
+        table = table_of(scan.dataset, replica, limited)
     except UnableToUseLocation as error:
         return LookedAt(begun=begun, reading=_all_failed(begun, f"{scan.dataset} in {scan.datacenter}: {error}"))
     engine = engine_of(replica)

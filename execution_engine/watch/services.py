@@ -12,7 +12,9 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from assay import clock
+from assay.catalog.inherit_limits import limited_datasets
 from assay.catalog.locations import UnableToUseLocation
+from assay.catalog.place_limits import PlacedDataset
 from assay.catalog.selectors import replica as replica_of
 from assay.catalog.selectors import with_replicas
 from assay.database.bulk import set_all
@@ -66,7 +68,8 @@ def _look_at_all(rows: Iterable[Watch], now: datetime) -> None:
     for row in rows:
         groups[row.dataset_id, row.datacenter].append(row)
     datasets = with_replicas({dataset for dataset, _ in groups})
-    looks = [_look_at(datasets[dataset], watches, now) for (dataset, _), watches in groups.items()]
+    limited = limited_datasets()
+    looks = [_look_at(datasets[dataset], watches, limited, now) for (dataset, _), watches in groups.items()]
     try:
         is_plain = len(_next_looks(looks, now)) == 1 and not any(look.changed or look.gone for look in looks)
         in_transaction(partial(_note_looks, looks, now), is_one_statement=is_plain)
@@ -197,12 +200,12 @@ def _is_watched(seen: Seen) -> bool:
     return not seen.dataset.partitioning or seen.window.duration <= LONG_WINDOW
 
 
-def _look_at(dataset: Dataset, watches: Sequence[Watch], now: datetime) -> Look:
+def _look_at(dataset: Dataset, watches: Sequence[Watch], limited: Sequence[PlacedDataset], now: datetime) -> Look:
     """One group of windows; data that was there and cannot be read now has changed, unless the look itself failed."""
     replica = replica_of(dataset, watches[0].datacenter)
     kept = [watch for watch in watches if not is_expired(dataset, watch.window, now)]
     try:
-        seen = {} if replica is None else _fingerprints(dataset, replica, kept)
+        seen = {} if replica is None else _fingerprints(dataset, replica, kept, limited)
     except Exception:
         log.exception("look failed", dataset=dataset.full_name, datacenter=watches[0].datacenter)
         seen = {}
@@ -224,9 +227,11 @@ def _note_looks(looks: Sequence[Look], now: datetime) -> None:
         Watch.objects.filter(pk__in=gone).update(next_look_at=None, lease_until=None, attempts=0)
 
 
-def _fingerprints(dataset: Dataset, replica: Replica, watches: Sequence[Watch]) -> dict[int, str]:
+def _fingerprints(
+    dataset: Dataset, replica: Replica, watches: Sequence[Watch], limited: Sequence[PlacedDataset]
+) -> dict[int, str]:
     try:
-        table = table_of(dataset, replica)
+        table = table_of(dataset, replica, limited)
     except UnableToUseLocation:
         return {}
     engine = engine_of(replica)

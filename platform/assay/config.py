@@ -69,8 +69,8 @@ class Config(BaseSettings):
     spark_log: bool = Field(default=False, description="Lets through what Spark and its Java print, to find a fault")
     allowed_roots: list[str] = Field(
         default=[],
-        description='Where data may lie: ["/data", "s3://lake/", "mysql://shop/"]; empty: anywhere for catalog files, '
-        "nowhere for requests",
+        description='Where data may lie: ["/data", "s3://lake/", "mysql://shop/", "table://mart"]; empty: anywhere for '
+        "catalog files, nowhere for requests",
     )
     location_variables: list[str] = Field(
         default=[], description='Variables that a location may name as env:NAME: ["ORDERS_URL"]'

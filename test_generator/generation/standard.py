@@ -125,7 +125,7 @@ def _sampling_obstacle(dataset: DatasetProfile, upstream: DatasetProfile) -> str
         return f"it lies outside the lake itself, so a sample of {name} cannot be looked up in it."
     if reason := _key_obstacle(dataset):
         return f"{reason.removesuffix('.')}, so a sample of {name} cannot be looked up."
-    sensitive = {column.name.casefold() for column in (*dataset.columns, *upstream.columns) if column.sensitive}
+    sensitive = dataset.sensitive_columns | upstream.sensitive_columns
     if hidden := [column for column in dataset.primary_key if column.casefold() in sensitive]:
         return f"its primary key {', '.join(hidden)} is sensitive, and a sample would keep its values."
     if not may_show(_owned(upstream), _owned(dataset)):

@@ -29,6 +29,8 @@ MYSQL_DRIVERS = frozenset({"mysqldb", "pymysql", "mysqlconnector"})  # those tha
 _NEVER_IN_A_QUERY = re.compile(r"(allow_)?local_infile|read_default_(file|group)|init_command|plugin_dir", re.I)
 _S3 = {"s3a": "s3", "s3n": "s3"}
 _NAME_OF_TABLE = re.compile(r"(\w[\w-]*|`[^`/\\:]+`)(\.(\w[\w-]*|`[^`/\\:]+`)){0,3}")
+_STEP_OF_TABLE = re.compile(r"`([^`]*)`|([^.`]+)")
+TABLES = "table://"  # what the root of catalog tables begins with
 _SPACE = re.compile(r"[\x00-\x1f\x7f\\]")
 
 
@@ -120,6 +122,11 @@ def _find(place: ToldLocation, location: str, rules: LocationRules) -> ReadableL
     if place.storage == "table":
         if not _NAME_OF_TABLE.fullmatch(location):
             raise UnableToUseLocation(f"{place.location!r} is no name of a table: write database.table")
+        if _are_table_roots_binding(place, rules) and not any(_holds_table(root, location) for root in rules.roots):
+            raise UnableToUseLocation(
+                f"{place.location} is a table that the operator does not allow: add table://DATABASE, or table:// "
+                "for all tables of the catalog, to ASSAY_ALLOWED_ROOTS, where the web app and the workers run"
+            )
         return ReadableLocation(location=location)
     if place.storage == "sql":
         return _database(place, location, rules)
@@ -210,7 +217,29 @@ def _check_query(place: ToldLocation, url: "URL") -> None:
 
 def _are_roots_binding(place: ToldLocation, rules: LocationRules) -> bool:
     """A variable is the operator's own word; a catalog file is bound only where there are roots at all."""
-    return place.variable is None and (bool(rules.roots) or not place.is_trusted)
+    has_roots = any(not root.startswith(TABLES) for root in rules.roots)
+    return place.variable is None and (has_roots or not place.is_trusted)
+
+
+def _are_table_roots_binding(place: ToldLocation, rules: LocationRules) -> bool:
+    """A catalog file is bound only where there are roots of tables, as other roots say nothing of them."""
+    has_roots = any(root.startswith(TABLES) for root in rules.roots)
+    return place.variable is None and (has_roots or not place.is_trusted)
+
+
+def _holds_table(root: str, location: str) -> bool:
+    """Whether a root, as ``table://mart``, holds a catalog table."""
+    if not root.startswith(TABLES):
+        return False
+    allowed, steps = root.removeprefix(TABLES).strip("/"), steps_of_table(location)
+    return not allowed or steps[:-1] == tuple(steps_of_table(f"{allowed}.*")[:-1])
+
+
+def steps_of_table(location: str) -> tuple[str, ...]:
+    """The parts of the name of a catalog table in lower case, without the name of Spark's own catalog."""
+    found = tuple((quoted or bare).casefold() for quoted, bare in _STEP_OF_TABLE.findall(location))
+    found = found[1:] if len(found) > 2 and found[0] == "spark_catalog" else found
+    return found if len(found) > 1 else ("default", *found)
 
 
 def _outside(place: ToldLocation) -> UnableToUseLocation:

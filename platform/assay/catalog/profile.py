@@ -153,6 +153,7 @@ class DatasetProfile:
     gate_on: GateOn = "outcome"
     unknown_policy: UnknownPolicy | None = None
     readers: tuple[str, ...] = ()  # role:…, team:… and user:…; empty: everybody
+    inherited_sensitive: frozenset[str] = frozenset()  # in lower case; by the place that it reads
     tags: tuple[str, ...] = ()  # short words by which templates and people select
     business_metric: BusinessMetricDefinition | None = None  # None: a table, with data of its own
     place: str = field(default="", compare=False)  # where it is told, ``file:line``; empty: by the API
@@ -167,6 +168,11 @@ class DatasetProfile:
         """The columns it is known to have; the partition key may be a folder's name and not be declared."""
         declared = {column.name for column in self.columns}
         return frozenset(declared | {self.partition.column} if self.partition else declared)
+
+    @property
+    def sensitive_columns(self) -> frozenset[str]:
+        """The columns whose values are never stored, shown or sent, in lower case."""
+        return self.inherited_sensitive | {column.name.casefold() for column in self.columns if column.sensitive}
 
     @property
     def key_columns(self) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ def profile_of(dataset: Dataset) -> DatasetProfile:
     return replace(
         _metadata_of(dataset),
         columns=tuple(Column(**column) for column in dataset.columns),
+        inherited_sensitive=frozenset(dataset.place_limits.get("sensitive", ())),
         replicas=tuple(
             ReplicaProfile(
                 datacenter=replica.datacenter,
@@ -176,7 +177,8 @@ def declared_by(dataset: Dataset) -> tuple[Declared, ...]:
 
 def sensitive_columns(dataset: Dataset) -> frozenset[str]:
     """The columns whose values are never stored, shown or sent, without regard to case."""
-    return frozenset(column["name"].casefold() for column in dataset.columns if column.get("sensitive"))
+    own = frozenset(column["name"].casefold() for column in dataset.columns if column.get("sensitive"))
+    return own | frozenset(dataset.place_limits.get("sensitive", ()))
 
 
 def home(dataset: Dataset) -> Replica:

@@ -14,6 +14,7 @@ from assay.time.stored_times import Holds
 from assay.time.windows import Window
 
 from .declared import declared_since
+from .inherit_limits import OWN, UnableToLimit, inherit_limits
 from .locations import PUSHED, ToldLocation, UnableToUseLocation, check, rules_of
 from .profile import CatalogProfile, DatasetProfile, LineageProfile
 from .reach import MOST, is_too_wide
@@ -81,7 +82,11 @@ def apply_catalog(
     missing = _note_missing(profile, source=source, now=now) if full else ()
     if not allow_removal and (fault := removal_fault(missing, known)):
         raise UnableToRemove(f"{source!r}: {fault}; if that is meant, say --allow-removal")
-    mark_changed({*created, *changed, *touched, *missing} | _downstreams_of({*created, *changed}), now)
+    try:
+        limited = inherit_limits([told.full_name for told in profile.datasets], source=source)
+    except UnableToLimit as unable:
+        raise UnableToApply(str(unable)) from None
+    mark_changed({*created, *changed, *touched, *missing, *limited} | _downstreams_of({*created, *changed}), now)
     return Applied(created=tuple(created), changed=tuple(changed), missing=missing, known=known)
 
 
@@ -140,6 +145,9 @@ def _apply_dataset(told: DatasetProfile, *, source: str, now: datetime) -> tuple
     dataset, is_new = Dataset.objects.get_or_create(name_key=name_key(told.full_name), defaults=defaults)
     if source == PUSHED:
         _keep_private(dataset, wanted)
+    if "own" in dataset.place_limits:
+        wanted["place_limits"] = {**dataset.place_limits, "own": {name: wanted[name] for name in OWN}}
+        wanted |= {name: getattr(dataset, name) for name in OWN}
     wanted["declared"] = declared_since(wanted["columns"], dataset.columns, dataset.declared, now=now)
     changed = {name: value for name, value in wanted.items() if getattr(dataset, name) != value}
     if changed:
@@ -199,8 +207,9 @@ def _columns_of(told: DatasetProfile) -> dict[str, Any]:
 
 def _keep_private(dataset: Dataset, wanted: dict[str, Any]) -> None:
     """What a request tells opens nothing that a catalog file has closed: a producer must not unmask what it copies."""
-    if dataset.readers:
-        wanted |= {"readers": dataset.readers, "owner": dataset.owner, "team": dataset.team}
+    own = {name: getattr(dataset, name) for name in OWN} | dataset.place_limits.get("own", {})
+    if own["readers"]:
+        wanted |= own
     told = {column["name"].casefold(): column for column in wanted["columns"]}
     for column in dataset.columns:
         if column.get("sensitive"):

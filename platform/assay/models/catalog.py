@@ -46,6 +46,8 @@ class Dataset(Claimable):
     gate_on = models.CharField(max_length=10, default="outcome")  # or "incident"
     unknown_policy = models.CharField(max_length=10, blank=True)  # "open" or "closed"; empty: by tier
     readers = models.TextField(blank=True, default="")  # role:…, team:… and user:…, one a line; empty: everybody
+    is_limited = models.BooleanField(default=False, db_index=True)  # whether its provider gives it readers or marks
+    place_limits = models.JSONField(default=dict)  # what it inherits by its place, and what of its own that replaces
     tags = models.TextField(blank=True, default="")  # short words, one a line
     business_metric = models.JSONField(null=True, blank=True)  # how it is computed; null: a table with its own data
     source = models.CharField(max_length=100, default="push", db_index=True)  # what tells of it

@@ -9,7 +9,7 @@ from assay.catalog.locations import LocationRules, ToldLocation, UnableToUseLoca
 from assay.config import Config
 
 RULES = LocationRules(
-    roots=("/lake", "s3://lake/raw", "mysql://shop-db/"),
+    roots=("/lake", "s3://lake/raw", "mysql://shop-db/", "table://mart"),
     variables=frozenset({"ORDERS_URL"}),
     own_paths=("/srv/assay/assay.db", "/srv/assay/states"),
     own_database="mysql://assay:hush@127.0.0.1:3307/assay",
@@ -66,6 +66,10 @@ def test_a_request_may_name_what_lies_under_a_root(storage: str, location: str) 
         ("parquet", "env:ASSAY_LOCATION_ORDERS", "does not allow"),
         ("table", "parquet.`/etc/passwd`", "no name of a table"),
         ("table", "mart.trips; drop table x", "no name of a table"),
+        ("table", "hr.pay", "table://DATABASE"),
+        ("table", "mart.pay.files", "table://DATABASE"),
+        ("table", "prod.mart.trips", "table://DATABASE"),
+        ("table", "pay", "table://DATABASE"),
         ("sql", "mysql://reader@other-db/shop", "outside"),
         ("sql", "mysql://reader@shop-db/shop?local_infile=1", "local_infile"),
         ("sql", "mysql://reader@shop-db/shop?charset=utf8", "charset"),

@@ -50,6 +50,7 @@ def test_a_dataset_of_which_little_is_told_leaves_all_else_open() -> None:
         "gate_on": "outcome",
         "unknown_policy": None,
         "readers": (),
+        "inherited_sensitive": frozenset(),
         "tags": (),
         "business_metric": None,
         "place": "",

@@ -1,0 +1,124 @@
+"""The limits of a dataset, its readers and its sensitive columns, hold for the place that it reads (pure).
+
+Another name for that place, or for one above or below it, inherits them, whichever of the two is declared first. A push
+limits nothing that a catalog file declares, as a producer is not the operator.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from .places import Place, overlap
+
+NOBODY = ("role:admin",)  # the readers of what no reader of all its limits may read
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacedDataset:
+    """A dataset as its provider declares it, and the places that it reads, each with the way in which it is read."""
+
+    name: str
+    owner: str = ""
+    team: str = ""
+    readers: tuple[str, ...] = ()
+    sensitive: frozenset[str] = frozenset()
+    places: Sequence[tuple[Place, tuple[str, ...]]] = ()
+    is_pushed: bool = False
+    is_gone: bool = False  # from its source
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it has limits of its own."""
+        return bool(self.readers or self.sensitive)
+
+    @property
+    def allowed(self) -> frozenset[str]:
+        """All who may read it by name, where it has readers."""
+        team = {f"team:{self.team}"} if self.team else set()
+        return frozenset({*self.readers, f"user:{self.owner}", *team})
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlaceLimits:
+    """What holds for a dataset by its place; ``fault`` says why it may not be read there at all."""
+
+    owner: str
+    team: str
+    readers: tuple[str, ...] = ()
+    sensitive: frozenset[str] = frozenset()  # those that it inherits
+    sources: tuple[str, ...] = ()  # the datasets whose limits it inherits
+    fault: str = ""
+
+
+def limits_of(dataset: PlacedDataset, others: Iterable[PlacedDataset]) -> PlaceLimits:
+    """The limits of a dataset with those that it inherits from ``others`` by its place."""
+    limiting = sorted((each for each in others if _limits(each, dataset)), key=lambda each: each.name)
+    readers, fault = dataset.readers, ""
+    closed = [each for each in limiting if each.readers]
+    for each in closed:
+        if not readers:
+            readers = each.readers
+        elif not set(readers) <= each.allowed:
+            if dataset.readers and not dataset.is_pushed:
+                fault = f"its readers are not those of {each.name}, which lies in the same place: name the same readers"
+            readers = tuple(reader for reader in readers if reader in each.allowed) or NOBODY
+    owner, team = dataset.owner, dataset.team
+    if closed and dataset.is_pushed:  # a producer names the owner of what it pushes
+        (owner, team), *more = dict.fromkeys((each.owner, each.team) for each in closed)
+        owner, team = ("", "") if more else (owner, team)
+    for each in limiting:
+        if each.sensitive and not _is_read_alike(dataset, each):
+            fault = fault or (
+                f"it reads the place of {each.name}, which has sensitive columns, in another way than that: "
+                "name the same storage, options and columns"
+            )
+    hidden = frozenset().union(*(each.sensitive for each in limiting)) - dataset.sensitive
+    return PlaceLimits(
+        owner=owner,
+        team=team,
+        readers=readers,
+        sensitive=hidden,
+        sources=tuple(each.name for each in limiting),
+        fault=fault,
+    )
+
+
+def closed_folders(dataset: PlacedDataset, limits: PlaceLimits, others: Iterable[PlacedDataset]) -> tuple[str, ...]:
+    """The local folders that links among a dataset's files may not lead into: others may read less of what is there."""
+    hidden = dataset.sensitive | limits.sensitive
+    return tuple(
+        place.path
+        for each in others
+        if each.is_limited and each.name not in (dataset.name, *limits.sources) and _binds(each, dataset)
+        if not (each.sensitive <= hidden and (not each.readers or set(limits.readers or ("",)) <= each.allowed))
+        for place, _ in each.places
+        if place.path
+    )
+
+
+def _limits(limited: PlacedDataset, dataset: PlacedDataset) -> bool:
+    """Whether the limits of one dataset hold for another by its place."""
+    return (
+        limited.is_limited
+        and limited.name != dataset.name
+        and _binds(limited, dataset)
+        and any(overlap(a, b) for (a, _), (b, _) in product(limited.places, dataset.places))
+    )
+
+
+def _binds(limited: PlacedDataset, dataset: PlacedDataset) -> bool:
+    return dataset.is_pushed or not (limited.is_pushed or limited.is_gone)
+
+
+def _is_read_alike(dataset: PlacedDataset, limited: PlacedDataset) -> bool:
+    """Whether columns have the same names in both wherever they share a place."""
+    pairs = product(dataset.places, limited.places)
+    return all(a == b for (here, a), (there, b) in pairs if overlap(here, there))
+
+
+def way_of_reading(storage: str, options: Mapping[str, str], columns: Sequence[str]) -> tuple[str, ...]:
+    """What decides how the columns of a place are called: without a header, those of CSV as the catalog calls them."""
+    if storage in ("sql", "table"):
+        return (storage,)
+    is_named_here = storage == "csv" and options.get("header", "true").lower() != "true"
+    return (storage, *(f"{key}={options[key]}" for key in sorted(options)), *(columns if is_named_here else ()))

@@ -1,0 +1,174 @@
+"""The limits of a dataset hold for the place that it reads, by whatever name others read it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from assay.access.roles import Role
+from assay.catalog.locations import UnableToUseLocation
+from assay.catalog.selectors import by_name, home, sensitive_columns
+from assay.catalog.services import UnableToApply, apply_catalog
+from assay.catalog.yaml.provider import load
+from assay.models import Dataset
+from execution_engine.engines.files.listing import UnableToListFiles, list_part
+from execution_engine.engines.protocol import WHOLE
+from execution_engine.storage import table_of
+from tests.factories import NOW
+from tests.integration.web.test_readers_api import client
+
+PAY = """
+  - name: hr.pay
+    owner: hanna
+    team: hr
+    tier: 2
+    readers: [team:hr]
+    columns: {id: bigint, salary: {type: bigint, sensitive: true}}
+    replicas: [{datacenter: sea, storage: %s, location: "%s"%s}]
+"""
+COPY = """
+  - {name: mart.copy, owner: max, tier: 3, replicas: [{datacenter: sea, storage: parquet, location: /lake}]}
+"""
+SPY = "select max(id) as v from evil.alias having max(id) > 0"
+SPELLINGS = [
+    ("parquet", "/lake/pay", "/lake/pay"),
+    ("parquet", "/lake/pay", "file:///lake/%70ay/"),
+    ("parquet", "/lake/pay", "/lake"),
+    ("parquet", "/lake/pay", "/lake/pay/datestr=2026-03-10"),
+    ("parquet", "s3://lake/pay", "s3a://lake//pay/"),
+    ("table", "hr.pay", "hr.pay.files"),
+    ("sql", "mysql://reader@shop/hr", "mariadb://other@SHOP:3306/hr"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _roots(monkeypatch: pytest.MonkeyPatch) -> None:
+    from assay.config import config
+
+    monkeypatch.setenv("ASSAY_ALLOWED_ROOTS", '["/", "s3://lake/", "table://", "mysql://shop/", "mariadb://shop/"]')
+    config.cache_clear()
+
+
+def sync(tmp_path: Path, *datasets: str, source: str = "ours") -> None:
+    """Read datasets as a catalog file of the operator's."""
+    (tmp_path / "catalog.yaml").write_text("datasets:" + "".join(datasets))
+    apply_catalog(load(tmp_path / "catalog.yaml"), source=source, full=False, now=NOW)
+
+
+def pay(location: str = "/lake/pay", storage: str = "parquet") -> str:
+    """The restricted table as a catalog file tells it."""
+    return PAY % (storage, location, ", options: {table: pay}" if storage == "sql" else "")
+
+
+def push(api: Any, location: str = "/lake/pay", storage: str = "parquet", name: str = "evil.alias", **more: Any) -> Any:
+    """The answer to another name for a place."""
+    options = {"table": "pay"} if storage == "sql" else {}
+    replica = {"datacenter": "sea", "storage": storage, "location": location, "options": options}
+    return api.put(f"/api/v1/datasets/{name}", {"owner": "eve", "tier": 5, "replicas": [replica], **more}, "json")
+
+
+def limits(name: str = "evil.alias") -> tuple[str, str, frozenset[str]]:
+    """The readers, the owner and the sensitive columns that hold for a dataset."""
+    row = by_name(name)
+    assert row is not None
+    return row.readers, row.owner, sensitive_columns(row)
+
+
+@pytest.mark.parametrize("is_pushed_first", [False, True])
+@pytest.mark.parametrize(("storage", "location", "spelling"), SPELLINGS)
+def test_another_name_of_a_restricted_place_has_its_limits(
+    tmp_path: Path, api: Any, storage: str, location: str, spelling: str, is_pushed_first: bool
+) -> None:
+    if not is_pushed_first:
+        sync(tmp_path, pay(location, storage))
+    assert push(api, spelling, storage).status_code == 201
+    if is_pushed_first:
+        sync(tmp_path, pay(location, storage))
+    assert limits() == ("team:hr", "hanna", frozenset({"salary"}))
+    assert push(api, spelling, storage).status_code == 200
+    assert limits() == ("team:hr", "hanna", frozenset({"salary"}))
+
+
+def test_no_test_of_another_reads_the_alias(tmp_path: Path, api: Any, user: User) -> None:
+    sync(tmp_path, pay())
+    push(api)
+    push(api, "/lake/trips", name="raw.trips", owner="rita")
+    rita, hana = client("rita", Role.OWNER), client("hana", Role.VIEWER, "hr")
+    body = {"dataset": "raw.trips", "name": "spy", "assertion": f'query("{SPY}") > 0'}
+    answer = rita.post("/api/v1/data-tests", body, "json")
+    assert (answer.status_code, "evil.alias is shown to its readers only (team:hr)" in answer.content.decode()) == (
+        400,
+        True,
+    )
+    assert rita.get("/api/v1/datasets/evil.alias").status_code == 404
+    assert client("eve", Role.OWNER).get("/api/v1/datasets/evil.alias").status_code == 404
+    assert hana.get("/api/v1/datasets/evil.alias").status_code == 200
+
+
+def test_the_limits_go_with_their_reason(tmp_path: Path, api: Any) -> None:
+    sync(tmp_path, pay(), COPY)
+    assert limits("mart.copy") == ("team:hr", "max", frozenset({"salary"}))
+    open_pay = pay().replace("readers: [team:hr]", "description: open").replace(", sensitive: true", "")
+    sync(tmp_path, open_pay, COPY)
+    assert limits("mart.copy") == ("", "max", frozenset())
+    assert not Dataset.objects.exclude(place_limits={}).exists()
+
+
+def test_an_unchanged_catalog_changes_nothing(tmp_path: Path, api: Any) -> None:
+    sync(tmp_path, COPY, pay())
+    Dataset.objects.update(reconcile_at=None)
+    sync(tmp_path, COPY, pay())
+    assert not Dataset.objects.filter(reconcile_at__isnull=False).exists()
+
+
+def test_what_lies_above_two_restricted_places_is_for_whom_may_read_both(tmp_path: Path, api: Any) -> None:
+    other = pay("/lake/tax").replace("hr.pay", "fin.tax").replace("team:hr", "team:fin").replace("hanna", "fred")
+    sync(tmp_path, pay(), other)
+    assert push(api, "/lake").status_code == 201
+    assert limits()[:2] == ("role:admin", "")
+
+
+def test_a_push_limits_nothing_that_others_declare(tmp_path: Path, api: Any) -> None:
+    sync(tmp_path, COPY)
+    assert push(api, "/lake", readers=["user:eve"]).status_code == 201
+    assert limits("mart.copy")[0] == ""
+    push(api, "/sea/a", name="raw.a")
+    answer = push(api, "/sea", name="evil.more", readers=["user:eve"])
+    assert (answer.status_code, "a push may not limit it" in answer.content.decode()) == (400, True)
+    assert limits("raw.a")[0] == ""
+
+
+def test_two_files_that_name_other_readers_for_one_place_are_refused(tmp_path: Path, api: Any) -> None:
+    with pytest.raises(UnableToApply, match="its readers are not those of"):
+        sync(tmp_path, pay(), pay("/lake/pay/x").replace("hr.pay", "fin.x").replace("team:hr", "team:fin"))
+    assert not Dataset.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("storage", "options"), [("json", {}), ("csv", {"header": "false"}), ("csv", {"delimiter": "|"}), ("orc", {})]
+)
+def test_a_sensitive_place_is_read_in_one_way(tmp_path: Path, api: Any, storage: str, options: dict[str, str]) -> None:
+    sync(tmp_path, pay(storage="csv"))
+    replica = {"datacenter": "sea", "storage": storage, "location": "/lake/pay", "options": options}
+    answer = push(api, replicas=[replica])
+    assert (answer.status_code, "in another way" in answer.content.decode()) == (400, True)
+    assert by_name("evil.alias") is None
+
+
+def test_a_folder_that_becomes_a_link_into_a_restricted_place_is_not_read(tmp_path: Path, api: Any) -> None:
+    for name in ("pay", "innocent"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.parquet").write_text("rows")
+    sync(tmp_path, pay(str(tmp_path / "pay")))
+    push(api, str(tmp_path / "innocent"))
+    alias = by_name("evil.alias")
+    assert alias is not None
+    assert list_part(table_of(alias, home(alias)), WHOLE).size > 0
+    (tmp_path / "innocent" / "y.parquet").symlink_to(tmp_path / "pay" / "x.parquet")
+    with pytest.raises(UnableToListFiles, match="link"):
+        list_part(table_of(alias, home(alias)), WHOLE)
+    (tmp_path / "innocent").rename(tmp_path / "was")
+    (tmp_path / "innocent").symlink_to(tmp_path / "pay")
+    with pytest.raises(UnableToUseLocation, match=r"place of hr\.pay"):
+        table_of(alias, home(alias))
