@@ -46,6 +46,7 @@ class RunReason(models.TextChoices):
     MANUAL = "manual"
     REVISION = "revision"
     BACKTEST = "backtest"
+    BACKFILL = "backfill"  # of a range of partitions, each by itself: what it finds is of the past
 
 
 class Run(Windowed, Claimable):
@@ -112,6 +113,7 @@ class Scan(Windowed, Claimable):
     reused = models.PositiveIntegerField(default=0)  # measurements found still true
     seconds = models.FloatField(default=0.0)
     error = models.TextField(blank=True)
+    fingerprint = models.CharField(max_length=64, blank=True)  # of its window's data when it was read
 
     class Meta:
         indexes = [

@@ -10,15 +10,24 @@ from execution_engine.runs.leaps import bring_cursors_back, bring_runs_back
 from execution_engine.runs.lift_quarantine import lift_quarantine
 from execution_engine.runs.plan_runs import plan_runs
 from execution_engine.runs.request import is_live, is_undeclared, request_run, request_runs
-from execution_engine.runs.request_all import RequestedRuns, request_all
+from execution_engine.runs.request_all import (
+    RequestedRuns,
+    UnableToRequest,
+    cost_of,
+    last_partitions,
+    partitions_to_run,
+    request_all,
+)
 from execution_engine.runs.schedule import first_cursor, schedule_tests, whole_window
 from execution_engine.scans.run_scan import run_scan, scan_pending
 from execution_engine.watch.services import look, unwatch_window, watch_window
 
 __all__ = [
     "RequestedRuns",
+    "UnableToRequest",
     "bring_cursors_back",
     "bring_runs_back",
+    "cost_of",
     "evaluate_runs",
     "exclude_window",
     "expires_at",
@@ -27,8 +36,10 @@ __all__ = [
     "is_expired",
     "is_live",
     "is_undeclared",
+    "last_partitions",
     "lift_quarantine",
     "look",
+    "partitions_to_run",
     "plan_runs",
     "release_window",
     "request_all",

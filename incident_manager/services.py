@@ -5,7 +5,7 @@ Other packages call only what is named here; what is decided stands in pure modu
 
 from incident_manager.backtests.services import UnableToBacktest, as_revised, backtest, untried_if_hard
 from incident_manager.digests.services import tell_digests
-from incident_manager.gate.completing import WrittenWindow, answer_on, are_judged, complete
+from incident_manager.gate.completing import WrittenWindow, answer_on, complete, unjudged
 from incident_manager.gate.overrides import UnableToOverride
 from incident_manager.gate.overriding import end_override, override
 from incident_manager.gate.services import ToRead, foresee, gate, gate_of, unreadable_in
@@ -45,7 +45,6 @@ __all__ = [
     "acknowledge",
     "annotate",
     "answer_on",
-    "are_judged",
     "as_revised",
     "assign",
     "backtest",
@@ -73,6 +72,7 @@ __all__ = [
     "report",
     "rerun",
     "tell_digests",
+    "unjudged",
     "unreadable_in",
     "untried_if_hard",
 ]

@@ -11,6 +11,8 @@ from alerting.models import Alert, Notice
 from alerting.notices.messages import IncidentText, Message, opened, renamed
 from alerting.notices.policy import Event
 from alerting.notices.services import tell, told
+from alerting.state import State
+from alerting.verdicts.selectors import of_the_past
 from assay.catalog.selectors import slas
 from assay.queue.claims import finish
 from assay.time.windows import Window
@@ -63,6 +65,9 @@ def decide_now(alert: Alert, now: datetime) -> Decided:
     effect = nearby.troubles.get((alert.dataset_id, alert.category))
     if effect is None:
         return Decided(decision=Decision(action=AlertAction.NOTIFY, why=Why.NO_CAUSE))
+    failed = [row for row in nearby.standings[alert.dataset_id, alert.category] if row.state == State.FAIL]
+    if failed and alert.told_at is None and len(of_the_past(failed)) == len(failed):
+        return Decided(decision=Decision(action=AlertAction.INHIBIT, why=Why.OF_THE_PAST))
     decision = _decision(alert, effect, nearby, now)
     twin = _twin(alert, nearby.alert(decision.twin_id))
     left = alert.inhibited_at is not None and alert.cause_id not in (None, twin.pk if twin else None)

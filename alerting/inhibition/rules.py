@@ -29,6 +29,7 @@ class Why(StrEnum):
     CAUSE_OUTLASTED = "its cause lasts longer than expected"
     AWAITING_RERUN = "its cause is resolved, waiting for a new result"
     SETTLING = "its cause is resolved, waiting for the data to catch up"
+    OF_THE_PAST = "found by a back-fill of the past"
     STILL_BROKEN = "still broken after its cause was resolved"
 
 

@@ -48,6 +48,7 @@ class Hush(StrEnum):
     ALREADY_TOLD = "already told"
     NEVER_TOLD = "never told of the incident"
     NO_CHANNEL = "no reachable channel"
+    OF_THE_PAST = "of the past: found by a back-fill that somebody asked for"
     REASSIGNED = "given to somebody else before"
 
 
@@ -143,6 +144,9 @@ def _opening(alert: AlertFacts, event: Event, address: Address, now: datetime) -
         return notice
     if address.channel is None:
         return _suppressed(notice, Hush.NO_CHANNEL)
+    if alert.decision.why is Why.OF_THE_PAST:
+        # Under a key of its own: once a window fails that is not of the past, this alert may speak yet.
+        return _suppressed(replace(notice, key=f"{notice.key}:past"), Hush.OF_THE_PAST)
     if alert.decision.why is Why.CAUSE_OUTLASTED and address.recipient in alert.told_of_cause:
         return _suppressed(notice, Hush.ALREADY_TOLD)
     if alert.decision.action is AlertAction.NOTIFY and address.recipient in alert.told_of_twin:

@@ -10,6 +10,7 @@ from alerting.notices.messages import known_again, unknown
 from alerting.notices.policy import Event
 from alerting.notices.services import tell
 from alerting.state import BROKEN, TROUBLED, State, WaiverKind
+from alerting.verdicts.selectors import of_the_past
 from assay.config import config
 from assay.models import Category, Dataset, DataTest, Severity
 from assay.time.windows import Window
@@ -100,7 +101,7 @@ def note_unknown(standing: Standing, test: DataTest, *, was: str, now: datetime)
         return
     reason = Reason(standing.error_reason) if standing.error_reason else None
     audience = told_of_unknown(reason, freshness_broken=_freshness_is_broken(standing, test))
-    if audience is Audience.NOBODY:
+    if audience is Audience.NOBODY or of_the_past([standing]):
         return
     run = standing.last_run  # what held or broke before the newest run is no cause
     cause = run.sentence if run is not None and run.outcome == Outcome.ERROR else ""

@@ -79,13 +79,12 @@ def _judge(test: DataTest, window: Window, now: datetime) -> None:
 
 
 def _ask_again(run: Run, test: DataTest, now: datetime) -> None:
-    """A scheduled run that a newer revision overtook is made up for under that revision."""
+    """Make up for a run that a newer revision overtook, whoever asked for it: its window is judged by that revision."""
     assert test.revision is not None
-    if run.reason == RunReason.SCHEDULE:
-        request_run(
-            data_test=test,
-            window=run.window,
-            reason=RunReason.REVISION,
-            occasion=f"r{test.revision.number}",
-            now=now,
-        )
+    request_run(
+        data_test=test,
+        window=run.window,
+        reason=RunReason.REVISION,
+        occasion=f"r{test.revision.number}",
+        now=now,
+    )

@@ -1,9 +1,12 @@
 """The verdict of a standing by all that is stored of its window, and the place that its data is in."""
 
+from collections import defaultdict
+from collections.abc import Sequence
 from datetime import datetime
 
 from alerting.models import Standing
 from assay.models import Category, DataTest, Scope
+from execution_engine.models import Run, RunReason
 from execution_engine.selectors import period
 
 from .evidence import Evidence, due_at, evidence_of
@@ -37,6 +40,23 @@ def _completeness_is_tested(test: DataTest) -> bool:
     return DataTest.objects.filter(
         dataset=test.dataset_id, category=Category.COMPLETENESS, scope=Scope.PARTITION, retired_at__isnull=True
     ).exists()
+
+
+def of_the_past(standings: Sequence[Standing]) -> set[int]:
+    """The standings, by id, that only a back-fill has asked about: no schedule has come to their windows."""
+    runs = Run.objects.filter(
+        data_test__in={row.data_test_id for row in standings},
+        window_start__in={row.window_start for row in standings},
+        reason__in=(RunReason.SCHEDULE, RunReason.BACKFILL),
+    )
+    reasons: dict[tuple[int, datetime, datetime], set[str]] = defaultdict(set)
+    for test, start, end, reason in runs.values_list("data_test_id", "window_start", "window_end", "reason").distinct():
+        reasons[test, start, end].add(reason)
+    return {
+        row.pk
+        for row in standings
+        if reasons[row.data_test_id, row.window_start, row.window_end] == {RunReason.BACKFILL.value}
+    }
 
 
 def spoilt_place(test: DataTest, home: str) -> str:

@@ -91,7 +91,7 @@ def _new_run(
         data_test=data_test,
         revision=data_test.revision,
         reason=reason,
-        turn=turn(data_test.dataset.tier),
+        turn=turn(data_test.dataset.tier, is_made_up_for=reason == RunReason.BACKFILL),
         slot=f"{data_test.pk}:{window.text}:{reason}:{occasion}",
         window_start=window.start,
         window_end=window.end,

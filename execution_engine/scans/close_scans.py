@@ -29,7 +29,7 @@ WRITTEN = (
     "failure_detail",
     "fingerprint",
 )
-ENDED = ("ended_at", "spark_jobs", "read_by", "taken", "reused", "seconds", "error")
+ENDED = ("ended_at", "spark_jobs", "read_by", "taken", "reused", "seconds", "error", "fingerprint")
 
 
 def close_scans(ended: Sequence[Ended]) -> bool:
@@ -42,7 +42,7 @@ def close_scans(ended: Sequence[Ended]) -> bool:
     for begun, reading in ended:
         _fill_all(begun, reading, now)
         scan = begun.scan
-        scan.ended_at, scan.error = now, reading.error
+        scan.ended_at, scan.error, scan.fingerprint = now, reading.error, reading.fingerprint
         scan.spark_jobs, scan.seconds, scan.read_by = reading.spark_jobs, reading.seconds, reading.read_by.to_json()
         scan.taken, scan.reused = len(reading.results), len(reading.adopted)
     finish_all([begun.scan for begun, _ in ended], *ENDED)

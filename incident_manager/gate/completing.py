@@ -1,6 +1,6 @@
 """What a pipeline has written: recorded, and answered once it is judged; for the API and the command alike."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,6 +16,7 @@ from .rules import GateAnswer
 from .services import ToRead, gate_of
 
 MOST_OUTPUTS = 50  # of one completion
+MOST_REASONS = 10  # of what is not judged yet, as one answer lists them
 LONGEST_NAME = 200  # characters, of a pipeline
 
 
@@ -56,9 +57,9 @@ def complete(pipeline: str, written: Sequence[WrittenWindow], *, run: str = "", 
     ]
 
 
-def are_judged(changes: Iterable[DataChange]) -> bool:
-    """Whether every run that the completions trigger was judged."""
-    return all(_is_judged(change) for change in changes)
+def unjudged(changes: Iterable[DataChange], *, now: datetime) -> list[str]:
+    """What the completions wait for: a sentence for each window and test that is to be judged; empty: all is judged."""
+    return [reason for change in changes for reason in _unjudged(change, now)]
 
 
 def answer_on(changes: Iterable[DataChange], *, pipeline: str, now: datetime) -> GateAnswer:
@@ -67,14 +68,26 @@ def answer_on(changes: Iterable[DataChange], *, pipeline: str, now: datetime) ->
     return gate_of(to_read, pipeline=pipeline, now=now)
 
 
-def _is_judged(change: DataChange) -> bool:
+def _unjudged(change: DataChange, now: datetime) -> Iterator[str]:
     if DataChange.objects.filter(pk=change.pk, followed_at=None).exists():
-        return False
+        yield f"{change.dataset.full_name} {change.window.text}: no worker has asked for its tests yet"
+        return
     left = Run.objects.filter(  # also those that were requested before it: one that waits serves it too
         data_test__dataset=change.dataset,
         window_start__lt=change.window_end,
         window_end__gt=change.window_start,
-        reason=RunReason.TRIGGER,
+        reason__in=(RunReason.TRIGGER, RunReason.REVISION),  # by another revision where the test changed meanwhile
         judged_at=None,
+        due_at__lte=now,
     )
-    return not left.exists()
+    for run in left.select_related("data_test").order_by("pk"):
+        yield f"{change.dataset.full_name}/{run.data_test.name} {run.window.text}: {_stage(run)}"
+
+
+def _stage(run: Run) -> str:
+    """What a run that is not judged waits for."""
+    if run.planned_at is None:
+        return "no worker has planned its run yet"
+    if run.ready_at is None:
+        return f"its data in {run.data_test.datacenter} is not read yet"
+    return "its result is in, and not judged yet"

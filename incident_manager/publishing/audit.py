@@ -93,9 +93,13 @@ def _excuse(test: KnownTest, check: StandingFact | None, window: Window) -> str:
 
 
 def _read_by(standing: Standing) -> Iterator[str]:
-    """What the files of the window looked like that the newest run of a test has read, by itself or through inputs."""
+    """What the files of the window looked like when the newest run of a test read them, by itself or through inputs.
+
+    The scan says it: a measurement that also reads other tables, such as a query, has no fingerprint of its own.
+    """
     run = standing.last_run
-    rows = list(Measurement.objects.filter(asks__run=run).prefetch_related("inputs")) if run else []
+    taken = Measurement.objects.filter(asks__run=run).select_related("scan").prefetch_related("inputs__scan")
+    rows = list(taken) if run else []
     seen: set[int] = set()
     while rows:
         row = rows.pop()
@@ -106,7 +110,7 @@ def _read_by(standing: Standing) -> Iterator[str]:
         rows += inputs
         is_own = row.dataset_id == run.data_test.dataset_id and row.window == standing.window if run else False
         if is_own and not inputs and row.datacenter == _home_of(standing):
-            yield row.fingerprint
+            yield row.scan.fingerprint if row.scan else ""
 
 
 def _home_of(standing: Standing) -> str:

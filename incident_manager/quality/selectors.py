@@ -17,12 +17,12 @@ from assay.catalog.selectors import slas
 from assay.clock import instant_of
 from assay.config import config
 from assay.database.prepared import PreparedValues
-from assay.models import Dataset, DataTest
+from assay.models import ChangeKind, DataChange, Dataset, DataTest
 from assay.time.windows import Partitioning, Window
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Reason
 from execution_engine.planning.catalog_sources import kept_from
-from incident_manager.intervals import Intervals, subtract, union
+from incident_manager.intervals import Intervals, clip, subtract, union
 from incident_manager.models import SpoiltWindow
 from incident_manager.retention.rules import terms
 
@@ -67,11 +67,17 @@ def _known_alone(datasets: Collection[Dataset], window: Window, *, now: datetime
     tests = {dataset.pk: _tests_of(dataset, rows[dataset.pk]) for dataset in datasets}
     by_id = {test.id: test for own in tests.values() for test in own}
     checks, held = _standings(by_id, window, now)
+    homes = {dataset.pk: _home_of(dataset) for dataset in datasets}
+    renewed = _renewed(tests, homes, held, window, now)
+    held = {test: subtract(windows, renewed.get(test, ())) for test, windows in held.items()}
     by_dataset = of_each_dataset(checks, tests)
     wrong = wrong_with(_unhealed(connection.vendor, len(tests)).values(*tests, window.start, window.end))
     waiting, incomplete = _pending(by_id.values(), window, checks, held)
     late = {row["pk"]: _overdue(row, calendars[id_], now) for id_, own in rows.items() for row in own}
-    waiting = {test: union([*windows, *waiting.get(test, ())]) for test, windows in late.items()}
+    waiting = {
+        test: union([*windows, *waiting.get(test, ()), *renewed.get(test, ())]) for test, windows in late.items()
+    }
+    incomplete = {test: subtract(windows, renewed.get(test, ())) for test, windows in incomplete.items()}
     return {
         dataset.pk: Facts(
             dataset=dataset.full_name,
@@ -116,8 +122,12 @@ def _unhealed(vendor: str, many: int) -> PreparedValues:
 
 def _tests_of(dataset: Dataset, rows: Iterable[Mapping[str, Any]]) -> list[KnownTest]:
     partitioning = dataset.partitioning
-    at_home = next((replica.datacenter for replica in dataset.replicas.all()), "")  # lineage may know it by name alone
-    return [live_test(row, at_home, **_judging(row, partitioning)) for row in rows]
+    return [live_test(row, _home_of(dataset), **_judging(row, partitioning)) for row in rows]
+
+
+def _home_of(dataset: Dataset) -> str:
+    """Where it is at home; empty where lineage knows it by its name alone."""
+    return next((replica.datacenter for replica in dataset.replicas.all()), "")
 
 
 def _judging(row: Mapping[str, Any], partitioning: Partitioning | None) -> dict[str, datetime]:
@@ -249,6 +259,53 @@ def _ungiven(vendor: str, many: int) -> PreparedValues:
     )
     read = rows.values_list("data_test_id", "window_start", "window_end", "error_reason")
     return PreparedValues(read, *tests, FROM, TO)
+
+
+def _renewed(
+    tests: Mapping[int, Iterable[KnownTest]],
+    homes: Mapping[int, str],
+    held: Mapping[int, Intervals],
+    window: Window,
+    now: datetime,
+) -> Mapping[int, Intervals]:
+    """By test of each partition what it passes on, and was told is new: it has not judged that data yet."""
+    partition_tests = {dataset: [t for t in own if t.judges_from is not None] for dataset, own in tests.items()}
+    ids = {test.id for own in partition_tests.values() for test in own}
+    if not ids:
+        return {}
+    found: dict[int, list[Window]] = defaultdict(list)
+    completed = _unfollowed(connection.vendor, len(tests)).values(*tests, window.start, window.end)
+    for dataset, datacenter, start, end in completed:
+        place = None if datacenter == homes[dataset] else datacenter
+        for test in partition_tests[dataset]:
+            if test.datacenter == place:
+                found[test.id].append(Window(start=start, end=end))
+    for test_id, start, end in _unjudged(connection.vendor).values(window.start, window.end, now):
+        if test_id in ids:
+            found[test_id].append(Window(start=start, end=end))
+    return {
+        test: union(part for new in windows for part in clip(held.get(test, ()), new))
+        for test, windows in found.items()
+    }
+
+
+@lru_cache(maxsize=64)
+def _unfollowed(vendor: str, many: int) -> PreparedValues:
+    """The statement for the completions of so many datasets within a window whose tests were not asked for yet."""
+    datasets = range(-many, 0)
+    rows = DataChange.objects.filter(
+        dataset__in=list(datasets), kind=ChangeKind.COMPLETED, followed_at__isnull=True, **OVERLAPPING
+    )
+    return PreparedValues(
+        rows.values_list("dataset_id", "datacenter", "window_start", "window_end"), *datasets, FROM, TO
+    )
+
+
+@lru_cache(maxsize=4)
+def _unjudged(vendor: str) -> PreparedValues:
+    """The statement for the triggered runs within a window, of any test, that are due and not judged: they are few."""
+    rows = Run.objects.filter(judged_at__isnull=True, reason=RunReason.TRIGGER, due_at__lte=AT, **OVERLAPPING)
+    return PreparedValues(rows.values_list("data_test_id", "window_start", "window_end"), FROM, TO, AT)
 
 
 def _united(found: Mapping[int, list[Window]]) -> dict[int, Intervals]:

@@ -18,7 +18,7 @@ from execution_engine.planning.schedules import PARTITION
 from execution_engine.selectors import has_judged
 from execution_engine.services import request_runs
 
-AT_MOST_EVERY = timedelta(minutes=15)
+AT_MOST_EVERY = timedelta(minutes=15)  # for a fingerprint that differs; a completion is judged at once
 OCCASION = "change"
 
 
@@ -87,14 +87,22 @@ def own_readers(change: DataChange, piece: Window) -> set[ReadingTest]:
 
 
 def _trigger(readers: set[ReadingTest], change: DataChange, now: datetime) -> None:
-    """Request the runs now, or a quarter of an hour after the last change's; one that waits serves this change too."""
+    """Request the runs now; for another fingerprint no sooner than a quarter of an hour after the last change's.
+
+    A run that is due and waits serves this change too.
+    """
     tests = _live({reader.test_id for reader in readers})
     readers = {reader for reader in readers if reader.test_id in tests}
     if not readers:
         return
-    waiting, last = _earlier(readers, now)
+    is_fingerprint = change.kind == ChangeKind.REWRITTEN
+    waiting, last = _earlier(readers, now, due_by=None if is_fingerprint else now)
     wanted = [
-        (tests[reader.test_id], reader.window, last[reader] + AT_MOST_EVERY if reader in last else now)
+        (
+            tests[reader.test_id],
+            reader.window,
+            last[reader] + AT_MOST_EVERY if is_fingerprint and reader in last else now,
+        )
         for reader in sorted(readers - waiting, key=lambda reader: (reader.test_id, reader.window.start))
     ]
     request_runs(wanted, reason=RunReason.TRIGGER, occasion=f"{OCCASION}:{change.pk}", now=now)
@@ -110,8 +118,13 @@ def _live(ids: set[int]) -> dict[int, DataTest]:
     return {row.pk: row for row in rows.filter(Q(scope=Scope.PARTITION) | Q(pk__in=unsettled))}
 
 
-def _earlier(readers: set[ReadingTest], now: datetime) -> tuple[set[ReadingTest], dict[ReadingTest, datetime]]:
-    """Which of them have a run that is not planned yet, and when the last one for a change was due, if just now."""
+def _earlier(
+    readers: set[ReadingTest], now: datetime, *, due_by: datetime | None
+) -> tuple[set[ReadingTest], dict[ReadingTest, datetime]]:
+    """Which of them have a run that is not planned yet, and when the last one for a change was due, if just now.
+
+    ``due_by``: a run that is due later is not waited for; None: any is.
+    """
     runs = Run.objects.filter(
         Q(planned_at__isnull=True) | Q(due_at__gt=now - AT_MOST_EVERY),
         data_test__in={reader.test_id for reader in readers},
@@ -122,7 +135,7 @@ def _earlier(readers: set[ReadingTest], now: datetime) -> tuple[set[ReadingTest]
     waiting, last = set(), {}
     for run in runs.only("data_test_id", "window_start", "window_end", "planned_at", "due_at", "slot"):
         reader = ReadingTest(test_id=run.data_test_id, window=run.window)
-        if run.planned_at is None:
+        if run.planned_at is None and (due_by is None or run.due_at <= due_by):
             waiting.add(reader)
         if f":{OCCASION}:" in run.slot:  # what a gate had measured is no change
             last[reader] = run.due_at

@@ -27,7 +27,7 @@ COMPLETION: dict[str, Any] = {
     "run": "2026-03-10T01:00",
     "wait": 60,
 }
-COMPLETION_VERDICT = {"judged": True, "completions": [41], **GATE_VERDICT}
+COMPLETION_VERDICT = {"judged": True, "waits_for": [], "completions": [41], **GATE_VERDICT}
 
 NEW_RUNS: dict[str, Any] = {
     "dataset": "raw.trips",

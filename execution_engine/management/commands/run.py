@@ -1,11 +1,13 @@
 """``assay run``: run the tests of a dataset now."""
 
-import time
+import sys
 import uuid
-from datetime import datetime
+from collections import Counter
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.db.models import F
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -16,24 +18,37 @@ from assay.catalog.selectors import by_name
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode, FailOn
+from assay.command_line.wait import wait_for
 from assay.config import config
+from assay.database.bulk import in_parts
 from assay.models import Dataset, Severity
 from assay.queue.drain import drain
 from assay.time.windows import UnableToReadWindow, Window
-from execution_engine.models import Run
+from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome
-from execution_engine.services import request_all
+from execution_engine.services import UnableToRequest, last_partitions, request_all
+
+MANY = 3  # windows from which on the table leaves out what held
+MANY_RUNS = 50  # from which on the wait looks less often
 
 
 class Command(Base):
-    """Manual runs over one window, worked in this process or, with a broker, by the workers."""
+    """Manual runs over one window, or a back-fill of many, worked in this process or, with a broker, by the workers."""
 
-    help = "Run the live tests of a dataset over one window now, and judge them."
+    help = (
+        "Run the live tests of a dataset over one partition now, or over each of many by itself, the newest first, and "
+        "judge them. What is found of many is of the past: it pages nobody."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Which dataset, window and tests."""
         parser.add_argument("dataset", help="full name, such as raw.trips")
-        parser.add_argument("--window", help="a partition key, or START/END in ISO 8601 (default: the last one ended)")
+        over = parser.add_mutually_exclusive_group()
+        over.add_argument(
+            "--window",
+            help="a partition key, or START/END in ISO 8601 of one or many partitions (default: the last one ended)",
+        )
+        over.add_argument("--last", type=int, metavar="N", help="the last N partitions that have ended")
         parser.add_argument(
             "--data-test",
             action="append",
@@ -51,25 +66,44 @@ class Command(Base):
         dataset = by_name(options["dataset"])
         if dataset is None:
             raise UnableToRun(f"the catalog has no dataset {options['dataset']!r}; `assay sync` reads it")
-        window = _window(dataset, options["window"], now)
-        runs = _request(dataset, window, options["data_test"], now)
+        try:
+            window = _window(dataset, options, now)
+            runs = _request(dataset, window, options["data_test"], now)
+        except UnableToRequest as unable:
+            raise UnableToRun(str(unable)) from None
+        if len(runs) >= MANY_RUNS:
+            print(f"assay: {len(runs)} runs, the newest partition first", file=sys.stderr, flush=True)
         _await(runs, options["timeout"])
-        done = list(Run.objects.filter(pk__in=runs).select_related("data_test", "revision").order_by("data_test__name"))
+        done = list(Run.objects.filter(pk__in=_judged_last(runs)).select_related("data_test", "revision"))
+        done.sort(key=lambda run: (-run.window_start.timestamp(), run.data_test.name))
         code = FailOn.apply(_code(done), options["fail_on"])
-        windows = " and ".join(dict.fromkeys(run.window.text for run in done))
+        covered = list(dict.fromkeys(run.window for run in done))
+        windows = " and ".join(each.text for each in covered) if len(covered) < MANY else window.text
         return code, {"dataset": dataset.full_name, "window": windows, "runs": [_row(run) for run in done]}
 
     def show(self, console: Console, result: Any) -> None:
-        """A table of the outcomes."""
-        table = Table("test", "outcome", "what was seen", title=f"{result['dataset']} over {result['window']}")
-        for row in result["runs"]:
-            table.add_row(escape(row["data_test"]), row["outcome"], escape(row["sentence"]))
-        console.print(table)
+        """A table of the outcomes; of many windows those that did not hold, and how many did."""
+        windows = {row["window"] for row in result["runs"]}
+        is_one = len(windows) < MANY
+        columns = ("test", "outcome", "what was seen") if is_one else ("window", "test", "outcome", "what was seen")
+        table = Table(*columns, title=f"{result['dataset']} over {result['window']}")
+        rows = [row for row in result["runs"] if is_one or row["outcome"] != Outcome.HELD]
+        for row in rows:
+            cells = (escape(row["data_test"]), row["outcome"], escape(row["sentence"]))
+            table.add_row(*cells if is_one else (row["window"], *cells))
+        if rows:
+            console.print(table)
+        if not is_one:
+            counts = Counter(row["outcome"] for row in result["runs"])
+            told = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome)
+            console.print(f"{len(result['runs'])} runs over {len(windows)} partitions: {told}")
 
 
-def _window(dataset: Dataset, text: str | None, now: datetime) -> Window:
+def _window(dataset: Dataset, options: dict[str, Any], now: datetime) -> Window:
+    if options["last"] is not None:
+        return last_partitions(dataset, options["last"], now)
     try:
-        return asked_window(dataset, text) if text else latest_ended(dataset, now)
+        return asked_window(dataset, options["window"]) if options["window"] else latest_ended(dataset, now)
     except UnableToReadWindow as error:
         raise UnableToRun(str(error)) from None
 
@@ -86,13 +120,45 @@ def _request(dataset: Dataset, window: Window, names: list[str], now: datetime) 
 
 
 def _await(runs: list[int], timeout: float) -> None:
+    """Wait for the runs, or for those that a new revision of their tests has made of them."""
+    waiting = wait_for(
+        lambda: _waiting(runs),
+        is_settled=lambda number: not number,
+        told=lambda number: f"{len(runs) - number} of {len(runs)} runs are judged",
+        longest=timedelta(seconds=timeout),
+        poll=timedelta(seconds=0.2 if len(runs) < MANY_RUNS else 2),
+    )
+    if waiting:
+        raise UnableToRun(
+            f"{waiting} of {len(runs)} runs are not judged after {timeout:g} s; they go on without this command. "
+            "`assay doctor` tells whether workers are up"
+        )
+
+
+def _waiting(runs: list[int]) -> int:
+    """How many are not judged, after what this process can do for it."""
     if not config().broker_url:
         drain()
-    deadline = time.monotonic() + timeout
-    while Run.objects.filter(pk__in=runs, judged_at__isnull=True).exists():
-        if time.monotonic() > deadline:
-            raise UnableToRun(f"runs are not judged after {timeout:g} s: `assay doctor` tells whether workers are up")
-        time.sleep(0.2)
+    return sum(Run.objects.filter(pk__in=some, judged_at=None).count() for some in in_parts(_judged_last(runs)))
+
+
+def _judged_last(runs: list[int]) -> list[int]:
+    """The runs; in the place of one that a newer revision of its test overtook, the run of that revision."""
+    overtaken = Run.objects.exclude(revision=F("data_test__revision")).select_related("data_test")
+    found = {run.pk: run for some in in_parts(runs) for run in overtaken.filter(pk__in=some, judged_at__isnull=False)}
+    later = {
+        pk: Run.objects.filter(
+            data_test=run.data_test,
+            revision=run.data_test.revision_id,
+            window_start=run.window_start,
+            window_end=run.window_end,
+            reason=RunReason.REVISION,
+        )
+        .values_list("pk", flat=True)
+        .first()
+        for pk, run in found.items()
+    }
+    return [later.get(pk) or pk for pk in runs]
 
 
 def _code(runs: list[Run]) -> ExitCode:
@@ -106,6 +172,7 @@ def _code(runs: list[Run]) -> ExitCode:
 
 def _row(run: Run) -> dict[str, Any]:
     return {
+        "window": run.window.text,
         "data_test": run.data_test.name,
         "outcome": run.outcome,
         "sentence": run.sentence,

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 from rich.console import Console
+from rich.markup import escape
 
 from assay import clock
 from assay.accounts.audit import record
@@ -20,9 +21,10 @@ from assay.config import config
 from assay.models import DataChange, WriteMode
 from assay.queue.drain import drain
 from incident_manager.gate.as_json import as_json
+from incident_manager.gate.completing import MOST_REASONS
 from incident_manager.gate.rules import GateDecision
 from incident_manager.management.named import CODES, named_dataset, named_window, show_answer
-from incident_manager.services import WrittenWindow, answer_on, are_judged, complete, unreadable_in
+from incident_manager.services import WrittenWindow, answer_on, complete, unjudged, unreadable_in
 
 
 class Command(Base):
@@ -60,20 +62,23 @@ class Command(Base):
         if options["poll"] and not options["wait"]:
             raise UnableToRun("--poll says how often to look while waiting: give --wait, such as --wait 10m")
         changes = _tell([_written(each, options) for each in options["output"]], options)
-        is_judged = wait_for(
+        waits_for = wait_for(
             lambda: _look(changes),
-            is_settled=lambda judged: judged,
-            told=lambda _: f"{', '.join(options['output'])}: not judged yet",
+            is_settled=lambda reasons: not reasons,
+            told=lambda reasons: reasons[0],
             longest=options["wait"] or timedelta(0),
             poll=options["poll"],
         )
         answer = answer_on(changes, pipeline=options["pipeline"], now=clock.now())
-        return _code(answer.decision, is_judged, options), {"judged": is_judged, **as_json(answer)}
+        result = {"judged": not waits_for, "waits_for": waits_for[:MOST_REASONS], **as_json(answer)}
+        return _code(answer.decision, not waits_for, options), result
 
     def show(self, console: Console, result: Any) -> None:
         """Whether it is judged, and the answer."""
         if not result["judged"]:
-            console.print("told, and not judged yet")
+            console.print("told, and not judged yet:")
+            for reason in result["waits_for"]:
+                console.print(escape(f"  {reason}"), soft_wrap=True)
         show_answer(console, result)
 
 
@@ -112,8 +117,8 @@ def _tell(written: list[WrittenWindow], options: dict[str, Any]) -> list[DataCha
     return changes
 
 
-def _look(changes: list[DataChange]) -> bool:
-    """Whether all is judged, after what this process can do for it."""
+def _look(changes: list[DataChange]) -> list[str]:
+    """What is not judged yet, after what this process can do for it."""
     if not config().broker_url:
         drain()
-    return are_judged(changes)
+    return unjudged(changes, now=clock.now())

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from assay import clock
 from assay.accounts.audit import record
+from assay.catalog.asked_window import asked_windows, latest_ended
 from assay.command_line.arguments import instant, length
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
@@ -17,11 +18,11 @@ from assay.command_line.wait import wait_for
 from assay.config import config
 from assay.models import Dataset
 from assay.queue.drain import drain
-from assay.time.windows import Window
+from assay.time.windows import UnableToReadWindow, Window
 from incident_manager.gate.as_json import as_json
 from incident_manager.gate.rules import GateAnswer, GateDecision
 from incident_manager.gate.waiting import in_the_way
-from incident_manager.management.named import CODES, named_dataset, named_window, show_answer
+from incident_manager.management.named import CODES, named_dataset, show_answer
 from incident_manager.services import ToRead, UnableToOverride, gate_of, override, unreadable_in
 
 
@@ -56,9 +57,7 @@ class Command(Base):
         """The decision and every reason."""
         if options["poll"] and not options["wait"]:
             raise UnableToRun("--poll says how often to ask while waiting: give --wait, such as --wait 30m")
-        asked = [
-            (dataset, named_window(dataset, options["window"])) for dataset in map(named_dataset, options["datasets"])
-        ]
+        asked = _asked(options)
         for dataset, _ in asked:
             if why_not := unreadable_in(dataset, options["datacenter"]):
                 raise UnableToRun(why_not)
@@ -72,11 +71,14 @@ class Command(Base):
         show_answer(console, result)
 
 
-def _asked(name: str, options: dict[str, Any]) -> tuple[Dataset, Window]:
-    dataset = named_dataset(name)
-    if why_not := unreadable_in(dataset, options["datacenter"]):
-        raise UnableToRun(why_not)
-    return dataset, named_window(dataset, options["window"])
+def _asked(options: dict[str, Any]) -> list[tuple[Dataset, Window]]:
+    datasets, now = [named_dataset(name) for name in options["datasets"]], clock.now()
+    if options["window"] is None:
+        return [(dataset, latest_ended(dataset, now)) for dataset in datasets]
+    try:
+        return list(zip(datasets, asked_windows(datasets, options["window"], now), strict=True))
+    except UnableToReadWindow as error:
+        raise UnableToRun(str(error)) from None
 
 
 def _wait(asked: list[tuple[Dataset, Window]], options: dict[str, Any]) -> GateAnswer:

@@ -1,5 +1,6 @@
 """The window that a person or a pipeline means: a partition's key, or two instants."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from assay.models import Dataset
@@ -16,6 +17,19 @@ def asked_window(dataset: Dataset, text: str) -> Window:
         return dataset.partitioning.window(text).taken()
     except UnableToPartition as error:
         raise UnableToReadWindow(f"{dataset.full_name}: {error} Or give START/END in ISO 8601.") from None
+
+
+def asked_windows(datasets: Sequence[Dataset], text: str, now: datetime) -> list[Window]:
+    """What one text means for each of several datasets; raises UnableToReadWindow.
+
+    A key names a partition of those that have partitions. The others, such as a dimension beside its fact, are meant
+    as they lie now.
+    """
+    is_key = "/" not in text and any(dataset.partitioning for dataset in datasets)
+    return [
+        latest_ended(dataset, now) if is_key and dataset.partitioning is None else asked_window(dataset, text)
+        for dataset in datasets
+    ]
 
 
 def latest_ended(dataset: Dataset, now: datetime) -> Window:

@@ -6,9 +6,28 @@ import pytest
 
 from assay import clock
 from assay.catalog.profile import ReplicaProfile
-from execution_engine.models import Run, Watch
+from assay.catalog.services import record_completion
+from assay.models import Dataset
+from execution_engine.models import Run, RunReason, Watch
+from execution_engine.services import request_run
+from incident_manager.reruns.follow import follow_change
+from incident_manager.services import gate
 from test_generator.services import retire
-from tests.e2e.scenario import Scenario, at, custom, data_test, dataset, flow, incidents, notices, runs, spoilt, state
+from tests.e2e.scenario import (
+    Scenario,
+    at,
+    custom,
+    data_test,
+    dataset,
+    flow,
+    incidents,
+    notices,
+    runs,
+    spoilt,
+    state,
+    window,
+)
+from tests.factories import revised
 from tests.fakes import rows
 
 pytestmark = pytest.mark.django_db
@@ -179,3 +198,39 @@ def test_a_withdrawn_window_no_longer_speaks_for_its_table(scenario: Scenario) -
     late = [incident for incident in incidents("raw.trips", "freshness") if incident.resolved_at is None]
     assert [incident.alert.cause for incident in late if incident.alert] == [incidents("raw.events")[0].alert]
     assert spoilt("raw.trips")[-1] == ("freshness", "2026-03-11", "")
+
+
+def test_a_second_completion_of_a_window_is_judged_at_once(scenario: Scenario) -> None:
+    scenario.catalog(dataset("raw.trips", tier=1), custom=[ENOUGH])
+    scenario.land("raw.trips", "2026-03-09", 20, on="2026-03-10 02:00")
+    scenario.complete("raw.trips", "2026-03-09")
+    scenario.land("raw.trips", "2026-03-09", 100, on="2026-03-10 02:03")
+    scenario.complete("raw.trips", "2026-03-09")
+    seen = [(run.outcome, run.measured_at) for run in runs(VOLUME, "2026-03-09")]
+    assert seen == [("broken", at("2026-03-10 02:00")), ("held", at("2026-03-10 02:03"))]
+    assert scenario.ask("raw.trips", "2026-03-09").decision == "allow"
+
+
+def test_the_gate_of_a_critical_table_blocks_what_was_completed_anew_and_is_not_judged(scenario: Scenario) -> None:
+    scenario.catalog(dataset("raw.trips", tier=1), custom=[ENOUGH])
+    scenario.land("raw.trips", "2026-03-09", 100, on="2026-03-10 02:00")
+    scenario.complete("raw.trips", "2026-03-09")
+    trips, monday = Dataset.objects.get(), window("raw.trips", "2026-03-09")
+    change = record_completion(dataset=trips, datacenter="sea", window=monday, pipeline="load", now=clock.now())
+    assert (block := gate(datasets=[trips], window=monday, now=clock.now())).decision == "block"
+    assert {reason.text for reason in block.reasons} == {"not judged yet"}
+    follow_change(change, clock.now())
+    assert gate(datasets=[trips], window=monday, now=clock.now()).decision == "block"
+    scenario.until(clock.now())
+    assert gate(datasets=[trips], window=monday, now=clock.now()).decision == "allow"
+
+
+@pytest.mark.parametrize("reason", ["manual", "trigger"])
+def test_a_run_that_waits_while_its_test_changes_is_judged_by_the_new_revision(scenario: Scenario, reason: str) -> None:
+    scenario.catalog(dataset("raw.trips"), custom=[ENOUGH])
+    scenario.land("raw.trips", "2026-03-01", 100)
+    test, past = data_test(VOLUME), window("raw.trips", "2026-03-01")
+    request_run(data_test=test, window=past, reason=RunReason(reason), occasion="ada", now=clock.now())
+    revised(test, severity="soft", author="ada", now=clock.now())
+    scenario.until(clock.now())
+    assert state(VOLUME, "2026-03-01") == "PASS"

@@ -15,6 +15,7 @@ from rest_framework.test import APIClient
 
 from assay import clock
 from assay.models import AuditEntry, DataChange, Dataset
+from assay.queue.drain import drain
 from tests.factories import HOUR, DatasetFactory, DataTestFactory, day
 from tests.integration.story import due
 
@@ -69,7 +70,9 @@ def test_what_a_pipeline_completes_is_judged_and_answered_as_the_api_does(
     api = APIClient()
     api.force_authenticate(admin_user)
     body = {"outputs": [{"dataset": NAME, "window": "2026-03-09", "rows": rows}], "run": "r1"}
-    answered = api.post("/api/v1/pipelines/load fares/completed", body, format="json").json()
+    api.post("/api/v1/pipelines/load fares/completed", body, format="json")
+    drain()
+    answered = api.get("/api/v1/pipelines/load fares/completed").json()
     assert answered["reasons"] == told[1]["reasons"]
 
 

@@ -17,7 +17,7 @@ from incident_manager.gate.services import LARGER, ToRead, gate_of, newest_first
 from incident_manager.models import LookUp
 from incident_manager.reruns.check_standing import check_standing
 from incident_manager.reruns.follow import follow_change
-from incident_manager.services import gate, look_up, report
+from incident_manager.services import gate, look_up, report, unjudged
 from tests.factories import (
     DAY,
     HOUR,
@@ -413,3 +413,14 @@ def test_a_window_that_is_kept_no_more_is_left_untested() -> None:
     assert kept(row) == (None, 0, "UNTESTED")
     assert row.next_age_at is None
     assert [flip.at for flip in Flip.objects.all()] == [NOW]
+
+
+def test_a_completion_that_is_not_judged_says_what_it_waits_for(trips: Dataset) -> None:
+    a_test(trips, name="enough")
+    row = change(trips, kind=ChangeKind.COMPLETED)
+    assert unjudged([row], now=NOW) == [f"raw.trips {MONDAY.text}: no worker has asked for its tests yet"]
+    follow_change(row, NOW)
+    assert unjudged([row], now=NOW) == [f"raw.trips/enough {MONDAY.text}: no worker has planned its run yet"]
+    Run.objects.update(planned_at=NOW)
+    assert unjudged([row], now=NOW) == [f"raw.trips/enough {MONDAY.text}: its data in sea is not read yet"]
+    assert unjudged([row], now=NOW - SECOND) == []  # what is due later nobody waits for

@@ -16,6 +16,7 @@ from rest_framework.test import APIClient
 from sqlalchemy import create_engine, text
 
 from assay import clock
+from assay.database.name_keys import name_key
 from assay.models import AuditEntry, Dataset
 from incident_manager.models import Publication
 from incident_manager.services import override
@@ -86,6 +87,24 @@ def test_publishing_twice_is_publishing_once(lake: Path, tmp_path: Path, capsys:
     signals = pq.read_table(tmp_path / "out").to_pylist()
     assert [(row["dataset"], str(row["partition"]), row["window"]) for row in signals] == [(NAME, KEY, MONDAY.text)]
     assert Publication.objects.filter(state="published").count() == 2
+
+
+def test_a_table_with_a_hard_test_by_a_query_is_published(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    query = f"query(\"select count(*) from fares where datestr = '{KEY}'\") >= 10"
+    Dataset.objects.update(name="fares", full_name="raw.fares", name_key=name_key("raw.fares"))
+    DataTestFactory.create(dataset=Dataset.objects.get(), name="by query", assertion=query, severity="hard")
+    command = ("publish", "raw.fares", "--window", KEY, "--to", f"manifest:{tmp_path / 'out'}", "--json")
+    with pytest.raises(SystemExit) as left:
+        call_command(*command)
+    told = json.loads(capsys.readouterr().out)
+    assert (left.value.code, told["reasons"]) == (0, [])
+    assert [test["value"] for test in told["document"]["tests"]] == [12.0, 12.0]
+    write(lake, 11)
+    with pytest.raises(SystemExit) as left:
+        call_command(*command)
+    assert json.loads(capsys.readouterr().out)["document"]["tests"][0]["value"] == 11.0
 
 
 def test_what_fails_is_refused_whatever_lets_pipelines_read_it(

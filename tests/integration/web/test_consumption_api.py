@@ -11,6 +11,7 @@ from assay.models import Binding, DataChange, Dataset, DataTest
 from execution_engine.models import Run, RunReason
 from incident_manager.models import Incident, LookUp, SpoiltWindow
 from tests.factories import (
+    DAY,
     NOW,
     DatasetFactory,
     DataTestFactory,
@@ -146,6 +147,15 @@ def test_the_gate_blocks_the_spoilt_day_only(api: APIClient, trips: Dataset, key
     assert all(reason["decision"] != "allow" for reason in answer["reasons"] if decision == "block")
 
 
+def test_a_fact_and_a_dimension_without_partitions_are_asked_of_in_one_call(api: APIClient, trips: Dataset) -> None:
+    DatasetFactory.create(name="cities", partition_column="", granularity="")
+    body = {"datasets": ["raw.trips", "raw.cities"], "window": "2026-03-08"}
+    answer = api.post("/api/v1/gate", body, format="json")
+    assert (answer.status_code, answer.json()["decision"]) == (200, "allow")
+    windows = {reason["dataset"]: reason["window"] for reason in answer.json()["reasons"]}
+    assert windows["raw.cities"] == f"{NOW - DAY:%Y-%m-%dT%H:%M:%SZ}/{NOW:%Y-%m-%dT%H:%M:%SZ}"
+
+
 @pytest.mark.parametrize(
     "change", [{"datasets": []}, {"datasets": ["raw.nope"]}, {"window": "someday"}, {"datacenter": "moon"}]
 )
@@ -178,7 +188,7 @@ def test_who_told_of_a_completion_asks_later_whether_it_is_judged(api: APIClient
     DataChange.objects.update(followed_at=change.at)
     assert api.get(path).json()["judged"] is False
     Run.objects.filter(pk=run.pk).update(judged_at=change.at)
-    assert api.get(path).json() == told | {"judged": True}
+    assert api.get(path).json() == told | {"judged": True, "waits_for": []}
 
 
 @pytest.mark.parametrize("completions", ["999", "x", "1,,2", "-1", "1" * 30, "1" + ",1" * 50])

@@ -247,6 +247,7 @@ def test_the_words_for_what_is_done_and_why_are_these() -> None:
         "CAUSE_OUTLASTED": "its cause lasts longer than expected",
         "AWAITING_RERUN": "its cause is resolved, waiting for a new result",
         "SETTLING": "its cause is resolved, waiting for the data to catch up",
+        "OF_THE_PAST": "found by a back-fill of the past",
         "STILL_BROKEN": "still broken after its cause was resolved",
     }
 

@@ -206,6 +206,7 @@ def test_the_texts_that_users_and_keys_carry_are_these() -> None:
         "REASSIGNED": "given to somebody else before",
         "NEVER_TOLD": "never told of the incident",
         "NO_CHANNEL": "no reachable channel",
+        "OF_THE_PAST": "of the past: found by a back-fill that somebody asked for",
     }
 
 

@@ -15,8 +15,8 @@ from assay.access.roles import Action
 from assay.catalog.services import UnableToComplete
 from assay.models import Binding, ChangeKind, DataChange, WriteMode
 from incident_manager.gate.as_json import as_json
-from incident_manager.gate.completing import MOST_OUTPUTS, UnableToName
-from incident_manager.services import WrittenWindow, answer_on, are_judged, complete, look_up
+from incident_manager.gate.completing import MOST_OUTPUTS, MOST_REASONS, UnableToName
+from incident_manager.services import WrittenWindow, answer_on, complete, look_up, unjudged
 from web.access.changes import audited
 from web.access.who import may
 from web.api import examples
@@ -93,7 +93,7 @@ class Completed(Api):
                 where="completions",
                 mend="Send the numbers that the answer to POST gave under completions.",
             )
-        return Response(_told(found, pipeline=name, is_judged=are_judged(found)))
+        return Response(_told(found, pipeline=name, waits_for=unjudged(found, now=clock.now())))
 
     @extend_schema(request=Completion, responses={201: CompletionVerdict})
     def post(self, request: Request, name: str) -> Response:
@@ -112,8 +112,8 @@ class Completed(Api):
                 changes = complete(name, written, run=given["run"], now=now)
         except UnableToComplete as unable:
             raise Wrong(str(unable), where="name" if isinstance(unable, UnableToName) else "outputs") from None
-        is_judged = wait_until_judged(changes, seconds=given["wait"]) if given["wait"] else False
-        return Response(_told(changes, pipeline=name, is_judged=is_judged), status=201)
+        waits_for = wait_until_judged(changes, seconds=given["wait"])
+        return Response(_told(changes, pipeline=name, waits_for=waits_for), status=201)
 
 
 class PipelineQuality(Api):
@@ -140,27 +140,28 @@ class PipelineQuality(Api):
         return Response({"pipeline": name, "outputs": found, "bindings": bindings})
 
 
-def wait_until_judged(changes: Iterable[DataChange], *, seconds: float) -> bool:
-    """Whether every run that the completions trigger was judged within so many seconds of real time.
+def wait_until_judged(changes: Iterable[DataChange], *, seconds: float) -> list[str]:
+    """What is not judged after so many seconds of real time, of the runs that the completions trigger; empty: nothing.
 
     It waits only if fewer than ``MOST_WAITING`` do.
     """
     wanted = list(changes)
-    may_wait = _places.acquire(blocking=False)
+    may_wait = seconds > 0 and _places.acquire(blocking=False)
     try:
         end = time.monotonic() + (seconds if may_wait else 0)
-        while not (judged := are_judged(wanted)) and time.monotonic() < end:
+        while (reasons := unjudged(wanted, now=clock.now())) and time.monotonic() < end:
             time.sleep(min(LOOK_EVERY, seconds))
-        return judged
+        return reasons
     finally:
         if may_wait:
             _places.release()
 
 
-def _told(changes: Sequence[DataChange], *, pipeline: str, is_judged: bool) -> dict[str, Any]:
+def _told(changes: Sequence[DataChange], *, pipeline: str, waits_for: Sequence[str]) -> dict[str, Any]:
     """The gate's answer on what was completed, with the numbers by which one asks again."""
     answer = answer_on(changes, pipeline=pipeline, now=clock.now())
-    return {"judged": is_judged, "completions": [change.pk for change in changes], **as_json(answer)}
+    told = {"judged": not waits_for, "waits_for": waits_for[:MOST_REASONS]}
+    return {**told, "completions": [change.pk for change in changes], **as_json(answer)}
 
 
 def _completions(pipeline: str, numbers: list[int]) -> list[DataChange]:

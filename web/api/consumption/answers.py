@@ -42,6 +42,9 @@ class CompletionVerdict(GateVerdict):
     """What the gate says of the outputs of a pipeline."""
 
     judged = serializers.BooleanField(help_text="whether all that was triggered has been judged")
+    waits_for = serializers.ListField(
+        child=serializers.CharField(), help_text="what is not judged yet, and what that waits for; the first 10"
+    )
     completions = serializers.ListField(child=serializers.IntegerField(), help_text="by these numbers one asks again")
 
 

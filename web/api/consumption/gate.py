@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assay import clock
-from assay.catalog.asked_window import asked_window
+from assay.catalog.asked_window import asked_window, asked_windows
 from assay.models import Dataset
 from assay.time.windows import UnableToReadWindow, Window
 from incident_manager.gate.as_json import as_json
@@ -22,7 +22,10 @@ from .answers import GateVerdict
 
 @shown_by(examples.GATE_QUESTION)
 class GateQuestion(Shape):
-    """What a pipeline is about to read: a window as START/END, or a partition's key."""
+    """What a pipeline is about to read: a window as START/END, or a partition's key.
+
+    Beside datasets with partitions, one without any is meant as it lies now.
+    """
 
     datasets = DatasetsField(min_length=1, max_length=200, help_text="full names, of business metrics too")
     window = serializers.CharField(max_length=100)
@@ -40,7 +43,10 @@ class Gate(Api):
         ``allow``, ``warn`` or ``block`` with every reason, the strictest first.
         """
         given, now = self.given(GateQuestion), clock.now()
-        windows = [read_window(dataset, given["window"], where="window") for dataset in given["datasets"]]
+        try:
+            windows = asked_windows(given["datasets"], given["window"], now)
+        except UnableToReadWindow as unable:
+            raise Wrong(str(unable), where="window") from None
         for dataset in given["datasets"]:
             demand_replica(dataset, given["datacenter"])
         to_read = [

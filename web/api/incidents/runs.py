@@ -1,7 +1,9 @@
 """Runs and the measurements they asked for."""
 
+from datetime import datetime
 from typing import Any
 
+from django.utils.text import capfirst
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -10,16 +12,23 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
 from assay import clock
-from assay.models import Dataset, DataTest
+from assay.models import Dataset, DataTest, Scope
+from assay.time.windows import Window
 from execution_engine.models import Measurement, Run, RunReason
 from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import HIDDEN, Veil
-from execution_engine.services import is_undeclared, request_all, request_run
+from execution_engine.services import (
+    UnableToRequest,
+    is_undeclared,
+    partitions_to_run,
+    request_all,
+    request_run,
+)
 from web.access.changes import audited
 from web.api import examples
 from web.api.consumption.gate import read_window
 from web.api.conventions.base import Rows
-from web.api.conventions.errors import conflict
+from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, Row, Shape, WindowField, finite
 from web.api.conventions.openapi import shown_by
 
@@ -87,7 +96,7 @@ class NewRun(Shape):
 
 @shown_by(examples.NEW_RUNS)
 class NewRuns(Shape):
-    """Which tests of a dataset over which window: a partition's key, or START/END."""
+    """Which tests of a dataset over which window: a partition's key, or START/END of one partition or many."""
 
     dataset = DatasetField()
     window = serializers.CharField(max_length=100)
@@ -143,6 +152,7 @@ class Runs(Rows):
         data_test: DataTest = given["data_test"]
         self.check_object_permissions(request, data_test)
         window = read_window(data_test.dataset, given["window"], where="window")
+        _demand_single(data_test, window, now)
         occasion = f"{self.author[:40]}:{given.get('key', now.isoformat())}"
         with self.changing("create", given=given) as change:
             run = request_run(data_test=data_test, window=window, reason=RunReason.MANUAL, occasion=occasion, now=now)
@@ -159,17 +169,40 @@ class Runs(Rows):
     @extend_schema(request=NewRuns, responses={201: RequestedRunsRow})
     @action(detail=False, methods=["post"])
     def bulk(self, request: Request) -> Response:
-        """Run many tests of a dataset now, on fresh measurements."""
+        """Run many tests of a dataset now, on fresh measurements.
+
+        Over a range of partitions each test of a partition runs over each of them by itself, the newest first: a
+        back-fill, which runs after all that is current and whose incidents page nobody.
+        """
         given, now = self.given(NewRuns), clock.now()
         dataset: Dataset = given["dataset"]
         self.check_object_permissions(request, dataset)
         window = read_window(dataset, given["window"], where="window")
         occasion = f"{self.author[:40]}:{given.get('key', now.isoformat())}"
         with audited(request, "run.bulk", kind="dataset", key=dataset.full_name, given=given) as change:
-            found = request_all(dataset, window, names=given["tests"], occasion=occasion, now=now)
+            try:
+                found = request_all(dataset, window, names=given["tests"], occasion=occasion, now=now)
+            except UnableToRequest as unable:
+                raise Wrong(capfirst(f"{unable}."), where="window") from None
             change.after = {"runs": [run.pk for run in found.runs]}
         left_out = [{"test": name, "why": why} for name, why in found.left_out.items()]
         return Response({"runs": self.get_serializer(found.runs, many=True).data, "left_out": left_out}, status=201)
+
+
+def _demand_single(data_test: DataTest, window: Window, now: datetime) -> None:
+    """Nothing where a test judges the window as one; raises Wrong for a range of partitions, which is many runs."""
+    if data_test.scope == Scope.TABLE:
+        return
+    try:
+        number = len(partitions_to_run(data_test.dataset, window, now))
+    except UnableToRequest as unable:
+        raise Wrong(capfirst(f"{unable}."), where="window") from None
+    if number > 1:
+        raise Wrong(
+            f"{window.text} has {number} partitions, and this test runs over each of them by itself.",
+            where="window",
+            mend="Name one partition, or send the range and the test's name to POST /api/v1/runs/bulk.",
+        )
 
 
 class MeasurementRow(Row):

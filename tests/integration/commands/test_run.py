@@ -1,0 +1,71 @@
+"""``assay run``: the tests of a dataset over one partition, over a range of them, and over the last ones."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from django.core.management import call_command
+
+from alerting.models import Standing
+from assay import clock
+from tests.factories import HOUR, DatasetFactory, DataTestFactory, day
+from tests.integration.story import due
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MONDAY, DAYS = day("2026-03-09"), ("2026-03-07", "2026-03-08", "2026-03-09")
+
+
+@pytest.fixture(autouse=True)
+def lake(tmp_path: Path) -> None:
+    """Three days of a table, whose middle one has too few rows."""
+    clock.simulate(due(MONDAY) + HOUR)
+    dataset = DatasetFactory.create(name="fares", columns=[{"name": "id", "type": "bigint"}])
+    dataset.replicas.update(location=str(tmp_path))
+    DataTestFactory.create(dataset=dataset, name="enough", assertion="row_count() >= 10", severity="hard")
+    for number, key in enumerate(DAYS):
+        (tmp_path / f"datestr={key}").mkdir()
+        rows = {"id": list(range(3 if number == 1 else 12))}
+        pq.write_table(pa.table(rows), tmp_path / f"datestr={key}" / "part.parquet")
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any, str]:
+    with pytest.raises(SystemExit) as left:
+        call_command("run", "raw.fares", *words)
+    said = capsys.readouterr()
+    return int(str(left.value.code)), json.loads(said.out) if "--json" in words else said.out, said.err
+
+
+@pytest.mark.parametrize("words", [("--last", "3"), ("--window", "2026-03-07T00:00Z/2026-03-10T00:00Z")])
+def test_a_range_is_judged_partition_by_partition(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    code, answer, _ = run(capsys, *words, "--json")
+    found = [(row["window"], row["outcome"], row["value"]) for row in answer["runs"]]
+    assert found == [(day(DAYS[2]).text, "held", 12), (day(DAYS[1]).text, "broken", 3), (day(DAYS[0]).text, "held", 12)]
+    assert code == 1
+    assert {row.window.text: row.state for row in Standing.objects.all()} == {
+        day(key).text: state for key, state in zip(DAYS, ("PASS", "WARN", "PASS"), strict=True)
+    }
+
+
+def test_of_many_partitions_those_that_did_not_hold_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    _, said, _ = run(capsys, "--last", "3")
+    assert "3 runs over 3 partitions: 2 held, 1 broken, 0 error" in said
+    assert said.count("enough") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--last", "0"), "from 1 to 10000"),
+        (("--window", "2026-03-07T06:00Z/2026-03-10T00:00Z"), "cuts through a partition"),
+        (("--window", "2027-03-07T00:00Z/2027-03-10T00:00Z"), "has ended"),
+    ],
+)
+def test_a_range_that_cannot_be_run_exits_with_3(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], says: str
+) -> None:
+    code, _, said = run(capsys, *words)
+    assert (code, says in said) == (3, True)
