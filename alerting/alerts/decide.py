@@ -17,9 +17,10 @@ from assay.catalog.selectors import slas
 from assay.queue.claims import finish
 from assay.time.windows import Window
 
-from .services import OPENINGS, carry_out, decide_soon, is_soft, known_facts, told_of
+from .services import OPENINGS, carry_out, decide_soon, is_soft, known_facts, tell_progress, told_of
 from .texts import facts_of, text_of, told_to
 
+LISTING = (Event.OPENED, Event.UPDATED, Event.PROGRESS, Event.ACKNOWLEDGED)
 UNDER_A_CAUSE = frozenset({Why.CAUSE_MAY_FAIL, Why.CAUSE_FAILED, Why.CAUSE_OUTLASTED})
 
 
@@ -38,6 +39,7 @@ def decide_alert(alert: Alert, now: datetime) -> None:
     if alert.closed_at is not None:
         finish(alert, next_notice_at=None)
         return
+    before = alert.cause_id if alert.inhibited_at is not None else None
     decided = decide_now(alert, now)
     silent = decided.decision.action is not AlertAction.NOTIFY
     alert.cause = decided.cause or (None if decided.twin else alert.cause)
@@ -57,6 +59,19 @@ def decide_alert(alert: Alert, now: datetime) -> None:
         told_at=alert.told_at or (now if told(alert, OPENINGS) else None),
         next_notice_at=waits_until,
     )
+    if silent and alert.cause is not None and alert.cause.told_at is not None and alert.cause_id != before:
+        decide_soon(alert.cause, now)  # its message lists what it keeps silent
+    if alert.told_at is not None:
+        _list_effects(alert, now)
+
+
+def _list_effects(alert: Alert, now: datetime) -> None:
+    """Change the messages of an open alert, where a channel can, once it keeps more silent than they list."""
+    text = text_of(alert)
+    listed = Notice.objects.filter(alert=alert, suppressed="", event__in=LISTING).order_by("-pk").values_list("facts")
+    known: list[str] = next((facts.get("inhibited", []) for (facts,) in listed[:1]), [])
+    if set(facts_of(alert, Event.PROGRESS, text)["inhibited"]) - set(known):
+        tell_progress(alert, Event.PROGRESS, now=now, text=text)
 
 
 def decide_now(alert: Alert, now: datetime) -> Decided:

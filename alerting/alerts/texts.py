@@ -30,6 +30,7 @@ from execution_engine.runs.shown_results import HIDDEN, Veil
 
 from .links import Answer, links_of
 
+MOST_TESTS = 3  # of an inhibited alert that its cause's notice names
 ANSWERS = {
     Event.OPENED: tuple(Answer),
     Event.ASSIGNED: tuple(Answer),
@@ -133,10 +134,11 @@ def _window(row: Standing, veil: Veil) -> BrokenWindow:
 def _inhibited(effect: Alert, veil: Veil) -> InhibitedAlert:
     rows = failing(effect)
     lost = [keys for row in rows if (keys := lost_keys(row)) is not None]
+    more = [f"and {len(rows) - MOST_TESTS} more"] if len(rows) > MOST_TESTS else []
     return InhibitedAlert(
         dataset=effect.dataset.full_name,
         category=effect.category,
-        value="; ".join(_window(row, veil).value for row in rows[:3]),
+        value="; ".join([*(f"{row.data_test.name}: {_window(row, veil).value}" for row in rows[:MOST_TESTS]), *more]),
         lost_keys=sum(lost) if lost else None,
     )
 

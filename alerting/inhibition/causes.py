@@ -8,6 +8,8 @@ from enum import Enum
 from alerting.state import State
 from assay.time.windows import Window
 
+from .sizes import ROUNDING, UNKNOWN_SIZE, Size
+
 
 class CauseReach(Enum):
     """Where a cause lies, seen from its effect."""
@@ -28,6 +30,7 @@ class Rule:
 
 FRESHNESS = "freshness"
 MISSING = frozenset({"completeness", "consistency"})  # rows that are not there, whether they may still come or not
+VALUES = frozenset({"anomaly", "column", "custom", "metric", "novelty"})  # only a cause of their size explains these
 UNUSUAL = frozenset({"anomaly", "column", "metric", "novelty"})  # what values give away, whatever is behind it
 RULES = (
     Rule(causes=frozenset({FRESHNESS}), effects=MISSING | UNUSUAL, reach=CauseReach.SAME_DATASET, lost=False),
@@ -57,6 +60,7 @@ class Spot:
     datacenter: str | None = None
     failed: bool = True  # broken for longer than its sustain period
     since: datetime | None = None  # its own t0; None: that of its trouble
+    size: Size = UNKNOWN_SIZE
     lost: bool = False  # of freshness: its rows do not come any more
     lost_at: datetime | None = None  # of freshness: when they will be lost, if nothing changes before
 
@@ -85,14 +89,41 @@ class Trouble:
 
 
 def can_cause(cause: Trouble, effect: Trouble, upstreams: Mapping[str, frozenset[str]]) -> bool:
-    """Whether some rule leads from the one to the other, whatever their windows."""
+    """Whether some rule leads from the one to the other; to a value only where the cause is large enough for it."""
     return any(
         cause.category in rule.causes
         and effect.category in rule.effects
         and _reaches(rule, cause, effect, upstreams)
         and _rows_allow(rule, cause, effect)
         for rule in RULES
-    )
+    ) and (effect.category not in VALUES or all(_is_large_enough(cause, spot) for spot in effect.spots))
+
+
+def _is_large_enough(cause: Trouble, spot: Spot) -> bool:
+    """Whether the rows that the cause touches, in columns that the value reads, can have moved it so far."""
+    touching = [own for own in cause.spots if own.size.touched and own.window.overlaps(spot.window)]
+    columns = [own.size.columns for own in touching]
+    named = frozenset[str]().union(*(names for names in columns if names is not None))
+    is_read = None in columns or all(group & named for group in spot.size.reads)
+    return bool(touching) and is_read and spot.size.moved <= touched_share(touching, spot.window) + ROUNDING
+
+
+def touched_share(spots: Iterable[Spot], window: Window) -> float:
+    """The share of a window's rows that a cause touches by all of its spots that overlap the window.
+
+    What it touches of a shorter window counts by the part that this is of the longer one. What it touches of a longer
+    window counts as it is: nothing says where in it these rows lie.
+    """
+    whole, parts = 0.0, dict[Window, float]()
+    for spot in spots:
+        if not spot.window.overlaps(window):
+            continue
+        if spot.window.contains(window):
+            whole = max(whole, spot.size.touched)
+            continue
+        common = min(spot.window.end, window.end) - max(spot.window.start, window.start)
+        parts[spot.window] = max(parts.get(spot.window, 0.0), spot.size.touched * (common / window.duration))
+    return min(1.0, max(whole, sum(parts.values())))
 
 
 def _rows_allow(rule: Rule, cause: Trouble, effect: Trouble) -> bool:

@@ -68,13 +68,18 @@ def _with_fate(row: Standing, spot: Spot, count: Count, *, home: str, now: datet
     return replace(spot, lost=instant is not None and instant <= now, lost_at=instant)
 
 
-def _count(row: Standing) -> Count | None:
-    """Of the newest run that broke: an error after it has counted nothing."""
+def broken_run(row: Standing) -> Run | None:
+    """The newest run that broke a window: an error after it has counted nothing."""
     run = row.last_run
-    if run is None or run.outcome != Outcome.BROKEN:
-        broken = Run.objects.filter(data_test=row.data_test_id, outcome=Outcome.BROKEN, measured_at__isnull=False)
-        mine = broken.filter(window_start=row.window_start, window_end=row.window_end)
-        run = mine.order_by("-measured_at", "-pk").first()
+    if run is not None and run.outcome == Outcome.BROKEN:
+        return run
+    broken = Run.objects.filter(data_test=row.data_test_id, outcome=Outcome.BROKEN, measured_at__isnull=False)
+    mine = broken.filter(window_start=row.window_start, window_end=row.window_end)
+    return mine.order_by("-measured_at", "-pk").first()
+
+
+def _count(row: Standing) -> Count | None:
+    run = broken_run(row)
     if run is None or run.measured_at is None:
         return None
     told = [detail for detail in run.findings.values() if isinstance(detail, dict)]

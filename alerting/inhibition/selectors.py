@@ -3,19 +3,23 @@
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from alerting.models import Alert, Standing
 from alerting.state import BROKEN, State
 from alerting.verdicts.selectors import spoilt_place
 from assay.catalog.selectors import lineage_above
 from assay.models import Category, LineageEdge, Replica
+from execution_engine.exact import from_json as number
 from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
-from execution_engine.models import Measurement
+from execution_engine.language.serialise import from_json
+from execution_engine.models import Measurement, Run
 from execution_engine.outcome import Outcome
 
 from . import lateness
 from .causes import MISSING, Spot, Trouble
-from .missing_rows import missing_rows
+from .missing_rows import broken_run, missing_rows
+from .sizes import UNKNOWN_SIZE, BrokenResult, Size, size_of
 
 Place = tuple[int, str]  # dataset id and category
 USUAL_WINDOWS = 14
@@ -101,7 +105,16 @@ def _trouble(number: int, place: Place, rows: list[Standing], spots: list[Spot],
 def _spot(row: Standing, home: str) -> Spot:
     place = spoilt_place(row.data_test, home) or None
     since = row.broken_since or row.since
-    return Spot(window=row.window, datacenter=place, failed=row.state == State.FAIL, since=since)
+    size = size_of_run(broken_run(row), category=row.data_test.category, tree=row.revision.tree)
+    return Spot(window=row.window, datacenter=place, failed=row.state == State.FAIL, since=since, size=size)
+
+
+def size_of_run(run: Run | None, *, category: str, tree: Any) -> Size:
+    """How large the fault is that a broken run found; of unknown size without one."""
+    if run is None or run.outcome != Outcome.BROKEN:
+        return UNKNOWN_SIZE
+    known = {text: number(value) for text, value in run.operands.items()}
+    return size_of(BrokenResult(category=category, tree=from_json(tree), operands=known, findings=run.findings))
 
 
 def measured_at(rows: list[Standing], otherwise: datetime) -> datetime:

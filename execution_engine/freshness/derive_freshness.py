@@ -41,7 +41,13 @@ def derive_freshness(measurement: Measurement, inputs: Sequence[Measurement]) ->
     is_waiting = not judged.complete and waits(rows, share=share, supplies=supplies)
     return Measured(
         value=freshness_value(complete=judged.complete, measured_at=measured_at, window_end=measurement.window_end),
-        detail={"complete": judged.complete, "rows": own.value, "waits": is_waiting, NOTE: judged.basis},
+        detail={
+            "complete": judged.complete,
+            "rows": own.value,
+            "expected": judged.expected,
+            "waits": is_waiting,
+            NOTE: judged.basis,
+        },
     )
 
 
@@ -63,11 +69,16 @@ def _judge(measurement: Measurement, rows: float, share: float, supplies: Sequen
 def _supplies(parts: Sequence[Measurement], own: Measurement) -> list[Supply]:
     """The rows and the completeness of everything else that was measured, by place."""
     rows = {_place(part): part.value or 0.0 for part in parts if part.metric == ALL_ROWS}
-    complete = {_place(part): bool(part.detail.get("complete")) for part in parts if part.metric != ALL_ROWS}
+    details = {_place(part): part.detail for part in parts if part.metric != ALL_ROWS}
     others = {dataset for dataset, _ in rows} - {own.dataset_id}
     names = dict(Dataset.objects.filter(pk__in=others).values_list("pk", "full_name")) if others else {}
     return [
-        Supply(rows=count, complete=complete[place], name=names.get(place[0], f"home, {place[1]}"))
+        Supply(
+            rows=count,
+            complete=bool(details[place].get("complete")),
+            name=names.get(place[0], f"home, {place[1]}"),
+            expected=details[place].get("expected"),
+        )
         for place, count in rows.items()
     ]
 

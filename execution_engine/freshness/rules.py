@@ -24,14 +24,16 @@ class Supply:
     rows: float
     complete: bool
     name: str = "its upstream"
+    expected: float | None = None  # rows, once it is complete
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedWindow:
-    """Whether a window is complete, and what that stands on, as people read it."""
+    """Whether a window is complete, and what that stands on, as people read it; the rows that it should have."""
 
     complete: bool
     basis: str
+    expected: float | None = None
 
 
 def judge_rows(
@@ -54,7 +56,8 @@ def judge_rows(
     if supplies:
         return _against(rows, share, supplies, is_there=is_there)
     if announced and told is not None:
-        return _judged(is_there and rows >= share * told, f"{rows:,.0f} of {told:,} rows that the pipeline told of")
+        is_all = is_there and rows >= share * told
+        return _judged(is_all, f"{rows:,.0f} of {told:,} rows that the pipeline told of", expected=told)
     if not is_there:
         return _judged(False, "no rows")
     if announced:
@@ -63,7 +66,9 @@ def judge_rows(
         return _judged(True, "any rows, as there is no history yet")
     is_usual = rows >= USUAL_SHARE * median(usual)
     least = "at least" if is_usual else "less than"
-    return _judged(is_usual, f"{rows:,.0f} rows, {least} half of the usual {median(usual):,.0f} rows")
+    return _judged(
+        is_usual, f"{rows:,.0f} rows, {least} half of the usual {median(usual):,.0f} rows", expected=median(usual)
+    )
 
 
 def _against(rows: float, share: float, supplies: Sequence[Supply], *, is_there: bool) -> JudgedWindow:
@@ -72,12 +77,14 @@ def _against(rows: float, share: float, supplies: Sequence[Supply], *, is_there:
     most = max(supplies, key=lambda supply: supply.rows)
     counted = f"{rows:,.0f} of {most.rows:,.0f} rows of {most.name}"
     if waiting:
-        return _judged(False, f"{counted}; {', '.join(waiting)} not complete yet")
-    return _judged(is_there and rows >= share * most.rows, counted)
+        expected = max((supply.expected for supply in supplies if supply.expected is not None), default=None)
+        return _judged(False, f"{counted}; {', '.join(waiting)} not complete yet", expected=expected)
+    return _judged(is_there and rows >= share * most.rows, counted, expected=most.rows)
 
 
-def _judged(complete: bool, basis: str) -> JudgedWindow:
-    return JudgedWindow(complete=complete, basis=f"{'complete' if complete else 'incomplete'}: {basis}")
+def _judged(complete: bool, basis: str, expected: float | None = None) -> JudgedWindow:
+    said = f"{'complete' if complete else 'incomplete'}: {basis}"
+    return JudgedWindow(complete=complete, basis=said, expected=expected)
 
 
 def waits(rows: float, *, share: float, supplies: Sequence[Supply]) -> bool:

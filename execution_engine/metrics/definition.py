@@ -179,6 +179,11 @@ class MetricDefinition:
         """Whether single rows break it, so that a sample of them can be told."""
         return self.breaks is not None or self.repeats_break
 
+    @property
+    def is_share(self) -> bool:
+        """Whether its value is a share of the rows that single rows break."""
+        return self.is_of_rows and self.counts is None
+
     def function_for(self, whom: str) -> Any:
         """The function that takes it there, imported when it is asked for; KeyError where there is none."""
         return resolve_name(self.taken_by[whom])

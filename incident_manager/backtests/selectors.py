@@ -9,12 +9,14 @@ from django.db.models import Q
 
 from alerting.inhibition.causes import Spot, Trouble
 from alerting.inhibition.rules import AlertAction, EffectTerms, decide
-from alerting.inhibition.selectors import closure
+from alerting.inhibition.selectors import closure, size_of_run
+from alerting.inhibition.sizes import UNKNOWN_SIZE, Size
 from alerting.verdicts.evidence import seen
 from assay.catalog.selectors import slas, upstream_map
 from assay.models import ChangeKind, DataChange, Dataset, DataTest
 from assay.time.windows import Window
 from execution_engine.models import Run, RunReason
+from execution_engine.outcome import Outcome
 from execution_engine.planning.catalog_sources import Sources
 from execution_engine.runs.past_results import PastResults, past_results
 from incident_manager.incidents.lifecycle import How
@@ -136,11 +138,11 @@ def known_bad(dataset: Dataset, span: Window) -> Intervals:
 class Causes:
     """Other troubles of a dataset and of what feeds it, as they were at any instant of the past."""
 
-    def __init__(self, dataset: Dataset, category: str, terms: BacktestTerms) -> None:
+    def __init__(self, dataset: Dataset, category: str, terms: BacktestTerms, *, sizes: Mapping[Window, Size]) -> None:
         lineage = upstream_map()
         reached = closure(dataset.pk, lineage)
         self._upstreams = {str(id_): frozenset(map(str, lineage.get(id_, ()))) for id_ in reached}
-        self._dataset, self._category, self._terms = dataset, category, terms
+        self._dataset, self._category, self._terms, self._sizes = dataset, category, terms, sizes
         rows = SpoiltWindow.objects.filter(dataset__in=reached, data_test__isnull=False).exclude(
             how__in=(Resolution.FORCED, Resolution.REDEFINED)
         )
@@ -149,6 +151,12 @@ class Causes:
             for row in rows.select_related("incident", "dataset")
             if (row.dataset_id, row.incident.category) != (dataset.pk, category)
         ]
+        tests = {row.data_test_id for row in self._rows}
+        broken = Run.objects.filter(data_test__in=tests, outcome=Outcome.BROKEN).select_related("revision", "data_test")
+        self._size_of: dict[tuple[int | None, Window], Size] = {
+            (run.data_test_id, run.window): size_of_run(run, category=run.data_test.category, tree=run.revision.tree)
+            for run in broken.order_by("measured_at", "pk")
+        }
 
     def __call__(self, one: BacktestIncident, at: datetime) -> Muted | None:
         """What explains every window of an incident then, and when to ask again; None where nothing does."""
@@ -156,7 +164,10 @@ class Causes:
             id=0,
             dataset=str(self._dataset.pk),
             category=self._category,
-            spots=tuple(Spot(window=window, since=one.opened_at) for window in one.windows),
+            spots=tuple(
+                Spot(window=window, since=one.opened_at, size=self._sizes.get(window, UNKNOWN_SIZE))
+                for window in one.windows
+            ),
             since=one.opened_at,
             failed_at=one.opened_at,
         )
@@ -183,7 +194,13 @@ class Causes:
                     dataset=str(dataset_id),
                     category=category,
                     spots=tuple(
-                        Spot(window=row.window, datacenter=row.datacenter or None, since=row.spoilt_at) for row in rows
+                        Spot(
+                            window=row.window,
+                            datacenter=row.datacenter or None,
+                            since=row.spoilt_at,
+                            size=self._size_of.get((row.data_test_id, row.window), UNKNOWN_SIZE),
+                        )
+                        for row in rows
                     ),
                     since=min(row.spoilt_at for row in rows),
                     failed_at=min(row.spoilt_at for row in rows),

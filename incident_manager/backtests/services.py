@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from alerting.inhibition.selectors import size_of_run
 from assay.catalog.selectors import begins_at, slas
 from assay.models import Category, Dataset, DataTest, Scope, Severity
 from assay.time.windows import Window
@@ -167,13 +168,19 @@ def _report(test: DataTest, found: FoundPast, terms: BacktestTerms, span: Window
     scans = scans_for_missing(found.rest)
     seconds = usual_seconds(test.dataset_id)
     bad = known_bad(test.dataset, span)
-    causes = Causes(test.dataset, test.category, terms)
+    assert test.revision is not None
+    sizes = {
+        one.window: size_of_run(run, category=test.category, tree=test.revision.tree)
+        for one in found.windows
+        for run in one.runs
+        if run.outcome == Outcome.BROKEN
+    }
+    causes = Causes(test.dataset, test.category, terms, sizes=sizes)
     past = [one.past for one in found.windows]
 
     def of(windows: Sequence[PastWindow]) -> Raised:
         return raised(windows, terms, known_bad=bad, span=span, explained=causes)
 
-    assert test.revision is not None
     tree = from_json(test.revision.tree)
     values = [run.value for one in found.windows for run in one.runs[:1] if run.value is not None]
     others = [

@@ -109,6 +109,7 @@ def _told(cause: Cause) -> dict[str, Any]:
     return {
         "column": cause.column,
         "statistic": cause.statistic,
+        "shown": cause.shown.value,
         "value": cause.value,
         "expected": cause.expected,
         "low": cause.low,

@@ -11,8 +11,8 @@ from assay.time.windows import Granularity
 from incident_manager.services import annotate
 from tests.e2e.cases.people import HOUR, cause_of, force, hushed, open_incident, told, told_at
 from tests.e2e.cases.people import body as read
-from tests.e2e.scenario import Scenario, at, dataset, flow, incidents, state
-from tests.fakes import rows
+from tests.e2e.scenario import Scenario, at, custom, dataset, flow, incidents, state
+from tests.fakes import Row, rows
 
 pytestmark = pytest.mark.django_db
 
@@ -129,6 +129,47 @@ def test_duplicates_upstream_explain_the_same_duplicates_downstream(scenario: Sc
     scenario.until("2026-03-10 12:00")
     assert [i.category for i in incidents()] == ["duplicates"] * 2
     assert (told("opened"), told("downstream")) == (["trips"], ["clean"])
+
+
+def fares(count: int, fare: float) -> list[Row]:
+    """So many rows with this fare."""
+    return [{"id": number, "fare": fare} for number in range(count)]
+
+
+def test_a_few_duplicates_upstream_silence_no_value_that_moved_further_than_they_can_move_it(
+    scenario: Scenario,
+) -> None:
+    scenario.catalog(
+        dataset("raw.trips"),
+        dataset("raw.clean"),
+        lineage=[flow("raw.trips", "raw.clean", one_to_one=False)],
+        custom=[custom("raw.clean", "fares", "mean(fare) <= 12")],
+    )
+    scenario.land("raw.trips", MONDAY, fares(978, 10) + fares(20, 10))
+    scenario.land("raw.clean", MONDAY, fares(998, 15.9))
+    scenario.until("2026-03-10 12:00")
+    assert {(i.dataset.name, i.category) for i in incidents()} == {("trips", "duplicates"), ("clean", "custom")}
+    assert sorted(told("opened")) == ["clean", "trips"]
+    assert cause_of(open_incident("raw.clean")) is None
+
+
+def test_an_upstream_that_is_half_empty_silences_a_halved_count_and_its_notice_names_the_test(
+    scenario: Scenario,
+) -> None:
+    scenario.catalog(
+        dataset("raw.events"),
+        dataset("raw.trips"),
+        dataset("raw.clean"),
+        lineage=[flow("raw.events", "raw.trips"), flow("raw.trips", "raw.clean", one_to_one=False)],
+        custom=[custom("raw.clean", "enough", "row_count() >= 90")],
+    )
+    for name, count in (("raw.events", 100), ("raw.trips", 50), ("raw.clean", 50)):
+        scenario.land(name, MONDAY, count)
+        scenario.complete(name, MONDAY, on="2026-03-10 01:00")
+    scenario.until("2026-03-10 14:00")
+    assert cause_of(open_incident("raw.clean")) == open_incident("raw.trips", "completeness")
+    assert told("opened") == ["trips"]
+    assert "- raw.clean custom: enough: row_count() = 50" in read("opened", "trips")
 
 
 def test_of_two_tables_that_feed_each_other_one_is_told(scenario: Scenario) -> None:

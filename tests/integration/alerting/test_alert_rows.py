@@ -246,7 +246,7 @@ def test_a_notice_says_of_each_window_what_its_newest_run_found(trips: Dataset) 
     row = alert(trips, owner="bob", eta=NOW + DAY)
     down = DatasetFactory.create(name="down")
     for n, found in enumerate(({"lost_keys": 5}, {"lost_keys": 6}, {}, {"lost_keys": 7})):
-        late = DataTestFactory.create(dataset=down)
+        late = DataTestFactory.create(dataset=down, name="abcd"[n])
         last_run = RunFactory.create(data_test=late, findings=found)
         fails(late, sentence="" if n == 1 else f"s{n}", value=2.5, last_run=last_run)
     alert(down, cause=row, inhibited_at=NOW)
@@ -268,7 +268,7 @@ def test_a_notice_says_of_each_window_what_its_newest_run_found(trips: Dataset) 
         BrokenWindow(test="copy", assertion=assertion, window=MONDAY, value="0.25", datacenter="phx"),
     )  # fmt: skip
     assert text.inhibited == (
-        InhibitedAlert(dataset="raw.down", category="custom", value="s0; 2.5; s2", lost_keys=18),
+        InhibitedAlert(dataset="raw.down", category="custom", value="a: s0; b: 2.5; c: s2; and 1 more", lost_keys=18),
         InhibitedAlert(dataset="raw.down", category="freshness", value=""),
     )
     facts = facts_of(row, Event.OPENED, text)

@@ -168,7 +168,7 @@ def test_a_window_waits_where_it_has_all_that_its_upstream_has(loop: Loop, trips
     loop.write(trips, "2026-03-09", rows(50))
     run = loop.run(fresh(trips), MONDAY)
     said = "incomplete: 50 of 50 rows of raw.events; raw.events not complete yet"
-    assert detail(run) == {"complete": False, "rows": 50, "waits": True, "note": said}
+    assert detail(run) == {"complete": False, "rows": 50, "expected": 100, "waits": True, "note": said}
     loop.write(trips, "2026-03-09", rows(40))
     run = loop.run(fresh(trips), MONDAY)
     assert (detail(run)["waits"], detail(run)["rows"]) == (False, 40)

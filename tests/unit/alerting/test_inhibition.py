@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from alerting.inhibition.causes import Spot, Trouble, can_cause, root_cause
+from alerting.inhibition.causes import Spot, Trouble, can_cause, root_cause, touched_share
 from alerting.inhibition.rules import AlertAction, Decision, EffectTerms, FormerCause, Why, decide
+from alerting.inhibition.sizes import UNKNOWN_SIZE, Size
 from assay.time.windows import Window
 
 MONDAY = datetime(2024, 3, 4, tzinfo=UTC)
@@ -34,12 +35,13 @@ def trouble(
     since: float = 1,
     failed: float | None = 2,
     eta: float | None = None,
+    size: Size = UNKNOWN_SIZE,
 ) -> Trouble:
     return Trouble(
         id=id or IDS[dataset],
         dataset=dataset,
         category=category,
-        spots=tuple(Spot(window=day(number), datacenter=datacenter) for number in days),
+        spots=tuple(Spot(window=day(number), datacenter=datacenter, size=size) for number in days),
         since=at(since),
         failed_at=None if failed is None else at(failed),
         eta=None if eta is None else at(eta),
@@ -55,6 +57,21 @@ def terms(*, sustain: float = 4, measured: float = 2, delay: float = 0, former: 
 
 def decided(effect: Trouble, *others: Trouble, now: float = 3, by: EffectTerms | None = None) -> Decision:
     return decide(effect, (effect, *others), LINEAGE, by or terms(), now=at(now))
+
+
+ALL_ROWS = Size(touched=1)
+
+
+def touched(share: float) -> Size:
+    return Size(touched=share)
+
+
+def drifted(*columns: str) -> Size:
+    return Size(touched=1, columns=frozenset(columns))
+
+
+def moved(share: float, *columns: str) -> Size:
+    return Size(moved=share, reads=tuple(frozenset({column}) for column in columns))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +107,66 @@ def decided(effect: Trouble, *others: Trouble, now: float = 3, by: EffectTerms |
     ],
 )
 def test_a_trouble_causes_only_what_it_can(cause: tuple[str, str], effect: tuple[str, str], can: bool) -> None:
-    assert can_cause(trouble(*cause, id=8), trouble(*effect, id=9), LINEAGE) is can
+    assert can_cause(trouble(*cause, id=8, size=ALL_ROWS), trouble(*effect, id=9), LINEAGE) is can
+
+
+LOST, DOUBLED = "completeness", "duplicates"
+
+
+@pytest.mark.parametrize(
+    ("cause", "effect", "can"),
+    [
+        ((RAW, DOUBLED, touched(0.02)), (TRIPS, "custom", moved(0.371)), False),  # +59 % of a mean
+        ((RAW, DOUBLED, touched(0.02)), (TRIPS, "custom", moved(0.02)), True),
+        ((RAW, DOUBLED, touched(0.02)), (TRIPS, DOUBLED, UNKNOWN_SIZE), True),  # no value fault: by category
+        ((RAW, LOST, touched(0.5)), (TRIPS, "anomaly", moved(0.474)), True),  # a halved row count
+        ((RAW, LOST, touched(0.5)), (TRIPS, "anomaly", moved(0.6)), False),
+        ((RAW, LOST, UNKNOWN_SIZE), (TRIPS, "anomaly", moved(0.01)), False),
+        ((RAW, LOST, touched(1)), (TRIPS, "custom", UNKNOWN_SIZE), True),  # nothing is there: any value is wrong
+        ((RAW, LOST, touched(0.99)), (TRIPS, "custom", UNKNOWN_SIZE), False),
+        ((TRIPS, "freshness", touched(0.3)), (TRIPS, "novelty", moved(0.2)), True),
+        ((TRIPS, "freshness", touched(0.3)), (TRIPS, "novelty", moved(0.4)), False),
+        ((TRIPS, "freshness", UNKNOWN_SIZE), (TRIPS, LOST, UNKNOWN_SIZE), True),
+        ((TRIPS, "freshness", UNKNOWN_SIZE), (TRIPS, "column", moved(0)), False),
+        ((RAW, "custom", touched(0.2)), (TRIPS, "metric", moved(0.1)), True),
+        ((RAW, "custom", touched(0.2)), (TRIPS, "metric", moved(0.3)), False),
+        ((TRIPS, "schema", drifted("fare")), (TRIPS, "column", moved(0.9, "fare")), True),
+        ((TRIPS, "schema", drifted("fare")), (TRIPS, "column", moved(0.9, "city")), False),
+        ((TRIPS, "schema", drifted("fare")), (TRIPS, "novelty", moved(0.9, "fare", "city")), False),
+        ((TRIPS, "schema", drifted("fare", "city")), (TRIPS, "novelty", moved(0.9, "fare", "city")), True),
+        ((TRIPS, "schema", drifted("fare")), (TRIPS, "column", moved(0.9)), True),  # nothing says what it reads
+    ],
+)
+def test_a_value_is_explained_only_by_a_cause_that_touches_enough_of_its_rows(
+    cause: tuple[str, str, Size], effect: tuple[str, str, Size], can: bool
+) -> None:
+    (above, first, by), (below, second, of) = cause, effect
+    assert can_cause(trouble(above, first, id=8, size=by), trouble(below, second, id=9, size=of), LINEAGE) is can
+
+
+def test_what_a_cause_touches_of_a_day_counts_for_the_part_that_the_day_is_of_a_longer_window() -> None:
+    week = Window(start=MONDAY, end=MONDAY + 7 * DAY)
+    one, two = trouble(RAW, LOST, size=touched(0.7)), trouble(RAW, LOST, days=(0, 1), size=touched(0.7))
+    assert touched_share(one.spots, week) == pytest.approx(0.1)
+    assert touched_share((*two.spots, *two.spots), week) == pytest.approx(0.2)  # two tests of one day are one day
+    assert touched_share((Spot(window=week, size=touched(0.3)),), day(2)) == 0.3
+    assert touched_share(trouble(RAW, days=(7,), size=touched(1)).spots, day(0)) == 0
+
+
+def test_each_window_of_a_value_is_explained_by_its_own_size() -> None:
+    cause = trouble(RAW, LOST, since=0, days=(0, 1), size=touched(0.3))
+    small, large = (Spot(window=day(number), size=moved(by)) for number, by in enumerate((0.2, 0.9)))
+    effect = trouble(TRIPS, "custom")
+    assert decided(replace(effect, spots=(small,)), cause).action is AlertAction.INHIBIT
+    assert decided(replace(effect, spots=(small, large)), cause).action is AlertAction.NOTIFY
+
+
+def test_a_large_fault_between_is_told_by_itself_where_its_own_cause_is_small() -> None:
+    root = trouble(RAW, DOUBLED, size=touched(0.02))
+    middle = trouble(TRIPS, "custom", size=Size(touched=0.4, moved=0.4))
+    effect = trouble(REPORT, "metric", size=moved(0.3))
+    assert decided(effect, middle, root).cause_id == middle.id
+    assert decided(middle, effect, root).action is AlertAction.NOTIFY
 
 
 def test_three_tables_ten_hours_late_give_one_page() -> None:
@@ -141,7 +217,7 @@ def test_a_chain_holds_only_if_every_member_is_broken_on_the_window() -> None:
 
 
 def test_the_chain_may_pass_through_categories_as_the_rules_allow() -> None:
-    root, middle = trouble(RAW, "completeness"), trouble(TRIPS, "duplicates")
+    root, middle = trouble(RAW, "completeness"), trouble(TRIPS, "duplicates", size=ALL_ROWS)
     assert decided(trouble(REPORT, "custom"), middle, root).cause_id == root.id
 
 
