@@ -19,8 +19,9 @@ from .resolutions import HOW
 from .rules import QueryScore, Score, score_queries
 from .together import Spells, Sums, score_groups
 
-__all__ = ["USUAL_RANGE", "Group", "data_qualities", "overview", "scores", "scores_by"]
+__all__ = ["ALL", "NONE", "USUAL_RANGE", "Group", "data_qualities", "overview", "scores", "scores_by"]
 
+ALL, NONE = slice(None), slice(0)  # of the datasets that scores list
 USUAL_RANGE = timedelta(days=28)  # what pages and commands show unless another range is asked for
 
 
@@ -35,11 +36,15 @@ class ScoreRow:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedScores:
-    """How good data and tests were over a range; ``end`` is never later than the asking."""
+    """How good data and tests were over a range; ``end`` is never later than the asking.
+
+    ``rows`` are those of the asked part of the datasets, by name; ``count`` is of all that have a score.
+    """
 
     start: datetime
     end: datetime
     rows: tuple[ScoreRow, ...]
+    count: int
     total: Score
     queries: QueryScore
 
@@ -54,8 +59,9 @@ def scores(
     owner: str | None = None,
     category: str | None = None,
     dataset: Dataset | None = None,
+    listed: slice = ALL,
 ) -> ReportedScores:
-    """The scores of a range, narrowed to what is not None."""
+    """The scores of a range, narrowed to what is not None, and of each dataset that is ``listed`` by its place."""
     asked = Window(start=start, end=min(end, now))
     who = {"tier": tier, "team": team, "owner": owner}
     wanted = ScoreFilter(
@@ -65,15 +71,17 @@ def scores(
     )
     facts = read_facts(wanted, asked)
     whole = _ByDataset.of(facts, asked)
-    by_category = _by_category(facts, asked)
-    rows = [
+    named = whole.named(listed)
+    by_category = _by_category(facts, [pk for pk, _, _ in named], asked)
+    rows = (
         ScoreRow(dataset=name, score=score, by_category=dict(sorted(by_category[pk].items())))
-        for pk, name, score in whole.named()
-    ]
+        for pk, name, score in named
+    )
     return ReportedScores(
         start=asked.start,
         end=asked.end,
-        rows=tuple(sorted(rows, key=lambda row: row.dataset)),
+        rows=tuple(rows),
+        count=len(whole.datasets),
         total=whole.sums.all(),
         queries=_score_queries(wanted, asked),
     )
@@ -141,10 +149,13 @@ class _ByDataset:
         datasets, group = np.unique(facts.spells.dataset, return_inverse=True)
         return cls(datasets=datasets.tolist(), sums=score_groups(facts.spells, group, (asked.start, asked.end)))
 
-    def named(self) -> list[tuple[int, str, Score]]:
-        """The id, the full name and the score of each."""
+    def named(self, listed: slice) -> list[tuple[int, str, Score]]:
+        """The id, the full name and the score of those with these places, in the order of their names."""
+        if listed == NONE:
+            return []
         names = _names(self.datasets)
-        return [(pk, names[pk], self.sums.score(at)) for at, pk in enumerate(self.datasets)]
+        ordered = sorted(enumerate(self.datasets), key=lambda place: names[place[1]])
+        return [(pk, names[pk], self.sums.score(at)) for at, pk in ordered[listed]]
 
     def worst(self, most: int) -> list[tuple[str, Score]]:
         """The full name and the score of so many that were bad for longest; of those that are alike by name."""
@@ -160,9 +171,10 @@ def _names(datasets: Collection[int]) -> dict[int, str]:
     return dict(Dataset.objects.filter(pk__in=datasets).values_list("pk", "full_name"))
 
 
-def _by_category(facts: Facts, asked: Window) -> Mapping[int, Mapping[str, Score]]:
-    """The scores by dataset and category."""
-    many, spells = len(facts.category_names) or 1, facts.spells
+def _by_category(facts: Facts, datasets: Collection[int], asked: Window) -> Mapping[int, Mapping[str, Score]]:
+    """The scores of these datasets by category."""
+    own = np.flatnonzero(np.isin(facts.spells.dataset, np.array(datasets, dtype=np.int64)))
+    many, spells = len(facts.category_names) or 1, facts.spells.only(own)
     places, group = np.unique(spells.dataset * many + spells.category, return_inverse=True)
     sums = score_groups(spells, group, (asked.start, asked.end))
     found: dict[int, dict[str, Score]] = defaultdict(dict)

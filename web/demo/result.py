@@ -13,7 +13,7 @@ from assay.config import config
 from assay.models import Dataset, DataTest
 from execution_engine.models import Run, Scan
 from incident_manager.models import EntryKind, Incident, Resolution
-from incident_manager.scores.metric_reporter import scores
+from incident_manager.scores.metric_reporter import NONE, scores
 
 from .days import BEGINS_AT, ENDS_AT, window_of
 from .faults import FAULTS, Fault, FaultSeen
@@ -67,7 +67,7 @@ def _incidents_of(fault: Fault) -> QuerySet[Incident]:
 
 def result(found: Iterable[FaultFound]) -> dict[str, Any]:
     """The object that ``assay demo --json`` prints; instants are of the simulated clock."""
-    scored = scores(start=BEGINS_AT, end=ENDS_AT, now=ENDS_AT)
+    scored = scores(start=BEGINS_AT, end=ENDS_AT, now=ENDS_AT, listed=NONE)
     scanned = Scan.objects.aggregate(jobs=Sum("spark_jobs"), scans=Count("pk"))
     return {
         "datasets": Dataset.objects.count(),

@@ -321,6 +321,17 @@ def test_the_page_lists_scores_by_what_one_chooses_and_leads_to_the_team(pages: 
     assert pages.get("/teams/none").status_code == 404
 
 
+def test_the_datasets_are_listed_by_pages_and_the_total_is_of_all_of_them(api: APIClient) -> None:
+    for name in ("a", "b", "c"):
+        judged("freshness", name=name)
+    bad(Dataset.objects.get(name="c"), "freshness", NOW - 12 * HOUR, NOW)
+    page = scores(api, NOW - DAY, NOW, limit="1", offset="1")
+    assert [(row["dataset"], len(row["categories"])) for row in page["datasets"]] == [("raw.b", 1)]
+    assert (page["count"], page["total"]["bad"]) == (3, 12 * 3600)
+    assert scores(api, NOW - DAY, NOW, limit="0")["datasets"] == []
+    assert len(scores(api, NOW - DAY, NOW)["datasets"]) == 3
+
+
 def test_while_an_incident_is_open_precision_and_recall_are_marked_on_pages_and_by_the_command(
     pages: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,6 +26,10 @@ class ScoreQuery(Shape):
     category = serializers.ChoiceField(Category.choices, required=False)
     dataset = DatasetField(required=False)
     by = serializers.ChoiceField([group.value for group in Group], required=False, help_text="list groups of all data")
+    limit = serializers.IntegerField(
+        required=False, min_value=0, max_value=1000, default=100, help_text="datasets listed"
+    )
+    offset = serializers.IntegerField(required=False, min_value=0, max_value=10**9, default=0)
 
 
 class ScoreFigures(serializers.Serializer[Any]):
@@ -73,12 +77,13 @@ class GroupScore(ScoreFigures):
 
 
 class ScoresAnswer(Spanned):
-    """The scores of a range."""
+    """The scores of a range, and those of a page of its datasets, by name."""
 
     total = ScoreFigures()
     groups = GroupScore(many=True, help_text="of what ``by`` names; each dataset counts in every group that it is of")
     look_ups = LookUpScore()
-    datasets = DatasetScore(many=True)
+    count = serializers.IntegerField(help_text="how many datasets have a score, on all pages")
+    datasets = DatasetScore(many=True, help_text="those from ``offset`` on, at most ``limit``")
 
 
 class Scores(Api):
@@ -92,6 +97,8 @@ class Scores(Api):
 
         A look-up over several tables is one, and fails by any of them. ``by`` lists the scores of each category,
         dimension, tier, team, owner or pipeline beside; it is for all data, whatever else is asked.
+
+        ``datasets`` is one page of ``limit`` datasets from ``offset`` on; ``total`` is of all of them.
         """
         asked, now = self.asked(ScoreQuery), clock.now()
         by = asked.pop("by", None)
@@ -99,7 +106,9 @@ class Scores(Api):
         del asked["range"]
         if start >= now:
             raise Wrong("The range begins in the future.", where="from")
-        found = scores(start=start, end=end, now=now, **asked)
+        offset = asked.pop("offset")
+        listed = slice(offset, offset + asked.pop("limit"))
+        found = scores(start=start, end=end, now=now, listed=listed, **asked)
         queries = found.queries
         groups = scores_by(Group(by), start=start, end=end, now=now, parts=1) if by else []
         return Response(
@@ -115,6 +124,7 @@ class Scores(Api):
                     "quality": queries.quality,
                     "quality_without_forced": queries.quality_without_forced,
                 },
+                "count": found.count,
                 "datasets": [_row(row) for row in found.rows],
             }
         )

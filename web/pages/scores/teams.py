@@ -10,7 +10,7 @@ from assay.models import Category, Dataset
 from execution_engine.runs.shown_results import Veil
 from incident_manager.models import Incident
 from incident_manager.quality.now import statuses_now
-from incident_manager.scores.metric_reporter import USUAL_RANGE, scores
+from incident_manager.scores.metric_reporter import NONE, USUAL_RANGE, scores
 from web.access.who import readable
 from web.pages.forms import WantedForm
 from web.pages.page_policy import Told, page
@@ -34,7 +34,7 @@ def team_page(request: HttpRequest, team: str) -> HttpResponse:
         "now": now,
         "open_count": open_rows.count(),
         "causes": cards(readable(request, open_of_team(team, MOST_OPEN)), Veil(now)),
-        "score": scores(start=start, end=now, now=now, team=team),
+        "score": scores(start=start, end=now, now=now, team=team, listed=NONE),
         "tiers": [tier for tier in coverage_by_tier(now=now, team=team) if tier.datasets],
         "categories": Category.values,
         "wanted": wanted,
