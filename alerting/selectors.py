@@ -10,8 +10,9 @@ from django.db.models import Max, Q, QuerySet
 from assay.catalog.selectors import slas
 from assay.models import Category, Dataset
 from assay.time.windows import Window
-from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
+from execution_engine.freshness.derive_freshness import EVIDENCE, TIME_TO_COMPLETE
 from execution_engine.language.evaluating.sentence import length_shown
+from execution_engine.metrics.definition import NOTE
 from execution_engine.models import Measurement, Run, RunReason
 from execution_engine.outcome import Outcome
 from execution_engine.planning.planner import hash_of
@@ -32,6 +33,8 @@ class Took:
     seconds: float
     allowed: timedelta
     was_seen_late: bool = False
+    evidence: str = ""  # what says that it is complete: a word, and a sentence; empty for windows of older versions
+    basis: str = ""
 
     @property
     def is_known(self) -> bool:
@@ -91,7 +94,14 @@ def times_to_complete(dataset: Dataset, datacenter: str, limit: int) -> list[Too
     longer = [row.window_start for row in rows if (row.value or 0.0) > allowed.total_seconds()]
     late = _starts_seen_late(dataset, datacenter, longer) if longer else frozenset()
     return [
-        Took(window=row.window, seconds=row.value or 0.0, allowed=allowed, was_seen_late=row.window_start in late)
+        Took(
+            window=row.window,
+            seconds=row.value or 0.0,
+            allowed=allowed,
+            was_seen_late=row.window_start in late,
+            evidence=row.detail.get(EVIDENCE, ""),
+            basis=row.detail.get(NOTE, ""),
+        )
         for row in rows
     ]
 

@@ -24,12 +24,17 @@ class Privacy:
     upstreams: frozenset[str] = frozenset()
 
 
-def privacy_of(profile: DatasetProfile, *, upstreams: frozenset[str] = frozenset()) -> Privacy:
-    """What may be told of a dataset, from its metadata and the keys of the names of what feeds it."""
+def privacy_of(
+    profile: DatasetProfile, *, upstreams: frozenset[str] = frozenset(), keys: tuple[str, ...] = ()
+) -> Privacy:
+    """What may be told of a dataset, from its metadata and the keys of the names of what feeds it.
+
+    ``keys`` are the names that columns of its primary key have upstream.
+    """
     return Privacy(
         owned=Owned(name=profile.full_name, owner=profile.owner, team=profile.team, readers=profile.readers),
         sensitive=profile.sensitive_columns,
-        primary_key=profile.primary_key,
+        primary_key=(*profile.primary_key, *keys),
         upstreams=upstreams,
     )
 

@@ -26,7 +26,8 @@ def settle_derived(inputs: Mapping[Measurement, Sequence[Measurement]], now: dat
 def _settle(measurement: Measurement, inputs: Sequence[Measurement], now: datetime) -> None:
     definition = METRICS[measurement.metric.name]
     is_judged = definition.judges_no_data
-    failure = input_failure([part for part in inputs if not (is_judged and part.failure_reason == Reason.NO_DATA)])
+    needed = [part for part in inputs if part.metric.name not in definition.spared]
+    failure = input_failure([part for part in needed if not (is_judged and part.failure_reason == Reason.NO_DATA)])
     derive = definition.function_for(SERVICE)
     derived: Measured = Measured(failure=failure) if failure else derive(measurement, inputs)
     measurement.measured_at = max((part.measured_at for part in inputs if part.measured_at), default=now)

@@ -11,17 +11,33 @@ from execution_engine.engines.protocol import Measured
 from execution_engine.metrics.definition import NOTE
 from execution_engine.metrics.definitions.freshness import COMPLETE
 from execution_engine.metrics.definitions.row_count import ALL_ROWS
+from execution_engine.metrics.definitions.sample import SAMPLE_FOUND, SAMPLE_SIZE
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Watch
 from execution_engine.planning.planner import hash_of
 from execution_engine.selectors import latest_values
 
 from .completions import Told, rows_told
-from .rules import JudgedWindow, Supply, freshness_value, is_covered, judge_rows, same_weekdays, waits
+from .rules import (
+    Evidence,
+    JudgedWindow,
+    SampledSupply,
+    Supply,
+    freshness_value,
+    is_covered,
+    judge_rows,
+    same_weekdays,
+    waits,
+)
 
 TIME_TO_COMPLETE = MetricSpec(name="time_to_complete")  # seconds from a window's end until it was found complete
 
-SETTLED = JudgedWindow(complete=True, basis="complete: it was before, and its completeness test answers for it since")
+SETTLED = JudgedWindow(
+    complete=True,
+    evidence=Evidence.BEFORE,
+    basis="complete: it was before, and its completeness test answers for it since",
+)
+EVIDENCE = "evidence"  # in the detail: the word for what the judgement stands on
 OVERWRITES = {WriteMode.OVERWRITE.value: True, WriteMode.APPEND.value: False, "": None}
 
 
@@ -33,11 +49,11 @@ def derive_freshness(measurement: Measurement, inputs: Sequence[Measurement]) ->
     measured_at = max(part.measured_at for part in inputs if part.measured_at)
     share = float(measurement.metric.option(COMPLETE, 1.0) or 0.0)
     rows = own.value or 0.0
-    judged = _judge(measurement, rows, share, supplies)
+    judged = _judge(measurement, rows, share, supplies, _samples(inputs))
     if not judged.complete and _is_settled(measurement):
         judged = SETTLED
     if judged.complete:
-        _note_time_to_complete(measurement, inputs, measured_at)
+        _note_time_to_complete(measurement, inputs, measured_at, judged)
     is_waiting = not judged.complete and waits(rows, share=share, supplies=supplies)
     return Measured(
         value=freshness_value(complete=judged.complete, measured_at=measured_at, window_end=measurement.window_end),
@@ -46,12 +62,19 @@ def derive_freshness(measurement: Measurement, inputs: Sequence[Measurement]) ->
             "rows": own.value,
             "expected": judged.expected,
             "waits": is_waiting,
+            EVIDENCE: judged.evidence.value,
             NOTE: judged.basis,
         },
     )
 
 
-def _judge(measurement: Measurement, rows: float, share: float, supplies: Sequence[Supply]) -> JudgedWindow:
+def _judge(
+    measurement: Measurement,
+    rows: float,
+    share: float,
+    supplies: Sequence[Supply],
+    samples: Sequence[SampledSupply],
+) -> JudgedWindow:
     dataset, window = measurement.dataset, measurement.window
     events = [] if supplies else _completions(dataset, measurement.datacenter, window)
     announced = is_covered(window, [event.window for event in events])
@@ -62,6 +85,7 @@ def _judge(measurement: Measurement, rows: float, share: float, supplies: Sequen
         announced=announced,
         told=rows_told(window, events, there=rows),
         usual=_usual_rows(dataset, measurement.datacenter, window) if not supplies and not announced else (),
+        samples=samples,
         allow_empty=dataset.allow_empty,
     )
 
@@ -80,6 +104,19 @@ def _supplies(parts: Sequence[Measurement], own: Measurement) -> list[Supply]:
             expected=details[place].get("expected"),
         )
         for place, count in rows.items()
+    ]
+
+
+def _samples(inputs: Sequence[Measurement]) -> list[SampledSupply]:
+    """How many keys of each sampled upstream were drawn, and are here, where both could be measured."""
+    taken = [part for part in inputs if part.value is not None and not part.failure_reason]
+    sizes = {part.metric.arguments: part.value for part in taken if part.metric.name == SAMPLE_SIZE.name}
+    return [
+        SampledSupply(
+            size=sizes[part.metric.arguments] or 0.0, present=part.value or 0.0, name=str(part.metric.arguments[0])
+        )
+        for part in taken
+        if part.metric.name == SAMPLE_FOUND.name and part.metric.arguments in sizes
     ]
 
 
@@ -134,8 +171,10 @@ def _times_to_complete(measurement: Measurement) -> QuerySet[Measurement]:
     )
 
 
-def _note_time_to_complete(measurement: Measurement, inputs: Sequence[Measurement], measured_at: datetime) -> None:
-    """Write down, once, how long the window took."""
+def _note_time_to_complete(
+    measurement: Measurement, inputs: Sequence[Measurement], measured_at: datetime, judged: JudgedWindow
+) -> None:
+    """Write down, once, how long the window took, and what says that it is complete."""
     if _times_to_complete(measurement).exists():
         return
     window = measurement.window
@@ -151,6 +190,7 @@ def _note_time_to_complete(measurement: Measurement, inputs: Sequence[Measuremen
         requested_at=measurement.requested_at,
         measured_at=measured_at,
         value=(completed_at - window.end).total_seconds(),
+        detail={EVIDENCE: judged.evidence.value, NOTE: judged.basis},
     )
 
 

@@ -3,18 +3,36 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
+from math import ceil, floor, sqrt
 from statistics import median
 from zoneinfo import ZoneInfo
 
 from assay.time.steps import StepUnit
 from assay.time.windows import Granularity, Partitioning, Step, Window, shift
+from execution_engine.anomalies.expectation import Detector, Side
+from execution_engine.anomalies.predictive import Predictive
+from execution_engine.anomalies.series import Series
 from execution_engine.language.operands import operands
 from execution_engine.language.tree import Assertion, Metric
 from execution_engine.metrics.definitions import freshness
 
-USUAL_WINDOWS = 6  # of the same weekday are looked at
+USUAL_WINDOWS = 8  # of the same weekday are looked at
 USUAL_NEEDED = 3  # of them must be known
-USUAL_SHARE = 0.5  # of their median makes a window complete
+FORECAST = Detector(strategy=Predictive(min_values=USUAL_NEEDED), side=Side.LOW)
+DEVIATIONS = 3  # of a count are chance
+HALF = 0.5  # of the usual rows is never all of them, however much these vary
+
+
+class Evidence(StrEnum):
+    """What a judgement of a window stands on."""
+
+    BEFORE = "before"  # it was complete before, and its completeness test answers for it since
+    UPSTREAM = "upstream"  # the rows of one-to-one upstreams, or of home
+    COMPLETION = "completion"  # a completion event that names the window
+    SAMPLE = "sample"  # keys drawn from sampled upstreams
+    FORECAST = "forecast"  # the rows of windows like it
+    NOTHING = "nothing"  # any rows: whether these are all cannot be known
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +46,20 @@ class Supply:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SampledSupply:
+    """How many keys were drawn from the same window of a sampled upstream, and how many of them are here."""
+
+    size: float
+    present: float
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class JudgedWindow:
-    """Whether a window is complete, and what that stands on, as people read it; the rows that it should have."""
+    """Whether a window is complete, what that stands on as a word and as people read it, and the rows wanted."""
 
     complete: bool
+    evidence: Evidence
     basis: str
     expected: float | None = None
 
@@ -45,30 +73,52 @@ def judge_rows(
     usual: Sequence[float],
     allow_empty: bool,
     told: int | None = None,
+    samples: Sequence[SampledSupply] = (),
 ) -> JudgedWindow:
     """Whether a window with so many rows is complete.
 
     Against its supplies, where it has any; else a completion event named it (``announced``), and it has the share
-    asked for of the rows that the event ``told`` of, if it did; else it has half the rows usual on its weekday, else
-    any rows at all. An empty window is complete only where the dataset allows that.
+    asked for of the rows that the event ``told`` of, if it did; else it has that share of the keys that were drawn
+    from its sampled upstreams; else at least as many rows as are forecast from the ``usual`` ones of windows like it;
+    else any rows at all. An empty window is complete only where the dataset allows that.
     """
     is_there = rows > 0 or allow_empty
     if supplies:
         return _against(rows, share, supplies, is_there=is_there)
     if announced and told is not None:
-        is_all = is_there and rows >= share * told
-        return _judged(is_all, f"{rows:,.0f} of {told:,} rows that the pipeline told of", expected=told)
+        counted = f"{rows:,.0f} of {told:,} rows that the pipeline told of"
+        return _judged(is_there and rows >= share * told, Evidence.COMPLETION, counted, expected=told)
     if not is_there:
-        return _judged(False, "no rows")
+        return _judged(False, Evidence.NOTHING, "no rows")
     if announced:
-        return _judged(True, f"{rows:,.0f} rows, and the pipeline says that these are all")
+        counted = f"{rows:,.0f} rows, and the pipeline says that these are all"
+        return _judged(True, Evidence.COMPLETION, counted)
+    if drawn := [sample for sample in samples if sample.size]:
+        return _by_samples(share, drawn)
     if len(usual) < USUAL_NEEDED:
-        return _judged(True, "any rows, as there is no history yet")
-    is_usual = rows >= USUAL_SHARE * median(usual)
-    least = "at least" if is_usual else "less than"
-    return _judged(
-        is_usual, f"{rows:,.0f} rows, {least} half of the usual {median(usual):,.0f} rows", expected=median(usual)
-    )
+        unknown = "whether these are all cannot be known, as nothing says yet how many there should be"
+        return _judged(True, Evidence.NOTHING, f"{rows:,.0f} rows; {unknown}")
+    least = least_rows(usual)
+    counted = f"{rows:,.0f} rows, of at least {least:,} expected after {len(usual)} windows like it"
+    return _judged(rows >= least, Evidence.FORECAST, counted, expected=median(usual))
+
+
+def least_rows(usual: Sequence[float]) -> int:
+    """The lower bound of the forecast from the rows of windows alike, but more than half of their median.
+
+    A count varies by its square root of itself, so three equal windows do not make one row fewer an incomplete window.
+    """
+    low, _ = FORECAST.expects(Series(values=tuple(usual)))
+    middle = median(usual)
+    by_chance = middle - DEVIATIONS * sqrt(middle)
+    return max(ceil(min(low, by_chance)), floor(HALF * middle) + 1 if middle else 0)
+
+
+def _by_samples(share: float, samples: Sequence[SampledSupply]) -> JudgedWindow:
+    """By the sample of which most is missing."""
+    worst = min(samples, key=lambda sample: sample.present / sample.size)
+    counted = f"{worst.present:,.0f} of {worst.size:,.0f} keys drawn from {worst.name} are here"
+    return _judged(worst.present >= share * worst.size, Evidence.SAMPLE, counted)
 
 
 def _against(rows: float, share: float, supplies: Sequence[Supply], *, is_there: bool) -> JudgedWindow:
@@ -78,13 +128,14 @@ def _against(rows: float, share: float, supplies: Sequence[Supply], *, is_there:
     counted = f"{rows:,.0f} of {most.rows:,.0f} rows of {most.name}"
     if waiting:
         expected = max((supply.expected for supply in supplies if supply.expected is not None), default=None)
-        return _judged(False, f"{counted}; {', '.join(waiting)} not complete yet", expected=expected)
-    return _judged(is_there and rows >= share * most.rows, counted, expected=most.rows)
+        waiting_for = f"{counted}; {', '.join(waiting)} not complete yet"
+        return _judged(False, Evidence.UPSTREAM, waiting_for, expected=expected)
+    return _judged(is_there and rows >= share * most.rows, Evidence.UPSTREAM, counted, expected=most.rows)
 
 
-def _judged(complete: bool, basis: str, expected: float | None = None) -> JudgedWindow:
+def _judged(complete: bool, evidence: Evidence, basis: str, expected: float | None = None) -> JudgedWindow:
     said = f"{'complete' if complete else 'incomplete'}: {basis}"
-    return JudgedWindow(complete=complete, basis=said, expected=expected)
+    return JudgedWindow(complete=complete, evidence=evidence, basis=said, expected=expected)
 
 
 def waits(rows: float, *, share: float, supplies: Sequence[Supply]) -> bool:

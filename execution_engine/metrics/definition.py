@@ -72,6 +72,7 @@ class At(StrEnum):
     SUPPLIES = "supplies"  # at each place that the window is measured against: at home, or at one-to-one upstreams
     OPERANDS = "operands"  # what a business metric's expression is computed from, each where its own dataset lies
     SOURCES = "sources"  # at each source of a business metric
+    SAMPLED = "sampled"  # at the place itself, once for each sampled upstream, where nothing else supplies it
 
 
 class Described(Protocol):
@@ -91,6 +92,10 @@ class Described(Protocol):
     @property
     def unprofiled(self) -> tuple[str, ...]:
         """The columns that a profile of all columns leaves out."""
+        ...
+
+    def key_upstream(self, upstream: str) -> tuple[str, ...]:
+        """The names that the columns of the primary key have in an upstream."""
         ...
 
     @property
@@ -143,7 +148,8 @@ class MetricDefinition:
     inputs: tuple[Input, ...] = ()  # the measurements that it builds on
     held_to: HeldTo | None = None  # the call as it is meant at one place
     settle: Settle | None = None  # its value and detail, where the states of its inputs tell it without reading data
-    keeps_first: bool = False  # what builds on it takes the first one of its window, however often it is measured
+    kept_while_missed: bool = False  # what builds on it takes the newest one of which it has not found all yet
+    spared: frozenset[str] = frozenset()  # the metrics among its inputs that it can do without
     both_sides: bool = False  # a comparison builds on it from both sides; that of the other is an input by OTHER_SIDE
     # who measures it
     taken_by: Mapping[str, str] = field(default_factory=dict)  # LAKE, DATABASE or SERVICE: "module:function"

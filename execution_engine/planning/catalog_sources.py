@@ -9,7 +9,9 @@ from assay.catalog.selectors import declared_by, definition_of, profile_of, sens
 from assay.database.name_keys import name_key
 from assay.models import Dataset, LineageEdge
 from assay.time.windows import Window
-from execution_engine.disclosure.rules import Privacy, privacy_of
+from execution_engine.disclosure.rules import Privacy, objection, privacy_of
+from execution_engine.metrics.definitions.sample import SAMPLE_FOUND
+from execution_engine.metrics.spec import MetricSpec
 
 from .planner import PlannedSource
 from .quarantined import Quarantine
@@ -44,8 +46,7 @@ class Sources:
         found = self._find(name)
         if found is None:
             return None
-        feeding = frozenset(edge.upstream.name_key for edge in found[0].upstream_edges.all())
-        return privacy_of(profile_of(found[0]), upstreams=feeding)
+        return privacy_at(found[0])
 
     def load(self, names: Collection[str]) -> None:
         """Read these now, all in one go."""
@@ -84,11 +85,44 @@ def source_of(dataset: Dataset, now: datetime) -> PlannedSource:
         primary_key=tuple(dataset.primary_key),
         share=min(MOST_SHARE, slas(dataset).completeness),
         upstreams=tuple(sorted(edge.upstream.full_name for edge in dataset.upstream_edges.all() if edge.one_to_one)),
+        sampled=_sampled(dataset),
+        keys=tuple(
+            (edge.upstream.full_name, own, there)
+            for edge in dataset.upstream_edges.all()
+            for own, there in edge.keys.items()
+        ),
         kept_from=kept_from(dataset, now),
         declared=declared_by(dataset),
         unprofiled=tuple(filter(None, (*sorted(sensitive_columns(dataset)), dataset.partition_column))),
         expression=definition.canonical if definition else "",
         sources=definition.sources if definition else (),
+    )
+
+
+def _sampled(dataset: Dataset) -> tuple[str, ...]:
+    """The upstreams outside the lake of which keys may be drawn, looked up here and shown."""
+    edges = [edge for edge in dataset.upstream_edges.all() if edge.sampled]
+    if not edges or not dataset.primary_key:
+        return ()
+    of_upstreams = {edge.upstream.full_name: profile_of(edge.upstream) for edge in edges}
+    own, replicas = privacy_at(dataset), profile_of(dataset).replicas
+    private = {name: privacy_of(profile) for name, profile in of_upstreams.items()}
+    return tuple(
+        name
+        for name, profile in sorted(of_upstreams.items())
+        if any(replica.is_in_lake for replica in replicas[:1])
+        and not any(replica.is_in_lake for replica in profile.replicas[:1])
+        and objection(own, MetricSpec(name=SAMPLE_FOUND.name, arguments=(name,)), None, private.get) is None
+    )
+
+
+def privacy_at(dataset: Dataset) -> Privacy:
+    """What may be told of a dataset, whose lineage names columns of its upstreams too."""
+    edges = dataset.upstream_edges.all()
+    return privacy_of(
+        profile_of(dataset),
+        upstreams=frozenset(edge.upstream.name_key for edge in edges),
+        keys=tuple(there for edge in edges for there in edge.keys.values()),
     )
 
 

@@ -43,11 +43,18 @@ class PlannedSource:
     primary_key: tuple[str, ...] = ()
     share: float = 0.999  # of its upstream's rows that makes it complete, where nobody asks for another
     upstreams: tuple[str, ...] = ()  # one-to-one
+    sampled: tuple[str, ...] = ()  # upstreams of which keys may be drawn and looked up here
+    keys: tuple[tuple[str, str, str], ...] = ()  # upstream, column of the primary key here, its name there
     kept_from: datetime | None = None  # partitions that start earlier are deleted
     declared: tuple[Declared, ...] = ()  # its columns
     unprofiled: tuple[str, ...] = ()  # columns whose values are sensitive, or the same in each partition
     expression: str = ""  # of a business metric, a dataset in each operand
     sources: tuple[str, ...] = ()  # of a business metric
+
+    def key_upstream(self, upstream: str) -> tuple[str, ...]:
+        """The names that the columns of its primary key have in an upstream."""
+        names = {own: there for name, own, there in self.keys if name.casefold() == upstream.casefold()}
+        return tuple(names.get(column, column) for column in self.primary_key)
 
     @property
     def zone(self) -> ZoneInfo:
@@ -78,7 +85,7 @@ class Want:
     spec: MetricSpec
     inputs: tuple["Want", ...] = ()
     accept_from: datetime | None = None  # older ones do not count; None: any, while the data is the same
-    keep_first: bool = False  # once taken, always the same one
+    kept_while_missed: bool = False  # the newest one taken, while some of it is not found yet
     whole_table: bool = False  # of the partitions of the window, and of the rows that lie in no partition
 
     @cached_property
@@ -166,6 +173,9 @@ class Planner:
             if at is At.OPERANDS:
                 yield from self._operands(call)
                 continue
+            if at is At.SAMPLED:
+                yield from self._sampled(list(some), spec, call)
+                continue
             alike = list(some)
             for there in self._calls(at, spec, call):
                 for each in alike:
@@ -173,8 +183,19 @@ class Planner:
                     own = METRICS[needed.name].inputs
                     below = self._inputs(needed, each.inputs, call) if each.inputs else self._inputs(needed, own, there)
                     want = self._built(needed, there, below)
-                    is_kept = at is At.UPSTREAM and METRICS[needed.name].keeps_first
-                    yield replace(want, keep_first=True) if is_kept else want
+                    is_kept = at is At.UPSTREAM and METRICS[needed.name].kept_while_missed
+                    yield replace(want, kept_while_missed=True) if is_kept else want
+
+    def _sampled(self, inputs: Sequence[Input], spec: MetricSpec, call: PlannedCall) -> Iterator[Want]:
+        """What is known of the keys of sampled upstreams, at home, where no rows are counted to be set against."""
+        here = call.here
+        if here.datacenter != here.source.datacenters[0] or self._supplies(here, call.path | {here.source.name}):
+            return
+        upstreams = [self.source_of(name) for name in here.source.sampled]
+        for upstream in [source for source in upstreams if source is not None and _compares(source, here)]:
+            for each in inputs:
+                needed = held_to(each.spec(spec, upstream), here)
+                yield self._built(needed, call, self._inputs(needed, METRICS[needed.name].inputs, call))
 
     def _calls(self, at: At, spec: MetricSpec, call: PlannedCall) -> list[PlannedCall]:
         """Where inputs are taken, and from when on."""
@@ -207,10 +228,10 @@ class Planner:
     def _upstream(self, name: str, place: PlannedPlace) -> PlannedPlace:
         """The home of an upstream, whose rows are known by the primary key of the test's own dataset, or by theirs."""
         source = self._source(name)
-        keyed = replace(source, primary_key=self.home.primary_key or source.primary_key)
+        keyed = replace(source, primary_key=place.source.key_upstream(name) or source.primary_key)
         if not keyed.primary_key:
             raise UnableToPlan(
-                Reason.INVALID, f"{self.home.name} has no primary key to sample {name} by: add one to its metadata."
+                Reason.INVALID, f"{place.source.name} has no primary key to sample {name} by: add one to its metadata."
             )
         return _place(keyed, source.datacenters[0], place.window)
 

@@ -136,8 +136,8 @@ class _Order:
         return next((row for row, ids in candidates if ids == inputs and row.scan_id in open_ids), None)
 
     def _kept(self) -> dict[Key, Measurement]:
-        """The first one ever taken, of those that are to stay the same."""
-        wants = [want for want in self.wants if want.keep_first]
+        """The newest one taken of which some has not been found yet: what is missed is looked for again."""
+        wants = [want for want in self.wants if want.kept_while_missed]
         if not wants:
             return {}
         rows = Measurement.objects.filter(
@@ -149,11 +149,12 @@ class _Order:
             value__gt=0,
             measured_at__isnull=False,
         ).select_related("dataset")
-        first = {
+        newest = {
             (row.dataset.full_name, row.datacenter, row.window.text, row.spec_hash): row
-            for row in rows.order_by("-measured_at")
+            for row in rows.order_by("measured_at", "pk")
         }
-        return {want.key: first[want.key] for want in wants if want.key in first}
+        missed = _missed(newest.values())
+        return {want.key: newest[want.key] for want in wants if want.key in newest and newest[want.key].pk in missed}
 
     def _make(self, want: Want) -> Measurement:
         self.new[want.key] = Measurement(
@@ -184,6 +185,20 @@ def input_ids(rows: Iterable[Measurement]) -> dict[int, set[int]]:
     for user, part in pairs.values_list("from_measurement_id", "to_measurement_id"):
         found.setdefault(user, set()).add(part)
     return found
+
+
+def _missed(rows: Iterable[Measurement]) -> set[int]:
+    """The ids of those of which something that builds on them found less, when it last looked."""
+    values = {row.pk: row.value or 0.0 for row in rows}
+    links = Measurement.inputs.through.objects.filter(
+        to_measurement__in=values,
+        from_measurement__measured_at__isnull=False,
+        from_measurement__failure_reason="",
+        from_measurement__value__isnull=False,
+    ).order_by("from_measurement__measured_at", "from_measurement_id")
+    columns = ("to_measurement_id", "from_measurement__spec_text", "from_measurement__value")
+    last = {(pk, text): value for pk, text, value in links.values_list(*columns)}
+    return {pk for (pk, _), value in last.items() if value < values[pk]}
 
 
 def _insert(rows: list[Measurement]) -> None:

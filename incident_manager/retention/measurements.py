@@ -20,7 +20,7 @@ from .rules import HistoryReach, without_needed
 from .verdicts import window_of
 from .walk_table import Keeping, PrunedTable, deleting, everything, result_past, rows_of, state_past
 
-KEPT = frozenset(name for name, metric in METRICS.items() if metric.keeps_first) | {PROFILE.name}
+KEPT = frozenset(name for name, metric in METRICS.items() if metric.kept_while_missed) | {PROFILE.name}
 HAS_STATE = Q(state__isnull=False) | ~Q(state_path="")
 # without a state it cannot be taken for a measurement of the same data: it has no fingerprint any more either
 FORGOTTEN = {"state": None, "state_path": "", "state_length": 0, "state_checksum": "", "fingerprint": ""}

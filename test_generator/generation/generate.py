@@ -67,7 +67,7 @@ def generate(dataset: Dataset) -> Generation:
     if dataset.business_metric is not None:
         return _of_business_metric(profile_of(dataset))
     upstreams = [
-        Upstream(dataset=profile_of(edge.upstream), one_to_one=edge.one_to_one, sampled=edge.sampled)
+        Upstream(dataset=profile_of(edge.upstream), one_to_one=edge.one_to_one, sampled=edge.sampled, keys=edge.keys)
         for edge in upstream_edges(dataset)
     ]
     generation = standard_tests(profile_of(dataset), upstreams)

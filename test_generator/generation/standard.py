@@ -1,7 +1,7 @@
 """The standard tests: what metadata and lineage lead to, one small rule for each row of the table in the docs."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 
 from assay.access.readers import may_show
@@ -24,6 +24,7 @@ class Upstream:
     dataset: DatasetProfile
     one_to_one: bool = False
     sampled: bool = False
+    keys: Mapping[str, str] = field(default_factory=dict)  # column of the dataset's primary key → its name upstream
 
 
 def standard_tests(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Generation:
@@ -100,7 +101,7 @@ def _sample_of(dataset: DatasetProfile, upstream: Upstream) -> Generation:
     if any(replica.is_in_lake for replica in upstream.dataset.replicas[:1]):
         reason = f"{name} is sampled but lies inside the lake, where counting is exact: mark it one-to-one instead."
         return Generation() if upstream.one_to_one else _gap(dataset, "completeness", reason)
-    unusable = _sampling_obstacle(dataset, upstream.dataset) or _obstacle(dataset, upstream.dataset)
+    unusable = _sampling_obstacle(dataset, upstream) or _obstacle(dataset, upstream.dataset)
     if unusable is not None:
         return _gap(dataset, "completeness", unusable)
     assertion = assertions.sampled_completeness(name, dataset.targets.completeness)
@@ -118,21 +119,25 @@ def _obstacle(dataset: DatasetProfile, upstream: DatasetProfile) -> str | None:
     return f"partitions do not align: those of {upstream.full_name} do not tile its own; give both the same time zone."
 
 
-def _sampling_obstacle(dataset: DatasetProfile, upstream: DatasetProfile) -> str | None:
+def _sampling_obstacle(dataset: DatasetProfile, edge: Upstream) -> str | None:
     """Why a sample's keys cannot be looked up, if they cannot."""
-    name = upstream.full_name
+    upstream, name = edge.dataset, edge.dataset.full_name
     if not dataset.replicas[0].is_in_lake:
         return f"it lies outside the lake itself, so a sample of {name} cannot be looked up in it."
     if reason := _key_obstacle(dataset):
         return f"{reason.removesuffix('.')}, so a sample of {name} cannot be looked up."
     sensitive = dataset.sensitive_columns | upstream.sensitive_columns
-    if hidden := [column for column in dataset.primary_key if column.casefold() in sensitive]:
+    keys = [edge.keys.get(column, column) for column in dataset.primary_key]
+    if hidden := [column for column in dict.fromkeys((*dataset.primary_key, *keys)) if column.casefold() in sensitive]:
         return f"its primary key {', '.join(hidden)} is sensitive, and a sample would keep its values."
     if not may_show(_owned(upstream), _owned(dataset)):
         return f"{name} is shown to its readers only, and a sample of its keys would be shown here to others."
     columns = upstream.column_names
-    missing = [column for column in dataset.primary_key if upstream.columns and column not in columns]
-    return f"its primary key {', '.join(missing)} is no column of {name}, which is sampled by it." if missing else None
+    missing = [column for column in keys if upstream.columns and column not in columns]
+    if not missing:
+        return None
+    reason = f"its primary key {', '.join(missing)} is no column of {name}, which is sampled by it"
+    return f"{reason}: if the key has another name there, write keys: {{{dataset.primary_key[0]}: …}} at the edge."
 
 
 def _duplicates(dataset: DatasetProfile) -> Generation:

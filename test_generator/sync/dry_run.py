@@ -93,7 +93,7 @@ def _picture() -> Picture:
         **{("dataset", row.full_name): _fields(_flat(row)) for row in datasets},
         **{
             ("lineage", f"{row.upstream} → {row.downstream}"): _fields(
-                {"one_to_one": row.one_to_one, "sampled": row.sampled}
+                {"one_to_one": row.one_to_one, "sampled": row.sampled, "keys": row.keys}
             )
             for row in edges
         },

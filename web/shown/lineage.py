@@ -37,7 +37,7 @@ class Graph:
     """What lies up to three hops up and down of a dataset."""
 
     nodes: tuple[Node, ...]
-    edges: tuple[tuple[int, int, bool], ...]  # upstream, downstream, one-to-one
+    edges: tuple[tuple[int, int, bool, dict[str, str]], ...]  # upstream, downstream, one-to-one, names of key columns
 
     def to_json(self) -> dict[str, object]:
         """The graph for a script that draws it."""
@@ -53,15 +53,15 @@ class Graph:
             }
             for n in self.nodes
         ]
-        return {"nodes": nodes, "edges": [list(edge) for edge in self.edges]}
+        return {"nodes": nodes, "edges": [list(edge[:3]) for edge in self.edges]}
 
 
 def lineage(dataset: Dataset, *, now: datetime) -> Graph:
     """The graph around ``dataset``, in five statements; beyond 80 datasets the farthest are left out."""
-    edges = list(LineageEdge.objects.values_list("upstream_id", "downstream_id", "one_to_one"))
+    edges = list(LineageEdge.objects.values_list("upstream_id", "downstream_id", "one_to_one", "keys"))
     up: dict[int, list[int]] = {}
     down: dict[int, list[int]] = {}
-    for upstream, downstream, _ in edges:
+    for upstream, downstream, *_ in edges:
         up.setdefault(downstream, []).append(upstream)
         down.setdefault(upstream, []).append(downstream)
     columns = {**hops(dataset.pk, up, -1), **hops(dataset.pk, down, 1), dataset.pk: 0}

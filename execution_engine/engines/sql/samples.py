@@ -1,6 +1,7 @@
-"""Samples of keys, drawn by the database: the keys of lowest hash, so that the same data gives the same sample."""
+"""Samples of keys, drawn by the database: the keys of lowest hash, where each draw hashes in its own way."""
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Any
 
 from sqlalchemy import ColumnElement, literal_column
@@ -25,7 +26,7 @@ def take_sample(source: SqlSource, item: Wanted) -> Measured:
     A database that is not known to have a hash sends all its keys, and the note of the measurement says so.
     """
     size = min(max(int(item.spec.option("n", DEFAULT_SIZE) or 0), 1), MAX_SIZE)
-    rank = rank_of(source, item.spec.columns)
+    rank = rank_of(source, item.spec.columns, draw_of(item))
     if rank is None:
         return _picked_here(source, item, size)
     return _measured(item, tuple(dict.fromkeys(_drawn(source, item, rank, size))))
@@ -64,11 +65,16 @@ def _edge(source: SqlSource, share: float) -> bytes | str:
     return first if source.connection.dialect.name == "sqlite" else first.hex()
 
 
-def rank_of(source: SqlSource, columns: Sequence[str]) -> str | None:
-    """SQL for the hash of a key, the same in every session; None where no such function is known."""
+def draw_of(item: Wanted) -> str:
+    """What makes the hashes of one measurement other ones than those of the next, in letters and digits."""
+    return blake2b(item.key.encode(), digest_size=8).hexdigest()
+
+
+def rank_of(source: SqlSource, columns: Sequence[str], draw: str) -> str | None:
+    """SQL for the hash of a key in a draw, the same in every session; None where no such function is known."""
     dialect, names = source.connection.dialect.name, [source.quote(name) for name in columns]
     if dialect == "sqlite":
-        return f"{RANK}({', '.join(names)})"
+        return f"{RANK}('{draw}', {', '.join(names)})"
     if dialect not in MYSQL:
         return None
     kinds = {name.lower(): kind for name, kind in source.columns.items()}
@@ -77,11 +83,11 @@ def rank_of(source: SqlSource, columns: Sequence[str]) -> str | None:
         for name, column in zip(names, columns, strict=True)
     ]  # in hexadecimal, as a text has other bytes in another session's character set
     whole = ", ".join(f"coalesce({text}, '-')" for text in texts)
-    return f"md5(concat_ws(',', {whole}))"
+    return f"md5(concat_ws(',', '{draw}', {whole}))"
 
 
 def rank(*values: Any) -> bytes:
-    """The hash of a key, in SQLite."""
+    """The hash of a draw and a key, in SQLite."""
     return hash_of(tuple(map(as_text, values)))
 
 
@@ -89,7 +95,7 @@ def _picked_here(source: SqlSource, item: Wanted, size: int) -> Measured:
     names = [source.quote(name) for name in item.spec.columns]
     rows = source.select(names, item.spec.where)
     streamed = source.connection.execute(rows, execution_options={"yield_per": ROWS_AT_A_TIME})
-    keys = bottom_keys((tuple(as_text(value) for value in row) for row in streamed), size)
+    keys = bottom_keys((tuple(as_text(value) for value in row) for row in streamed), size, draw_of(item))
     note = f"all keys were fetched for the sample, as {source.connection.dialect.name} is not known to have a hash"
     return _measured(item, keys, {NOTE: note})
 

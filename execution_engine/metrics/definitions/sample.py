@@ -1,14 +1,15 @@
-"""``sample(keys, n=1000)``: keys taken upstream by the order of their hash, so the same data gives the same sample;
+"""``sample(keys, n=1000)``: keys drawn upstream by the order of their hash; a database draws others each time.
 ``sample_size`` and ``sample_found`` tell how many there are and how many of them arrived downstream."""
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from heapq import nsmallest
 
+from assay.time.windows import Window
 from execution_engine.metrics.columns import written
-from execution_engine.metrics.definition import DATABASE, LAKE, SERVICE, At, Input, Kind, MetricDefinition
+from execution_engine.metrics.definition import DATABASE, LAKE, SERVICE, At, Described, Input, Kind, MetricDefinition
 from execution_engine.metrics.dimensions import Dimension
 from execution_engine.metrics.keys.key_text import Key, encode
 from execution_engine.metrics.signature import ArgumentType, Signature
@@ -57,12 +58,12 @@ def _is_key(key: object, columns: int) -> bool:
     return isinstance(key, list) and len(key) == columns and all(v is None or isinstance(v, str) for v in key)
 
 
-def bottom_keys(keys: Iterable[Key], size: int) -> tuple[Key, ...]:
-    """The ``size`` keys of lowest hash, each once: every key is as likely, and its copies do not make it likelier."""
+def bottom_keys(keys: Iterable[Key], size: int, draw: str) -> tuple[Key, ...]:
+    """The ``size`` keys of lowest hash in a draw, each once: every key is as likely, however many copies it has."""
     lowest: dict[bytes, Key] = {}
     limit = b"\xff" * 9
     for key in keys:
-        rank = hash_of(key)
+        rank = hash_of((draw, *key))
         if rank < limit:
             lowest[rank] = key
         if len(lowest) > 2 * size:
@@ -89,12 +90,20 @@ SAMPLE = MetricDefinition(
         DATABASE: "execution_engine.engines.sql.samples:take_sample",
     },
     of_primary_key=True,
-    keeps_first=True,
+    kept_while_missed=True,
 )
 OF_UPSTREAM = Input(
     spec=lambda call, upstream: MetricSpec(name=SAMPLE.name, columns=tuple(map(written, upstream.primary_key))),
     at=At.UPSTREAM,
 )
+
+
+def _held_to(spec: MetricSpec, of: Described, _: Window | None) -> MetricSpec:
+    """With the columns in which its keys are looked up, where these have other names than upstream."""
+    renamed = of.key_upstream(str(spec.arguments[0])) != of.primary_key
+    return replace(spec, columns=tuple(map(written, of.primary_key))) if renamed else spec
+
+
 SAMPLE_SIZE = MetricDefinition(
     signature=Signature(name="sample_size", arguments=(ArgumentType.DATASET,), takes_where=False),
     kind=Kind.DERIVED,
@@ -118,4 +127,5 @@ SAMPLE_FOUND = MetricDefinition(
     inputs=(OF_UPSTREAM,),
     taken_by={LAKE: "execution_engine.engines.spark.keys.engine:find_sample"},
     of_primary_key=True,
+    held_to=_held_to,
 )

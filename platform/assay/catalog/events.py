@@ -11,6 +11,7 @@ from assay.models import Dataset, LineageEdge, WriteMode
 
 from .declared import declared_since
 from .openlineage import LineageEvent
+from .profile import LineageProfile
 from .selectors import by_names, home
 from .services import mark_changed, record_completion
 
@@ -47,9 +48,12 @@ def _names(event: LineageEvent) -> set[str]:
 
 
 def _apply_edges(event: LineageEvent, datasets: dict[str, Dataset]) -> set[str]:
-    """Write the edges that are new; the names of their downstreams."""
+    """Write the edges that are new, and key columns that are renamed on the way where the edge had none yet.
+
+    Gives the names of their downstreams.
+    """
     told = {
-        (upstream.pk, downstream.pk): edge.downstream
+        (upstream.pk, downstream.pk): (edge.downstream, _key_columns(edge, downstream))
         for edge in event.lineage
         if (upstream := datasets.get(edge.upstream))
         and (downstream := datasets.get(edge.downstream))
@@ -59,15 +63,24 @@ def _apply_edges(event: LineageEvent, datasets: dict[str, Dataset]) -> set[str]:
         "upstream__in": {upstream for upstream, _ in told},
         "downstream__in": {downstream for _, downstream in told},
     }
-    known = set(LineageEdge.objects.filter(**ends).values_list("upstream_id", "downstream_id")) if told else set()
+    rows = LineageEdge.objects.filter(**ends) if told else LineageEdge.objects.none()
+    known = {(edge.upstream_id, edge.downstream_id): edge for edge in rows}
     LineageEdge.objects.bulk_create(
         (
-            LineageEdge(upstream_id=upstream, downstream_id=downstream, source="openlineage")
-            for upstream, downstream in told.keys() - known
+            LineageEdge(upstream_id=pair[0], downstream_id=pair[1], source="openlineage", keys=keys)
+            for pair, (_, keys) in told.items()
+            if pair not in known
         ),
         ignore_conflicts=True,
     )
-    return {told[pair] for pair in told.keys() - known}
+    renamed = {pair for pair, (_, keys) in told.items() if keys and pair in known and not known[pair].keys}
+    for pair in renamed:
+        LineageEdge.objects.filter(pk=known[pair].pk).update(keys=told[pair][1])
+    return {told[pair][0] for pair in (told.keys() - known.keys()) | renamed}
+
+
+def _key_columns(edge: LineageProfile, downstream: Dataset) -> dict[str, str]:
+    return {own: name for own, name in edge.keys.items() if own in downstream.primary_key}
 
 
 def _apply_metadata(event: LineageEvent, datasets: dict[str, Dataset], now: datetime) -> set[str]:

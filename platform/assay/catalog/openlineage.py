@@ -52,8 +52,9 @@ class LineageEvent:
 def read_event(event: object) -> LineageEvent:
     """What an OpenLineage RunEvent says, as its clients post it; raises UnableToReadEvent.
 
-    Edges come without ``one_to_one`` and ``sampled``, which the standard does not know; ``apply_event`` keeps what is
-    known of an edge. A failed or aborted run wrote nothing that one can rely on, so its event names no edges.
+    Edges come without ``one_to_one`` and ``sampled``, which the standard does not know, and with the columns that are
+    only renamed; ``apply_event`` keeps what is known of an edge. A failed or aborted run wrote nothing that one can
+    rely on, so its event names no edges.
     """
     body = _mapping(event, "the event")
     kind = str(body.get("eventType")).upper()
@@ -66,7 +67,7 @@ def read_event(event: object) -> LineageEvent:
         job=_full_name(job, "job"),
         at=_instant(body.get("eventTime"), "eventTime"),
         run=str(run.get("runId") or ""),
-        lineage=() if kind in ("FAIL", "ABORT") else _edges(inputs, [name for name in outputs if name not in dropped]),
+        lineage=() if kind in ("FAIL", "ABORT") else _edges(inputs, _without(outputs, dropped)),
         columns=_known({name: _columns(facets) for name, facets in {**inputs, **outputs}.items()}),
         owners=_known({name: _owner(facets) for name, facets in {**inputs, **outputs}.items()}),
         dropped=dropped if kind == "COMPLETE" else (),
@@ -86,13 +87,38 @@ def _demand_few(inputs: int, outputs: int) -> None:
         )
 
 
-def _edges(inputs: Mapping[str, Any], outputs: list[str]) -> tuple[LineageProfile, ...]:
+def _without(outputs: Mapping[str, Any], dropped: tuple[str, ...]) -> dict[str, Any]:
+    return {name: facets for name, facets in outputs.items() if name not in dropped}
+
+
+def _edges(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> tuple[LineageProfile, ...]:
+    renamed = {name: _renamed(facets) for name, facets in outputs.items()}
     return tuple(
-        LineageProfile(upstream=upstream, downstream=downstream)
+        LineageProfile(upstream=upstream, downstream=downstream, keys=renamed[downstream].get(upstream, {}))
         for downstream in outputs
         for upstream in inputs
         if upstream != downstream
     )
+
+
+def _renamed(facets: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Columns that are just one column of an input under another name, by input (the facet ``columnLineage``)."""
+    fields = _facet(facets, "columnLineage").get("fields")
+    found: dict[str, dict[str, str]] = {}
+    for own, field_ in fields.items() if isinstance(fields, dict) else ():
+        sources = field_.get("inputFields") if isinstance(field_, dict) else None
+        if isinstance(sources, list) and len(sources) == 1 and isinstance(sources[0], dict):
+            source = sources[0]
+            name = source.get("field")
+            if isinstance(name, str) and name != own and _is_copied(source):
+                found.setdefault(f"{source.get('namespace')}.{source.get('name')}", {})[own] = name
+    return found
+
+
+def _is_copied(source: Mapping[str, Any]) -> bool:
+    """Whether an input field's values come through as they are, as far as its transformations say."""
+    steps = source.get("transformations") or []
+    return all(isinstance(step, dict) and step.get("subtype") in (None, "IDENTITY") for step in steps)
 
 
 def _datasets(body: Mapping[str, Any], side: str) -> dict[str, Mapping[str, Any]]:

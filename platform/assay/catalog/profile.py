@@ -202,12 +202,14 @@ class LineageProfile:
     """Data flows from one dataset to another, by full names.
 
     ``one_to_one``: every row upstream becomes one downstream. ``sampled``: the upstream is checked by a sample of it.
+    ``keys`` are the columns of the downstream's primary key that have another name upstream, with that name.
     """
 
     upstream: str
     downstream: str
     one_to_one: bool = False
     sampled: bool = False
+    keys: Mapping[str, str] = field(default_factory=dict, hash=False)
     place: str = field(default="", compare=False)  # where it is told, ``file:line``; empty: by the API
 
 

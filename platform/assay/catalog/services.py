@@ -245,22 +245,22 @@ def _apply_lineage(told: tuple[LineageProfile, ...], *, source: str, full: bool)
     ):
         raise UnableToApply(f"lineage names datasets that the catalog lacks: {', '.join(unknown)}; tell of them first")
     pairs = [(ids[name_key(edge.upstream)], ids[name_key(edge.downstream)]) for edge in told]
-    wanted = {pair: (edge.one_to_one, edge.sampled) for pair, edge in zip(pairs, told, strict=True)}
+    wanted = {pair: (edge.one_to_one, edge.sampled, dict(edge.keys)) for pair, edge in zip(pairs, told, strict=True)}
     rows = {(edge.upstream_id, edge.downstream_id): edge for edge in LineageEdge.objects.all()}
     touched = {
         pair
         for pair, flags in wanted.items()
-        if pair not in rows or (rows[pair].one_to_one, rows[pair].sampled) != flags
+        if pair not in rows or (rows[pair].one_to_one, rows[pair].sampled, rows[pair].keys) != flags
     }
     if others := [pair for pair in touched if pair in rows and rows[pair].source not in (source, *UNOWNED)]:
         told_of = "; ".join(f"{names[a]} to {names[b]} by {rows[a, b].source!r}" for a, b in sorted(others))
         raise UnableToApply(f"other sources tell otherwise of lineage: {told_of}; keep each edge in one source")
     for upstream, downstream in touched:
-        one_to_one, sampled = wanted[upstream, downstream]
+        one_to_one, sampled, keys = wanted[upstream, downstream]
         LineageEdge.objects.update_or_create(
             upstream_id=upstream,
             downstream_id=downstream,
-            defaults={"one_to_one": one_to_one, "sampled": sampled, "source": source},
+            defaults={"one_to_one": one_to_one, "sampled": sampled, "keys": keys, "source": source},
         )
     gone = {pair for pair, edge in rows.items() if full and edge.source == source and pair not in wanted}
     LineageEdge.objects.filter(pk__in=[rows[pair].pk for pair in gone]).delete()

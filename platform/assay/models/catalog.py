@@ -108,6 +108,7 @@ class LineageEdge(models.Model):
     downstream = models.ForeignKey(Dataset, models.CASCADE, related_name="upstream_edges")
     one_to_one = models.BooleanField(default=False)
     sampled = models.BooleanField(default=False)
+    keys = models.JSONField(default=dict)  # column of the downstream's primary key → its name upstream, if another
     source = models.CharField(max_length=100, default="push")
 
     class Meta:

@@ -10,6 +10,8 @@ from pytest_django import DjangoAssertNumQueries
 from assay.access.roles import Owned
 from assay.catalog import selectors
 from assay.catalog.declared import Declared
+from assay.catalog.events import apply_event
+from assay.catalog.openlineage import LineageEvent
 from assay.catalog.profile import (
     BusinessMetricDefinition,
     CatalogProfile,
@@ -386,6 +388,22 @@ def test_edges_come_change_and_go_with_their_source_and_leave_their_downstreams_
     applied(lineage=second, now=LATER + HOUR)
     assert edges() == told
     assert left_to_reconcile(LATER + HOUR) == {"raw.d", "raw.e"}
+
+
+def test_the_names_of_key_columns_upstream_are_those_that_are_told_last() -> None:
+    applied(named("a"), named("b"), lineage=(edge("raw.a", "raw.b", sampled=True, keys={"id": "order_id"}),))
+    assert LineageEdge.objects.get().keys == {"id": "order_id"}
+    applied(named("a"), named("b"), lineage=(edge("raw.a", "raw.b", sampled=True),), now=LATER)
+    assert (LineageEdge.objects.get().keys, left_to_reconcile()) == ({}, {"raw.b"})
+
+
+def test_an_event_maps_key_columns_where_the_catalog_does_not() -> None:
+    applied(named("a"), replace(named("b"), primary_key=("id",)), lineage=(edge("raw.a", "raw.b", sampled=True),))
+    for name in ("order_id", "another"):
+        renamed = LineageProfile(upstream="raw.a", downstream="raw.b", keys={"id": name, "city": "town"})
+        apply_event(LineageEvent(job="etl", at=LATER, lineage=(renamed,)), now=LATER)
+    row = LineageEdge.objects.get()
+    assert (row.keys, row.sampled, left_to_reconcile()) == ({"id": "order_id"}, True, {"raw.b"})
 
 
 @pytest.mark.parametrize(("source", "may"), [("ours", True), ("push", True), ("openlineage", True), ("theirs", False)])

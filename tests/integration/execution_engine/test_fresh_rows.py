@@ -20,6 +20,7 @@ from tests.integration.execution_engine.conftest import Loop
 MONDAY, SUNDAY = day("2026-03-09"), day("2026-03-08")
 DUE = MONDAY.end + 6 * HOUR
 SECOND = timedelta(seconds=1)
+NOBODY_KNOWS = "complete: {} rows; whether these are all cannot be known, as nothing says yet how many there should be"
 WEEKS = ("2026-03-02", "2026-02-23", "2026-02-16")
 
 
@@ -80,7 +81,7 @@ def test_a_completion_of_something_else_says_nothing(loop: Loop, trips: Dataset,
             DataChange.objects.update(kind="rewritten")
         case "dataset":
             told(DatasetFactory.create(), rows=100)
-    assert judged(loop, trips, 10) == ("held", "complete: any rows, as there is no history yet")
+    assert judged(loop, trips, 10) == ("held", NOBODY_KNOWS.format(10))
 
 
 def test_completions_count_in_the_order_in_which_they_came(loop: Loop, trips: Dataset) -> None:
@@ -93,11 +94,19 @@ def test_completions_count_in_the_order_in_which_they_came(loop: Loop, trips: Da
     assert judged(loop, trips, 100)[1] == "complete: 100 of 109 rows that the pipeline told of"
 
 
-def test_what_is_usual_is_that_of_the_same_weekday_there(loop: Loop, trips: Dataset) -> None:
+def test_what_is_expected_is_that_of_the_same_weekday_there(loop: Loop, trips: Dataset) -> None:
     for key in WEEKS:
         measured(trips, day(key), 100)
-    assert judged(loop, trips, 49) == ("broken", "incomplete: 49 rows, less than half of the usual 100 rows")
-    assert judged(loop, trips, 50) == ("held", "complete: 50 rows, at least half of the usual 100 rows")
+    expected = "rows, of at least 70 expected after 3 windows like it"
+    assert judged(loop, trips, 69) == ("broken", f"incomplete: 69 {expected}")
+    assert judged(loop, trips, 70) == ("held", f"complete: 70 {expected}")
+
+
+def test_half_of_the_usual_rows_is_not_complete_however_much_these_vary(loop: Loop, trips: Dataset) -> None:
+    for key, count in zip(WEEKS, (90, 100, 110), strict=True):
+        measured(trips, day(key), count)
+    outcome, said = judged(loop, trips, 50)
+    assert (outcome, said) == ("broken", "incomplete: 50 rows, of at least 51 expected after 3 windows like it")
 
 
 @pytest.mark.parametrize(
@@ -118,7 +127,7 @@ def test_what_was_elsewhere_or_of_another_day_is_not_usual(loop: Loop, trips: Da
         measured(DatasetFactory.create(), day(key), 100)
     given = {"window": day(WEEKS[2]), "value": 100, **other}
     measured(trips, **given)
-    assert judged(loop, trips, 1)[1] == "complete: any rows, as there is no history yet"
+    assert judged(loop, trips, 1)[1] == NOBODY_KNOWS.format(1)
 
 
 def test_a_history_says_nothing_where_a_pipeline_does(loop: Loop, trips: Dataset) -> None:
@@ -132,14 +141,14 @@ def test_a_table_without_partitions_has_no_usual_day(loop: Loop) -> None:
     rates = DatasetFactory.create(name="rates", partition_column="", freshness_sla=6 * HOUR)
     for key in WEEKS:
         measured(rates, day(key), 100)
-    assert judged(loop, rates, 10)[1] == "complete: any rows, as there is no history yet"
+    assert judged(loop, rates, 10)[1] == NOBODY_KNOWS.format(10)
 
 
 def test_an_empty_window_is_complete_only_where_that_is_allowed(loop: Loop, trips: Dataset) -> None:
     assert judged(loop, trips, 0) == ("broken", "incomplete: no rows")
     trips.allow_empty = True
     trips.save()
-    assert judged(loop, trips, 0) == ("held", "complete: any rows, as there is no history yet")
+    assert judged(loop, trips, 0) == ("held", NOBODY_KNOWS.format(0))
 
 
 def feed(loop: Loop, dataset: Dataset, *upstreams: tuple[str, int]) -> None:
@@ -168,7 +177,9 @@ def test_a_window_waits_where_it_has_all_that_its_upstream_has(loop: Loop, trips
     loop.write(trips, "2026-03-09", rows(50))
     run = loop.run(fresh(trips), MONDAY)
     said = "incomplete: 50 of 50 rows of raw.events; raw.events not complete yet"
-    assert detail(run) == {"complete": False, "rows": 50, "expected": 100, "waits": True, "note": said}
+    assert detail(run) == {
+        "complete": False, "rows": 50, "expected": 100, "waits": True, "evidence": "upstream", "note": said,
+    }  # fmt: skip
     loop.write(trips, "2026-03-09", rows(40))
     run = loop.run(fresh(trips), MONDAY)
     assert (detail(run)["waits"], detail(run)["rows"]) == (False, 40)
@@ -237,6 +248,7 @@ def test_how_long_a_window_took_is_written_down_once(loop: Loop, trips: Dataset)
                                   window_start=MONDAY.start)  # fmt: skip
     assert (row.metric, row.spec_text, row.window) == (TIME_TO_COMPLETE, "time_to_complete()", MONDAY)
     assert (row.requested_at, row.measured_at, row.scan) == (DUE - HOUR, DUE - HOUR, None)
+    assert row.detail == {"evidence": "nothing", "note": NOBODY_KNOWS.format(7)}
 
 
 def test_an_incomplete_window_took_no_time_yet(loop: Loop, trips: Dataset) -> None:

@@ -21,7 +21,6 @@ from execution_engine.runs.plan_runs import end_as_error
 from execution_engine.runs.with_tests import fetch_tests
 from execution_engine.scans.ask import ask, flatten
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day
-from tests.fakes import rows
 from tests.integration.execution_engine.conftest import Loop
 
 MONDAY, SUNDAY = day("2026-03-09"), day("2026-03-08")
@@ -326,6 +325,16 @@ def test_one_that_waits_for_another_sample_is_not_shared(loop: Loop, trips: Data
     assert asked(found) != [whole]
 
 
+FOUND = MetricSpec(name="sample_found", arguments=("raw.trips",))
+
+
+def missed_sample(dataset: Dataset, **more: Any) -> Measurement:
+    """A sample of seven keys, one of which was not found."""
+    sample = measurement(dataset, **{"spec": SAMPLE, "value": 7.0, **more})
+    measurement(dataset, FOUND, measured_at=NOW - HOUR, value=6.0).inputs.add(sample)
+    return sample
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -336,37 +345,43 @@ def test_one_that_waits_for_another_sample_is_not_shared(loop: Loop, trips: Data
         {"datacenter": "phx"},
         {"window": SUNDAY},
         {"spec": MetricSpec(name="sample", columns=("fare",))},
-        {"measured_at": NOW - HOUR + SECOND},
+        {"measured_at": NOW - 2 * DAY},
     ],
     ids=str,
 )
-def test_the_first_sample_that_was_ever_taken_stays_the_same(loop: Loop, trips: Dataset, other: dict[str, Any]) -> None:
-    first = measurement(trips, SAMPLE, measured_at=NOW - HOUR, value=7.0)
-    given = {"measured_at": NOW - DAY, "value": 7.0, "spec": SAMPLE, **other}
-    earlier = measurement(trips, **given)
-    measurement(DatasetFactory.create(), SAMPLE, measured_at=NOW - 2 * DAY, value=7.0)
-    (kept,) = asked(want(SAMPLE, keep_first=True))
-    assert kept == (first if other else earlier)
-    assert asked(want(SAMPLE))[0].pk not in (first.pk, earlier.pk)
+def test_the_newest_sample_is_probed_again_while_some_of_it_is_missed(
+    loop: Loop, trips: Dataset, other: dict[str, Any]
+) -> None:
+    missed = missed_sample(trips, measured_at=NOW - DAY)
+    newer = missed_sample(trips, **{"measured_at": NOW - HOUR, **other})
+    missed_sample(DatasetFactory.create(), measured_at=NOW)
+    (kept,) = asked(want(SAMPLE, kept_while_missed=True))
+    assert kept == (missed if other else newer)
+    assert asked(want(SAMPLE))[0].pk not in (missed.pk, newer.pk)
+
+
+def test_a_sample_that_was_found_as_a_whole_is_followed_by_another(loop: Loop, trips: Dataset) -> None:
+    sample = missed_sample(trips, measured_at=NOW - DAY)
+    found = measurement(trips, FOUND, measured_at=NOW - HOUR, value=sample.value)
+    found.inputs.add(sample)
+    assert asked(want(SAMPLE, kept_while_missed=True)) != [sample]
 
 
 def test_a_run_over_a_kept_sample_is_scanned_at_once(loop: Loop, trips: Dataset) -> None:
-    kept = measurement(trips, SAMPLE, measured_at=NOW - HOUR, value=7.0)
-    part = want(SAMPLE, keep_first=True)
+    kept = missed_sample(trips, measured_at=NOW - HOUR)
+    part = want(SAMPLE, kept_while_missed=True)
     found, size = asked(
         want(MetricSpec(name="sample_found", arguments=("raw.trips",)), inputs=(part,)),
         want(MetricSpec(name="sample_size", arguments=("raw.trips",)), inputs=(part,)),
     )
     assert list(found.inputs.all()) == [kept]
-    assert found.scan == Scan.objects.get()
+    assert found.scan is not None
     assert (size.scan, size.value, size.measured_at) == (None, 7.0, NOW - HOUR)
 
 
 def test_a_run_whose_measurements_are_all_known_is_ready_at_once(loop: Loop, trips: Dataset) -> None:
     orders = DatasetFactory.create(name="orders")
-    loop.write(orders, "2026-03-09", rows(10))
-    data_test = DataTestFactory.create(dataset=trips, assertion="sample_size('raw.orders') > 0")
-    loop.run(data_test, MONDAY)
+    missed_sample(orders, measured_at=NOW - HOUR)
     run = plan(DataTestFactory.create(dataset=trips, assertion="sample_size('raw.orders') >= 10"))
     assert (run.planned_at, run.ready_at) == (LATER, LATER)
     assert clock.now() == LATER

@@ -65,13 +65,13 @@ def test_datasets_are_filtered_and_an_unknown_filter_is_an_error(api: APIClient)
 
 
 def test_the_graph_of_a_dataset_counts_hops(api: APIClient) -> None:
-    edge = LineageEdgeFactory.create()
+    edge = LineageEdgeFactory.create(keys={"id": "order_id"})
     body = api.get("/api/v1/lineage", {"dataset": edge.downstream.full_name}).json()
     assert {row["name"]: row["hops"] for row in body["datasets"]} == {
         edge.upstream.full_name: -1,
         edge.downstream.full_name: 0,
     }
-    assert body["edges"][0]["one_to_one"] is True
+    assert (body["edges"][0]["one_to_one"], body["edges"][0]["keys"]) == (True, {"id": "order_id"})
 
 
 def _event() -> RunEvent:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 from openlineage.client.facet_v2 import (
+    column_lineage_dataset,
     lifecycle_state_change_dataset,
     nominal_time_run,
     ownership_dataset,
@@ -58,6 +59,28 @@ def test_every_input_flows_into_every_output() -> None:
         LineageProfile(upstream="raw.trips", downstream="mart.trips"),
         LineageProfile(upstream="raw.users", downstream="mart.trips"),
     )
+
+
+def test_a_column_that_is_only_renamed_maps_the_keys_of_its_edge() -> None:
+    def field(*sources: tuple[str, str], step: str = "IDENTITY") -> column_lineage_dataset.Fields:
+        steps = [column_lineage_dataset.Transformation(type="DIRECT", subtype=step)]
+        return column_lineage_dataset.Fields(
+            inputFields=[
+                column_lineage_dataset.InputField(namespace="raw", name=name, field=column, transformations=steps)
+                for name, column in sources
+            ]
+        )
+
+    facet = column_lineage_dataset.ColumnLineageDatasetFacet(
+        fields={
+            "trip_id": field(("trips", "id")),
+            "city": field(("trips", "city")),
+            "day": field(("trips", "at"), step="TRANSFORMATION"),
+            "name": field(("users", "first"), ("users", "last")),
+        }
+    )
+    of_trips, of_users = read_event(posted(columnLineage=facet)).lineage
+    assert (of_trips.keys, of_users.keys) == ({"trip_id": "id"}, {})
 
 
 def test_a_complete_run_has_completed_its_nominal_window() -> None:

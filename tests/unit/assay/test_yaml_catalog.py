@@ -164,6 +164,10 @@ def test_what_names_a_wrong_dataset_is_not_wrong_itself(tmp_path: Path) -> None:
         ("tests: [{dataset: raw.trips, name: a, assertion: x, schedule: partition}]", "raw.trips has no partition"),
         ("datasets: []", "datasets: the key is written twice, first on line 1"),
         ("lineage: 5", "lineage: found 5: write a list"),
+        (
+            "lineage: [{upstream: raw.trips, downstream: raw.trips, keys: {trip: trip_id}}]",
+            "lineage[0].keys.trip: found 'trip', a column that primary_key does not name",
+        ),
     ],
 )
 def test_parts_that_contradict_each_other_are_refused(tmp_path: Path, addition: str, sentence: str) -> None:

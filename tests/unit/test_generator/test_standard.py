@@ -1,5 +1,6 @@
 """The standard tests: which there are, what they assert, where they run, and what cannot be written."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -284,13 +285,23 @@ def test_an_upstream_without_partitions_is_a_gap_for_a_partitioned_dataset_only(
         (
             dataset(),
             dataset("app.orders", columns=(Column(name="id", type="int"),), replicas=ORDERS.replicas),
-            "its primary key trip_id is no column of app.orders",
+            "its primary key trip_id is no column of app.orders, which is sampled by it: if the key has another name "
+            "there, write keys: {trip_id: …} at the edge.",
         ),
     ],
 )
 def test_a_sample_that_cannot_be_used_is_a_gap(target: DatasetProfile, upstream: DatasetProfile, reason: str) -> None:
     generation = generate(target, Upstream(dataset=upstream, sampled=True))
     assert gaps(generation, "completeness")[0].startswith(reason)
+
+
+def test_a_key_of_another_name_upstream_is_sampled_by_that_name() -> None:
+    orders = replace(ORDERS, columns=(Column(name="id", type="int"),))
+    generation = generate(dataset(), Upstream(dataset=orders, sampled=True, keys={"trip_id": "id"}))
+    assert "completeness-sample:app.orders" in names(generation)
+    hidden = replace(orders, columns=(Column(name="id", type="int", sensitive=True),))
+    generation = generate(dataset(), Upstream(dataset=hidden, sampled=True, keys={"trip_id": "id"}))
+    assert gaps(generation, "completeness")[0].startswith("its primary key id is sensitive")
 
 
 def test_what_no_metadata_would_mend_is_shown_but_not_counted() -> None:

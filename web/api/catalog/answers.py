@@ -25,6 +25,9 @@ class Edge(serializers.Serializer[Any]):
     upstream = serializers.CharField()
     downstream = serializers.CharField()
     one_to_one = serializers.BooleanField()
+    keys = serializers.DictField(
+        child=serializers.CharField(), help_text="columns of the downstream's primary key, with their names upstream"
+    )
 
 
 class LineageGraph(serializers.Serializer[Any]):

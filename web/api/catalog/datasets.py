@@ -22,6 +22,7 @@ from assay.catalog.yaml.parts import DatasetPart
 from assay.catalog.yaml.profiles import to_profile
 from assay.database.name_keys import name_key
 from assay.models import Dataset, Replica
+from execution_engine.freshness.rules import Evidence
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import LengthField, Row, Shape, WindowField
@@ -66,13 +67,19 @@ class DatasetRow(Row):
 
 
 class TookRow(serializers.Serializer[Any]):
-    """How many seconds a window took to be complete after its end, and how long it may by its SLA."""
+    """How many seconds a window took to be complete after its end, how long it may by its SLA, and what says so."""
 
     window = WindowField()
     seconds = serializers.FloatField()
     allowed = LengthField()
     is_known = serializers.BooleanField(help_text="false: filled or written again later, and no test had found it late")
     text = serializers.CharField()
+    evidence = serializers.ChoiceField(
+        [evidence.value for evidence in Evidence],
+        allow_blank=True,
+        help_text="what says that it is complete; empty for windows that an older version judged",
+    )
+    basis = serializers.CharField(allow_blank=True, help_text="the same as a sentence")
 
 
 class DatasetDetail(DatasetRow):

@@ -38,8 +38,8 @@ class Lineage(Api):
         names = {node.id: node.name for node in graph.nodes}
         datasets = [{"name": n.name, "tier": n.tier, "status": n.status, "hops": n.column} for n in graph.nodes]
         edges = [
-            {"upstream": names[upstream], "downstream": names[downstream], "one_to_one": one_to_one}
-            for upstream, downstream, one_to_one in graph.edges
+            {"upstream": names[upstream], "downstream": names[downstream], "one_to_one": one_to_one, "keys": keys}
+            for upstream, downstream, one_to_one, keys in graph.edges
         ]
         return Response({"datasets": datasets, "edges": edges})
 

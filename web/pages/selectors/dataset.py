@@ -62,7 +62,7 @@ def promises(dataset: Dataset) -> tuple[tuple[str, str], ...]:
 
 
 def progress(dataset: Dataset) -> tuple[tuple[str, str], ...]:
-    """The last partition up to which it is complete, and how long its last window took of the time that it has."""
+    """The last partition up to which it is complete, how long its last window took, and what says that it is."""
     up_to, at_home = complete_up_to(dataset), dataset.replicas.first()
     newest = times_to_complete(dataset, at_home.datacenter, 1) if at_home else []
     if up_to is None or not newest:
@@ -71,7 +71,8 @@ def progress(dataset: Dataset) -> tuple[tuple[str, str], ...]:
     text = partitioning.key(partitioning.at(up_to - INSTANT)) if partitioning else f"{up_to:%Y-%m-%d %H:%M} UTC"
     lengths = {"length": took.length, "longest": took.longest}
     length = gettext("%(length)s of %(longest)s") if took.is_known else gettext("not known, filled later")
-    return (gettext("Complete through"), text), (gettext("Last window took"), length % lengths)
+    known_by = [(gettext("What says so"), took.basis)] if took.basis else []
+    return (gettext("Complete through"), text), (gettext("Last window took"), length % lengths), *known_by
 
 
 def live_tests(dataset: Dataset, veil: Veil) -> list[ShownTest]:

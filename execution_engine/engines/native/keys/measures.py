@@ -141,13 +141,14 @@ def find_sample(reader: KeyReader, item: Wanted) -> Measured:
         sample = Sample.from_bytes(item.inputs[SAMPLE.name])
     except (KeyError, UnableToReadSample) as error:
         return failed(Reason.QUERY_FAILED, f"{item.spec.text} has no sample to look for: {error}")
-    unknown = check_columns(sample.columns, tuple(reader.columns), reader.name)
+    columns = item.spec.columns or sample.columns  # in which the keys have other names than upstream, or the same
+    unknown = check_columns(columns, tuple(reader.columns), reader.name)
     if unknown is not None:
         return Measured(failure=unknown)
     wanted = [encode(found) for found in sample.keys]
-    there = reader.there(sample.columns, wanted)
+    there = reader.there(columns, wanted)
     lost = sorted(set(wanted) - there)
-    detail = {"size": len(wanted), "missing": len(lost), "lost": named(lost[:NAMED_KEYS], sample.columns)}
+    detail = {"size": len(wanted), "missing": len(lost), "lost": named(lost[:NAMED_KEYS], columns)}
     return Measured(value=float(len(there)), detail=detail)
 
 

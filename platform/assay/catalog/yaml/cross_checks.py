@@ -116,6 +116,18 @@ def _lineage(parts: YamlParts) -> Iterator[Finding]:
         if pair[0] == pair[1]:
             yield ("lineage", index), f"found an edge from {edge.upstream} to itself: remove it."
         seen.add(pair)
+        yield from _keys(parts, index, edge)
+
+
+def _keys(parts: YamlParts, index: int, edge: LineagePart) -> Iterator[Finding]:
+    """Which columns are one key is told by names that both sides have."""
+    tables = {dataset.name.lower(): dataset for dataset in parts.datasets.values()}
+    upstream, downstream = tables.get(edge.upstream.lower()), tables.get(edge.downstream.lower())
+    for own, name in edge.keys.items():
+        if downstream is not None and own not in downstream.primary_key:
+            yield ("lineage", index, "keys", own), _unknown("column", own, downstream.primary_key, "primary_key")
+        if upstream is not None and upstream.columns and name not in upstream.columns:
+            yield ("lineage", index, "keys", own), _unknown("column", name, list(upstream.columns), "columns")
 
 
 def _custom(parts: YamlParts) -> Iterator[Finding]:

@@ -207,6 +207,7 @@ class LineagePart(YamlPart):
     downstream: FullName
     one_to_one: bool = False
     sampled: bool = False
+    keys: dict[ColumnName, ColumnName] = {}
 
 
 class CustomPart(YamlPart):

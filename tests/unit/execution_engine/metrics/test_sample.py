@@ -38,13 +38,19 @@ def test_bytes_that_are_no_sample_are_refused(state: bytes) -> None:
 def test_the_sample_depends_on_the_set_of_keys_alone(keys: list[Key], size: int, random) -> None:  # type: ignore[no-untyped-def]
     shuffled = keys * 3
     random.shuffle(shuffled)
-    sampled = bottom_keys(shuffled, size)
-    assert sampled == bottom_keys(keys, size)
+    sampled = bottom_keys(shuffled, size, "a")
+    assert sampled == bottom_keys(keys, size, "a")
     assert len(sampled) == min(size, len(set(keys)))
     assert set(sampled) <= set(keys)
 
 
 def test_every_key_is_about_as_likely_to_be_sampled() -> None:
-    sampled = bottom_keys(((str(at),) for at in range(10_000)), 1000)
+    sampled = bottom_keys(((str(at),) for at in range(10_000)), 1000, "a")
     early = sum(int(key[0] or 0) < 5_000 for key in sampled)
     assert 420 < early < 580  # five standard deviations of a fair draw; the hash is fixed
+
+
+def test_another_draw_samples_other_keys() -> None:
+    keys = [(str(at),) for at in range(10_000)]
+    first, second = (set(bottom_keys(keys, 1000, draw)) for draw in "ab")
+    assert 50 < len(first & second) < 150  # a tenth, by chance
