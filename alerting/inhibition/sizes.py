@@ -15,7 +15,8 @@ from execution_engine.language.evaluating.evaluate import of_known
 from execution_engine.language.evaluating.novelty import NOVEL
 from execution_engine.language.evaluating.verdict import ZeroDivision, only_predicate
 from execution_engine.language.operands import operands
-from execution_engine.language.tree import Arithmetic, Assertion, Between, By, Comparison, History, Metric, Operator
+from execution_engine.language.tree import Arithmetic, Assertion, By, History, Metric, Operator
+from execution_engine.language.walk import postorder
 from execution_engine.metrics.registry import METRICS
 
 ROUNDING = 1e-9
@@ -74,7 +75,7 @@ def size_of(result: BrokenResult) -> Size:
         case "completeness" | "consistency":
             return Size(touched=_lost_or_doubled(result))
         case "duplicates":
-            return Size(touched=_within(_value(result)[0]))
+            return Size(touched=_repeated(result))
         case "schema":
             columns = _drifted(result.findings)
             return Size(touched=1.0 if columns else 0.0, columns=columns)
@@ -98,13 +99,24 @@ def _lacking(rows: float, expected: float | None) -> float:
 
 def _lost_or_doubled(result: BrokenResult) -> float:
     """Of a ratio of rows: what is lost of it, or what is there more often than once."""
-    predicate = only_predicate(result.tree)
-    side = predicate[0] if predicate else None
-    measured = side.value if isinstance(side, Between) else side.left if isinstance(side, Comparison) else None
-    value = _value(result)[0]
-    if value is None or not (isinstance(measured, Arithmetic) and measured.operator is Operator.DIVIDE):
+    value, _ = _value(result)
+    if value is None or not _is_ratio(result.tree):
         return 0.0
     return _within(1 - value if value <= 1 else 1 - 1 / value)
+
+
+def _repeated(result: BrokenResult) -> float:
+    """Of a share of rows: of those that repeat a key, or of those that do not."""
+    value, bound = _value(result)
+    if value is None or bound is None or not _is_ratio(result.tree):
+        return 0.0
+    return _within(value if value > bound else 1 - value)
+
+
+def _is_ratio(tree: Assertion) -> bool:
+    metrics = [each for each in operands(tree) if isinstance(each, Metric)]
+    divides = any(isinstance(node, Arithmetic) and node.operator is Operator.DIVIDE for node in postorder(tree))
+    return divides or (len(metrics) == 1 and _is_share(metrics[0]))
 
 
 def _drifted(findings: Mapping[str, Any]) -> frozenset[str] | None:
@@ -182,8 +194,8 @@ def _distance(value: float, bound: float, is_share: bool) -> float:
     return _within(abs(value - bound) / largest) if largest else 0.0
 
 
-def _within(share: float | None) -> float:
-    return min(1.0, max(0.0, share or 0.0))
+def _within(share: float) -> float:
+    return min(1.0, max(0.0, share))
 
 
 def _is_share(metric: Metric) -> bool:

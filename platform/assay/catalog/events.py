@@ -1,7 +1,8 @@
 """Apply what an OpenLineage event tells: edges, columns, owners, drops and completions of datasets that are known."""
 
+from collections import defaultdict
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -15,6 +16,9 @@ from .profile import LineageProfile
 from .selectors import by_names, home
 from .services import mark_changed, record_completion
 
+OPENLINEAGE = "openlineage"
+AGED_AFTER = timedelta(days=14)
+MOST_SHARE_AGED = 0.1  # of all edges of events, at once; one always may go
 LONGEST_JOB = 200  # characters that a completion keeps of its job's name
 LONGEST_RUN = 100  # and of its run's id
 
@@ -33,8 +37,9 @@ def apply_event(event: LineageEvent, *, now: datetime) -> Heard:
     """Write what the event tells of known datasets. An edge that is known keeps its flags."""
     datasets = by_names(_names(event))
     touched = _apply_edges(event, datasets) | _apply_metadata(event, datasets, now)
+    ended = _end_aged_edges(event, datasets, now)
     Dataset.objects.filter(name_key__in=name_keys(event.dropped), missing_since__isnull=True).update(missing_since=now)
-    mark_changed(touched | {name for name in event.dropped if name in datasets}, now)
+    mark_changed(touched | ended | {name for name in event.dropped if name in datasets}, now)
     return Heard(
         edges=len(touched),
         completions=_complete(event, datasets, now),
@@ -67,7 +72,7 @@ def _apply_edges(event: LineageEvent, datasets: dict[str, Dataset]) -> set[str]:
     known = {(edge.upstream_id, edge.downstream_id): edge for edge in rows}
     LineageEdge.objects.bulk_create(
         (
-            LineageEdge(upstream_id=pair[0], downstream_id=pair[1], source="openlineage", keys=keys)
+            LineageEdge(upstream_id=pair[0], downstream_id=pair[1], source=OPENLINEAGE, keys=keys)
             for pair, (_, keys) in told.items()
             if pair not in known
         ),
@@ -81,6 +86,31 @@ def _apply_edges(event: LineageEvent, datasets: dict[str, Dataset]) -> set[str]:
 
 def _key_columns(edge: LineageProfile, downstream: Dataset) -> dict[str, str]:
     return {own: name for own, name in edge.keys.items() if own in downstream.primary_key}
+
+
+def _end_aged_edges(event: LineageEvent, datasets: dict[str, Dataset], now: datetime) -> set[str]:
+    """Delete edges of events that none has said for two weeks in which their downstream was written; its names.
+
+    An event without inputs does not say from what it has written.
+    """
+    upstreams: dict[str, set[str]] = defaultdict(set)
+    for edge in event.lineage:
+        upstreams[edge.downstream].add(edge.upstream)
+    written = {each.dataset for each in event.completed} & upstreams.keys() & datasets.keys()
+    rows = LineageEdge.objects.filter(downstream__in={datasets[name].pk for name in written}, source=OPENLINEAGE)
+    ids = {datasets[name].pk: {datasets[up].pk for up in upstreams[name] & datasets.keys()} for name in written}
+    names = {datasets[name].pk: name for name in written}
+    missed = [row for row in rows if row.upstream_id not in ids[row.downstream_id]]
+    said = [row.pk for row in rows if row.upstream_id in ids[row.downstream_id] and row.missed_since is not None]
+    LineageEdge.objects.filter(pk__in=said).update(missed_since=None)
+    LineageEdge.objects.filter(pk__in=[row.pk for row in missed], missed_since__isnull=True).update(missed_since=now)
+    dated = sorted((row.missed_since, row.pk, row.downstream_id) for row in missed if row.missed_since is not None)
+    aged = [(pk, names[downstream]) for since, pk, downstream in dated if since <= now - AGED_AFTER]
+    if not aged:
+        return set()
+    most = max(1, int(MOST_SHARE_AGED * LineageEdge.objects.filter(source=OPENLINEAGE).count()))
+    LineageEdge.objects.filter(pk__in=[pk for pk, _ in aged[:most]]).delete()
+    return {name for _, name in aged[:most]}
 
 
 def _apply_metadata(event: LineageEvent, datasets: dict[str, Dataset], now: datetime) -> set[str]:

@@ -252,6 +252,9 @@ def _apply_lineage(told: tuple[LineageProfile, ...], *, source: str, full: bool)
         for pair, flags in wanted.items()
         if pair not in rows or (rows[pair].one_to_one, rows[pair].sampled, rows[pair].keys) != flags
     }
+    taken = {pair for pair in wanted.keys() & rows.keys() - touched if rows[pair].source in UNOWNED}
+    if taken and source not in UNOWNED:  # whoever keeps an edge in a file may end it there
+        LineageEdge.objects.filter(pk__in=[rows[pair].pk for pair in taken]).update(source=source, missed_since=None)
     if others := [pair for pair in touched if pair in rows and rows[pair].source not in (source, *UNOWNED)]:
         told_of = "; ".join(f"{names[a]} to {names[b]} by {rows[a, b].source!r}" for a, b in sorted(others))
         raise UnableToApply(f"other sources tell otherwise of lineage: {told_of}; keep each edge in one source")
@@ -260,7 +263,13 @@ def _apply_lineage(told: tuple[LineageProfile, ...], *, source: str, full: bool)
         LineageEdge.objects.update_or_create(
             upstream_id=upstream,
             downstream_id=downstream,
-            defaults={"one_to_one": one_to_one, "sampled": sampled, "keys": keys, "source": source},
+            defaults={
+                "one_to_one": one_to_one,
+                "sampled": sampled,
+                "keys": keys,
+                "source": source,
+                "missed_since": None,
+            },
         )
     gone = {pair for pair, edge in rows.items() if full and edge.source == source and pair not in wanted}
     LineageEdge.objects.filter(pk__in=[rows[pair].pk for pair in gone]).delete()

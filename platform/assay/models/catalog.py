@@ -110,6 +110,7 @@ class LineageEdge(models.Model):
     sampled = models.BooleanField(default=False)
     keys = models.JSONField(default=dict)  # column of the downstream's primary key → its name upstream, if another
     source = models.CharField(max_length=100, default="push")
+    missed_since = models.DateTimeField(null=True, blank=True)  # since when events of its downstream come without it
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=("upstream", "downstream"), name="one_edge_per_pair")]

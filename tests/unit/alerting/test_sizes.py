@@ -29,6 +29,8 @@ def rows(own: float, above: float) -> dict[str, float]:
         ("completeness", "unpartitioned_rows() = 0", {"unpartitioned_rows()": 6}, 0),
         ("consistency", "keys_found(id, datacenter='phx') / distinct_count(id) >= 0.99", {}, 0),
         ("duplicates", PAIRS, {"distinct_count(id)": 98, "row_count()": 100}, 0.02),
+        ("duplicates", "uniqueness(id) >= 0.99", {"uniqueness(id)": 0.9}, 0.1),
+        ("duplicates", "query('select 1') = 0", {"query('select 1')": 1}, 0),
         ("custom", "completeness(email) >= 0.9", {"completeness(email)": 0.5}, 0.4),
         ("custom", "mean(fare) <= 40", {"mean(fare)": 50}, 0.2),
         ("custom", "max(fare) <= 40", {"max(fare)": 4e6}, 0),  # one row can do that
