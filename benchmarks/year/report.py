@@ -25,6 +25,7 @@ class Year:
     accepted: int
     tests: int
     scans: int
+    messages: int
 
     def told(self) -> list[Alarm]:
         """The alarms that somebody heard of: not those that another trouble explains, or that ended before."""
@@ -43,7 +44,7 @@ def year_of(found: Mapping[str, Any], days: int) -> Year:
         for one in found["alarms"]
         if one["day"] <= last
     ]
-    counts = {name: found[name] for name in ("hiccups", "tests", "scans")}
+    counts = {name: found[name] for name in ("hiccups", "tests", "scans", "messages")}
     return Year(bad=bad, alarms=alarms, days=days, accepted=len(found["accepted"]), **counts)
 
 
@@ -62,20 +63,21 @@ def markdown(on: str, seed: int, year: Year, unsustained: Year, kept: Year) -> s
 
 def _overall(year: Year, unsustained: Year, kept: Year) -> str:
     rows = [
-        ("as it is", year, year.told()),
-        ("without inhibition", year, list(year.alarms)),
-        ("without sustain", unsustained, unsustained.told()),
-        ("without either", unsustained, list(unsustained.alarms)),
-        ("wrong rules kept", kept, kept.told()),
+        ("as it is", year, year.told(), str(year.messages)),
+        ("without inhibition", year, list(year.alarms), ""),
+        ("without sustain", unsustained, unsustained.told(), str(unsustained.messages)),
+        ("without either", unsustained, list(unsustained.alarms), ""),
+        ("wrong rules kept", kept, kept.told(), str(kept.messages)),
     ]
     lines = [
-        "| | faults found | recall | precision | hours to the alarm | days alarmed for nothing | alarms |",
-        "|---|---|---|---|---|---|---|",
+        "| | faults found | recall | precision | hours to the alarm | days alarmed for nothing | alarms | messages |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    for name, one, alarms in rows:
+    for name, one, alarms, messages in rows:
         found = tally(one.bad, alarms)
         pairs = {(alarm.day, alarm.category) for alarm in alarms}
-        lines.append(f"| {name} | {_figures(found)} | {len(false_days(one.bad, alarms))} | {len(pairs)} |")
+        counts = f"{len(false_days(one.bad, alarms))} | {len(pairs)} | {messages}"
+        lines.append(f"| {name} | {_figures(found)} | {counts} |")
     return "\n".join(lines)
 
 

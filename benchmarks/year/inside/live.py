@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from django.db.models import Q
 
-from alerting.models import Alert
+from alerting.models import Alert, Notice
 from alerting.waivers.rules import WaiverScope
 from assay import clock
 from assay.catalog.services import record_completion
@@ -225,11 +225,18 @@ def found(plan: Plan, last_day: date, accepted: list[str]) -> dict[str, object]:
             if row.spoilt_at < (row.healed_at or now)
         ],
         "last_day": str(last_day),
+        "messages": _messages(),
         "hiccups": len(plan.hiccups),
         "accepted": accepted,
         "tests": DataTest.objects.filter(retired_at__isnull=True).count(),
         "scans": Scan.objects.count(),
     }
+
+
+def _messages() -> int:
+    """How many messages of incidents the owner got, recoveries among them."""
+    notices = Notice.objects.filter(alert__isnull=False, sent_at__isnull=False)
+    return notices.values("recipient", "sent_with").distinct().count()
 
 
 def _times(window: Window) -> dict[str, str]:
