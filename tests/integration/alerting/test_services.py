@@ -15,11 +15,12 @@ from alerting.notices.send import send_due
 from alerting.services import tell
 from alerting.waivers.rules import WaiverScope
 from assay.config import config
+from assay.models import Category
 from incident_manager.models import Incident
 from incident_manager.services import acknowledge, annotate, assign, force_resolve
 from tests.factories import DAY, HOUR, NOW, day
 from tests.integration.alerting.services import KEY, TOKEN, Anything, PagerDuty, SlackWorkspace, listening, refused
-from tests.integration.story import advance, due, fail, new_table, new_test, result, settle, start
+from tests.integration.story import advance, due, fail, feed, new_table, new_test, result, settle, start
 
 pytestmark = pytest.mark.django_db
 
@@ -98,6 +99,22 @@ def test_one_message_follows_an_incident_from_its_opening_to_its_end(slack: Slac
     assert first is message
     assert (reply["thread_ts"], reply["text"]) == ("1710000000.000000", f"{test.dataset.full_name}: custom recovered")
     assert Post.objects.get().place == "C0TRIPS01/1710000000.000000"
+
+
+def test_a_message_names_what_it_silences_though_that_began_to_fail_after_it_was_sent(slack: SlackWorkspace) -> None:
+    table, below = new_table(owner="#trips"), new_table(owner="rita")
+    feed(table, below)
+    root, effect = (
+        new_test(dataset=each, category=Category.DUPLICATES, sustain=timedelta()) for each in (table, below)
+    )
+    start(due(MONDAY))
+    fail(root, MONDAY)
+    advance(TOLD_AT)
+    (message,) = slack.messages.values()
+    fail(effect, MONDAY)
+    advance(TOLD_AT + HOUR)
+    assert f"{below.full_name} duplicates: {effect.name}: " in json.dumps(message["blocks"])
+    assert Alert.objects.get(dataset=below).told_at is None
 
 
 def test_whoever_is_asked_hears_it_though_their_message_is_only_changed(slack: SlackWorkspace) -> None:
