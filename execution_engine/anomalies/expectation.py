@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .adaptive import Adaptive
 from .predictive import Predictive
 from .seasons import HoltWinters, Seasonal, SeasonalTrend
 from .series import Series
@@ -22,6 +23,7 @@ from .strategies import (
 )
 
 STRATEGIES: Mapping[str, type[Strategy]] = {
+    "adaptive": Adaptive,
     "predictive": Predictive,
     "simple_threshold": SimpleThreshold,
     "absolute_change": AbsoluteChange,
@@ -31,7 +33,7 @@ STRATEGIES: Mapping[str, type[Strategy]] = {
     "holt_winters": HoltWinters,
     "seasonal_trend": SeasonalTrend,
 }
-USUAL = "predictive"
+USUAL = "adaptive"
 MOST = 1e6  # a score: so far away that farther says no more
 NOISE = 1e-12  # of the larger bound: what two ways to add up the same numbers may differ by
 

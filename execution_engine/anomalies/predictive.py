@@ -6,7 +6,7 @@ from math import sqrt
 
 import numpy as np
 
-from .strategies import Interval, refused
+from .strategies import Interval, check_learning
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +34,7 @@ class Predictive:
     min_values: int = 8
 
     def __post_init__(self) -> None:
-        if isinstance(self.alarms, bool) or not (isinstance(self.alarms, int | float) and 0 < self.alarms < 1):
-            raise refused(self, "alarms", "no share of values: write a number above 0 and below 1, such as 0.002")
-        if isinstance(self.min_values, bool) or not isinstance(self.min_values, int) or self.min_values < 2:
-            raise refused(self, "min_values", "no whole number from 2 on; a deviation needs two values")
+        check_learning(self)
 
     @property
     def needed(self) -> int:

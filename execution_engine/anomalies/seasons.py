@@ -14,7 +14,7 @@ import numpy as np
 
 from .public_holidays import holidays_of
 from .series import Series
-from .strategies import Interval, refused
+from .strategies import Interval, Strategy, refused
 
 if TYPE_CHECKING:
     from holidays import HolidayBase
@@ -231,9 +231,14 @@ def _holidays(strategy: SeasonalTrend) -> "HolidayBase":
         raise refused(strategy, "country", str(error)) from None
 
 
-def _check_season(strategy: HoltWinters | SeasonalTrend) -> None:
-    period = strategy.period
+def check_period(strategy: Strategy) -> None:
+    """``period`` of a strategy is in its range."""
+    period = getattr(strategy, "period", None)
     if isinstance(period, bool) or not isinstance(period, int) or period < 2:
         raise refused(strategy, "period", "no whole number of steps from 2 on, such as 7 for days of a week")
+
+
+def _check_season(strategy: HoltWinters | SeasonalTrend) -> None:
+    check_period(strategy)
     if not (isinstance(strategy.std_devs, int | float) and 0 < strategy.std_devs < float("inf")):
         raise refused(strategy, "std_devs", "no reach around the forecast: write a number above 0, such as 3")

@@ -304,6 +304,14 @@ def _check_deviations(strategy: "BatchNormal | OnlineNormal") -> None:
     _check_count(strategy, "min_values", 2, "a deviation needs two values")
 
 
+def check_learning(strategy: Strategy) -> None:
+    """``alarms`` and ``min_values`` of a strategy are in their range."""
+    alarms = getattr(strategy, "alarms", None)
+    if isinstance(alarms, bool) or not (isinstance(alarms, int | float) and 0 < alarms < 1):
+        raise refused(strategy, "alarms", "no share of values: write a number above 0 and below 1, such as 0.002")
+    _check_count(strategy, "min_values", 2, "a deviation needs two values")
+
+
 def _check_count(strategy: Strategy, name: str, least: int, why: str) -> None:
     said = getattr(strategy, name)
     if isinstance(said, bool) or not isinstance(said, int) or said < least:

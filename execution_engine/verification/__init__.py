@@ -3,6 +3,7 @@
 It needs no server and no database; the service's tests are in ``test_generator`` and ``runs``.
 """
 
+from execution_engine.anomalies.adaptive import Adaptive
 from execution_engine.anomalies.predictive import Predictive
 from execution_engine.anomalies.seasons import HoltWinters, SeasonalTrend
 from execution_engine.anomalies.strategies import (
@@ -35,6 +36,7 @@ from .suite import Verification, VerificationSuite
 __all__ = [
     "SIZE",
     "AbsoluteChange",
+    "Adaptive",
     "BatchNormal",
     "Check",
     "CheckResult",

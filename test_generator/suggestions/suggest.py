@@ -7,7 +7,7 @@ from math import ceil
 
 import pyarrow as pa
 
-from execution_engine.anomalies.predictive import Predictive
+from execution_engine.anomalies.adaptive import Adaptive
 from execution_engine.language.operands import operands
 from execution_engine.language.parsing.parse import UnableToParse, parse
 from execution_engine.language.tree import Metric
@@ -146,7 +146,7 @@ def _rows(first: Sequence[SuggestedWindow], rest: Sequence[SuggestedWindow]) -> 
         return []
     held = 0
     for at in range(len(first), len(counts)):
-        low, high = Predictive().expected(counts[:at])
+        low, high = Adaptive().expected(counts[:at][-60:])
         held += low <= counts[at] <= high
     candidate = Candidate(
         rule="UsualRowCount",

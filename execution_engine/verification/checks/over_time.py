@@ -31,8 +31,8 @@ class OverTime(Constrained):
         Parameters:
             of: the metric: ``SIZE``, or ``metric("mean", "fare")``.
             strategy: ``SimpleThreshold``, ``AbsoluteChange``, ``RelativeRateOfChange``, ``BatchNormal``,
-                ``OnlineNormal``, ``Predictive``, ``HoltWinters``, ``SeasonalTrend``, or an object with the
-                members of ``Strategy``.
+                ``OnlineNormal``, ``Adaptive``, ``Predictive``, ``HoltWinters``, ``SeasonalTrend``, or an object with
+                the members of ``Strategy``.
 
         Errors:
             AttributeError: ``of`` is a text. Write ``metric(…)``.

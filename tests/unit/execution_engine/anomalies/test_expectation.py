@@ -74,12 +74,12 @@ def test_every_strategy_has_a_name_that_leads_to_it(name: str) -> None:
     [
         (
             {"strategy": "crystal_ball"},
-            "there is no strategy 'crystal_ball': take one of predictive, simple_threshold,",
+            "there is no strategy 'crystal_ball': take one of adaptive, predictive,",
         ),
         ({"side": "left"}, "side= is one of both, low, high, not 'left'"),
-        ({"period": 7}, "predictive has no option period=: take of alarms, min_values"),
+        ({"lower": 7}, "adaptive has no option lower=: take of alarms, min_values, period"),
         ({"strategy": "simple_threshold"}, "without bounds expects any value: give lower=, upper= or both"),
-        ({"alarms": "many"}, "Predictive: alarms='many' is no share of values"),
+        ({"alarms": "many"}, "Adaptive: alarms='many' is no share of values"),
     ],
 )
 def test_an_option_that_is_wrong_says_what_to_write(options: dict[str, object], why: str) -> None:

@@ -120,7 +120,7 @@ def problems(text: str) -> str:
     [
         ("anomaly(row_count(), last=60) <= 1", ""),
         ("anomaly(row_count(), last=60, strategy='magic') <= 1", "there is no strategy 'magic'"),
-        ("anomaly(row_count(), last=60, std_devs=3) <= 1", "predictive has no option std_devs="),
+        ("anomaly(row_count(), last=60, std_devs=3) <= 1", "adaptive has no option std_devs="),
         ("anomaly(row_count(), last=5) <= 1", "the strategy needs 8 past windows: write last=8 or more"),
         ("anomaly(row_count(), last=60, strategy='holt_winters', period=40) <= 1", "needs 80 past windows"),
         ("mean(row_count(), last=60, std_devs=3) > 1", "std_devs= is no option over past windows"),

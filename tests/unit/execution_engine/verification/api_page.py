@@ -30,7 +30,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Profiles": ("Profile",),
     "Strategies": (
         *("SimpleThreshold", "AbsoluteChange", "RelativeRateOfChange", "BatchNormal", "OnlineNormal"),
-        *("Predictive", "HoltWinters", "SeasonalTrend"),
+        *("Adaptive", "Predictive", "HoltWinters", "SeasonalTrend"),
     ),
     "Results": ("VerificationResult", "CheckResult", "ConstraintResult", "Status", "ConstraintStatus", "Level"),
     "Repositories": (

@@ -2,7 +2,8 @@
 
 import subprocess
 import sys
-from collections.abc import ItemsView, Sequence
+from collections import UserDict
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import reduce
 
@@ -127,21 +128,17 @@ def test_an_assertion_that_cannot_be_read_is_refused_when_it_is_written() -> Non
 
 
 def test_an_assertion_looks_up_its_own_metrics_and_no_others() -> None:
-    class CountedLookups(dict[AskedMetric, Measured]):
+    class Lookups(UserDict[AskedMetric, Measured]):
         count = 0
 
         def __getitem__(self, metric: AskedMetric) -> Measured:
             self.count += 1
             return super().__getitem__(metric)
 
-        def items(self) -> ItemsView[AskedMetric, Measured]:
-            self.count += len(self)
-            return super().items()
-
     check = reduce(lambda check, at: check.holds(f"completeness(c{at}) = 1"), range(100), Check())
-    measured = CountedLookups.fromkeys((each.asks[0] for each in check.constraints), Measured(value=1))
-    assert {each.judge(Found(measured=measured)).status for each in check.constraints} == {ConstraintStatus.SUCCESS}
-    assert measured.count == 2 * 100  # for its value, and for its notes
+    lookups = Lookups({each.asks[0]: Measured(value=1) for each in check.constraints})
+    assert {each.judge(Found(measured=lookups)).status for each in check.constraints} == {ConstraintStatus.SUCCESS}
+    assert lookups.count == 2 * 100  # for its value, and for its notes
 
 
 def test_a_measurement_that_failed_is_an_error_with_its_reason() -> None:
