@@ -1,16 +1,20 @@
 """Window templates in SQL: ``datestr = '{window.start-7d:date}'``, in the dataset's zone and local calendar.
 
+A ``timestamp '…'`` of SQL is an instant, and one without a zone is read as UTC. So a local time that is all of such a
+literal is written with its offset; in ``timestamp_ntz '…'`` and in texts it stays as the local clock says it.
+
 Only what begins with ``{window`` is a template, so that the braces of a regular expression stay as they are.
 """
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from assay.time.windows import Partitioning, Step, UnableToStep, Window, shift
 
 _TEMPLATE = re.compile(r"\{\s*window\b[^{}]*(\}|$)")
+_BEFORE_INSTANT = re.compile(r"\btimestamp(_ltz)?\s*'$", re.IGNORECASE)
 _PARTS = re.compile(r"\{window\.(?P<edge>start|end)(?P<step>[+-]\w+)?:(?P<format>\w+)\}")
 
 FORMATS: dict[str, Callable[[datetime], str]] = {  # each of an instant in the dataset's zone
@@ -20,6 +24,7 @@ FORMATS: dict[str, Callable[[datetime], str]] = {  # each of an instant in the d
     "iso": lambda local: local.isoformat(),
     "epoch": lambda local: str(int(local.timestamp())),
 }
+INSTANT = "instant"  # a ``datetime`` that is all of a ``timestamp`` of SQL
 KEY = "key"  # the key of the partition that holds the instant
 
 
@@ -52,7 +57,18 @@ def faults(text: str) -> Iterator[str]:
 
 def render(text: str, window: Window, partitioning: Partitioning) -> str:
     """``text`` with its templates filled in for ``window``; raises UnableToRender."""
-    return _TEMPLATE.sub(lambda match: _fill(_read(match.group()), window, partitioning), text)
+
+    def fill(match: re.Match[str]) -> str:
+        template = _read(match.group())
+        is_instant = template.format == "datetime" and _is_instant(text, match)
+        return _fill(replace(template, format=INSTANT) if is_instant else template, window, partitioning)
+
+    return _TEMPLATE.sub(fill, text)
+
+
+def _is_instant(text: str, template: re.Match[str]) -> bool:
+    """Whether a template is all of a literal of a SQL ``timestamp``."""
+    return bool(_BEFORE_INSTANT.search(text, 0, template.start())) and text.startswith("'", template.end())
 
 
 def _read(text: str) -> Template:
@@ -78,4 +94,7 @@ def _fill(template: Template, window: Window, partitioning: Partitioning) -> str
         instant = shift(instant, template.step, partitioning.zone)
     if template.format == KEY:
         return partitioning.key(partitioning.at(instant))
-    return FORMATS[template.format](instant.astimezone(partitioning.zone))
+    local = instant.astimezone(partitioning.zone)
+    if template.format == INSTANT:
+        return FORMATS["iso" if local.utcoffset() else "datetime"](local)
+    return FORMATS[template.format](local)

@@ -31,6 +31,32 @@ def test_a_template_is_filled_in_by_the_clock_of_the_dataset(template: str, text
     assert render(f"ds = '{template}'", FIRST_OF_MARCH, NEW_YORK) == f"ds = '{text}'"
 
 
+@pytest.mark.parametrize(
+    ("zone", "key", "instant"),
+    [
+        ("Europe/Berlin", "2026-03-28", "2026-03-29T00:00:00+01:00"),
+        ("Europe/Berlin", "2026-03-29", "2026-03-30T00:00:00+02:00"),  # the clocks go forward
+        ("America/New_York", "2026-11-01", "2026-11-02T00:00:00-05:00"),
+        ("UTC", "2026-11-01", "2026-11-02T00:00:00+00:00"),
+    ],
+)
+def test_a_local_time_in_a_timestamp_of_sql_is_the_instant_that_it_means(zone: str, key: str, instant: str) -> None:
+    days = Partitioning(granularity=Granularity.DAY, time_zone=zone)
+    window, local = days.window(key), instant[:19].replace("T", " ")
+
+    def rendered(text: str) -> str:
+        return render(text, window, days)
+
+    assert rendered("timestamp '{window.end:datetime}'") == f"timestamp '{instant}'"
+    assert rendered("at < TIMESTAMP_LTZ'{window.end:datetime}'") == f"at < TIMESTAMP_LTZ'{instant}'"
+    for kept in (
+        "timestamp_ntz '{window.end:datetime}'",
+        "at < '{window.end:datetime}'",
+        "my_timestamp '{window.end:datetime}'",
+    ):
+        assert rendered(kept) == kept.replace("{window.end:datetime}", local)
+
+
 def test_a_step_of_days_keeps_the_local_midnight_when_clocks_change() -> None:
     after = NEW_YORK.window("20130315")  # clocks went forward on the tenth
     assert render("{window.start-7d:iso}", after, NEW_YORK) == "2013-03-08T00:00:00-05:00"
