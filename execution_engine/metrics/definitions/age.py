@@ -1,6 +1,6 @@
 """``age(column, "instant")``: seconds from the newest value of a column of times to an instant given in SQL.
 
-The engine has no clock: the instant is the caller's, most often a template such as ``timestamp '{window.end}'``.
+The engine has no clock: the instant is the caller's, often a template such as ``timestamp '{window.end:datetime}'``.
 """
 
 from execution_engine.metrics.definition import Kind, MetricDefinition

@@ -37,7 +37,7 @@ def test_a_template_is_filled_in_by_the_clock_of_the_dataset(template: str, text
         ("Europe/Berlin", "2026-03-28", "2026-03-29T00:00:00+01:00"),
         ("Europe/Berlin", "2026-03-29", "2026-03-30T00:00:00+02:00"),  # the clocks go forward
         ("America/New_York", "2026-11-01", "2026-11-02T00:00:00-05:00"),
-        ("UTC", "2026-11-01", "2026-11-02T00:00:00+00:00"),
+        ("UTC", "2026-11-01", "2026-11-02 00:00:00"),
     ],
 )
 def test_a_local_time_in_a_timestamp_of_sql_is_the_instant_that_it_means(zone: str, key: str, instant: str) -> None:
@@ -49,12 +49,8 @@ def test_a_local_time_in_a_timestamp_of_sql_is_the_instant_that_it_means(zone: s
 
     assert rendered("timestamp '{window.end:datetime}'") == f"timestamp '{instant}'"
     assert rendered("at < TIMESTAMP_LTZ'{window.end:datetime}'") == f"at < TIMESTAMP_LTZ'{instant}'"
-    for kept in (
-        "timestamp_ntz '{window.end:datetime}'",
-        "at < '{window.end:datetime}'",
-        "my_timestamp '{window.end:datetime}'",
-    ):
-        assert rendered(kept) == kept.replace("{window.end:datetime}", local)
+    for before in ("timestamp_ntz '", "at < '", "my_timestamp '", "timestamp 'x"):
+        assert rendered(before + "{window.end:datetime}'") == f"{before}{local}'"
 
 
 def test_a_step_of_days_keeps_the_local_midnight_when_clocks_change() -> None:
