@@ -45,7 +45,8 @@ PrivacyOf = Callable[[str], Privacy | None]
 def objection(own: Privacy, spec: MetricSpec, dataset: str | None, privacy_of: PrivacyOf) -> str | None:
     """Why a test of ``own`` may not ask for a metric, of ``dataset`` or its own; None where it may."""
     measured = (privacy_of(dataset) if dataset else None) or own
-    for name in others_of(spec, dataset):
+    base = dataset or own.owned.name
+    for name in others_of(spec, dataset, base):
         other = privacy_of(name)
         if other is not None and not _may_ask(own, other, spec):
             readers = ", ".join(other.owned.readers)
@@ -53,15 +54,21 @@ def objection(own: Privacy, spec: MetricSpec, dataset: str | None, privacy_of: P
                 f"{other.owned.name} is shown to its readers only ({readers}), and {own.owned.name} to others too: "
                 f"limit the readers of {own.owned.name} likewise, or ask {other.owned.owner}"
             )
-    read = [measured, *filter(None, map(privacy_of, _arguments(spec)))]
+    read = [measured, *filter(None, map(privacy_of, _arguments(spec, base)))]
     if _queries(spec):
         return _objection_to_query(spec, read)
     return _objection_to_values(spec, read)
 
 
-def others_of(spec: MetricSpec, dataset: str | None) -> tuple[str, ...]:
-    """The datasets that a metric reads beside, or in place of, the test's own."""
-    return tuple(dict.fromkeys([*([dataset] if dataset else []), *_arguments(spec)]))
+def others_of(spec: MetricSpec, dataset: str | None, base: str = "") -> tuple[str, ...]:
+    """The datasets that a metric reads beside, or in place of, the test's own; ``base`` is the one that it measures."""
+    return tuple(dict.fromkeys([*([dataset] if dataset else []), *_arguments(spec, base)]))
+
+
+def full_name_of(table: str, base: str) -> str:
+    """The full name of a table that a query names; one without a namespace is of that of the dataset it measures."""
+    namespace = base.rpartition(".")[0]
+    return table if "." in table or not namespace else f"{namespace}.{table}"
 
 
 def told(spec: MetricSpec, sensitive: frozenset[str], detail: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,11 +83,11 @@ def told(spec: MetricSpec, sensitive: frozenset[str], detail: Mapping[str, Any])
     return {name: value for name, value in detail.items() if isinstance(value, bool | int | float)}
 
 
-def _arguments(spec: MetricSpec) -> list[str]:
+def _arguments(spec: MetricSpec, base: str) -> list[str]:
     if queries := _queries(spec):
         from .queries import tables_of  # with it sqlglot, for which no gate should wait
 
-        return [name for query in queries for name in tables_of(query)]
+        return [full_name_of(name, base) for query in queries for name in tables_of(query)]
     return METRICS[spec.name].signature.texts(ArgumentType.DATASET, spec.arguments)
 
 

@@ -1,13 +1,11 @@
 """Which tables a metric reads beside its own, a user's query above all, resolved in the catalog."""
 
-from django.db.models import Q
-from django.db.models.functions import Lower
 from sqlglot import exp
 
 from assay.catalog.locations import UnableToUseLocation
-from assay.catalog.selectors import home, replica
-from assay.database.name_keys import name_keys
+from assay.catalog.selectors import by_names, home, replica
 from assay.models import Dataset
+from execution_engine.disclosure.rules import full_name_of
 from execution_engine.engines.protocol import Table
 from execution_engine.guard.refusal import UnableToAllow
 from execution_engine.guard.sql_tree import statements
@@ -21,24 +19,14 @@ from execution_engine.storage import table_of
 def tables_read(metric: MetricSpec, dataset: Dataset, datacenter: str) -> dict[str, Table]:
     """The tables that the metric names and the catalog has, in the same datacenter where they have a replica there.
 
-    A name without a namespace is looked for in that of the test's own dataset first. Names that are not found are
-    left out; the engine refuses them.
+    A name without a namespace has the dataset's. Names that are not found are left out; the engine refuses them.
     """
     names = names_read(metric)
     if not names:
         return {}
-    bare = [name.lower() for name in names if "." not in name]
-    rows = Dataset.objects.annotate(bare=Lower("name"))
-    found = rows.filter(Q(name_key__in=name_keys(names)) | Q(bare__in=bare)).prefetch_related("replicas")
-    candidates = sorted(found, key=lambda other: (other.namespace != dataset.namespace, other.full_name))
-    tables: dict[str, Table] = {}
-    for name in names:
-        match = next(
-            (other for other in candidates if name.lower() in (other.full_name.lower(), other.name.lower())), None
-        )
-        if match is not None and (table := _table(match, datacenter)):
-            tables[name] = table
-    return tables
+    meant = {name: full_name_of(name, dataset.full_name) for name in names}
+    found = by_names(meant.values())
+    return {name: table for name, full in meant.items() if full in found and (table := _table(found[full], datacenter))}
 
 
 def names_read(metric: MetricSpec) -> list[str]:

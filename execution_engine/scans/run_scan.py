@@ -27,6 +27,7 @@ from execution_engine.quarantine.suspects import times_ended
 
 from .close_scans import Ended, close_scans
 from .found import BegunScan, ScanReading
+from .lanes import scans_of_lane
 from .together import apart
 
 log = structlog.get_logger(__name__)
@@ -61,11 +62,12 @@ def _next(datacenter: str | None, most: int, worker: str) -> tuple[list[Scan], b
         is_more = len(fitting) < len(free)
         return fitting
 
+    may = scans_of_lane(now)
     scans = claim(
         stage("scan"),
         now=now,
         limit=most if together else 1,
-        may=None if together else may_begin(datacenter),  # one process reads one after another
+        may=may if together else may & may_begin(datacenter),  # one thread reads one after another
         fit=fit if together else None,
         also={"started_at": now, "open_key": None, "worker": worker},
         **filters,

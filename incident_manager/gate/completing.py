@@ -8,6 +8,7 @@ from django.db import transaction
 
 from assay.catalog.selectors import home
 from assay.catalog.services import UnableToComplete, record_completion
+from assay.edge.control_characters import name_fault
 from assay.models import DataChange, Dataset
 from assay.time.windows import Window
 from execution_engine.models import Run, RunReason
@@ -38,8 +39,10 @@ class WrittenWindow:
 @transaction.atomic
 def complete(pipeline: str, written: Sequence[WrittenWindow], *, run: str = "", now: datetime) -> list[DataChange]:
     """All that a pipeline has written, recorded together; raises UnableToComplete. Its live tests are triggered."""
-    if not pipeline or len(pipeline) > LONGEST_NAME or "\0" in pipeline:
-        raise UnableToName(f"A pipeline's name has 1 to {LONGEST_NAME} characters, and no NUL.")
+    if not pipeline or len(pipeline) > LONGEST_NAME:
+        raise UnableToName(f"A pipeline's name has 1 to {LONGEST_NAME} characters.")
+    if fault := name_fault(pipeline):
+        raise UnableToName(f"The pipeline cannot be named so: {fault}.")
     if len(written) > MOST_OUTPUTS:
         raise UnableToComplete(f"One completion has at most {MOST_OUTPUTS} outputs: tell of them in parts.")
     return [

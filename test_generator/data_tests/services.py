@@ -24,6 +24,7 @@ from test_generator.definition import Definition
 
 from .held_to import held_to_declared, judges_from
 from .upstream_operands import ProfileNamed, misaligned, undisclosed, unmeasurable
+from .user_sql import not_allowed
 
 
 class UnableToWrite(Exception):
@@ -45,7 +46,7 @@ def checked_tree(own: DatasetProfile, assertion: str, profile_named: ProfileName
         )
     except (UnableToParse, UnableToCheck) as error:
         raise UnableToWrite(str(error)) from None
-    for obstacle_of in (unmeasurable, misaligned, undisclosed):
+    for obstacle_of in (unmeasurable, misaligned, undisclosed, not_allowed):
         if obstacle := obstacle_of(tree, own, profile_named):
             raise UnableToWrite(obstacle)
     return to_json(tree)

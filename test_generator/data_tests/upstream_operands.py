@@ -18,7 +18,7 @@ def unmeasurable(tree: Assertion, home: DatasetProfile, profile_named: ProfileNa
     """The sentence that says which operand asks a business metric for rows, or a table for its value, if any does."""
     for metric in _metrics(tree):
         of = profile_named(metric.dataset) if metric.dataset else home
-        read = [(name, profile_named(name)) for name in others_of(metric.spec, None)]
+        read = [(name, profile_named(name)) for name in others_of(metric.spec, None, home.full_name)]
         if computed := [name for name, other in read if other and other.business_metric]:
             return f"{metric.text:.200} reads rows of {computed[0]}, a business metric, which has none"
         if of is None or (of.business_metric is not None) is (metric.spec.name in OF_BUSINESS_METRIC):

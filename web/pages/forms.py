@@ -1,10 +1,12 @@
 """What the pages' forms accept."""
 
 from datetime import UTC, date, datetime
+from typing import Any
 
 from django import forms
 
 from alerting.waivers.rules import WaiverScope
+from assay.edge.control_characters import name_fault
 from assay.models import Category
 from assay.time.instants import UnableToTakeInstant, taken
 from web.pages.selectors.catalogue import FILTERS, CatalogueFilter
@@ -110,10 +112,21 @@ class UtcField(forms.DateTimeField):
             raise forms.ValidationError(in_english(str(unable))) from None
 
 
+class NameField(forms.CharField):
+    """A name, without control characters."""
+
+    def clean(self, value: Any) -> str:
+        """The name."""
+        name: str = super().clean(value)
+        if fault := name_fault(name):
+            raise forms.ValidationError(in_english(fault))
+        return name
+
+
 class AssignForm(forms.Form):
     """Who is to work on an incident; empty: nobody."""
 
-    to = forms.CharField(required=False, max_length=LONGEST_NAME)
+    to = NameField(required=False, max_length=LONGEST_NAME)
 
 
 class AnnotateForm(forms.Form):
@@ -121,7 +134,7 @@ class AnnotateForm(forms.Form):
 
     root_cause = forms.CharField(required=False, max_length=10_000)
     eta = UtcField(required=False)
-    backfill = forms.CharField(required=False, max_length=200)
+    backfill = NameField(required=False, max_length=200)
     text = forms.CharField(required=False, max_length=10_000)
 
 

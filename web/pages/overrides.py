@@ -21,7 +21,7 @@ from web.api.consumption.overrides import GateOverrides
 from web.shown.words import in_english
 
 from .actions import complain
-from .forms import UtcField
+from .forms import NameField, UtcField
 from .page_policy import demand, form_of
 
 
@@ -29,7 +29,7 @@ class OverrideForm(forms.Form):
     """What may be read, by whom, until when, and why."""
 
     window = forms.CharField(max_length=100)
-    pipeline = forms.CharField(required=False, max_length=200)
+    pipeline = NameField(required=False, max_length=200)
     ends_at = UtcField(required=False)
     reason = forms.CharField(max_length=10_000)
 

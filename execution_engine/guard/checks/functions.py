@@ -54,6 +54,8 @@ OURS = frozenset({"build_bloom_filter", "use_bloom_filter"})
 IN_CONDITIONS = SCALAR
 IN_QUERIES = SCALAR | AGGREGATE | GENERATOR | OURS
 
+PAIRED = frozenset({"map", "named_struct"})  # whose arguments are keys, or names, and values in turn
+
 _BECAUSE = {
     "it runs code on the machine": "reflect java_method try_reflect",
     "it tells about the machine or the session": (
@@ -82,6 +84,10 @@ def check_functions(tree: exp.Expr, allowed: frozenset[str]) -> Refusal | None:
 
 def _check_call(call: exp.Anonymous, allowed: frozenset[str]) -> Refusal | None:
     name = called(call)
+    if name in PAIRED and len(call.expressions) % 2:
+        return Refusal(what=f"{name} takes pairs", mend="write a key and a value, or a name and a value, each time").at(
+            call
+        )
     if name in allowed and isinstance(call.this, str) and not _is_qualified(call):
         return None
     if name in allowed:

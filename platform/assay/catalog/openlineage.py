@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from assay.edge.control_characters import name_fault
 from assay.time.instants import UnableToTakeInstant, taken
 from assay.time.windows import UnableToReadWindow, Window
 
@@ -66,7 +67,7 @@ def read_event(event: object) -> LineageEvent:
     return LineageEvent(
         job=_full_name(job, "job"),
         at=_instant(body.get("eventTime"), "eventTime"),
-        run=str(run.get("runId") or ""),
+        run=_name(str(run.get("runId") or ""), "run.runId"),
         lineage=() if kind in ("FAIL", "ABORT") else _edges(inputs, _without(outputs, dropped)),
         columns=_known({name: _columns(facets) for name, facets in {**inputs, **outputs}.items()}),
         owners=_known({name: _owner(facets) for name, facets in {**inputs, **outputs}.items()}),
@@ -133,14 +134,14 @@ def _datasets(body: Mapping[str, Any], side: str) -> dict[str, Mapping[str, Any]
 def _columns(facets: Mapping[str, Any]) -> tuple[Column, ...]:
     fields = _facet(facets, "schema").get("fields") or []
     named = [each for each in fields if isinstance(each, dict) and isinstance(each.get("name"), str)]
-    return tuple(Column(name=each["name"], type=str(each.get("type") or "")) for each in named)
+    return tuple(Column(name=_name(each["name"], "a field"), type=str(each.get("type") or "")) for each in named)
 
 
 def _owner(facets: Mapping[str, Any]) -> str:
     """The first owner, and of several the one of type OWNER."""
     owners = [each for each in _facet(facets, "ownership").get("owners") or [] if isinstance(each, dict)]
     owners.sort(key=lambda each: str(each.get("type")).upper() != "OWNER")
-    return str(owners[0].get("name") or "") if owners else ""
+    return _name(str(owners[0].get("name") or ""), "an owner") if owners else ""
 
 
 def _lifecycle(facets: Mapping[str, Any]) -> object:
@@ -192,7 +193,13 @@ def _full_name(item: Mapping[str, Any], place: str) -> str:
     namespace, name = item.get("namespace"), item.get("name")
     if not (isinstance(namespace, str) and namespace and isinstance(name, str) and name):
         raise UnableToReadEvent(f"{place} needs a namespace and a name, both of them text.")
-    return f"{namespace}.{name}"
+    return _name(f"{namespace}.{name}", place)
+
+
+def _name(text: str, place: str) -> str:
+    if fault := name_fault(text):
+        raise UnableToReadEvent(f"{place}: {fault}.")
+    return text
 
 
 def _instant(value: object, place: str) -> datetime:

@@ -2,7 +2,7 @@
 
 import errno
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 DAMAGED = (
     "{file} is damaged ({error}): stop every program that uses it, move it aside with its -wal and -shm files, and put "
@@ -18,7 +18,22 @@ MENDS = {
     "SQLITE_IOERR": "the disk of {file} fails ({error}): see that it has room, and what the system's log says of it",
     "SQLITE_BUSY": "others kept {file} busy ({error}): try again, or stop what writes to it for so long",
 }
+# of MariaDB and MySQL: no connection, too many, shut down or ended, and a lock that was not given in time
+UNAVAILABLE = frozenset(
+    {1040, 1053, 1080, 1152, 1158, 1159, 1160, 1161, 1205, 1213, 1927, 2002, 2003, 2006, 2013, 2055}
+)
+BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def is_unavailable(error: BaseException | None) -> bool:
+    """Whether the database is away or busy for a while, so that the same request may succeed later."""
+    if isinstance(error, InterfaceError):
+        return True
+    if not isinstance(error, OperationalError):
+        return False
+    name = getattr(error.__cause__, "sqlite_errorname", "")
+    return name.startswith(BUSY) or bool(error.args and error.args[0] in UNAVAILABLE)
 
 
 def of_database(error: DatabaseError) -> str:

@@ -1,11 +1,11 @@
-"""Nothing that somebody sends can end a line of the logs and begin one that poses as ours."""
+"""Names hold no control characters, and nothing that somebody sends can begin a line of the logs that poses as ours."""
 
 import re
 from collections.abc import MutableMapping
 from typing import Any
 
 # C0, DEL and C1, the separators of lines and paragraphs, and marks that turn the direction of writing
-CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 MANY_LINES = ("exception", "stack")
 INDENT = "    "
 
@@ -13,6 +13,12 @@ INDENT = "    "
 def visible(text: str) -> str:
     r"""The text, with control characters as ``\x0a`` or ``\u2028``."""
     return CONTROLS.sub(_escape, text)
+
+
+def name_fault(name: str) -> str | None:
+    """Why a text is no name, whoever sends it; None where it may be one: a name stands on one line, as it looks."""
+    found = CONTROLS.search(name)
+    return None if found is None else f"a name may hold no control character, and this one holds {_escape(found)}"
 
 
 def without_controls(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

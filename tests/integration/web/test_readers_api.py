@@ -157,6 +157,26 @@ def test_a_producer_pushes_what_it_may_not_see_and_opens_nothing(pay: Dataset) -
     assert pia.get("/api/v1/datasets/hr.pay").status_code == 404
 
 
+def test_a_completion_answers_no_verdict_on_what_its_sender_may_not_read(pay: Dataset) -> None:
+    pay.partition_column, pay.granularity = "datestr", "day"
+    pay.save()
+    DatasetFactory.create(name="trips")
+    pia, outputs = (
+        client("pia", Role.PRODUCER),
+        [{"dataset": name, "window": "2026-03-09"} for name in ("HR.pay", "raw.trips")],
+    )
+    both = pia.post("/api/v1/pipelines/p/completed", {"outputs": outputs}, format="json")
+    alone = pia.post("/api/v1/pipelines/p/completed", {"outputs": outputs[:1]}, format="json")
+    assert (both.status_code, alone.status_code, pay.changes.count()) == (201, 201, 2)
+    assert (len(both.json()["completions"]), alone.json()["completions"], alone.json()["judged"]) == (1, [], True)
+    for answer in (both, alone):
+        assert not {"hr.pay", "987654", "salary"} & set(answer.content.decode().replace('"', " ").split())
+    hugo = client("hugo", Role.PRODUCER, "hr")
+    assert (
+        len(hugo.post("/api/v1/pipelines/p/completed", {"outputs": outputs}, format="json").json()["completions"]) == 2
+    )
+
+
 @pytest.mark.parametrize(
     "assertion",
     [

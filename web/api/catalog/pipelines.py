@@ -18,7 +18,7 @@ from incident_manager.gate.as_json import as_json
 from incident_manager.gate.completing import MOST_OUTPUTS, MOST_REASONS, UnableToName
 from incident_manager.services import WrittenWindow, answer_on, complete, look_up, unjudged
 from web.access.changes import audited
-from web.access.who import may
+from web.access.who import may, owned, person_of, unreadable
 from web.api import examples
 from web.api.consumption import gate as gates
 from web.api.consumption import quality
@@ -100,7 +100,7 @@ class Completed(Api):
         """Tell what a pipeline has written, and have it tested.
 
         The answer is the gate's on the outputs, and whether all that was triggered has been judged. With ``wait`` it
-        comes when all is judged, or so many seconds later.
+        comes when all is judged, or so many seconds later. Outputs that you may not read are taken, and left out of it.
         """
         given, now = self.given(Completion), clock.now()
         for output in given["outputs"]:
@@ -112,8 +112,9 @@ class Completed(Api):
                 changes = complete(name, written, run=given["run"], now=now)
         except UnableToComplete as unable:
             raise Wrong(str(unable), where="name" if isinstance(unable, UnableToName) else "outputs") from None
-        waits_for = wait_until_judged(changes, seconds=given["wait"])
-        return Response(_told(changes, pipeline=name, waits_for=waits_for), status=201)
+        shown = [each for each in changes if unreadable(person_of(request), Action.ASK, owned(each.dataset)) is None]
+        waits_for = wait_until_judged(shown, seconds=given["wait"])
+        return Response(_told(shown, pipeline=name, waits_for=waits_for), status=201)
 
 
 class PipelineQuality(Api):

@@ -1,5 +1,6 @@
 """What goes wrong below ``/api/`` is answered as a problem of RFC 9457, whatever raised it."""
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,11 @@ from rest_framework import status
 from rest_framework.exceptions import APIException, ValidationError
 from rest_framework.views import exception_handler
 
+from assay.database.storage_errors import is_unavailable
+
 from .problems import SEE_SCHEMA, problem_answer
+
+RETRY_SECONDS = 5  # after which a request may be sent again that the database did not answer
 
 
 class Wrong(APIException):
@@ -78,10 +83,20 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
 
 
 def fault(request: HttpRequest) -> HttpResponseBase:
-    """A fault of ours; the log has what happened, the answer only says that something did."""
+    """A fault of ours, or a database that is away; the log has what happened, the answer only says that it did.
+
+    Django calls this while it handles the error.
+    """
+    is_busy = is_unavailable(sys.exception())
+    code, headers = (503, {"Retry-After": str(RETRY_SECONDS)}) if is_busy else (500, {})
     if is_api(request):
-        return problem_answer(request, 500, "Assay has failed to answer; the fault is not in the request.")
-    return defaults.server_error(request)
+        detail = "The database does not answer" if is_busy else "Assay has failed to answer"
+        return problem_answer(request, code, f"{detail}; the fault is not in the request.", headers=headers)
+    answer = defaults.server_error(request)
+    answer.status_code = code
+    for name, value in headers.items():
+        answer[name] = value
+    return answer
 
 
 def is_api(request: HttpRequest) -> bool:

@@ -1,6 +1,6 @@
 """The types of the API's values, shared by requests and answers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from math import isfinite
 from typing import Any, ClassVar
@@ -12,6 +12,7 @@ from rest_framework.fields import empty
 from rest_framework.request import Request
 
 from assay.catalog.selectors import by_name, by_names
+from assay.edge.control_characters import name_fault, visible
 from assay.models import Dataset
 from assay.time.durations import UnableToReadDuration, format_duration, parse_duration
 from assay.time.instants import UnableToTakeInstant, taken
@@ -19,6 +20,8 @@ from assay.time.windows import UnableToReadWindow, Window
 from web.access.needs import need_of
 from web.access.who import owned, person_of, unreadable
 
+MOST_UNKNOWN = 10  # names that an answer lists
+TEXTS = frozenset({"assertion", "description", "reason", "root_cause", "sql", "text"})  # whose values are no names
 PAGING = ("limit", "offset")
 NEEDED = {
     "from": "is needed, as no range is asked of without it: from=2026-03-09T00:00:00Z, its first instant",
@@ -32,9 +35,22 @@ class Shape(serializers.Serializer[Any]):
     def run_validation(self, data: Any = empty) -> Any:
         """The checked values."""
         if isinstance(data, dict) and (unknown := sorted(set(data) - {*self.fields, *PAGING})):
-            known = ", ".join(self.fields)
-            raise serializers.ValidationError(dict.fromkeys(unknown, f"not known; known here: {known}"))
+            known = f"not known; known here: {', '.join(self.fields)}"
+            raise serializers.ValidationError({visible(name[:100]): known for name in unknown[:MOST_UNKNOWN]})
+        if isinstance(data, dict) and (faults := dict(self._faulty_names(data))):
+            raise serializers.ValidationError(faults)
         return super().run_validation(data)
+
+    def _faulty_names(self, data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        """The fields that hold a name with a control character; those of longer texts may have lines."""
+        for name, field in self.fields.items():
+            child = getattr(field, "child", field)
+            if name in TEXTS or not isinstance(child, serializers.CharField):
+                continue
+            values = data.get(name)
+            texts = [text for text in (values if isinstance(values, list) else [values]) if isinstance(text, str)]
+            if fault := next(filter(None, map(name_fault, texts)), None):
+                yield name, fault
 
 
 def demand_readable(request: Request, dataset: Dataset) -> None:

@@ -64,6 +64,11 @@ KINDS: Mapping[int, ProblemKind] = MappingProxyType(
             title="Assay has failed",
             mend="Send it again; if it fails again, tell an operator the id in X-Request-ID.",
         ),
+        503: ProblemKind(
+            slug="database-away",
+            title="The database does not answer",
+            mend="Send it again after as many seconds as Retry-After says.",
+        ),
     }
 )
 

@@ -4,6 +4,7 @@ import secrets
 import threading
 import time
 from argparse import ArgumentTypeError
+from collections.abc import Callable
 from typing import Any
 
 import structlog
@@ -26,6 +27,8 @@ from assay.queue.drain import drain
 from assay.scheduler.digests import begin_digests
 from assay.scheduler.pruning import begin_pruning
 from assay.scheduler.pulling import begin_pulling
+from execution_engine.scans.lanes import Lane, only
+from execution_engine.services import scan_pending
 from web.warm import warm_up
 
 log = structlog.get_logger(__name__)
@@ -34,7 +37,7 @@ HIGHEST_PORT = 65_535
 
 
 class Command(Base):
-    """API, dashboard and all stages, drained in a thread of this process."""
+    """API, dashboard and all stages, drained in a thread of this process; slow scans have a thread of their own."""
 
     serves = True
     help = "Serve the API and the dashboard, and work every stage, in this one process; stop it with Ctrl-C."
@@ -58,7 +61,8 @@ class Command(Base):
             begin_pruning(clock.now())
             begin_pulling(clock.now())
             begin_digests(clock.now())
-            threading.Thread(target=_drain_for_ever, daemon=True).start()
+            threading.Thread(target=_repeat, args=(drain, Lane.QUICK), daemon=True).start()
+            threading.Thread(target=_repeat, args=(scan_pending, Lane.SLOW), daemon=True).start()
         else:
             console.print(f"This is a replay, {standing}: it is shown as it stands, and nothing is run.")
         server.run()
@@ -99,11 +103,13 @@ def _welcome(console: Console, host: str, port: int) -> None:
     console.print(f"A new password for {admin}: assay changepassword {admin}")
 
 
-def _drain_for_ever() -> None:
+def _repeat(work: Callable[[], int], lane: Lane) -> None:
+    """Work for ever what there is to do in one lane of scans, so that slow ones hold up nothing else."""
     while True:
         close_old_connections()
         try:
-            drain()
+            with only(lane):
+                work()
         except Exception:
-            log.exception("draining failed; trying again")
+            log.exception("working failed; trying again", lane=lane.value)
         time.sleep(1)

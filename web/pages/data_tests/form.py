@@ -9,6 +9,7 @@ from django import forms
 from assay.models import Category, DataTest, Severity
 from assay.time.durations import format_duration
 from test_generator.suggestions.as_text import WIDTH
+from web.pages.forms import NameField
 
 from .backtests import LengthField
 
@@ -20,11 +21,11 @@ LONGEST = 4096  # characters of an assertion
 class EditorForm(forms.Form):
     """A user's test; what is left out is as the dataset has it."""
 
-    name = forms.CharField(max_length=300)
+    name = NameField(max_length=300)
     assertion = forms.CharField(max_length=LONGEST)
     category = forms.ChoiceField(required=False, choices=Category.choices)
     severity = forms.ChoiceField(required=False, choices=[("", ""), *Severity.choices])
-    schedule = forms.CharField(required=False, max_length=120)
+    schedule = NameField(required=False, max_length=120)
     sustain = LengthField(required=False, max_length=20)
     suggestion = forms.IntegerField(required=False, min_value=1)
     report = forms.IntegerField(required=False, min_value=1)

@@ -20,7 +20,7 @@ from web.access.typed import keep, typed_before, typed_in
 from web.access.who import may, readable
 from web.api.incidents.silences import Silences
 from web.pages.actions import complain
-from web.pages.forms import UtcField
+from web.pages.forms import NameField, UtcField
 from web.pages.page_policy import demand, form_of, page
 from web.shown.words import in_english
 
@@ -32,7 +32,7 @@ class SilenceForm(forms.Form):
 
     dataset = forms.CharField(required=False, max_length=300)
     category = forms.ChoiceField(required=False, choices=[("", "all"), *Category.choices])
-    owner = forms.CharField(required=False, max_length=200)
+    owner = NameField(required=False, max_length=200)
     ends_at = UtcField()
     reason = forms.CharField(max_length=10_000)
 

@@ -12,6 +12,7 @@ from assay.catalog.placeholders import NAME
 from assay.catalog.profile import CategoryName, GateOn, KindName, Storage, StrengthName, UnknownPolicy
 from assay.catalog.storages import check_options
 from assay.catalog.tiers import CatchUp, Severity
+from assay.edge.control_characters import name_fault
 from assay.time.durations import parse_duration
 from assay.time.partition_keys import zone
 from assay.time.stored_times import Holds
@@ -44,8 +45,15 @@ def _not_repeated(values: list[Any]) -> list[Any]:
     return values
 
 
-Word = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^\S(.*\S)?$")]
-ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"\S")]  # a space at its end too
+def _name(value: str) -> str:
+    if fault := name_fault(value):
+        raise ValueError(fault)
+    return value
+
+
+Name = Annotated[str, AfterValidator(_name)]
+Word = Annotated[Name, StringConstraints(min_length=1, max_length=128, pattern=r"^\S(.*\S)?$")]
+ColumnName = Annotated[Name, StringConstraints(min_length=1, max_length=128, pattern=r"\S")]  # a space at its end too
 FullName = Annotated[str, StringConstraints(max_length=240, pattern=r"^[A-Za-z0-9_][\w:/@-]*(\.[\w:/@-]+)+$")]
 Place = Annotated[str, StringConstraints(max_length=60, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 Length = Annotated[timedelta, BeforeValidator(_duration), Field(gt=timedelta(0))]
@@ -69,10 +77,10 @@ class PartitionPart(YamlPart):
     column: Word
     granularity: Annotated[Granularity, Field(strict=False)]
     holds: Annotated[Holds, Field(strict=False)] = Holds.KEY
-    stored_time_zone: str = "UTC"
-    time_zone: str = "UTC"
-    key_format: str = ""
-    first: str | None = None
+    stored_time_zone: Name = "UTC"
+    time_zone: Name = "UTC"
+    key_format: Name = ""
+    first: Name | None = None
 
     @model_validator(mode="after")
     def _names_partitions(self) -> "PartitionPart":
@@ -90,7 +98,7 @@ class ReplicaPart(YamlPart):
 
     datacenter: Place
     storage: Storage
-    location: Annotated[str, StringConstraints(min_length=1, max_length=500)]
+    location: Annotated[Name, StringConstraints(min_length=1, max_length=500)]
     options: dict[str, str] = {}
 
     @model_validator(mode="after")
@@ -148,7 +156,7 @@ class DatasetPart(YamlPart):
     tier: Level
     replicas: Annotated[list[ReplicaPart], Field(min_length=1)]
     description: str = ""
-    team: str = ""
+    team: Annotated[Name, StringConstraints(max_length=200)] = ""
     columns: dict[ColumnName, Word | ColumnPart] = {}
     primary_key: Annotated[list[ColumnName], AfterValidator(_not_repeated)] = []
     partition: PartitionPart | None = None
@@ -184,7 +192,7 @@ class BusinessMetricPart(YamlPart):
     expression: Annotated[str, StringConstraints(min_length=1, max_length=2048)]
     sources: Annotated[list[FullName], Field(min_length=1, max_length=20), AfterValidator(_not_repeated)]
     description: str = ""
-    team: str = ""
+    team: Annotated[Name, StringConstraints(max_length=200)] = ""
     dimensions: Annotated[list[ColumnName], Field(max_length=20), AfterValidator(_not_repeated)] = []
     served: Annotated[list[ServedPart], Field(max_length=20)] = []
     band: dict[ParameterName, str | float | int] = {}
@@ -273,9 +281,9 @@ class TemplatePart(YamlPart):
 class BindingPart(YamlPart):
     """What a pipeline's gate does where a test is bad."""
 
-    pipeline: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^\S(.*\S)?$")]
+    pipeline: Annotated[Name, StringConstraints(min_length=1, max_length=200, pattern=r"^\S(.*\S)?$")]
     dataset: FullName
-    test: Annotated[str, StringConstraints(min_length=1, max_length=300)]
+    test: Annotated[Name, StringConstraints(min_length=1, max_length=300)]
     gate: StrengthName
 
 
