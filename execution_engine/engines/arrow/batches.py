@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv, json, orc
 from pyarrow.fs import FileInfo
 
-from execution_engine.engines.files.listing import Listing, Root, UnableToListFiles
+from execution_engine.engines.files.listing import Listing, Root, UnableToListFiles, sound_footer
 from execution_engine.engines.protocol import Table
 from execution_engine.outcome import Failure, Reason
 
@@ -37,6 +37,7 @@ def batches_of(table: Table, listing: Listing, read: Callable[[FileInfo], None] 
 def _parquet(root: Root, file: FileInfo, options: Mapping[str, str]) -> Batches:
     with root.filesystem.open_input_file(file.path) as opened:
         parquet = pq.ParquetFile(opened)
+        sound_footer(parquet.metadata, file.size)
         yield _nothing(parquet.schema_arrow)
         yield from parquet.iter_batches(ROWS)
 

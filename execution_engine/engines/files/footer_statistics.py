@@ -15,7 +15,7 @@ from execution_engine.metrics.columns import written
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic, Value, over_nothing
 
 from .footers import MOST_FOOTERS, unreadable
-from .listing import Listing
+from .listing import Listing, read_footer
 
 _EXACT_TYPES = {"NONE", "INT", "DECIMAL"}
 _TOLD = {Gather.COUNT, Gather.MIN, Gather.MAX}
@@ -111,7 +111,7 @@ def _of_file(listing: Listing, file: FileInfo, is_newest: bool, names: Collectio
             name: bounds
             for at, name in places
             if (names is None or name in names)
-            and (bounds := _bounds([group.column(at) for group in groups])) is not None
+            and (bounds := _bounds([(group.column(at), group.num_rows) for group in groups])) is not None
         }
     except (pa.ArrowException, OSError) as error:
         raise unreadable(listing.root, file, error) from error
@@ -120,17 +120,20 @@ def _of_file(listing: Listing, file: FileInfo, is_newest: bool, names: Collectio
 
 
 def _read(listing: Listing, file: FileInfo) -> pq.FileMetaData:
-    with listing.root.filesystem.open_input_file(file.path) as opened:
-        return pq.read_metadata(opened)
+    return read_footer(listing.root.filesystem, file)
 
 
-def _bounds(chunks: Iterable[Any]) -> FooterBounds | None:
+def _bounds(chunks: Iterable[tuple[Any, int]]) -> FooterBounds | None:
     """Of one column of one file; None where a row group has no statistics."""
     parts = []
-    for chunk in chunks:
+    for chunk, rows in chunks:
         statistics = chunk.statistics
+        if chunk.num_values != rows:
+            raise pa.ArrowInvalid(f"its footer claims {chunk.num_values} values of a column in {rows} rows")
         if statistics is None or not statistics.has_null_count:
             return None
+        if not 0 <= statistics.null_count <= rows:
+            raise pa.ArrowInvalid(f"its footer claims {statistics.null_count} nulls in {rows} rows")
         low, high = _exact(statistics)
         parts.append(FooterBounds(count=chunk.num_values - statistics.null_count, least=low, greatest=high))
     return _merged(parts)

@@ -26,6 +26,8 @@ _KINDS = tuple(
     (kind, re.compile(rf"\.({endings})(\.(gz|bz2|zst|snappy|lz4|deflate))?$"))
     for kind, endings in (("parquet", "parquet|parq"), ("orc", "orc"), ("csv", "csv|tsv"), ("json", "jsonl?|ndjson"))
 )
+LEAST_OF_A_PAGE = 16  # bytes of a page with its header
+MOST_OF_A_PAGE = 2**31 - 1  # values
 _ESCAPED = frozenset("\"#%'*/:=?\\{[]^") | {chr(code) for code in (*range(1, 32), 127)}
 
 
@@ -76,8 +78,7 @@ class Listing:
     @cached_property
     def footer(self) -> pq.FileMetaData:
         """That of the newest, a parquet file; of a wide file it is large, and others are not kept."""
-        with self.root.filesystem.open_input_file(self.newest.path) as opened:
-            return pq.read_metadata(opened)
+        return read_footer(self.root.filesystem, self.newest)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -101,6 +102,25 @@ class Listing:
         """Paths, sizes and modification times in one hash."""
         lines = (f"{file.path[len(self.root.path) :]}\0{file.size}\0{file.mtime_ns}" for file in self.files)
         return blake2s("\n".join(lines).encode(), digest_size=16).hexdigest()
+
+
+def read_footer(filesystem: FileSystem, file: FileInfo) -> pq.FileMetaData:
+    """The footer of a parquet file; raises ArrowInvalid where its numbers of rows cannot be true."""
+    with filesystem.open_input_file(file.path) as opened:
+        return sound_footer(pq.read_metadata(opened), file.size)
+
+
+def sound_footer(footer: pq.FileMetaData, size: int | None) -> pq.FileMetaData:
+    """The footer itself; raises ArrowInvalid where it disagrees with its row groups, or claims what no file holds.
+
+    A page has ``LEAST_OF_A_PAGE`` bytes at least and ``MOST_OF_A_PAGE`` values at most, as its header has 32 bits.
+    """
+    counts = [footer.row_group(at).num_rows for at in range(footer.num_row_groups)]
+    if min(counts, default=0) < 0 or sum(counts) != footer.num_rows:
+        raise pa.ArrowInvalid(f"its footer claims {footer.num_rows} rows, and its row groups {sum(counts)}")
+    if size is not None and footer.num_rows > size // LEAST_OF_A_PAGE * MOST_OF_A_PAGE:
+        raise pa.ArrowInvalid(f"its footer claims {footer.num_rows} rows in {size} bytes")
+    return footer
 
 
 def open_root(location: str) -> Root:
@@ -173,13 +193,22 @@ def root_of(table: Table) -> Root:
 
 
 def _refuse_links(table: Table, listing: Listing) -> None:
-    """Refuses links among the files that lead to places which those who write the files cannot, or should not, read."""
-    if not (table.within or table.never) or not isinstance(listing.root.filesystem, LocalFileSystem):
+    """Refuses links among the files that lead to places which those who write the files cannot, or should not, read.
+
+    A link into the table's own folder would give rows of it once more.
+    """
+    if not isinstance(listing.root.filesystem, LocalFileSystem):
         return
+    root = os.path.realpath(listing.root.path)
     folders = {os.path.dirname(file.path) for file in listing.files}
     links = (file.path for file in listing.files if os.path.islink(file.path))
     for path in (*folders, *links):
-        real = os.path.realpath(path)
+        real, inside = os.path.realpath(path), path[len(listing.root.path) :].lstrip("/")
+        if inside and real != f"{root.rstrip('/')}/{inside}" and _lies_in(real, (root,)):
+            raise _unreadable(
+                f"{table.name}: a link among its files, {inside:.200}, leads into its own folder: remove it, or rows "
+                "would count twice"
+            )
         if _lies_in(real, table.never) or (table.within and not _lies_in(real, table.within)):
             raise _unreadable(
                 f"{table.name}: a link among its files leads out of its folder: put the files there themselves, "

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from execution_engine.engines.files.listing import sound_footer
+
 from .evaluation import Batch
 from .nodes import UnableToTell
 from .values import Values, of_texts, texts_of, values_of
@@ -64,7 +66,7 @@ def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[Batch]:
     _check(piece)
     try:
         with pa.OSFile(piece.path) as opened:
-            metadata = piece.footer or pq.read_metadata(opened)
+            metadata = piece.footer or sound_footer(pq.read_metadata(opened), opened.size())
             own = _own(metadata, columns)
             chunks = _chunks(metadata, piece.groups, set(own.values()))
             packed = [name for key, name in own.items() if columns[key].spark == "string" and _is_packed(chunks[name])]

@@ -85,9 +85,8 @@ def check_functions(tree: exp.Expr, allowed: frozenset[str]) -> Refusal | None:
 def _check_call(call: exp.Anonymous, allowed: frozenset[str]) -> Refusal | None:
     name = called(call)
     if name in PAIRED and len(call.expressions) % 2:
-        return Refusal(what=f"{name} takes pairs", mend="write a key and a value, or a name and a value, each time").at(
-            call
-        )
+        mend = "write a key and its value each time"
+        return Refusal(what=f"{name} takes pairs", mend=mend).at(call)
     if name in allowed and isinstance(call.this, str) and not _is_qualified(call):
         return None
     if name in allowed:

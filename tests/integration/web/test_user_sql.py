@@ -15,7 +15,7 @@ REFUSED = [
     ('query("select count(*) from raw.trips a join raw.trips b") > 0', "which rows belong together"),
     ('query("select count(*) from raw.nowhere") > 0', "there is no table raw.nowhere"),
     ('query("select count(*) from nowhere") > 0', "there is no table nowhere"),
-    ('query(show tables") > 0', "SHOW is a command"),
+    ('query("show tables") > 0', "SHOW is a command"),
     ('query("select `odd name` from raw.trips") > 0', "is no name"),
     ('compliance("fare > (select 1)") > 0', "query"),
     ("compliance(\"input_file_name() = 'a'\") > 0", "input_file_name is not allowed"),

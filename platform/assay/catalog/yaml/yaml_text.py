@@ -26,6 +26,7 @@ class UnableToParseYaml(ValueError):
         self.sentence, self.line, self.column = sentence, line, column
 
 
+MOST_MERGED = 1_000  # keys that one mapping takes from others
 LONGEST_INTEGER = 100  # characters: far above any count, far below what takes long to read or cannot be printed
 
 
@@ -38,6 +39,21 @@ class _Loader(yaml.SafeLoader):
             problem = f"a whole number of {len(node.value)} characters: write at most {LONGEST_INTEGER}, or quote it"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
         return int(super().construct_yaml_int(node))
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Merge keys (``<<``) as in YAML, of a mapping that stays of a size that people write."""
+        copied = 0
+        for key, value in node.value:
+            if key.tag != "tag:yaml.org,2002:merge":
+                continue
+            for part in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                if isinstance(part, yaml.MappingNode):
+                    self.flatten_mapping(part)
+                    copied += max(1, len(part.value))
+                if copied > MOST_MERGED:
+                    problem = f"merge keys (<<) copy more than {MOST_MERGED} keys into one mapping: write them out"
+                    raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+        super().flatten_mapping(node)
 
 
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
