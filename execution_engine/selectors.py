@@ -38,6 +38,14 @@ def latest_measurements(
     )
 
 
+def count_past(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) -> tuple[int, int]:
+    """How many of these windows were measured under their spec hash, and how many of those are left out as spoilt."""
+    rows = _taken(dataset_id, datacenter, hashes).values_list("window_start", "window_end", "spec_hash")
+    found = {Window(start=start, end=end): spec_hash for start, end, spec_hash in rows}
+    measured = {window: spec_hash for window, spec_hash in hashes.items() if found.get(window) == spec_hash}
+    return len(measured), len(excluded_windows(dataset_id, datacenter, measured))
+
+
 def _taken(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) -> QuerySet[Measurement]:
     """The measurements of these windows, the latest last."""
     return Measurement.objects.filter(

@@ -19,13 +19,13 @@ from execution_engine.language.evaluating.sentence import with_notes
 from execution_engine.language.evaluating.verdict import ZeroDivision, excess
 from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
-from execution_engine.language.tree import History, HistoryFunction, Metric
+from execution_engine.language.tree import History, HistoryFunction, Metric, Operand
 from execution_engine.metrics.registry import METRICS
-from execution_engine.models import MAX_ATTEMPTS, Ask, Measurement, Run
+from execution_engine.models import MAX_ATTEMPTS, Ask, Measurement, Run, RunReason
 from execution_engine.outcome import Failure, Reason
 from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import UnableToPlan, Want
-from execution_engine.selectors import latest_values
+from execution_engine.selectors import count_past, latest_values
 
 from .plan_runs import end_as_error, planner_of
 from .stored_groups import groups_of, past_groups
@@ -83,12 +83,14 @@ def judge(run: Run, asked: Mapping[str, Measurement], now: datetime, sources: So
         zero=zero_of(run.data_test),
     )
     failure = verdict.failure
+    is_short = failure is not None and failure.reason is Reason.WARMING_UP and run.reason != RunReason.BACKTEST
+    spoilt = _spoilt_past(run, operands(tree), sources) if is_short else ""
     run.evaluated_at = now
     run.measured_at = max((row.measured_at for row in asked.values() if row.measured_at), default=now)
     run.outcome = verdict.outcome
     run.error_reason = failure.reason.value if failure else ""
     run.transient = failure is not None and failure.transient
-    run.sentence = with_notes(verdict.sentence, (row.detail for row in asked.values()))
+    run.sentence = with_notes(verdict.sentence, (row.detail for row in asked.values())) + spoilt
     run.value = None if verdict.value is None else float(verdict.value)
     run.exact = digits_of(verdict.value)
     run.excess = _bounded(excess(tree, verdict))
@@ -154,6 +156,22 @@ def _past_values(history: History, wants: Sequence[Want], sources: Sources) -> A
     if history.metric.spec.by:
         return past_groups(dataset.pk, wants[0].datacenter, hashes)
     return list(latest_values(dataset.pk, wants[0].datacenter, hashes).values())
+
+
+def _spoilt_past(run: Run, asked: Sequence[Operand], sources: Sources) -> str:
+    """What of the past of a run was measured and is left out as bad, in words; empty where nothing is."""
+    parts = []
+    for history in (operand for operand in asked if isinstance(operand, History)):
+        try:
+            wants = planner_of(run, None, sources).past(history)
+        except UnableToPlan:
+            continue
+        if wants:
+            hashes = {want.window: want.spec_hash for want in wants}
+            number, left_out = count_past(sources.dataset(wants[0].dataset).pk, wants[0].datacenter, hashes)
+            if left_out:
+                parts.append(f"; {history.text}: {number} measured, {left_out} left out as spoilt")
+    return "".join(dict.fromkeys(parts))
 
 
 def zero_of(test: DataTest) -> ZeroDivision:

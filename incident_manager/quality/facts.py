@@ -37,6 +37,7 @@ class StandingFact:
     state: State
     outcome: Outcome | None = None  # the latest that held or broke
     error: Error | None = None  # of a run after it
+    cause: str = ""  # what is wrong with the test itself, in words
     is_due: bool = True
     waived: str | None = None  # the reason the user gave
     accepted: str | None = None

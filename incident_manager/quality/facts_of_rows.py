@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db.models import BooleanField, ExpressionWrapper, F, Field, Q, QuerySet
+from django.db.models import BooleanField, Case, ExpressionWrapper, F, Field, Q, QuerySet, TextField, Value, When
 
 from alerting.models import Standing
 from alerting.state import State, WaiverKind
@@ -27,7 +27,7 @@ TESTED = (
 )
 STANDING = (
     *("data_test_id", "start", "end"),
-    *("state", "last_outcome", "error_reason", "is_due", "waiver__kind", "waiver__reason"),
+    *("state", "last_outcome", "error_reason", "cause", "is_due", "waiver__kind", "waiver__reason"),
 )
 SPOILT = (
     *("dataset_id", "start", "end", "incident__report__state", "partitions"),
@@ -92,7 +92,9 @@ def plain_instants() -> dict[str, Any]:
 def standing_rows(standings: QuerySet[Standing], now: datetime) -> QuerySet[Standing, tuple[Any, ...]]:
     """What ``checks_of`` reads of standings; the oldest first."""
     is_due = ExpressionWrapper(Q(due_at__lte=now), output_field=BooleanField())
-    read = standings.annotate(is_due=is_due, **plain_instants())
+    invalid = When(error_reason=Reason.INVALID.value, then=F("last_run__sentence"))
+    cause = Case(invalid, default=Value(""), output_field=TextField())  # what has to be mended in the test itself
+    read = standings.annotate(is_due=is_due, cause=cause, **plain_instants())
     return read.order_by("window_start", "pk").values_list(*STANDING)
 
 
@@ -106,7 +108,15 @@ def checks_of(tests: Mapping[int, KnownTest], rows: Iterable[Sequence[Any]]) -> 
 
 
 def _check(
-    test: KnownTest, windows: list[Window], state: str, outcome: str, error: str, is_due: bool, kind: str, reason: str
+    test: KnownTest,
+    windows: list[Window],
+    state: str,
+    outcome: str,
+    error: str,
+    cause: str | None,
+    is_due: bool,
+    kind: str,
+    reason: str,
 ) -> StandingFact:
     return StandingFact(
         test=test,
@@ -114,6 +124,7 @@ def _check(
         state=State(state),
         outcome=Outcome(outcome) if outcome else None,
         error=Reason(error) if error else None,
+        cause=cause or "",
         is_due=bool(is_due),
         waived=reason if kind == WaiverKind.FORCED else None,
         accepted=reason if kind == WaiverKind.ACCEPTED else None,

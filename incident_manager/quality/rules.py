@@ -19,6 +19,7 @@ UNREADABLE = ABNORMAL | {Error.UNREADABLE, Error.NO_PARTITION_COLUMN, Error.ENGI
 UNTESTED = "untested: it ended before the test existed, or is no longer kept"
 UNDECLARED = "untested: it began before its columns were declared as they are"
 NOT_JUDGED = "not judged yet"
+LONGEST_CAUSE = 300  # characters, of what is wrong with a test
 WITHOUT_RULES = frozenset({"novelty", "schema"})  # what a table is held to without a rule has to be learned first
 
 
@@ -239,7 +240,7 @@ def _said_of(check: StandingFact) -> tuple[ReasonKind, str, Status | None] | Non
     if check.state not in (State.PENDING, State.UNKNOWN):
         return None
     is_due = check.is_due and check.test.hard
-    cause = f": {check.error.value}" if check.error else ""
+    cause = f": {check.cause[:LONGEST_CAUSE] or check.error.value}" if check.error else ""
     text = f"could not be judged{cause}" if check.state is State.UNKNOWN else f"not judged yet{cause}"
     return ReasonKind.NOT_JUDGED, text, Status.UNKNOWN if is_due or check.error in UNREADABLE else None
 

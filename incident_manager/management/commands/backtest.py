@@ -1,5 +1,6 @@
 """``assay backtest``: what a test would have raised over the past."""
 
+import sys
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -7,7 +8,6 @@ from typing import Any
 from django.core.management.base import CommandParser
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress
 from rich.table import Table
 
 from assay import clock
@@ -15,11 +15,14 @@ from assay.command_line.arguments import instant, length
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
+from assay.command_line.wait import wait_for
 from assay.config import config
 from assay.models import Category, Dataset, DataTest, Severity
 from assay.queue.drain import drain
+from assay.time.durations import format_duration
 from execution_engine.runs.shown_results import Veil
 from incident_manager.backtests.as_json import as_json
+from incident_manager.backtests.services import Backtest
 from incident_manager.management.named import named_dataset
 from incident_manager.services import UnableToBacktest, as_revised, backtest
 from test_generator.services import UnableToWrite, draft
@@ -48,7 +51,10 @@ class Command(Base):
             "--sustain", type=length, help="fails after so long, such as 4h (default: as the test says)"
         )
         parser.add_argument("--grace", type=length, help="notify after so long (default: as the dataset says)")
-        parser.add_argument("--measure", action="store_true", help="read the windows that were never measured")
+        parser.add_argument("--measure", action="store_true", help="read what was never measured, and wait for it")
+        parser.add_argument(
+            "--timeout", type=length, default=timedelta(minutes=10), help="wait for them so long (default 10m)"
+        )
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """All that the backtest found; exit 3 where nothing could be judged."""
@@ -64,11 +70,8 @@ class Command(Base):
         try:
             test = as_revised(_test(options), options["revision"])
             found = backtest(test, measure=options["measure"], **asked)
-            if options["measure"] and found.missing and not config().broker_url:
-                with Progress(transient=True) as progress:
-                    progress.add_task(f"reading {found.scans} windows", total=None)
-                    drain()
-                found = backtest(test, **asked)
+            if options["measure"] and found.missing:
+                found = _await(test, asked, options["timeout"])
         except UnableToBacktest as error:
             raise UnableToRun(str(error)) from None
         result = as_json(found, Veil(now))
@@ -98,6 +101,27 @@ class Command(Base):
         if result["bounds"]:
             console.print(_bounds(result))
         _show_missing(console, result)
+
+
+def _await(test: DataTest, asked: Mapping[str, Any], timeout: timedelta) -> Backtest:
+    """The backtest once all that it asked for is measured, or as much as is after ``timeout``."""
+
+    def look() -> Backtest:
+        if not config().broker_url:
+            drain()
+        return backtest(test, **asked)
+
+    found = wait_for(
+        look,
+        is_settled=lambda found: not found.missing,
+        told=lambda found: f"{_counted(len(found.missing), 'window')} to be measured",
+        longest=timeout,
+        poll=timedelta(seconds=2),
+    )
+    if found.missing:
+        late = f"{_counted(len(found.missing), 'window')} not measured after {format_duration(timeout)}"
+        print(f"assay: {late}: `assay doctor` tells whether workers are up", file=sys.stderr)
+    return found
 
 
 def _show_missing(console: Console, result: Mapping[str, Any]) -> None:

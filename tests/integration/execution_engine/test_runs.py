@@ -258,6 +258,15 @@ def test_a_history_needs_half_of_its_windows(loop: Loop, trips: Dataset, stored:
     assert (run.outcome, run.error_reason) == (outcome, "" if stored else "warming up")
 
 
+def test_a_history_that_is_too_short_says_what_is_left_out_as_spoilt(loop: Loop, trips: Dataset) -> None:
+    data_test = DataTestFactory.create(dataset=trips, assertion="row_count() = mean(row_count(), last=2)")
+    for key in ("2026-03-07", "2026-03-08", "2026-03-09"):
+        loop.write(trips, key, rows(100))
+        services.exclude_window(dataset=trips, window=day(key), holder="test")
+        run = loop.run(data_test, day(key))
+    assert run.sentence.endswith("mean(row_count(), last=2): 2 measured, 2 left out as spoilt")
+
+
 def test_a_history_leaves_out_spoilt_windows(loop: Loop, trips: Dataset) -> None:
     data_test = DataTestFactory.create(dataset=trips, assertion="row_count() = mean(row_count(), last=3, min=1)")
     for key, count in {"2026-03-07": 100, "2026-03-08": 7, "2026-03-09": 100}.items():

@@ -56,6 +56,17 @@ def test_what_home_finds_spoils_every_replica() -> None:
     assert look_up(dataset=test.dataset, window=MONDAY, datacenter="phx", now=due(MONDAY)).failed
 
 
+def test_a_test_that_cannot_be_judged_says_what_is_wrong_with_it() -> None:
+    start(due(MONDAY))
+    test = new_test(sustain=NONE)
+    run = scheduled(test, MONDAY, "error", error="assertion is invalid", settled=False)
+    Run.objects.filter(pk=run.pk).update(sentence="assertion is invalid: There is no dataset 'raw.gone'")
+    advance(due(MONDAY) + HOUR)
+    answer = look_up(dataset=test.dataset, window=MONDAY, now=due(MONDAY) + HOUR, record=False)
+    (reason,) = answer.quality.reasons
+    assert reason.text == "could not be judged: assertion is invalid: There is no dataset 'raw.gone'"
+
+
 @pytest.mark.parametrize(("severity", "decision"), [(Severity.HARD, "block"), (Severity.SOFT, "warn")])
 def test_a_broken_result_stops_a_pipeline_before_it_fails(severity: Severity, decision: str) -> None:
     start(due(MONDAY))

@@ -16,6 +16,7 @@ from rest_framework.test import APIClient
 
 from alerting.models import Alert, Flip, Notice, Standing
 from assay import clock
+from assay.config import config
 from assay.models import Dataset, DataTest
 from execution_engine import storage, tasks
 from execution_engine.models import Measurement, Run
@@ -231,6 +232,19 @@ def test_api_page_and_command_answer_alike(api: APIClient, pages: Client, capsys
     assert ended.value.code == 0
     assert json.loads(capsys.readouterr().out) == by_api == json.loads(json.dumps(page.context["result"]))
     assert "2026-03-10 10:00" in page.content.decode()
+
+
+def test_the_command_waits_for_what_it_had_measured_by_workers(
+    lake: FakeEngine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = filled(lake)
+    monkeypatch.setattr(config(), "broker_url", "memory://")
+    monkeypatch.setattr("assay.command_line.wait.time.sleep", lambda seconds: work())  # workers go on meanwhile
+    span = ("--from", "2026-03-01", "--to", "2026-03-09")
+    with pytest.raises(SystemExit) as ended:
+        call_command("backtest", table.full_name, "--assertion", "row_count() >= 90", *span, "--measure", "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert (ended.value.code, found["held"], found["broken"], found["not_measured"]) == (0, 7, 1, [])
 
 
 def test_the_command_says_it_in_words(capsys: pytest.CaptureFixture[str]) -> None:
