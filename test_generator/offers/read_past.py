@@ -19,8 +19,10 @@ from assay.queue.log_ids import log_ids
 from execution_engine.engines.files.listing import UnableToListFiles
 from execution_engine.file_windows import FileWindow, TooLarge, dataset_named, rows_of_dataset, windows_of_dataset
 from execution_engine.profiles.gather import gathered_profile
+from execution_engine.profiles.report import may_be_key
 from test_generator.models import PastReading
 from test_generator.suggestions.inclusions import Key, keys_of
+from test_generator.suggestions.keys import is_key
 from test_generator.suggestions.suggest import SuggestedWindow, Suggestion, suggestions
 
 from .services import keep
@@ -51,7 +53,9 @@ class Past:
 def suggested_window(window: FileWindow) -> SuggestedWindow:
     """The window as suggestions are made of it: its rows only where they are few enough to look for keys."""
     kept = window.rows if window.rows.num_rows <= MOST_ROWS // USUAL_WINDOWS else None
-    return SuggestedWindow(key=window.key, profile=gathered_profile([window.rows], window.start), rows=kept)
+    profile = gathered_profile([window.rows], window.start)
+    unique = {name for name, column in profile.columns.items() if may_be_key(column) and is_key(window.rows, [name])}
+    return SuggestedWindow(key=window.key, profile=profile, rows=kept, unique=frozenset(unique))
 
 
 def other_keys(dataset: Dataset, named: Sequence[str] | None = None) -> list[Key]:

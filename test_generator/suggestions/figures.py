@@ -1,7 +1,7 @@
 """The rules on figures: extremes, means, deviations and lengths, as far out as windows differ (pure)."""
 
 from collections.abc import Callable, Sequence
-from math import ceil, floor, isfinite, log10, sqrt
+from math import ceil, floor, inf, isfinite, log10, nextafter, sqrt
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from execution_engine.profiles.column import ColumnKind, ColumnProfile
 from .candidate import Candidate, are_numbers, candidate
 
 REACH = 4.0  # standard deviations over windows, in which the next window's figure is expected
+MOVED = 3  # steps one way, after which a figure is expected to go on: no bound would last
+LARGEST_EXACT = 2**53  # up to which each whole number is a float
 NOISE = 1e-9  # of a figure: what adding up in another order may move it by
 
 
@@ -46,17 +48,19 @@ def _end(name: str, windows: Sequence[ColumnProfile], rule: str, *, is_low: bool
     if not are_numbers(windows):
         return None
     ends = [(w.numbers.low if is_low else w.numbers.high) for w in windows if w.numbers and w.numbers.finite]
-    if not ends or not all(map(isfinite, ends)):
+    if not ends or not all(map(isfinite, ends)) or _grows_as_keys_do(windows) or moves_one_way(ends):
         return None
     end = min(ends) if is_low else max(ends)
     spread = float(max(ends) - min(ends))
     bound = end if not spread else _rounded(end - spread if is_low else end + spread, spread, down=is_low)
+    if abs(bound) >= LARGEST_EXACT:  # a profile has floats: the number itself may lie one farther out
+        bound = nextafter(bound, -inf if is_low else inf)
     if is_low and bound < 0 <= min(ends):
         bound = 0.0
     metric, sign = ("min", ">=") if is_low else ("max", "<=")
     return candidate(
         rule,
-        f"{metric}({written(name)}) {sign} {_number(bound)}",
+        f"{metric}({written(name)}) {sign} {number_text(bound)}",
         f"the {'lowest' if is_low else 'highest'} number was {end:g}",
         lambda window: (
             window.numbers is None
@@ -74,23 +78,43 @@ def _figure(
         return None
     known = [window for window in windows if window.numbers and window.numbers.finite]
     values = [value for window in known if (value := figure(window)) is not None]
+    if _grows_as_keys_do(windows) or moves_one_way(values) or (usual := usual_range(values)) is None:
+        return None
+    low, high = usual
+    if metric == "stddev":
+        low = max(0.0, low)
+    return candidate(
+        rule,
+        f"{metric}({written(name)}) between {number_text(low)} and {number_text(high)}",
+        f"it was {min(values):.6g} to {max(values):.6g}",
+        lambda window: (
+            (value := figure(window)) is None or not (window.numbers and window.numbers.finite) or low <= value <= high
+        ),
+    )
+
+
+def usual_range(values: Sequence[float]) -> tuple[float, float] | None:
+    """Four standard deviations around the mean, and no value outside; None of too few values, or where all are one."""
     if len(values) < 3:
         return None
     mean, spread = float(np.mean(values)), float(np.std(values, ddof=1))
     reach = REACH * spread * sqrt(1 + 1 / len(values))
     if not isfinite(mean) or not isfinite(reach) or reach <= NOISE * abs(mean):
         return None
-    low, high = _rounded(mean - reach, reach, down=True), _rounded(mean + reach, reach, down=False)
-    if metric == "stddev":
-        low = max(0.0, low)
-    return candidate(
-        rule,
-        f"{metric}({written(name)}) between {low:g} and {high:g}",
-        f"it was {min(values):.6g} to {max(values):.6g}",
-        lambda window: (
-            (value := figure(window)) is None or not (window.numbers and window.numbers.finite) or low <= value <= high
-        ),
-    )
+    low, high = min(mean - reach, *values), max(mean + reach, *values)
+    return _rounded(low, reach, down=True), _rounded(high, reach, down=False)
+
+
+def moves_one_way(figures: Sequence[float]) -> bool:
+    """Whether a figure of windows in their order never fell, or never rose, and changed at least three times."""
+    steps = np.diff(figures)
+    return bool(((steps >= 0).all() or (steps <= 0).all()) and np.count_nonzero(steps) >= MOVED)
+
+
+def _grows_as_keys_do(windows: Sequence[ColumnProfile]) -> bool:
+    """Whether the numbers of each window lie above all those of the window before it."""
+    ends = [(w.numbers.low, w.numbers.high) for w in windows if w.numbers and w.numbers.finite]
+    return len(ends) > 1 and all(low > before for (low, _), (_, before) in zip(ends[1:], ends, strict=False))
 
 
 def _length(name: str, windows: Sequence[ColumnProfile], rule: str, *, is_low: bool) -> Candidate | None:
@@ -123,6 +147,6 @@ def _rounded(value: float, scale: float, *, down: bool) -> float:
     return float(f"{(floor if down else ceil)(value / step) * step:.12g}")
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
     """As few digits as name it."""
     return f"{value:g}" if float(f"{value:g}") == value else repr(value)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, floor
 
 import pyarrow as pa
 
@@ -19,6 +19,7 @@ from execution_engine.profiles.profile import Profile, merged_profiles
 
 from .candidate import Candidate
 from .codes import together
+from .figures import moves_one_way, usual_range
 from .inclusions import Key
 from .of_rows import OfRows, of_dependencies, of_inclusions, of_keys
 from .rules import candidates
@@ -26,17 +27,23 @@ from .rules import candidates
 FITTED = 0.8  # of the windows; the others try what was fitted
 ABSENT = ColumnProfile(type="null", kind=ColumnKind.NOTHING, rows=0, nulls=0)
 LONGEST_NAME = 120  # of a test, with room for a number
-CATEGORIES = {"Key": "duplicates", "UniqueIfApproximatelyUnique": "duplicates", "UsualRowCount": "anomaly"}
+UNIQUE = "UniqueIfApproximatelyUnique"
+CATEGORIES = {"Key": "duplicates", UNIQUE: "duplicates", "UsualRowCount": "anomaly"}
 WATCHED_FROM = 10  # windows, from which on the number of rows has a past to be an anomaly of
+WATCHED_BY = 60  # the windows before
 
 
 @dataclass(frozen=True, kw_only=True)
 class SuggestedWindow:
-    """One window of the past: its profile, and its rows where keys are to be looked for."""
+    """One window of the past: its profile, and its rows where keys are to be looked for.
+
+    ``unique``: the columns that tell all its rows apart, each alone; None where the profile must do.
+    """
 
     key: str
     profile: Profile
     rows: pa.Table | None = None
+    unique: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,10 +82,14 @@ class Suggestion:
         return "-".join((rule, *columns))[:LONGEST_NAME].strip()
 
 
-def suggestions(windows: Sequence[SuggestedWindow], keys: Sequence[Key] = ()) -> list[Suggestion]:
+def suggestions(
+    windows: Sequence[SuggestedWindow], keys: Sequence[Key] = (), *, has_past: bool = True
+) -> list[Suggestion]:
     """What the windows, the oldest first, suggest: by column in the order of the table, then of all rows together.
 
-    ``keys``: of other datasets, which columns may refer to. Of one window alone there is nothing to try it on.
+    ``keys``: of other datasets, which columns may refer to. ``has_past``: whether whoever judges the next window knows
+    the values of those before it. Of one window alone there is nothing to try it on. What a window breaks that it was
+    fitted on is no suggestion.
     """
     if not windows:
         return []
@@ -86,13 +97,19 @@ def suggestions(windows: Sequence[SuggestedWindow], keys: Sequence[Key] = ()) ->
     first, rest = windows[:fitted], windows[fitted:]
     names = dict.fromkeys(name for window in first for name in window.profile.columns)
     found = [
-        _suggestion(candidate, (name,), first, sum(candidate.holds(_column(window, name)) for window in rest), rest)
+        _suggestion(candidate, (name,), first, sum(_holds(candidate, name, window) for window in rest), rest)
         for name in names
         for candidate in candidates(name, [_column(window, name) for window in first])
-        if can_be_written(candidate.assertion)
+        if can_be_written(candidate.assertion) and all(_holds(candidate, name, window) for window in first)
     ]
-    alone = {one.columns[0] for one in found if one.rule == "UniqueIfApproximatelyUnique"}
-    return [*found, *_of_rows(first, rest, alone, keys), *_rows(first, rest)]
+    alone = {one.columns[0] for one in found if one.rule == UNIQUE}
+    return [*found, *_of_rows(first, rest, alone, keys), *_rows(first, rest, has_past=has_past)]
+
+
+def _holds(candidate: Candidate, name: str, window: SuggestedWindow) -> bool:
+    if candidate.rule == UNIQUE and window.unique is not None and window.profile.all_rows > 1:
+        return name in window.unique
+    return candidate.holds(_column(window, name))
 
 
 def _column(window: SuggestedWindow, name: str) -> ColumnProfile:
@@ -135,25 +152,32 @@ def _of_rows(
     return [
         _suggestion(one, one.columns, first, sum(one.holds_in(window.rows) for window in rest), rest)
         for one in found
-        if can_be_written(one.assertion)
+        if can_be_written(one.assertion) and all(one.holds_in(window.rows) for window in first)
     ]
 
 
-def _rows(first: Sequence[SuggestedWindow], rest: Sequence[SuggestedWindow]) -> list[Suggestion]:
-    """The number of rows, watched by its own past."""
-    counts = [float(window.profile.all_rows) for window in (*first, *rest)]
-    if len(first) < WATCHED_FROM:
+def _rows(first: Sequence[SuggestedWindow], rest: Sequence[SuggestedWindow], *, has_past: bool) -> list[Suggestion]:
+    """The number of rows: watched by its own past; where nobody keeps that, within bounds."""
+    fitted, counts = len(first), [float(window.profile.all_rows) for window in (*first, *rest)]
+    if fitted < WATCHED_FROM:
         return []
-    held = 0
-    for at in range(len(first), len(counts)):
-        low, high = Adaptive().expected(counts[:at][-60:])
-        held += low <= counts[at] <= high
+    if has_past:
+        assertion = f"anomaly(row_count(), last={WATCHED_BY}) <= 1"
+        ranges = [Adaptive().expected(counts[max(0, at - WATCHED_BY) : at]) for at in range(fitted, len(counts))]
+    else:
+        usual = usual_range(counts[:fitted])
+        if usual is None or moves_one_way(counts[:fitted]):
+            return []
+        low, high = max(0, floor(usual[0])), ceil(usual[1])
+        assertion = f"row_count() between {low} and {high}"
+        ranges = [(low, high)] * len(rest)
     candidate = Candidate(
         rule="UsualRowCount",
-        assertion="anomaly(row_count(), last=60) <= 1",
+        assertion=assertion,
         why=f"windows had {min(counts):,.0f} to {max(counts):,.0f} rows",
         holds=lambda _: True,
     )
+    held = sum(low <= count <= high for count, (low, high) in zip(counts[fitted:], ranges, strict=True))
     return [_suggestion(candidate, (), first, held, rest)]
 
 

@@ -62,7 +62,7 @@ class Command(Base):
             raise UnableToRun(str(error.failure.detail)) from None
         if not windows:
             raise UnableToRun(f"{name} has no rows to suggest anything from")
-        every = suggestions(windows, keys)
+        every = suggestions(windows, keys, has_past=dataset is not None)
         found = still_offered(every, decided_of(dataset), asserted_of(dataset)) if dataset else every
         catalogued = dataset.full_name if dataset else None
         result = {

@@ -1,6 +1,7 @@
 """What the past of a column suggests, and that each suggestion is tried on windows it was not fitted on."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -149,6 +150,44 @@ def test_rows_are_watched_once_there_is_a_past() -> None:
     some = [windows(choice(["a"]), 1, rows)[0] for rows in sizes]
     (one,) = [each for each in suggestions(some) if each.rule == "UsualRowCount"]
     assert (one.assertion, one.held, one.tried) == ("anomaly(row_count(), last=60) <= 1", 1, 2)
+
+
+def test_rows_have_bounds_where_nobody_keeps_their_past() -> None:
+    some = [windows(choice(["a"]), 1, rows)[0] for rows in (100, 102, 98, 101, 99, 100, 103, 97, 100, 100, 101, 99, 5)]
+    (one,) = [each for each in suggestions(some, has_past=False) if each.rule == "UsualRowCount"]
+    assert (one.assertion, one.held, one.tried) == ("row_count() between 92 and 108", 1, 2)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        lambda at: range(100 * at, 100 * at + 100),
+        lambda at: range(100 * at + 100),
+        lambda at: range(-100 * at, 100 - 100 * at),
+    ],
+    ids=["a key that grows", "a table that keeps all rows", "a number that falls"],
+)
+def test_numbers_that_only_go_one_way_have_no_bound_that_they_would_break(numbers: Callable[[int], range]) -> None:
+    tables = [pa.table({"x": list(numbers(at))}) for at in range(10)]
+    some = [SuggestedWindow(key=str(at), profile=gathered_profile([rows])) for at, rows in enumerate(tables)]
+    bounded = [one.assertion for one in suggestions(some) if one.rule in ("HasMin", "HasMax", "HasMean")]
+    assert bounded == (["min(x) >= 0"] if min(numbers(9)) == 0 else [])
+
+
+def test_what_a_window_breaks_that_it_was_fitted_on_is_no_suggestion() -> None:
+    means = [*[1234567.0 + at % 2 for at in range(23)], 1234667.0, 1234567.0, 1234568.0]
+    tables = [pa.table({"x": [mean - 1, mean + 1, mean] * 10}) for mean in means]
+    some = [SuggestedWindow(key=str(at), profile=gathered_profile([rows])) for at, rows in enumerate(tables * 2)]
+    (assertion,) = [one.assertion for one in suggestions(some) if one.rule == "HasMean"]
+    low, high = map(float, assertion.removeprefix("mean(x) between ").split(" and "))
+    assert low <= min(means) <= max(means) <= high
+
+
+def test_a_column_is_unique_only_where_no_row_of_any_window_says_otherwise() -> None:
+    some = windows(lambda rows: [f"{at:05d}" for at in range(rows)], 4)
+    assert "UniqueIfApproximatelyUnique" in {one.rule for one in suggestions(some)}
+    told = [replace(window, unique=frozenset()) for window in some]
+    assert "UniqueIfApproximatelyUnique" not in {one.rule for one in suggestions(told)}
 
 
 def _all(found: list[Suggestion], name: str) -> None:
