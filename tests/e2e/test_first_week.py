@@ -1,10 +1,9 @@
 """A bakery's first week with Assay, from an empty home: what its people are told each day, written out by hand."""
 
-import os
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack
 from datetime import date
+from functools import partial
 from getpass import getuser
 from pathlib import Path
 
@@ -13,12 +12,10 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
-from assay.config import config
 from tests.crawler.crawl import crawl_as
-from tests.e2e.bakery.days import before, berlin, day_of, happenings
-from tests.e2e.bakery.newcomer import TABLES, Newcomer
+from tests.e2e.bakery.days import BERLIN, TABLES, before, berlin, day_of, happenings
 from tests.e2e.bakery.tables import Tables
-from tests.e2e.set_ups import default_database
+from tests.e2e.newcomer import Newcomer, empty_home
 from tests.integration.alerting.receivers import Received, webhook
 
 pytestmark = pytest.mark.timeout(1500)
@@ -61,29 +58,22 @@ def newcomer(
     tmp_path: Path, receiver: Received, monkeypatch: pytest.MonkeyPatch, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[Newcomer]:
     """Somebody with ten tables and an empty home, on a Wednesday morning."""
-    folder, home = tmp_path / "bakery", tmp_path / "home"
+    folder = tmp_path / "bakery"
     folder.mkdir()
     shutil.copy(CATALOG, folder)
     tables = Tables(folder=folder)
     before(tables, OPENED)
-    given = {name: value for name, value in os.environ.items() if not name.startswith(("ASSAY_", "DJANGO_"))}
-    given |= {
-        "ASSAY_HOME": str(home),
-        "ASSAY_LOCATION_TILLS": f"sqlite:///{tables.tills}",
-        "ASSAY_WEBHOOK_URL": receiver.url,
-        "ASSAY_WEBHOOK_PRIVATE": "true",
-    }
-    for name in [name for name in os.environ if name.startswith("ASSAY_")]:
-        monkeypatch.delenv(name)
-    for name, value in given.items():
-        monkeypatch.setenv(name, value)
-    with ExitStack() as stack:
-        config.cache_clear()
-        stack.callback(config.cache_clear)
-        stack.enter_context(django_db_blocker.unblock())
-        home.mkdir()
-        stack.enter_context(default_database(f"sqlite:///{home}/assay.db"))
-        yield Newcomer(tables=tables, environment=given, receiver=receiver, client=Client(), coming=happenings(tables))
+    variables = {"ASSAY_LOCATION_TILLS": f"sqlite:///{tables.tills}", "ASSAY_WEBHOOK_URL": receiver.url}
+    with django_db_blocker.unblock(), empty_home(tmp_path / "home", variables, monkeypatch) as environment:
+        yield Newcomer(
+            catalog=folder / "catalog.yaml",
+            zone=BERLIN,
+            days={table: partial(day_of, table) for table in TABLES},
+            environment=environment,
+            receiver=receiver,
+            client=Client(),
+            coming=happenings(tables),
+        )
 
 
 def test_the_first_week(newcomer: Newcomer) -> None:
@@ -293,11 +283,12 @@ def a_user_reports_what_no_test_has_seen(newcomer: Newcomer) -> None:
 
 
 def another_reports_the_same_from_a_shell(newcomer: Newcomer) -> None:
-    """It is known already: that is what they read, and nobody is told again."""
+    """It is known already: that is what they read, and its owner hears that one more has seen it."""
     about = ("mart.Complaints", "all of them have five stars", "--window", str(FRIDAY), "--saw", "values wrong")
     said = newcomer.assay("claim", *about)
     known = "This is known already as incident 4, which ben@bakery.example reported; mia@bakery.example was told"
-    assert (said.code, said.out) == (HELD, f"Report 2 is saved. {known}; your report was added to it.\n"), said
+    added = f"your report was added to it, and {MIA} is told."
+    assert (said.code, said.out) == (HELD, f"Report 2 is saved. {known}; {added}\n"), said
 
 
 def its_owner_confirms_and_mends_it(newcomer: Newcomer) -> None:
@@ -307,7 +298,10 @@ def its_owner_confirms_and_mends_it(newcomer: Newcomer) -> None:
     assert mia.post("/api/v1/reports/1/confirm", {}, "application/json").status_code == 200
     newcomer.until(berlin("03-30 13:00"))
     said = "Report 1 on mart.Complaints: confirmed"
-    assert newcomer.told() == [("03-30 12:30", who, said) for who in ("ben", getuser())]
+    assert newcomer.told() == [
+        ("03-30 12:30", "mia", "Report 2 on mart.Complaints: it is known"),
+        *(("03-30 12:30", who, said) for who in ("ben", getuser())),
+    ]
     assert of_complaints(newcomer) == ("bad", "block")
     assert newcomer.dashboard() == [
         ("mart.Complaints", "bad"),
@@ -354,9 +348,9 @@ def tuesday_the_week_is_looked_back_on(newcomer: Newcomer) -> None:
 
 def a_file_is_verified_before_it_is_copied(newcomer: Newcomer) -> None:
     """Without a catalogue: what holds, what does not, and a mistake in the checks."""
-    checks = newcomer.tables.folder / "checks.yaml"
+    checks = newcomer.catalog.parent / "checks.yaml"
     checks.write_text("checks:\n  - row_count() between 2000 and 3000\n")
-    file = str(newcomer.tables.part("pay.Settlements", MONDAY) / "part-0.parquet")
+    file = str(Tables(folder=newcomer.catalog.parent).part("pay.Settlements", MONDAY) / "part-0.parquet")
     assert newcomer.assay("verify", file, "--checks", str(checks)).code == HELD
     checks.write_text("checks:\n  - row_count() > 3000\n")
     said = newcomer.assay("verify", file, "--checks", str(checks))

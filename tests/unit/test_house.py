@@ -111,8 +111,8 @@ def test_siblings_are_imported_by_one_dot_and_all_else_by_its_whole_name() -> No
     assert [line for path in PRODUCT for line in breaches(path).imported_otherwise] == []
 
 
-def test_no_file_is_longer_than_400_lines_and_no_function_longer_than_50() -> None:
-    long = [str(path.relative_to(ROOT)) for path in PRODUCT if len(path.read_text().splitlines()) > 400]
+def test_no_file_is_longer_than_500_lines_and_no_function_longer_than_50() -> None:
+    long = [str(path.relative_to(ROOT)) for path in PRODUCT if len(path.read_text().splitlines()) > 500]
     assert long + [line for path in PRODUCT for line in breaches(path).long_functions] == []
 
 

@@ -25,7 +25,7 @@ from assay.models import Dataset, Severity
 from assay.queue.drain import drain
 from assay.time.windows import UnableToReadWindow, Window
 from execution_engine.models import Run, RunReason
-from execution_engine.outcome import Outcome
+from execution_engine.outcome import Outcome, Reason
 from execution_engine.services import UnableToRequest, last_partitions, request_all
 
 MANY = 3  # windows from which on the table leaves out what held
@@ -162,10 +162,11 @@ def _judged_last(runs: list[int]) -> list[int]:
 
 
 def _code(runs: list[Run]) -> ExitCode:
+    """The exit code; a test that still learns has not failed, as on the first partitions of a table."""
     broken = [run for run in runs if run.outcome == Outcome.BROKEN]
     if any(run.revision.severity == Severity.HARD for run in broken):
         return ExitCode.FAILED
-    if any(run.outcome == Outcome.ERROR for run in runs):
+    if any(run.outcome == Outcome.ERROR and run.error_reason != Reason.WARMING_UP for run in runs):
         return ExitCode.UNABLE
     return ExitCode.WARNED if broken else ExitCode.HELD
 

@@ -1,13 +1,25 @@
 """What happens at the bakery from 25 to 31 March 2026, Wednesday to Tuesday: on Sunday Berlin's clocks go forward."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from zoneinfo import ZoneInfo
 
 from tests.e2e.bakery.tables import Tables
+from tests.e2e.newcomer import Happening
 
+TABLES = (
+    "hr.Shifts",
+    "lake.Bakes",
+    "mart.Complaints",
+    "mart.Loyalty",
+    "oven.Bakes",
+    "pay.Settlements",
+    "stock.Deliveries",
+    "tills.Branches",
+    "tills.Sales",
+    "us.Orders",
+)
 BERLIN, NEW_YORK, KOLKATA = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York"), ZoneInfo("Asia/Kolkata")
 HISTORY = [date(2026, 3, day) for day in (22, 23, 24)]  # lies there before Assay does
 DAYS = [date(2026, 3, day) for day in range(25, 31)]
@@ -23,14 +35,6 @@ LANDS = {  # the clock of each table's own zone on the day after
     "hr.Shifts": (KOLKATA, "08:00"),
 }
 ZONES = {name: zone for name, (zone, _) in LANDS.items()} | {"tills.Sales": BERLIN}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Happening:
-    """Something that a pipeline, or somebody, does to the tables."""
-
-    at: datetime
-    act: Callable[[], None]
 
 
 def berlin(text: str) -> datetime:

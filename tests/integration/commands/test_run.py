@@ -11,6 +11,7 @@ from django.core.management import call_command
 
 from alerting.models import Standing
 from assay import clock
+from assay.models import Dataset
 from tests.factories import HOUR, DatasetFactory, DataTestFactory, day
 from tests.integration.story import due
 
@@ -54,6 +55,13 @@ def test_of_many_partitions_those_that_did_not_hold_are_listed(capsys: pytest.Ca
     _, said, _ = run(capsys, "--last", "3")
     assert "3 runs over 3 partitions: 2 held, 1 broken, 0 error" in said
     assert said.count("enough") == 1
+
+
+def test_a_test_that_still_learns_is_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    assertion = "row_count() >= mean(row_count(), last=2, min=2)"
+    DataTestFactory.create(dataset=Dataset.objects.get(), name="usual", assertion=assertion, severity="hard")
+    code, answer, _ = run(capsys, "--window", DAYS[0], "--data-test", "usual", "--json")
+    assert (code, answer["runs"][0]["outcome"], "warming up" in answer["runs"][0]["sentence"]) == (0, "error", True)
 
 
 @pytest.mark.parametrize(

@@ -1,40 +1,38 @@
-"""The bakery's new user: lets time pass, asks by commands, pages and the API, and hears what people are told."""
+"""A new user: lets time pass, asks by commands, pages and the API, and hears what people are told."""
 
 import io
 import json
+import os
 import subprocess
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import html5lib
+import pytest
 from django.test import Client
 
 from assay import clock
 from assay.command_line.cli import run
+from assay.config import config
 from assay.queue.drain import advance, drain
-from tests.e2e.bakery.days import BERLIN, Happening, day_of
-from tests.e2e.bakery.tables import Tables
 from tests.e2e.processes import assay
+from tests.e2e.set_ups import default_database
 from tests.integration.alerting.receivers import Received
 
-TABLES = (
-    "hr.Shifts",
-    "lake.Bakes",
-    "mart.Complaints",
-    "mart.Loyalty",
-    "oven.Bakes",
-    "pay.Settlements",
-    "stock.Deliveries",
-    "tills.Branches",
-    "tills.Sales",
-    "us.Orders",
-)
+Told = tuple[str, str, str]  # when by the clocks of the company, who, and the subject of the message
 
 
-Told = tuple[str, str, str]  # when by Berlin's clocks, who, and the subject of the message
+@dataclass(frozen=True, kw_only=True)
+class Happening:
+    """Something that a pipeline, or somebody, does to the tables."""
+
+    at: datetime
+    act: Callable[[], object]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,17 +53,14 @@ class Said:
 class Newcomer:
     """Who lives through the week."""
 
-    tables: Tables
+    catalog: Path
+    zone: ZoneInfo  # of the company
+    days: Mapping[str, Callable[[date], tuple[datetime, datetime]]]  # of each table, when a day begins and ends
     environment: dict[str, str]
     receiver: Received
     client: Client
     coming: list[Happening]
     heard: list[Told] = field(default_factory=list)
-
-    @property
-    def catalog(self) -> Path:
-        """The catalogue of the ten tables."""
-        return self.tables.folder / "catalog.yaml"
 
     def until(self, instant: datetime) -> None:
         """Let time pass, and what happens in it happen."""
@@ -101,14 +96,14 @@ class Newcomer:
 
     def look_up(self, table: str, day: date) -> str:
         """What the API says of a day of a table."""
-        start, end = day_of(table, day)
+        start, end = self.days[table](day)
         return str(
             self.get("quality", **{"dataset": table, "from": start.isoformat(), "to": end.isoformat()})["status"]
         )
 
     def gate(self, table: str, day: date) -> str:
         """What the command answers a pipeline that wants to read a day of a table."""
-        start, end = day_of(table, day)
+        start, end = self.days[table](day)
         said = self.assay("gate", table, "--window", f"{start.isoformat()}/{end.isoformat()}", "--json")
         decision = str(said.json["decision"])
         assert said.code == {"allow": 0, "block": 1, "warn": 2}[decision]
@@ -116,7 +111,7 @@ class Newcomer:
 
     def answers(self, day: date) -> dict[str, tuple[str, str]]:
         """What look-up and gate say of a day, by table."""
-        return {table: (self.look_up(table, day), self.gate(table, day)) for table in TABLES}
+        return {table: (self.look_up(table, day), self.gate(table, day)) for table in self.days}
 
     def dashboard(self) -> list[tuple[str, str]]:
         """What the first page lists: each table with its status, from the top."""
@@ -140,11 +135,29 @@ class Newcomer:
 
     def _settle(self) -> None:
         drain()
-        now = f"{clock.now().astimezone(BERLIN):%m-%d %H:%M}"
+        now = f"{clock.now().astimezone(self.zone):%m-%d %H:%M}"
         for body in self.receiver.bodies:
             message = json.loads(body)
             self.heard.append((now, message["recipient"].partition("@")[0], message["subject"]))
         self.receiver.bodies.clear()
+
+
+@contextmanager
+def empty_home(home: Path, variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
+    """A new home, for this process and for programs that get the environment: nothing of Assay is set but these."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ASSAY_", "DJANGO_"))}
+    environment |= {"ASSAY_HOME": str(home), "ASSAY_WEBHOOK_PRIVATE": "true", **variables}
+    for name in [name for name in os.environ if name.startswith("ASSAY_")]:
+        monkeypatch.delenv(name)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    home.mkdir()
+    config.cache_clear()
+    try:
+        with default_database(f"sqlite:///{home}/assay.db"):
+            yield environment
+    finally:
+        config.cache_clear()
 
 
 def _text(node: Any) -> str:
