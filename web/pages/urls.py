@@ -9,7 +9,7 @@ from web.pages.notices.answers import answer_page
 from web.pages.scores.scores import scores_page
 from web.pages.scores.teams import team_page
 
-from . import actions, business_metrics, overrides, views
+from . import actions, back_fills, business_metrics, overrides, views
 from .api_docs import api_docs_page
 from .columns import columns_page
 from .data_tests import editor, suggestions
@@ -24,6 +24,7 @@ urlpatterns: list[URLPattern] = [
     path("datasets/<path:name>/problem", problem.problem_page, name="problem"),
     path("datasets/<path:name>/override", overrides.new_override, name="override-new"),
     re_path(r"^datasets/(?P<name>.+)/overrides/(?P<pk>\d+)/end$", overrides.end, name="override-end"),
+    path("datasets/<path:name>/back-fill", back_fills.back_fill, name="back-fill"),
     path("datasets/<path:name>/backtest", backtest_page, name="backtest"),
     path("datasets/<path:name>/columns", columns_page, name="columns"),
     path("datasets/<path:name>/suggestions", suggestions.suggestions_page, name="suggestions"),

@@ -51,6 +51,7 @@ from web.shown.reasons import folded
 from web.shown.status import MEANINGS, WORDS, ShownStatus
 from web.shown.timeline import shown_timeline
 
+from .back_fills import back_fill_of
 from .forms import TIERS, IncidentsForm, RangeForm, WantedForm
 from .page_policy import Told, demand, page
 
@@ -125,6 +126,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "day": _day_asked(request, dataset, veil, now),
         "incidents": incidents_of(dataset),
         "tests": tests,
+        "has_no_result": not any(live.standing for live in tests),
         "gaps": dataset.gaps.filter(closed_at=None),
         "graph": lineage(dataset, now=now),
         "public_url": config().public_url.rstrip("/"),
@@ -159,6 +161,7 @@ def _forms(request: HttpRequest, dataset: Dataset, now: datetime) -> dict[str, A
         "may_override": may(request, Action.OVERRIDE, dataset),
         "may_report": may(request, Action.REPORT, dataset),
         "may_test": may(request, Action.TEST, dataset),
+        "back_fill": back_fill_of(dataset, now) if may(request, Action.RUN, dataset) else None,
     }
 
 

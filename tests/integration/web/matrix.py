@@ -100,6 +100,7 @@ GET     business-metrics/{metric}                 *     *     -
 GET     datasets/{dataset}                        *     *     -
 GET     datasets/{dataset}/backtest               *     *     -
 GET     datasets/{dataset}/columns                *     *     -
+POST    datasets/{dataset}/back-fill              oxa   xa    -
 POST    datasets/{dataset}/override               oxa   xa    -
 POST    datasets/{dataset}/overrides/{override}/end oxa xa    -
 GET     datasets/{dataset}/problem                *     *     -

@@ -1,0 +1,80 @@
+"""A range of partitions asked of the API and of a dataset's page: a back-fill, its cost and its progress."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from rest_framework.test import APIClient
+
+from assay import clock
+from assay.models import AuditEntry, DataTest, Scope
+from execution_engine.models import Run
+from tests.factories import DatasetFactory, DataTestFactory, StandingFactory, day
+from tests.integration.story import due
+
+pytestmark = pytest.mark.django_db
+
+MONDAY = day("2026-03-09")
+DAYS = f"{day('2026-03-07').start:%Y-%m-%dT%H:%MZ}/{MONDAY.end:%Y-%m-%dT%H:%MZ}"
+
+
+@pytest.fixture
+def first() -> DataTest:
+    """One of two tests of the partitions of a table that began on 1 March, beside one of the whole table."""
+    clock.simulate(due(MONDAY))
+    trips = DatasetFactory.create(name="trips", first_partition="2026-03-01")
+    DataTestFactory.create(dataset=trips, name="weekly", scope=Scope.TABLE)
+    DataTestFactory.create(dataset=trips, name="second")
+    row: DataTest = DataTestFactory.create(dataset=trips, name="first")
+    return row
+
+
+def sent(api: APIClient, path: str, body: Mapping[str, Any]) -> tuple[int, Any]:
+    answer = api.post(f"/api/v1/{path}", body, format="json")
+    return answer.status_code, answer.json()
+
+
+def test_a_range_of_a_bulk_request_is_a_run_for_each_test_and_partition(api: APIClient, first: DataTest) -> None:
+    code, answer = sent(api, "runs/bulk", {"dataset": "raw.trips", "window": DAYS})
+    days = [day(f"2026-03-{number:02d}").text for number in (9, 8, 7)]
+    assert (code, [row["window"] for row in answer["runs"]]) == (201, [text for text in days for _ in range(2)])
+    assert {row["reason"] for row in answer["runs"]} == {"backfill"}
+
+
+def test_a_range_is_refused_where_one_run_is_asked_for(api: APIClient, first: DataTest) -> None:
+    code, problem = sent(api, "runs", {"data_test": first.pk, "window": DAYS})
+    assert (code, problem["where"], "POST /api/v1/runs/bulk" in problem["mend"]) == (400, "window", True)
+    assert not Run.objects.exists()
+    assert sent(api, "runs", {"data_test": first.pk, "window": "2026-03-09"})[1]["reason"] == "manual"
+
+
+def test_a_range_that_cuts_through_a_partition_is_refused(api: APIClient, first: DataTest) -> None:
+    cut = "2026-03-07T06:00Z/2026-03-09T00:00Z"
+    for path, what in (("runs", {"data_test": first.pk}), ("runs/bulk", {"dataset": "raw.trips"})):
+        code, problem = sent(api, path, {**what, "window": cut})
+        assert (code, "cuts through a partition" in str(problem)) == (400, True)
+
+
+def test_a_dataset_without_a_result_offers_to_test_its_past_and_tells_the_cost_and_the_progress(
+    client: Client, admin_user: User, first: DataTest
+) -> None:
+    client.force_login(admin_user)
+    page = client.get("/datasets/raw.trips").content.decode()
+    assert page.index("Test the past") < page.index('id="tests"')
+    assert "The last 9 partitions, 2 tests each: 18 runs, which page nobody." in page
+    assert client.post("/datasets/raw.trips/back-fill").status_code == 302
+    assert Run.objects.filter(reason="backfill").count() == 18
+    assert AuditEntry.objects.get(action="run.bulk").object_id == "raw.trips"
+    Run.objects.filter(data_test=first).update(judged_at=clock.now())
+    page = client.get("/datasets/raw.trips").content.decode()
+    assert "9 of 18 runs are judged" in page
+    assert "Test the past" not in page
+
+
+def test_a_dataset_with_results_offers_it_beside_its_tests(client: Client, admin_user: User, first: DataTest) -> None:
+    StandingFactory.create(data_test=first)
+    client.force_login(admin_user)
+    page = client.get("/datasets/raw.trips").content.decode()
+    assert page.index("Test the past") > page.index('id="tests"')
