@@ -17,8 +17,10 @@ from assay import clock
 from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.selectors import by_name, home, sensitive_columns
 from assay.catalog.storages import FILES
+from assay.command_line.arguments import BARE_DATE, end_of_range
 from assay.command_line.command import UnableToRun, key_values
 from assay.models import Dataset
+from assay.time.bare_dates import place_end
 from assay.time.granularity import Granularity
 from assay.time.windows import Window
 from execution_engine.engines.arrow.batches import batches_of
@@ -52,8 +54,8 @@ class FileWindow:
 def add_window_arguments(parser: CommandParser) -> None:
     """The table, and which of its rows are a window."""
     parser.add_argument("table", help="a dataset of the catalog; or a path or URL of parquet, ORC, CSV or JSON")
-    parser.add_argument("--from", dest="start", type=datetime.fromisoformat, help="of a dataset, in ISO 8601")
-    parser.add_argument("--to", dest="end", type=datetime.fromisoformat, help="of a dataset (default: now)")
+    parser.add_argument("--from", dest="start", type=end_of_range, help=f"of a dataset, {BARE_DATE}")
+    parser.add_argument("--to", dest="end", type=end_of_range, help="of a dataset (default: now)")
     parser.add_argument("--by", default="", metavar="COLUMN,…", help="of files: the columns that make a window")
     parser.add_argument("--option", "-o", action="append", default=[], metavar="KEY=VALUE", help="how CSV is read")
     parser.add_argument("--by-file", action="store_true", help="of a folder: each file is a window, by their names")
@@ -97,8 +99,8 @@ def windows_of_dataset(
     if partitioning is None:
         raise UnableToRun(f"{dataset.full_name} has no partitions, and so no past to learn from")
     table = files_of(dataset)
-    end = min(_instant(options["end"]) or now, now)
-    start = _instant(options["start"])
+    end = min(place_end(options["end"], dataset.time_zone), now) if options["end"] else now
+    start = place_end(options["start"], dataset.time_zone) if options["start"] else None
     last = partitioning.previous(partitioning.at(end), usual) if start is None else ()
     windows = partitioning.between(start, end) if start else last
     for window in _tracked(windows, quiet=options["json"]):
@@ -218,7 +220,3 @@ def _tracked(some: Sequence[Any], *, quiet: bool) -> Iterator[Any]:
         yield from some
     else:
         yield from track(some, "reading windows", console=console, transient=True)
-
-
-def _instant(given: datetime | None) -> datetime | None:
-    return given.replace(tzinfo=UTC) if given is not None and given.tzinfo is None else given

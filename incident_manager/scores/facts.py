@@ -78,8 +78,8 @@ def read_facts(wanted: ScoreFilter, asked: Window, *columns: str) -> Facts:
     if moved:  # to another tier, team or owner since
         parts.append(_of_tests(ScoreFilter(datasets=moved, category=wanted.category), asked))
     datasets, categories, incidents = ([*chain(*(part[at] for part in parts))] for at in range(3))
-    numbers: dict[str, int] = {}
-    category = [numbers.setdefault(name, len(numbers)) for name in categories]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(categories))}
+    category = list(map(numbers.__getitem__, categories))
     kind, start, end = (np.concatenate([part[at] for part in parts]) for at in range(3, 6))
     return Facts(
         spells=Spells(dataset=_ints(datasets), category=_ints(category), kind=kind, start=start, end=end),
@@ -195,13 +195,15 @@ def _of_tests(wanted: ScoreFilter, asked: Window) -> Part:
     )
     read = grouped.values_list("dataset", "category", "first", "last", "live", "judging")
     datasets, categories, firsts, lasts, lives, judging = list(zip(*read, strict=True)) or [()] * 6
-    places = zip(datasets, categories, strict=True)
     start, last, live = _instants(firsts), _instants(lasts), np.array(lives, dtype=bool)
-    unjudged = _unjudged(tests)
-    judged = _ints(judging) > _ints([unjudged.get(place, 0) for place in places])
+    judged = _ints(judging)
+    if unjudged := _unjudged(tests):
+        place = dict(zip(zip(datasets, categories, strict=True), range(len(datasets)), strict=True))
+        for of, many in unjudged.items():
+            judged[place[of]] -= many
     first_asked, last_asked = microseconds(asked.start), microseconds(asked.end)
     end = np.where(live, np.maximum(last, last_asked), last)
-    tested = judged & (start < end)
+    tested = (judged > 0) & (start < end)
     counts = live | (tested & (start < last_asked) & (end > first_asked))
     return Part(
         datasets=list(compress(datasets, counts)),

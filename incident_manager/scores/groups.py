@@ -53,19 +53,18 @@ def _dimensions(facts: Facts) -> Names:
     """Of a category with tests of all kinds, those of its tests; of an incident those that found its bad windows."""
     mixed = [name for name in Category.values if name not in OF_CATEGORY]
     spells = list(zip(facts.datasets, facts.categories, facts.incidents, strict=True))
-    by_test, by_place = dict[int, str](), defaultdict[tuple[int, str], set[str]](set)
+    by_place = defaultdict[tuple[int, str], set[str]](set)
     rows = DataTest.objects.filter(category__in=mixed, revision__isnull=False)
-    read = rows.annotate(tree=Cast("revision__tree", TextField())).values_list("pk", "dataset", "category", "tree")
+    read = rows.annotate(tree=Cast("revision__tree", TextField())).values_list("dataset", "category", "tree")
     known = cache(_dimension_of)  # many tests assert the same, each of another dataset
-    for pk, dataset, category, tree in read:
-        by_test[pk] = known(category, tree)
-        by_place[dataset, category].add(by_test[pk])
+    for dataset, category, tree in set(read):
+        by_place[dataset, category].add(known(category, tree))
     unclear = {incident for dataset, category, incident in spells if incident and len(by_place[dataset, category]) > 1}
     by_incident = defaultdict[int, set[str]](set)
-    spoilt = SpoiltWindow.objects.filter(incident__in=unclear).order_by()
-    for incident, test in spoilt.values_list("incident", "data_test").distinct():
-        if test in by_test:
-            by_incident[incident].add(by_test[test])
+    spoilt = SpoiltWindow.objects.filter(incident__in=unclear, data_test__in=rows)
+    seen = spoilt.annotate(tree=Cast("data_test__revision__tree", TextField())).order_by()
+    for incident, category, tree in set(seen.values_list("incident", "data_test__category", "tree")):
+        by_incident[incident].add(known(category, tree))
 
     clear = {category: (dimension,) for category, dimension in OF_CATEGORY.items()}
     return [

@@ -188,8 +188,8 @@ def _by_group(spells: Spells, names: Names, asked: Window, parts: int) -> list[S
     flat = list(chain.from_iterable(names))
     known = sorted(set(flat))
     numbers = {name: number for number, name in enumerate(known)}
-    group = np.array([numbers[name] for name in flat], dtype=np.int64)
-    of = np.repeat(np.arange(len(names)), np.array([len(own) for own in names], dtype=np.int64))
+    group = np.array(list(map(numbers.__getitem__, flat)), dtype=np.int64)
+    of = np.repeat(np.arange(len(names)), np.array(list(map(len, names)), dtype=np.int64))
     edges = [asked.start + asked.duration * n / parts for n in range(parts + 1)]
     sums = score_groups(spells.only(of), group, edges)
     return [ScoredGroup(name=name, total=sums.score(at), parts=sums.parts(at)) for name, at in numbers.items() if name]

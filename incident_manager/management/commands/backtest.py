@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from assay import clock
-from assay.command_line.arguments import instant, length
+from assay.command_line.arguments import BARE_DATE, end_of_range, length
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
@@ -19,6 +19,7 @@ from assay.command_line.wait import wait_for
 from assay.config import config
 from assay.models import Category, Dataset, DataTest, Severity
 from assay.queue.drain import drain
+from assay.time.bare_dates import place_end
 from assay.time.durations import format_duration
 from execution_engine.runs.shown_results import Veil
 from incident_manager.backtests.as_json import as_json
@@ -45,8 +46,10 @@ class Command(Base):
         parser.add_argument("--assertion", help="an assertion that no test has yet, such as 'row_count() > 0'")
         parser.add_argument("--category", choices=Category.values, default=Category.CUSTOM.value)
         parser.add_argument("--severity", choices=Severity.values)
-        parser.add_argument("--from", dest="start", type=instant, help="ISO 8601 (default: 28 days before --to)")
-        parser.add_argument("--to", dest="end", type=instant, help="ISO 8601 (default: now)")
+        parser.add_argument(
+            "--from", dest="start", type=end_of_range, help=f"{BARE_DATE} (default: 28 days before --to)"
+        )
+        parser.add_argument("--to", dest="end", type=end_of_range, help="ISO 8601 (default: now)")
         parser.add_argument(
             "--sustain", type=length, help="fails after so long, such as 4h (default: as the test says)"
         )
@@ -59,9 +62,10 @@ class Command(Base):
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """All that the backtest found; exit 3 where nothing could be judged."""
         now = clock.now()
-        end = options["end"] or now
+        time_zone = named_dataset(options["dataset"]).time_zone
+        end = place_end(options["end"], time_zone) if options["end"] else now
         asked: dict[str, Any] = {
-            "start": options["start"] or end - USUAL_RANGE,
+            "start": place_end(options["start"], time_zone) if options["start"] else end - USUAL_RANGE,
             "end": end,
             "sustain": options["sustain"],
             "grace": options["grace"],

@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import nullcontext
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,12 @@ from rich.console import Console
 
 from assay import clock
 from assay.catalog.selectors import by_name
+from assay.command_line.arguments import BARE_DATE, end_of_range
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset
-from assay.time.instants import UnableToTakeInstant, taken
+from assay.time.bare_dates import EndOfRange, place_end
 from assay.time.windows import Window
 from incident_manager.exports.files import FORMS
 from incident_manager.exports.read import export
@@ -30,18 +30,18 @@ class Command(Base):
     def add_arguments(self, parser: CommandParser) -> None:
         """What, of when, and where to."""
         parser.add_argument("table", choices=list(TABLES), help="which rows")
-        parser.add_argument("--from", dest="start", required=True, help="the first instant, in ISO 8601 (UTC)")
-        parser.add_argument("--to", dest="end", required=True, help="the instant at which the range ends")
+        parser.add_argument("--from", dest="start", type=end_of_range, required=True, help=f"the start, {BARE_DATE}")
+        parser.add_argument("--to", dest="end", type=end_of_range, required=True, help="where the range ends")
         parser.add_argument("--dataset", help="a full name, such as raw.trips (default: all)")
         parser.add_argument("--output", required=True, help="a file that ends with .csv or .parquet, or - for CSV here")
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """How many bytes were written, and where."""
-        span, output = _span(options["start"], options["end"]), options["output"]
+        output, dataset = options["output"], _dataset(options["dataset"])
+        span = _span(options["start"], options["end"], dataset.time_zone if dataset else "UTC")
         form = "csv" if output == "-" else Path(output).suffix.removeprefix(".").lower()
         if form not in FORMS:
             raise UnableToRun(f"{output!r} ends with neither .csv nor .parquet; name a file that does")
-        dataset = _dataset(options["dataset"])
         parts = export(options["table"], form, span=span, dataset=dataset, hidden=(), now=clock.now())
         try:
             with nullcontext(sys.stdout.buffer) if output == "-" else Path(output).open("wb") as file:
@@ -56,19 +56,11 @@ class Command(Base):
             console.print(f"{result['output']}: {result['bytes']:,} bytes of {result['table']}", soft_wrap=True)
 
 
-def _span(start: str, end: str) -> Window:
-    first, last = (_instant(name, text) for name, text in (("--from", start), ("--to", end)))
+def _span(start: EndOfRange, end: EndOfRange, time_zone: str) -> Window:
+    first, last = place_end(start, time_zone), place_end(end, time_zone)
     if first >= last:
         raise UnableToRun("--to must be after --from")
     return Window(start=first, end=last)
-
-
-def _instant(name: str, text: str) -> datetime:
-    try:
-        found = datetime.fromisoformat(text)
-        return taken(found if found.tzinfo else found.replace(tzinfo=UTC))
-    except (ValueError, UnableToTakeInstant) as error:
-        raise UnableToRun(f"{name}: {error}; write it as 2026-03-09 or 2026-03-09T00:00:00Z") from None
 
 
 def _dataset(name: str | None) -> Dataset | None:

@@ -11,11 +11,12 @@ from rich.table import Table
 
 from assay import clock
 from assay.catalog.selectors import by_name
-from assay.command_line.arguments import instant
+from assay.command_line.arguments import BARE_DATE, end_of_range
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
 from assay.models import Category, Dataset
+from assay.time.bare_dates import place_end
 from incident_manager.quality.now import facts_now, of_category
 from incident_manager.quality.rules import AskedRange, Status, judge
 from incident_manager.scores.metric_reporter import USUAL_RANGE, ScoreRow, scores
@@ -31,8 +32,8 @@ class Command(Base):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """The range, and what to narrow it to."""
-        parser.add_argument("--from", dest="start", type=instant, help="start of the range, ISO 8601")
-        parser.add_argument("--to", dest="end", type=instant, help="end of the range, ISO 8601 (default: now)")
+        parser.add_argument("--from", dest="start", type=end_of_range, help=f"start of the range, {BARE_DATE}")
+        parser.add_argument("--to", dest="end", type=end_of_range, help="end of the range (default: now)")
         parser.add_argument("--dataset", help="full name, such as raw.trips")
         parser.add_argument("--category", choices=Category.values)
         parser.add_argument("--tier", type=int, choices=range(6))
@@ -42,12 +43,14 @@ class Command(Base):
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """The total, a row per dataset with its categories, and the queries."""
         now = clock.now()
-        end = options["end"] or now
-        start = options["start"] or end - USUAL_RANGE
+        dataset = _dataset(options["dataset"])
+        time_zone = dataset.time_zone if dataset else "UTC"
+        end = place_end(options["end"], time_zone) if options["end"] else now
+        start = place_end(options["start"], time_zone) if options["start"] else end - USUAL_RANGE
         if start >= end:
             raise UnableToRun(f"--from {start.isoformat()} is not before --to {end.isoformat()}")
         narrowed = {name: options[name] for name in ("category", "tier", "team", "owner")}
-        found = scores(start=start, end=end, now=now, dataset=_dataset(options["dataset"]), **narrowed)
+        found = scores(start=start, end=end, now=now, dataset=dataset, **narrowed)
         result = {
             "from": found.start.isoformat(),
             "to": found.end.isoformat(),

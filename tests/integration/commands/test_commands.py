@@ -14,6 +14,7 @@ from assay.config import config
 from assay.models import AuditEntry, Dataset, DataTest
 from execution_engine import storage
 from execution_engine.outcome import Failure, Reason
+from tests.factories import DatasetFactory
 from tests.fakes import FakeEngine, rows
 
 pytestmark = pytest.mark.django_db(transaction=True)  # a command closes its connection
@@ -145,6 +146,13 @@ def test_what_cannot_be_asked_exits_3_and_says_why(
     answer(capsys, "sync", str(catalog))
     assert run_command(arguments) == ExitCode.UNABLE
     assert "assay" in capsys.readouterr().err
+
+
+def test_a_bare_date_of_a_report_on_one_dataset_is_midnight_there(capsys: Any) -> None:
+    DatasetFactory.create(name="berlin", time_zone="Europe/Berlin")
+    range_ = ("--from", "2026-02-01", "--to", "2026-02-02")
+    assert answer(capsys, "report", *range_, "--dataset", "raw.berlin")[1]["from"] == "2026-01-31T23:00:00+00:00"
+    assert answer(capsys, "report", *range_)[1]["from"] == "2026-02-01T00:00:00+00:00"
 
 
 def test_a_report_of_what_was_never_tested_has_no_figures(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:

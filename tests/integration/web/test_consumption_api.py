@@ -320,3 +320,14 @@ def test_a_query_in_another_dialect_is_refused_with_what_to_do(api: APIClient, t
     assert "name their dialect: spark, trino, presto, mysql" in answer["mend"]
     other = api.post("/api/v1/quality/query", {"sql": sql, "dialect": "oracle"}, format="json")
     assert (other.status_code, other.json()["where"]) == (400, "dialect")
+
+
+def test_a_bare_date_is_midnight_where_the_one_dataset_is_and_in_utc_where_many_are_asked(api: APIClient) -> None:
+    DatasetFactory.create(name="berlin", time_zone="Europe/Berlin")
+    days = {"from": "2026-03-09", "to": "2026-03-10"}
+    one = api.get("/api/v1/quality", {"dataset": "raw.berlin", **days}).json()
+    assert (one["from"], one["to"]) == ("2026-03-08T23:00:00Z", "2026-03-09T23:00:00Z")
+    bulk = api.post("/api/v1/quality/bulk", {"look_ups": [{"dataset": "raw.berlin", **days}]}, format="json").json()
+    assert bulk["answers"][0]["from"] == "2026-03-08T23:00:00Z"
+    assert api.get("/api/v1/scores", days).json()["from"] == "2026-03-09T00:00:00Z"
+    assert api.get("/api/v1/scores", {**days, "dataset": "raw.berlin"}).json()["from"] == "2026-03-08T23:00:00Z"

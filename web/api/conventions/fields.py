@@ -1,7 +1,7 @@
 """The types of the API's values, shared by requests and answers."""
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import date, datetime
 from math import isfinite
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from assay.catalog.selectors import by_name, by_names
 from assay.edge.control_characters import name_fault, visible
 from assay.models import Dataset
+from assay.time.bare_dates import place_end
 from assay.time.durations import UnableToReadDuration, format_duration, parse_duration
 from assay.time.instants import UnableToTakeInstant, taken
 from assay.time.windows import UnableToReadWindow, Window
@@ -117,6 +118,17 @@ class InstantField(serializers.DateTimeField):
             raise serializers.ValidationError(str(unable)) from None
 
 
+class EndOfRangeField(InstantField):
+    """An instant in ISO 8601, or a bare date: midnight in the zone of the dataset that is asked about."""
+
+    def to_internal_value(self, value: Any) -> Any:
+        """The instant, or the date, which waits for its zone."""
+        try:
+            return date.fromisoformat(value)
+        except (TypeError, ValueError):
+            return super().to_internal_value(value)
+
+
 class LengthField(serializers.CharField):
     """A length of time, such as ``4h``."""
 
@@ -188,18 +200,35 @@ def finite(value: Any) -> Any:
     return value
 
 
+def _placed(attrs: Mapping[str, Any], name: str) -> datetime:
+    """The end of a range as an instant: a bare date needs to know of which dataset."""
+    dataset, end = attrs.get("dataset"), attrs[name]
+    if isinstance(end, datetime):
+        return end
+    if isinstance(dataset, str):  # of many look-ups at once, each names its own
+        dataset = by_name(dataset)
+    try:
+        return place_end(end, dataset.time_zone if dataset else "UTC")
+    except ValueError as unable:
+        raise serializers.ValidationError({name: str(unable)}) from None
+
+
 def with_range(shape: type[Shape]) -> type[Shape]:
-    """``shape`` with the parameters ``from`` and ``to``, of which the first is no name in Python."""
+    """``shape`` with the parameters ``from`` and ``to``, of which the first is no name in Python.
+
+    A bare date is midnight in the zone of the one dataset that is asked about, else in UTC.
+    """
 
     class WithRange(shape):  # type: ignore[valid-type,misc]
         def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-            instants = {name: InstantField(error_messages={"required": NEEDED[name]}) for name in NEEDED}
+            instants = {name: EndOfRangeField(error_messages={"required": NEEDED[name]}) for name in NEEDED}
             return {**super().get_fields(), **instants}
 
         def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-            if attrs["from"] >= attrs["to"]:
+            ends = {name: _placed(attrs, name) for name in NEEDED}
+            if ends["from"] >= ends["to"]:
                 raise serializers.ValidationError({"to": "the range must end after it starts"})
-            return {**attrs, "range": Window(start=attrs["from"], end=attrs["to"])}
+            return {**attrs, **ends, "range": Window(start=ends["from"], end=ends["to"])}
 
     WithRange.__name__ = shape.__name__
     return WithRange
