@@ -1,6 +1,7 @@
 """Settings from the environment: every ``ASSAY_…`` variable, its type and its default, in one place."""
 
 import os
+import re
 import secrets
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -8,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import DirectoryPath, Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import DirectoryPath, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from assay.edge.rates import merged
 from assay.time.cadence import next_time
@@ -19,6 +20,10 @@ LOCATION_PREFIX = "ASSAY_LOCATION_"  # variables of this name hold locations, an
 
 class UnableToKeepKey(Exception):
     """The home folder takes no secret key; the message says why and how to mend it."""
+
+
+class UnableToReadSettings(Exception):
+    """Variables that hold no settings; one sentence names each and says how to mend it."""
 
 
 class Config(BaseSettings):
@@ -229,4 +234,13 @@ def _new_key(kept: Path) -> str:
 @cache
 def config() -> Config:
     """The configuration of this process, read once."""
-    return Config(_secrets_dir=os.environ.get("ASSAY_SECRETS_DIR") or None)
+    try:
+        return Config(_secrets_dir=os.environ.get("ASSAY_SECRETS_DIR") or None)
+    except ValidationError as error:
+        wrong = [f"ASSAY_{str(each['loc'][0]).upper()}: {each['msg']}" for each in error.errors() if each["loc"]]
+        text = "; ".join(wrong) or "the settings contradict each other"
+        raise UnableToReadSettings(text.replace("Value error, ", "")) from None
+    except SettingsError as error:
+        found = re.search(r'field "(\w+)"', str(error))
+        name = f"ASSAY_{found[1].upper()}" if found else "a setting"
+        raise UnableToReadSettings(f"{name} is no JSON: docs/service.md shows how it is written") from None

@@ -20,6 +20,8 @@ from .client import address_of
 from .throttles import too_many
 from .typed import keep_after_login
 
+FREE_GUESSES = 3  # from each address while too many of a name came from elsewhere
+
 
 class CountingBackend(ModelBackend):
     """Django's own check of names and passwords, which is refused after too many wrong ones."""
@@ -31,12 +33,14 @@ class CountingBackend(ModelBackend):
         if request is None or username is None:
             return super().authenticate(request, username, password, **kwargs)
         counters = [*_counters(request, username)]
-        for key, most, seconds in counters:
-            if cache.get(key, 0) >= most:
+        for kind, key, most, seconds in counters:
+            if cache.get(key, 0) >= most and not (kind == "login-name" and _is_new_here(request, username)):
                 raise Throttled(wait=seconds)
         user = super().authenticate(request, username, password, **kwargs)
         if user is None:
-            for key, _, seconds in counters:
+            longest = max(seconds for _, _, _, seconds in counters)
+            counted = [*((key, seconds) for _, key, _, seconds in counters), (_here(request, username), longest)]
+            for key, seconds in counted:
                 cache.add(key, 0, seconds)
                 with suppress(ValueError):  # forgotten between the two
                     cache.incr(key)
@@ -66,12 +70,24 @@ class LoginPage(LoginView):
         return answer
 
 
-def _counters(request: HttpRequest, name: str) -> Iterator[tuple[str, int, int]]:
-    """The key of each counter, how many it allows, and after how many seconds it is forgotten."""
+def _is_new_here(request: HttpRequest, name: str) -> bool:
+    """Whether few wrong passwords of a name came from this address: others cannot keep out who knows the right one."""
+    return int(cache.get(_here(request, name), 0)) < FREE_GUESSES
+
+
+def _here(request: HttpRequest, name: str) -> str:
+    return f"login-here:{_digest(f'{name.casefold()} {address_of(request)}')}"
+
+
+def _digest(text: str) -> str:
+    return blake2s(text.encode(errors="replace"), digest_size=16).hexdigest()
+
+
+def _counters(request: HttpRequest, name: str) -> Iterator[tuple[str, str, int, int]]:
+    """The kind and key of each counter, how many it allows, and after how many seconds it is forgotten."""
     address = address_of(request)
     framework: dict[str, Any] = settings.REST_FRAMEWORK
     rates = framework["DEFAULT_THROTTLE_RATES"]
     counted = {"login": f"{name.casefold()} {address}", "login-address": address, "login-name": name.casefold()}
     for kind, who in counted.items():
-        digest = blake2s(who.encode(errors="replace"), digest_size=16).hexdigest()
-        yield f"{kind}:{digest}", *parse_rate(rates[kind])
+        yield kind, f"{kind}:{_digest(who)}", *parse_rate(rates[kind])

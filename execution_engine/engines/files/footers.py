@@ -1,5 +1,6 @@
 """The columns of a parquet file from its footer, as types of Spark's; given a schema, Spark opens it without a job."""
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -44,6 +45,9 @@ def read_columns(listing: Listing) -> dict[str, str]:
         physical = listing.footer.schema
         columns = map(physical.column, range(len(physical)))
         int96 = frozenset(column.path for column in columns if column.physical_type == "INT96")
+        doubled = next((name for name, count in Counter(listing.schema.names).items() if count > 1), None)
+        if doubled is not None:
+            raise pa.ArrowInvalid(f"it has two columns called {doubled!r}")
         return dict(_read_types(listing.schema, int96))
     except (pa.ArrowException, OSError) as error:
         raise unreadable(listing.root, listing.newest, error) from error

@@ -6,12 +6,32 @@ from math import prod
 
 from sqlglot import exp
 
+from execution_engine.guard.characters import names
 from execution_engine.guard.refusal import Refusal
 
 from .functions import GENERATOR, called
 
 MAX_SEQUENCE = 10_000  # elements of all sequences of one statement, multiplied
 MAX_GENERATORS = 3
+MAX_DOUBLINGS = 8
+_STEPWISE = frozenset({"aggregate", "reduce"})
+_REPLACES = frozenset({"replace", "regexp_replace", "overlay"})
+_LENGTHENS = _REPLACES | names("hex bin base64 url_encode quote to_json to_varchar sentences")
+_JOINS_TEXTS = names(
+    "concat concat_ws array_join array array_append array_union flatten map_concat struct named_struct"
+)
+_LOOPS = names(
+    """
+    transform filter exists forall zip_with transform_keys transform_values map_filter map_zip_with aggregate reduce
+    array_join concat_ws split array_sort
+    """
+)
+_NUMERIC = names(
+    """
+    abs ceil ceiling floor round bround greatest least sign signum pmod mod coalesce ifnull nvl nvl2 if case nullif sqrt
+    power pow exp ln length size cardinality cast bigint int double isnull isnotnull
+    """
+)
 _LONGEST = {  # the argument that says how much, and the most it may say
     **dict.fromkeys(("repeat", "lpad", "rpad", "array_repeat", "array_insert"), (1, 1_000)),
     **dict.fromkeys(("round", "bround", "ceil", "ceiling", "floor", "format_number"), (1, 100)),
@@ -33,11 +53,66 @@ def check_growth(tree: exp.Expr) -> Refusal | None:
                 what = f"a sequence must say its ends, of numbers or dates, and have at most {MAX_SEQUENCE:,} elements"
                 mend = "write literals, a step of whole days, and multiply no sequences"
                 return Refusal(what=what, mend=mend).at(call)
+    if refusal := _check_steps(tree) or _check_doublings(tree):
+        return refusal
     generators = [call for call in tree.find_all(exp.Anonymous) if called(call) in GENERATOR]
     if len(generators) <= MAX_GENERATORS:
         return None
     what = f"it explodes more than {MAX_GENERATORS} times"
     return Refusal(what=what, mend="aggregate in between").at(generators[-1])
+
+
+def _check_steps(tree: exp.Expr) -> Refusal | None:
+    """The first ``aggregate`` each of whose steps may give a value that is longer by a factor than the one before."""
+    for call in tree.find_all(exp.Anonymous):
+        steps = [one for one in call.expressions if isinstance(one, exp.Lambda)] if called(call) in _STEPWISE else []
+        for step in steps:
+            if _multiplies(step.this, {one.name.lower() for one in step.expressions[:1]}):
+                what = f"each step of {called(call)} may multiply the length of what it has so far"
+                return Refusal(what=what, mend="use that once in each step, and add to it").at(call)
+    return None
+
+
+def _multiplies(body: exp.Expr, values: set[str]) -> bool:
+    """Whether a value called so stands twice in a text or list, in a loop of its own, or is written out longer."""
+    for node in body.walk():
+        is_text = isinstance(node, exp.DPipe) or (isinstance(node, exp.Anonymous) and called(node) not in _NUMERIC)
+        uses = _uses(node, values) if is_text else 0
+        if uses > 1 or (uses and isinstance(node, exp.Anonymous) and called(node) in _LENGTHENS | _GROWING | _LOOPS):
+            return True
+    return False
+
+
+def _uses(node: exp.Expr, values: set[str]) -> int:
+    return sum(one.name.lower() in values for one in node.find_all(exp.Identifier))
+
+
+def _check_doublings(tree: exp.Expr) -> Refusal | None:
+    """The call that is one too many of those that may double the length of a value: each may be made of the last."""
+    found = [node for node in tree.find_all(exp.Anonymous, exp.DPipe) if _doubles(node)]
+    if len(found) <= MAX_DOUBLINGS:
+        return None
+    what = f"more than {MAX_DOUBLINGS} of its calls may double the length of a value"
+    return Refusal(what=what, mend="name a value once in a call, and use fewer").at(found[MAX_DOUBLINGS])
+
+
+def _doubles(node: exp.Expr) -> bool:
+    if isinstance(node, exp.DPipe) and isinstance(node.parent, exp.DPipe):
+        return False  # counted with the outermost
+    name = called(node) if isinstance(node, exp.Anonymous) else "concat"
+    if name in _LENGTHENS:
+        return name not in _REPLACES or _is_longer(list(node.expressions))
+    columns = [".".join(part.name.lower() for part in column.parts) for column in node.find_all(exp.Column)]
+    return name in _JOINS_TEXTS and len(set(columns)) < len(columns)
+
+
+def _is_longer(given: list[exp.Expr]) -> bool:
+    """Whether what ``replace`` writes is longer than what it replaces; of a pattern, than one character."""
+    if len(given) < 3:
+        return False
+    pattern, text = given[1], given[2]
+    is_known = isinstance(text, exp.Literal) and isinstance(pattern, exp.Literal)
+    return not is_known or len(text.name) > max(1, len(pattern.name) if len(given) == 3 else 1)
 
 
 def _check_longest(call: exp.Anonymous) -> Refusal | None:

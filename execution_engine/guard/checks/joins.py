@@ -1,6 +1,6 @@
 """Joins that multiply: each must say what brings its rows together, or add one row only."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from sqlglot import exp
 
@@ -8,7 +8,7 @@ from execution_engine.guard.characters import names
 from execution_engine.guard.refusal import Refusal
 from execution_engine.guard.tables import cte_of
 
-from .functions import AGGREGATE, called
+from .functions import AGGREGATE, GENERATOR, called
 
 MAX_JOINS = 16
 # functions that tell most values apart, so that what they make equal belongs together
@@ -21,6 +21,14 @@ _KEEPS_APART = names(
     substr substring split_part regexp_replace replace
     """
 )
+LEAST_LENGTH = 4  # of what is left of a text
+_FIRST = frozenset({"coalesce", "ifnull", "nvl"})  # which give their first argument, where it is not null
+_UNITS, _COARSE = frozenset({"date_trunc", "trunc"}), names("year yyyy yy quarter decade century millennium")
+_FORMATS = frozenset({"date_format", "from_unixtime"})
+_LENGTHS = {"substr": 2, "substring": 2, "lpad": 1, "left": 1, "right": 1}
+_ANYTHING = frozenset({".*", ".+", ".", "^.*$", "(.*)", "[\\s\\S]*", ".*$", "^.*"})
+_NUMBERS_ROWS = frozenset({"row_number"})
+_OF_ONE_VALUE = names("min max any_value first first_value last last_value mode median sum avg mean")
 _PLAIN = (exp.Column, exp.Identifier, exp.Literal, exp.Paren, exp.Cast, exp.TryCast, exp.DataType, exp.Add, exp.Sub,
           exp.DPipe, exp.Interval, exp.Var, exp.Neg)  # fmt: skip
 
@@ -39,23 +47,90 @@ def check_joins(tree: exp.Expr) -> Refusal | None:
 
 
 def _is_bound(join: exp.Join) -> bool:
-    if join.args.get("using") or _gives_one_row(join.this):
+    if _gives_one_row(join.this):
         return True
     select, name = join.parent, join.alias_or_name.lower()
+    if using := join.args.get("using"):
+        places = _places(select) if isinstance(select, exp.Select) else [join.this]
+        return all(_tells_apart(place, key.name.lower()) for place in places for key in using)
     if not isinstance(select, exp.Select):
         return False
-    others = _sources(select) - {name}
+    others = _sources(select).keys() - {name}
     where = select.args.get("where")
     said = (join.args.get("on"), where.this if where else None)  # from a, b where a.key = b.key
-    return any(_ties(node, name, others) for condition in said if condition for node in _conjuncts(condition))
+    ties = [node for condition in said if condition for node in _conjuncts(condition) if _ties(node, name, others)]
+    return any(_is_of_rows(node, _sources(select)) for node in ties)
 
 
-def _sources(select: exp.Select) -> set[str]:
-    """The names by which a select calls what it reads."""
+def _places(select: exp.Select) -> list[exp.Expr]:
+    """What a select reads."""
     from_ = select.args.get("from_") or select.args.get("from")
-    sources = [from_.this] if from_ else []
-    sources += [join.this for join in select.args.get("joins") or ()]
-    return {source.alias_or_name.lower() for source in sources}
+    return [*([from_.this] if from_ else []), *(join.this for join in select.args.get("joins") or ())]
+
+
+def _sources(select: exp.Select) -> dict[str, exp.Expr]:
+    """What a select reads, by the names by which it calls it."""
+    return {place.alias_or_name.lower(): place for place in _places(select)}
+
+
+def _is_of_rows(tie: exp.Expr, sources: Mapping[str, exp.Expr]) -> bool:
+    """Whether each column of an equality differs from row to row where it is made, be that a subquery or a WITH."""
+    for column in tie.find_all(exp.Column):
+        parts = [part.name.lower() for part in column.parts]
+        source = next((sources[part] for part in parts[:-1] if part in sources), None)
+        if source is not None and not _tells_apart(source, parts[-1]):
+            return False
+    return True
+
+
+def _tells_apart(source: exp.Expr, name: str) -> bool:
+    """Whether a column of a source may tell its rows apart, as one of a table may, and ``0 as k`` of a subquery not."""
+    inner: exp.Expr | None = source.this if isinstance(source, exp.Subquery) else None
+    alias = source.args.get("alias")
+    if isinstance(source, exp.Table) and (cte := cte_of(source)) is not None:
+        inner, alias = cte.this, alias if alias and alias.columns else cte.args.get("alias")
+    if inner is None:
+        return True
+    names = [column.name.lower() for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
+    return _gives_apart(inner, name, names.index(name) if name in names else None)
+
+
+def _gives_apart(query: exp.Expr, name: str, at: int | None) -> bool:
+    while isinstance(query, exp.Subquery | exp.Paren):
+        query = query.this
+    if isinstance(query, exp.SetOperation):
+        if at is None:
+            at = next((n for n, one in enumerate(query.named_selects) if one.lower() == name), None)
+        return _gives_apart(query.left, name, at) and _gives_apart(query.right, name, at)
+    if not isinstance(query, exp.Select):
+        return False
+    named = [one for one in query.expressions if one.alias_or_name.lower() == name]
+    if at is not None and at < len(query.expressions):
+        named = [query.expressions[at]]
+    if not named or isinstance(named[0], exp.Star):
+        return all(_tells_apart(place, name) for place in _places(query))
+    made = named[0].unalias()
+    if isinstance(made, exp.Window) and _called_in(made) in _NUMBERS_ROWS:
+        return True
+    if isinstance(made, exp.Anonymous) and called(made) in _OF_ONE_VALUE | GENERATOR:
+        made = made.expressions[0] if made.expressions else made
+    if isinstance(made, exp.Anonymous) and called(made) == "sequence":
+        return True
+    columns = list(made.find_all(exp.Column))
+    sources, nodes = _sources(query), made.walk()
+    if not columns or not all(map(_keeps_apart, nodes)):
+        return False
+    return all(
+        _tells_apart(place, column.name.lower())
+        for column in columns
+        for key, place in sources.items()
+        if not column.table or column.table.lower() == key
+    )
+
+
+def _called_in(window: exp.Window) -> str:
+    """The function of a window, in lower case."""
+    return called(window.this) if isinstance(window.this, exp.Anonymous) else ""
 
 
 def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -87,7 +162,34 @@ def _names_in(side: exp.Expr, sources: Collection[str]) -> set[str]:
 
 
 def _keeps_apart(node: exp.Expr) -> bool:
-    return isinstance(node, _PLAIN) or (isinstance(node, exp.Anonymous) and called(node) in _KEEPS_APART)
+    if isinstance(node, exp.Cast | exp.TryCast):
+        return not node.is_type("boolean")
+    if not isinstance(node, exp.Anonymous):
+        return isinstance(node, _PLAIN)
+    return called(node) in _KEEPS_APART and not _is_worn(called(node), list(node.expressions))
+
+
+def _is_worn(name: str, given: list[exp.Expr]) -> bool:
+    """Whether a function's literals leave little of its value: ``coalesce('a', id)``, ``substr(id, 1, 0)``."""
+    if name in _FIRST and given and not list(given[0].find_all(exp.Column)):
+        return True
+    if name in _UNITS and any(_text(one) in _COARSE for one in given):
+        return True
+    if name in _FORMATS and len(given) > 1 and "d" not in _text(given[1]):
+        return True
+    if name == "regexp_replace" and len(given) > 1 and _text(given[1]) in _ANYTHING:
+        return True
+    at = _LENGTHS.get(name)
+    return at is not None and at < len(given) and (_number(given[at]) or 0) < LEAST_LENGTH
+
+
+def _text(node: exp.Expr) -> str:
+    return node.name.lower() if isinstance(node, exp.Literal) and node.is_string else ""
+
+
+def _number(node: exp.Expr) -> int | None:
+    is_number = isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit() and len(node.name) < 10
+    return int(node.name) if is_number else None
 
 
 def _gives_one_row(source: exp.Expr) -> bool:

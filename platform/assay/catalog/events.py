@@ -38,7 +38,9 @@ def apply_event(event: LineageEvent, *, now: datetime) -> Heard:
     datasets = by_names(_names(event))
     touched = _apply_edges(event, datasets) | _apply_metadata(event, datasets, now)
     ended = _end_aged_edges(event, datasets, now)
-    Dataset.objects.filter(name_key__in=name_keys(event.dropped), missing_since__isnull=True).update(missing_since=now)
+    dropped = Dataset.objects.filter(name_key__in=name_keys(event.dropped), missing_since__isnull=True)
+    # a job ends no limits: only the catalog file that gives a dataset readers or marks may leave it out
+    dropped.filter(readers="", is_limited=False).update(missing_since=now)
     mark_changed(touched | ended | {name for name in event.dropped if name in datasets}, now)
     return Heard(
         edges=len(touched),

@@ -87,11 +87,11 @@ def run(arguments: list[str]) -> int:
     from django.core.management import ManagementUtility, get_commands, load_command_class
     from django.db import DatabaseError
 
-    from assay.config import UnableToKeepKey
+    from assay.config import UnableToKeepKey, UnableToReadSettings
 
     try:
         django.setup()
-    except (OSError, UnableToKeepKey) as error:
+    except (OSError, UnableToKeepKey, UnableToReadSettings) as error:
         print(f"assay: {error}", file=sys.stderr)
         return ExitCode.UNABLE
     from assay.database.storage_errors import of_storage

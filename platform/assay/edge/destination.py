@@ -2,10 +2,19 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
 PORTS = {"http": 80, "https": 443}
+UNSAFE = tuple(  # special networks that Python counts as public, or as no more than private
+    ip_network(network)
+    for network in (
+        *("192.0.0.0/24", "192.88.99.0/24", "3fff::/20", "100::/64", "5f00::/16", "64:ff9b:1::/48"),
+        *("2001:10::/28", "2001:20::/28"),
+    )
+)
+METADATA = frozenset(map(ip_address, ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200")))  # services of clouds
+ISATAP = frozenset({0x00005EFE, 0x02005EFE})  # the third quarter of an IPv6 address whose last one is an IPv4 address
 NAT64 = IPv6Network("64:ff9b::/96")  # its last 32 bits are the IPv4 address that is meant
 
 Address = IPv4Address | IPv6Address
@@ -85,6 +94,8 @@ def is_permitted(text: str, *, private: bool) -> bool:
     Link-local ones are never permitted: a cloud's metadata service, which hands out keys, has one.
     """
     address = _meant(ip_address(text.partition("%")[0]))
+    if address in METADATA or any(address in network for network in UNSAFE if network.version == address.version):
+        return False
     if address.is_loopback:
         return private
     if address.is_multicast or address.is_unspecified or address.is_link_local or address.is_reserved:
@@ -101,7 +112,8 @@ def _meant(address: Address) -> Address:
     teredo = address.teredo[1] if address.teredo else None
     nat = IPv4Address(int(address) & 0xFFFFFFFF) if address in NAT64 else None
     compatible = IPv4Address(int(address)) if 1 < int(address) < 2**32 else None  # ::127.0.0.1
-    return address.ipv4_mapped or address.sixtofour or teredo or nat or compatible or address
+    isatap = IPv4Address(int(address) & 0xFFFFFFFF) if int(address) >> 32 & 0xFFFFFFFF in ISATAP else None
+    return address.ipv4_mapped or isatap or address.sixtofour or teredo or nat or compatible or address
 
 
 def _demand_listed(found: Destination, rules: DestinationRules) -> None:

@@ -24,7 +24,7 @@ from assay.database.name_keys import name_key
 from assay.models import Dataset, Replica
 from execution_engine.freshness.rules import Evidence
 from web.api.conventions.base import Rows
-from web.api.conventions.errors import Wrong, conflict
+from web.api.conventions.errors import Wrong, conflict, errors_text
 from web.api.conventions.fields import LengthField, Row, Shape, WindowField
 
 NOWHERE = Path("/")
@@ -192,5 +192,5 @@ def _part(data: object, name: str) -> DatasetPart:
 
 
 def _wrong(found: list[tuple[str, str]]) -> Wrong:
-    text = "; ".join(f"{place}: {said}" if place else said for place, said in found)
-    return Wrong(text, where=", ".join(dict.fromkeys(place for place, _ in found if place)))
+    text, where = errors_text(found)
+    return Wrong(text, where=where)

@@ -1,7 +1,7 @@
 """What goes wrong below ``/api/`` is answered as a problem of RFC 9457, whatever raised it."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
@@ -15,6 +15,8 @@ from assay.database.storage_errors import is_unavailable
 
 from .problems import SEE_SCHEMA, problem_answer
 
+MOST_ERRORS = 10  # that one answer lists
+LONGEST_PLACE, LONGEST_SENTENCE = 200, 1_000  # characters of each
 RETRY_SECONDS = 5  # after which a request may be sent again that the database did not answer
 
 
@@ -53,12 +55,18 @@ def answer_error(error: Exception, context: dict[str, Any]) -> HttpResponseBase 
         where, mend = error.where, error.mend
         return problem_answer(request, error.status_code, str(error.detail), where=where, mend=mend, headers=headers)
     if isinstance(error, ValidationError):
-        places = list(_places(error.detail))
-        text = "; ".join(f"{place}: {said}" if place else said for place, said in places)
-        where = ", ".join(dict.fromkeys(place for place, _ in places if place))
+        text, where = errors_text(list(_places(error.detail)))
         return problem_answer(request, response.status_code, text, where=where, headers=headers)
     detail = str(getattr(error, "detail", None) or "Not found.")
     return problem_answer(request, response.status_code, detail, headers=headers)
+
+
+def errors_text(places: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """What is wrong, and where, of the first errors; how many more there are is said."""
+    first = [(place[:LONGEST_PLACE], said[:LONGEST_SENTENCE]) for place, said in places[:MOST_ERRORS]]
+    texts = [f"{place}: {said}" if place else said for place, said in first]
+    more = [f"and {len(places) - len(first)} more"] if len(places) > len(first) else []
+    return "; ".join([*texts, *more]), ", ".join(dict.fromkeys(place for place, _ in first if place))
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
