@@ -26,21 +26,21 @@ FRESH_FOR = 60.0  # seconds of a count of datasets: it asks for facts of each, a
 AT_ONCE = 1000  # datasets
 
 
-def data_figures(now: datetime) -> Iterator[Metric]:
-    """The metric families."""
-    yield _incidents()
+def data_figures(now: datetime, *, names_teams: bool) -> Iterator[Metric]:
+    """The metric families; who is not known is not told how teams are called."""
+    yield _incidents(names_teams)
     yield _datasets(now)
     yield _lateness(now)
 
 
-def _incidents() -> Metric:
+def _incidents(names_teams: bool) -> Metric:
     """Open incidents; without a team under an empty one."""
     rows = Incident.objects.filter(resolved_at=None).order_by().values_list("tier", "team", "category")
     found = {(tier, team, category): count for tier, team, category, count in rows.annotate(Count("pk"))}
     by_team: Counter[str] = Counter()
     for (_, team, _), count in found.items():
         by_team[team] += count
-    named = {team for team, _ in by_team.most_common(MOST_TEAMS)}
+    named = {team for team, _ in by_team.most_common(MOST_TEAMS)} if names_teams else {""}
     sums: Counter[tuple[int, str, str]] = Counter()
     for (tier, team, category), count in found.items():
         sums[tier, team if team in named else OTHERS, category] += count

@@ -33,11 +33,14 @@ SHOWN = tuple(state.value for state in State if state not in GROWING)
 class Figures(Collector):
     """Every family; where the database does not answer, only that we are not up."""
 
+    def __init__(self, *, names_teams: bool) -> None:
+        self.names_teams = names_teams
+
     def collect(self) -> Iterator[Metric]:
         """The metric families."""
         try:
             service = [*_tallied(), *_stages(), _incidents(), _standings(), _skipped(), _scheduler()]
-            families = [*service, *data_figures(clock.now())]
+            families = [*service, *data_figures(clock.now(), names_teams=self.names_teams)]
         except DatabaseError:
             families = []
         yield _gauge("assay_up", "1 where the database answers", {"": float(bool(families))})
@@ -120,5 +123,11 @@ def _filled(family: GaugeMetricFamily | CounterMetricFamily, samples: Mapping[st
     return family
 
 
-REGISTRY = CollectorRegistry(auto_describe=False)
-REGISTRY.register(Figures())
+def _registry(*, names_teams: bool) -> CollectorRegistry:
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Figures(names_teams=names_teams))
+    return registry
+
+
+REGISTRY = _registry(names_teams=False)  # for whoever reaches the service
+REGISTRY_WITH_TEAMS = _registry(names_teams=True)  # for known users

@@ -3,10 +3,14 @@
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
 
 from assay.scheduler.beat import scheduler
 
-from .metrics import REGISTRY
+from .access.authentication import TokenAuthentication
+from .api.conventions.base import BearerAuthentication
+from .metrics import REGISTRY, REGISTRY_WITH_TEAMS
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
@@ -34,5 +38,17 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    """The figures in Prometheus' text format."""
-    return HttpResponse(generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)
+    """The figures in Prometheus' text format; the names of teams are for known users alone."""
+    registry = REGISTRY_WITH_TEAMS if _is_known(request) else REGISTRY
+    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+
+
+def _is_known(request: HttpRequest) -> bool:
+    """Whether a token says who asks; a wrong one says nothing."""
+    if "Authorization" not in request.headers:
+        return False
+    schemes = (TokenAuthentication(), BearerAuthentication())
+    try:
+        return any(scheme.authenticate(Request(request)) for scheme in schemes)
+    except (AuthenticationFailed, DatabaseError):
+        return False

@@ -42,6 +42,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "web.access.browser_answers.BrowserAnswers",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "web.pages.languages.PageLanguage",
     "django.middleware.common.CommonMiddleware",

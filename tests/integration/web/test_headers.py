@@ -9,6 +9,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from tests.factories import DatasetFactory
+
 ADDRESSES = ["/", "/login", "/nowhere", "/api/v1/datasets", "/api/schema", "/metrics", "/static/web/history.js"]
 SHOW = """
 import json
@@ -31,6 +33,21 @@ def test_every_answer_forbids_foreign_and_inline_scripts_and_frames(client: Clie
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert headers["Referrer-Policy"] == "same-origin"
     assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
+
+
+@pytest.mark.parametrize("address", ["/", "/incidents", "/nowhere", "/api/v1/incidents"])
+def test_no_cache_keeps_what_only_some_may_see(client: Client, user: User, address: str) -> None:
+    client.force_login(user)
+    assert client.get(address).headers["Cache-Control"] == "private, no-store"
+
+
+def test_a_name_turns_no_text_around_on_a_page_and_the_api_gives_it_as_it_is(client: Client, user: User) -> None:
+    client.force_login(user)
+    DatasetFactory.create(name="trips", owner="eve\u202egnp\u2069")
+    page = client.get("/datasets/raw.trips").content.decode()
+    assert "eve\ufffdgnp\ufffd" in page
+    assert "\u202e" not in page
+    assert client.get("/api/v1/datasets/raw.trips").json()["owner"] == "eve\u202egnp\u2069"
 
 
 @pytest.mark.parametrize(

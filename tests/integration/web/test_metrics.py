@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import DatabaseError
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
@@ -15,7 +16,7 @@ from alerting.notices.services import write_down
 from alerting.services import send_due, tell
 from assay import clock
 from assay.config import config
-from assay.models import DataTest
+from assay.models import AccessToken, DataTest
 from assay.scheduler.beat import beat
 from execution_engine.models import Run, Scan
 from tests.factories import (
@@ -46,11 +47,16 @@ def noon() -> None:
     data_metrics.COUNTED.at = float("-inf")
 
 
-def read(name: str) -> dict[tuple[str, ...], float]:
+def read(name: str, **headers: str) -> dict[tuple[str, ...], float]:
     """The samples of one metric, by the values of their labels."""
-    text = Client().get("/metrics").content.decode()
+    text = Client().get("/metrics", headers=headers).content.decode()
     samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
     return {tuple(sample.labels.values()): sample.value for sample in samples if sample.name == name}
+
+
+def token() -> dict[str, str]:
+    """The header of a known user."""
+    return {"Authorization": f"Bearer {AccessToken.objects.create(User.objects.create_user('prometheus'))[1]}"}
 
 
 def test_runs_and_scans_are_counted_as_they_end_and_stay_counted(loop: Loop) -> None:
@@ -197,14 +203,17 @@ def test_open_incidents_are_told_by_tier_team_and_category() -> None:
             dataset = DatasetFactory.create(name=f"of {team} {n}")
             IncidentFactory.create(dataset=dataset, team=team, tier=tier, category="freshness")
     ended = IncidentFactory.create(team="rides", tier=1, open_key=None, resolved_at=NOW)
-    assert read("assay_team_incidents_open") == {("freshness", "rides", "1"): 2, ("freshness", "", "3"): 1}
+    assert read("assay_team_incidents_open") == {("freshness", "(others)", "1"): 2, ("freshness", "", "3"): 1}
+    known = read("assay_team_incidents_open", **token())
+    assert known == {("freshness", "rides", "1"): 2, ("freshness", "", "3"): 1}
+    assert read("assay_team_incidents_open", Authorization="Token wrong") != known
     assert ended.resolved_at is not None
 
 
 def test_however_many_teams_there_are_fifty_are_named() -> None:
     for n in range(60):
         IncidentFactory.create(dataset=DatasetFactory.create(name=f"of {n}"), team=f"team {n}", tier=0)
-    found = read("assay_team_incidents_open")
+    found = read("assay_team_incidents_open", **token())
     assert len({team for _, team, _ in found}) == 51
     assert sum(found.values()) == 60
     assert sum(count for (_, team, _), count in found.items() if team == "(others)") == 10
