@@ -56,7 +56,7 @@ ACCURACY = MetricDefinition(
         options={"on": ArgumentType.TEXT},
     ),
     kind=Kind.COMPOUND,
-    formula="|{d ∈ D : one d' ∈ D' of d's key, and d'(columns) = d(columns), null being equal to null}| / N",
+    formula="|{d ∈ D : d' ∈ D' of d's key has d'(columns) = d(columns), null being equal to null}| / N; no key twice",
     source="Apache Griffin: accuracy; Deequ's DataSynchronization",
     meaning="the share of rows that are the same in the other dataset",
     dimension=Dimension.CONSISTENCY,

@@ -16,6 +16,7 @@ Rows = list[tuple[int | None, str | None, float | None]]
 COLUMNS = {"id": pa.int64(), "city": pa.string(), "fare": pa.float64()}
 TRIPS: Rows = [(1, "rome", 4.5), (2, None, 9.0), (3, "東京", None), (4, "lima", 1.0), (5, "O'x", 2.0),
                (None, "rome", 1.0), (6, "rome", 0.5), (1, "rome", 4.5)]  # fmt: skip
+RECORDS = TRIPS[:-1]  # without the key that is there twice
 SOURCE: Rows = [(1, "rome", 4.5), (2, None, 9.0), (3, "東京", 7.0), (4, "lima", 1.0), (4, "lima", 1.0),
                 (None, "rome", 1.0), (6, "rome", 0.5)]  # fmt: skip
 SQLITE = {
@@ -39,17 +40,24 @@ def table(folder: Path, name: str, rows: Rows, types: dict[str, pa.DataType] = C
     return Table(name=f"raw.{name}", storage="parquet", location=str(location))
 
 
-def measure(engine: SparkEngine, folder: Path, spec: MetricSpec, types: dict[str, pa.DataType] = COLUMNS) -> Measured:
-    trips, source = table(folder, "trips", TRIPS), table(folder, "source", SOURCE, types)
+def measure(
+    engine: SparkEngine,
+    folder: Path,
+    spec: MetricSpec,
+    types: dict[str, pa.DataType] = COLUMNS,
+    rows: Rows = TRIPS,
+    others: Rows = SOURCE,
+) -> Measured:
+    trips, source = table(folder, "trips", rows), table(folder, "source", others, types)
     wanted = Wanted(key="it", spec=spec, tables={"raw.source": source})
     return engine.scan(trips, WHOLE, [wanted]).measured["it"]
 
 
-def sqlite(question: str) -> float:
+def sqlite(question: str, rows: Rows = TRIPS, others: Rows = SOURCE) -> float:
     connection = sqlite3.connect(":memory:")
-    for name, rows in (("trips", TRIPS), ("source", SOURCE)):
+    for name, kept in (("trips", rows), ("source", others)):
         connection.execute(f"create table {name} (id integer, city text, fare real)")
-        connection.executemany(f"insert into {name} values (?, ?, ?)", rows)
+        connection.executemany(f"insert into {name} values (?, ?, ?)", kept)
     found: float = connection.execute(SQLITE[question]).fetchone()[0]
     return found
 
@@ -87,9 +95,27 @@ def test_references_are_asked_for_of_some_rows(spark_engine: SparkEngine, tmp_pa
 
 
 def test_records_equal_their_source_as_sqlite_says(spark_engine: SparkEngine, tmp_path: Path) -> None:
-    measured = measure(spark_engine, tmp_path, accuracy("city", "fare", on="id"))
-    assert measured.value == pytest.approx(sqlite("equal"))
-    assert measured.detail == {"rows": 8, "equal": 4, "different": 1, "missing": 2, "ambiguous": 1}
+    others = [*dict.fromkeys(SOURCE)]
+    measured = measure(spark_engine, tmp_path, accuracy("city", "fare", on="id"), rows=RECORDS, others=others)
+    assert measured.value == pytest.approx(sqlite("equal", RECORDS, others))
+    assert measured.detail == {"rows": 7, "equal": 4, "different": 1, "missing": 2}
+
+
+@pytest.mark.parametrize(
+    ("rows", "others", "why"),
+    [
+        (TRIPS, SOURCE, "1 twice or more in raw.trips and 1 twice or more in raw.source"),
+        (RECORDS, SOURCE, "1 twice or more in raw.source"),
+        (RECORDS, [*dict.fromkeys(SOURCE), (9, "rome", 1.0), (9, "rome", 1.0)], "1 twice or more in raw.source"),
+    ],
+    ids=["on both sides", "there", "there, and not here"],
+)
+def test_records_whose_key_is_twice_are_refused_as_deequ_refuses_them(
+    spark_engine: SparkEngine, tmp_path: Path, rows: Rows, others: Rows, why: str
+) -> None:
+    failure = measure(spark_engine, tmp_path, accuracy("city", on="id"), rows=rows, others=others).failure
+    assert failure is not None
+    assert f"of the keys of id are {why}: name columns by on= that tell the rows apart" in failure.detail
 
 
 @pytest.mark.parametrize(

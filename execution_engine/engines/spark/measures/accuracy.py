@@ -6,19 +6,32 @@ from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.keys.key_sql import rows_of, text_of
 from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.definitions.other_tables import names_in
-from execution_engine.outcome import Failure
+from execution_engine.outcome import Failure, Reason
 
 from .frequencies import any_null
 from .gather import selected
 from .integrity import other_table
 
-KINDS = ("equal", "different", "missing", "ambiguous")
+KINDS = ("equal", "different", "missing")
+_TWICE_HERE, _TWICE_THERE = "twice here", "twice there"
+_BY_KEY = (
+    "count_if(mine)",
+    "count_if(not mine)",
+    "any_value(v) filter (where mine)",
+    "any_value(v) filter (where not mine)",
+)
+_KIND = (
+    "case when k is null then 'missing' "
+    f"when own > 1 then '{_TWICE_HERE}' when others > 1 then '{_TWICE_THERE}' "
+    "when others = 0 then 'missing' when v = theirs then 'equal' else 'different' end as kind"
+)
 
 
 def compare_records(source: SparkSource, item: Wanted) -> Measured:
     """The share of rows that equal their record in the source; the detail counts the others by why they do not.
 
-    A row whose key is there more than once is ambiguous, one whose key is not there, or has a null, missing.
+    A row whose key is not there, or has a null, is missing. A key that is twice on either side says of no record which
+    it belongs to: a failure, as Deequ's DataSynchronization has it.
     """
     if source.rows == 0:
         return Measured()
@@ -29,23 +42,27 @@ def compare_records(source: SparkSource, item: Wanted) -> Measured:
     for side in (source, other):
         if unknown := check_columns(names, tuple(side.columns), side.name):
             return Measured(failure=unknown)
-    counted = _counted(source, other, item)
+    counted, twice = _counted(source, other, item)
+    if twice:
+        told = " and ".join(f"{count} twice or more in {name}" for name, count in twice.items())
+        on = ", ".join(names_in(item.spec, "on"))
+        detail = f"of the keys of {on} are {told}: name columns by on= that tell the rows apart, or mend the keys"
+        return Measured(failure=Failure(reason=Reason.UNDEFINED, detail=detail))
     rows = sum(counted.values())
     return Measured(value=counted["equal"] / rows if rows else None, detail={"rows": rows, **counted})
 
 
-def _counted(source: SparkSource, other: SparkSource, item: Wanted) -> dict[str, int]:
+def _counted(source: SparkSource, other: SparkSource, item: Wanted) -> tuple[dict[str, int], dict[str, int]]:
+    """Own rows by kind, and the keys that are twice, by the name of the side; of one aggregate over both sides."""
     where = None if item.spec.where is None else source.write.condition(item.spec.where)
-    own = rows_of(source, where).selectExpr(*_record(source, item))
-    theirs = other.frame.selectExpr(*_record(other, item))
-    records = selected(theirs, ("count(1)", "any_value(v)"), ("k",)).toDF("k", "records", "theirs")
-    joined = own.join(records, "k", "left")
-    kind = (
-        "case when records is null then 'missing' when records > 1 then 'ambiguous' "
-        "when v = theirs then 'equal' else 'different' end as kind"
-    )
-    found = action(joined.selectExpr(kind).groupBy("kind").count().collect, rows=source.rows)
-    return dict.fromkeys(KINDS, 0) | {row["kind"]: row["count"] for row in found}
+    own = rows_of(source, where).selectExpr(*_record(source, item), "true as mine")
+    theirs = other.frame.selectExpr(*_record(other, item), "false as mine")
+    by_key = selected(own.union(theirs), _BY_KEY, ("k",)).toDF("k", "own", "others", "v", "theirs")
+    by_kind = by_key.selectExpr(_KIND, "own").groupBy("kind").agg({"own": "sum", "*": "count"})
+    found = {row["kind"]: row for row in action(by_kind.collect, rows=source.rows)}
+    counted = {kind: found[kind]["sum(own)"] if kind in found else 0 for kind in KINDS}
+    sides = {_TWICE_HERE: source.name, _TWICE_THERE: other.name}
+    return counted, {name: found[kind]["count(1)"] for kind, name in sides.items() if kind in found}
 
 
 def _record(side: SparkSource, item: Wanted) -> list[str]:
