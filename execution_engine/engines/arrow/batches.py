@@ -1,8 +1,11 @@
 """The rows of files, batch by batch, as pyarrow reads them: for profiles, which need no Spark and no SQL."""
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv, json, orc
 from pyarrow.fs import FileInfo
@@ -12,7 +15,12 @@ from execution_engine.engines.protocol import Table
 from execution_engine.outcome import Failure, Reason
 
 ROWS = 1 << 17  # of one batch
-CSV_OPTIONS = ("delimiter", "quote", "header", "encoding")
+CSV_OPTIONS = (
+    *("delimiter", "quote", "escape", "header", "encoding", "comment", "nullValue", "multiLine", "mode", "locale"),
+    *("ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace", "dateFormat", "timestampFormat", "timestampNTZFormat"),
+)
+JSON_OPTIONS = ("multiLine", "mode")
+_OF_JAVA = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}  # in its patterns of dates
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -51,28 +59,72 @@ def _orc(root: Root, file: FileInfo, options: Mapping[str, str]) -> Batches:
 
 
 def _csv(root: Root, file: FileInfo, options: Mapping[str, str]) -> Batches:
-    """Types by all of the file's rows, where they agree; else every column is of texts."""
-    if unknown := sorted(set(options) - set(CSV_OPTIONS)):
-        raise ValueError(f"a profile of CSV takes {', '.join(CSV_OPTIONS)}, not {unknown[0]}")
+    """Types by all of the file's rows, where they agree; else every column is of texts.
+
+    The options are Spark's. A record that does not fit is refused in both modes.
+    """
+    _check_known("CSV", options, CSV_OPTIONS)
     has_header = options.get("header", "true").lower() != "false"
     reading = csv.ReadOptions(encoding=options.get("encoding", "utf8"), autogenerate_column_names=not has_header)
     tabs = file.base_name.split(".")[1:2] == ["tsv"]
+    quote = options.get("quote", '"')
+    escape = options.get("escape", quote)
     parsing = csv.ParseOptions(
         delimiter=options.get("delimiter", "\t" if tabs else ","),
-        quote_char=options.get("quote", '"'),
+        quote_char=quote,
+        double_quote=escape == quote,
+        escape_char=False if escape == quote else escape,
         newlines_in_values=True,
     )
+    formats = [_strptime(options[name]) for name in options if name.endswith("Format")]
+    converting = csv.ConvertOptions(
+        strings_can_be_null=True,
+        null_values=["", options["nullValue"]] if "nullValue" in options else None,
+        timestamp_parsers=[*formats, csv.ISO8601] if formats else None,
+    )
     with root.filesystem.open_input_stream(file.path) as opened:
-        found = csv.read_csv(opened, reading, parsing, csv.ConvertOptions(strings_can_be_null=True))
+        found = csv.read_csv(_without_comments(opened, options.get("comment")), reading, parsing, converting)
+    found = _trimmed(found, options)
     yield _nothing(found.schema)
     yield from found.to_batches(ROWS)
 
 
 def _json(root: Root, file: FileInfo, options: Mapping[str, str]) -> Batches:
-    if options:
-        raise ValueError(f"a profile of JSON takes no options, not {next(iter(options))}")
+    _check_known("JSON", options, JSON_OPTIONS)
+    parsing = json.ParseOptions(newlines_in_values=options.get("multiLine", "").lower() == "true")
     with root.filesystem.open_input_stream(file.path) as opened:
-        yield from json.read_json(opened).to_batches(ROWS)
+        yield from json.read_json(opened, parse_options=parsing).to_batches(ROWS)
+
+
+def _check_known(kind: str, options: Mapping[str, str], known: Sequence[str]) -> None:
+    if unknown := sorted(set(options) - set(known)):
+        raise ValueError(f"a profile of {kind} takes {', '.join(known)}, not {unknown[0]}")
+
+
+def _without_comments(opened: pa.NativeFile, mark: str | None) -> Any:
+    """The file without the lines that begin with the mark."""
+    if not mark:
+        return opened
+    lines = opened.read().splitlines(keepends=True)
+    return pa.BufferReader(b"".join(line for line in lines if not line.startswith(mark.encode())))
+
+
+def _strptime(pattern: str) -> str:
+    """A date pattern of Java's as C writes it."""
+    written = re.sub("|".join(_OF_JAVA), lambda part: _OF_JAVA[part[0]], pattern)
+    if re.search(r"(?<!%)[A-Za-z]", written.replace("'T'", "")):
+        raise ValueError(f"a profile reads dates of {', '.join(_OF_JAVA)}, not of {pattern!r}")
+    return written.replace("'T'", "T")
+
+
+def _trimmed(table: pa.Table, options: Mapping[str, str]) -> pa.Table:
+    """Texts without the space around them that the options leave out."""
+    sides = {"ignoreLeadingWhiteSpace": pc.utf8_ltrim_whitespace, "ignoreTrailingWhiteSpace": pc.utf8_rtrim_whitespace}
+    for side in [trim for name, trim in sides.items() if options.get(name, "").lower() == "true"]:
+        for at, field in enumerate(table.schema):
+            if pa.types.is_string(field.type):
+                table = table.set_column(at, field, side(table.column(at)))
+    return table
 
 
 _READERS: Mapping[str, Callable[[Root, FileInfo, Mapping[str, str]], Batches]] = {

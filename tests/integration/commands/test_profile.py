@@ -117,6 +117,17 @@ def test_a_dataset_shows_its_partition_and_no_sensitive_value(
     assert "does not have the key format" in refused(capsys, "raw.trips", "--window", "yesterday")
 
 
+@pytest.mark.django_db
+def test_a_dataset_whose_quotes_are_doubled_is_profiled_as_its_tests_read_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "part.csv").write_text('id,note\n1,"he said ""no"", and left"\n2,"x, ""y"""\n')
+    table = DatasetFactory.create(name="notes", columns=[])
+    table.replicas.update(location=str(tmp_path), storage="csv", options={"escape": '"'})
+    found = profiled(capsys, "raw.notes")
+    assert (found["rows"], list(found["columns"])) == (2, ["id", "note"])
+
+
 @pytest.mark.parametrize(
     ("content", "why"),
     [
@@ -136,9 +147,7 @@ def test_what_cannot_be_read_says_where_and_why(
 def test_a_wrong_question_says_how_to_ask(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     write(path := tmp_path / "rides.csv")
     assert "write it as x=VALUE" in refused(capsys, str(path), "-o", "x")
-    assert "a profile of CSV takes delimiter, quote, header, encoding" in refused(
-        capsys, str(path), "-o", "nullValue=x"
-    )
+    assert "a profile of CSV takes delimiter, quote, escape, header" in refused(capsys, str(path), "-o", "nanValue=x")
     assert "csv takes no option 'delimeter': did you mean delimiter?" in refused(capsys, str(path), "-o", "delimeter=;")
     assert "--window is of a dataset" in refused(capsys, str(path), "--window", "2026-03-01")
     assert "cannot be listed" in refused(capsys, str(tmp_path / "none.csv"))

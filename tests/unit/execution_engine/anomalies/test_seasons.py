@@ -1,5 +1,7 @@
 """Strategies with a season: the weekday keeps its place, holidays are no ordinary days, and few values are enough."""
 
+import math
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -142,3 +144,37 @@ def test_it_calls_as_many_right_values_anomalies_as_it_was_asked_to(known: int) 
 def test_what_could_never_find_an_anomaly_is_refused(made: type[Strategy], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         made()
+
+
+CAR_SALES = [
+    6550, 8728, 12026, 14395, 14587, 13791, 9498, 8251, 7049, 9545, 9364, 8456, 7237, 9374, 11837, 13784,
+    15926, 13821, 11143, 7975, 7610, 10015, 12759, 8816, 10677, 10947, 15200, 17010, 20900, 16205, 12143,
+    8997, 5568, 11474, 12256, 10583, 10862, 10965, 14405, 20379, 20128, 17816, 12268, 8642, 7962, 13932,
+    15936, 12628,
+]  # fmt: skip
+MILK = [
+    589, 561, 640, 656, 727, 697, 640, 599, 568, 577, 553, 582, 600, 566, 653, 673, 742, 716, 660, 617, 583,
+    587, 565, 598, 628, 618, 688, 705, 770, 736, 678, 639, 604, 611, 594, 634, 658, 622, 709, 722, 782, 756,
+    702, 653, 615, 621, 602, 635,
+]  # fmt: skip
+SINE = [math.sin(2 * math.pi / 7 * day) + day for day in range(48)]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "values", "first", "found"),
+    [
+        (HoltWinters(), [1.0] * 21, 14, 0),
+        (HoltWinters(), [*[1.0] * 20, 0.0], 14, 1),
+        (HoltWinters(), range(48), 36, 0),
+        (HoltWinters(), SINE, 36, 0),
+        (HoltWinters(), [*[0.0, 1, 1, 1, 1, 1, 1] * 2, *[1.0] * 7], 14, 1),
+        (HoltWinters(period=12), CAR_SALES, 36, 3),
+        (HoltWinters(period=12), MILK, 36, 1),  # Deequ: 7, of a forecast of the whole year
+    ],
+    ids=["constant", "one error", "trend", "trend and season", "wrong past", "car sales", "milk"],
+)
+def test_holt_winters_finds_what_deequ_publishes_of_its_own(
+    strategy: HoltWinters, values: Sequence[float], first: int, found: int
+) -> None:
+    expected = [strategy.expected([float(value) for value in values[:at]]) for at in range(first, len(values))]
+    assert sum(not low <= value <= high for value, (low, high) in zip(values[first:], expected, strict=True)) == found
