@@ -6,7 +6,7 @@ from assay.models import Category, Claimable, Dataset, DataTest, Revision
 from assay.time.windows import Window
 from execution_engine.models import Run, Windowed
 
-from .state import State, WaiverKind
+from .state import LOG, Delivery, State, WaiverKind
 
 STATES = [(state.value, state.value) for state in State]
 WAIVER_KINDS = [(kind.value, kind.value.capitalize()) for kind in WaiverKind]
@@ -175,6 +175,15 @@ class Notice(Claimable):
 
     def __str__(self) -> str:
         return self.key
+
+    @property
+    def delivery(self) -> Delivery:
+        """What became of it: what went to the log reached nobody."""
+        if self.sent_at is not None:
+            return Delivery.LOGGED if self.channel == LOG else Delivery.SENT
+        if self.suppressed:
+            return Delivery.SUPPRESSED
+        return Delivery.DUE if self.settled_at is None else Delivery.GIVEN_UP
 
 
 class Emission(Claimable):

@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+LOG = "log"  # the channel that takes every notice and reaches nobody
+
 
 class State(StrEnum):
     """A test's state for a window; ``PENDING`` is not judged yet, ``UNTESTED`` never will be."""
@@ -24,3 +26,13 @@ class WaiverKind(StrEnum):
 
     FORCED = "forced"  # a false positive
     ACCEPTED = "accepted"  # real, and will not be repaired
+
+
+class Delivery(StrEnum):
+    """What became of a notice."""
+
+    SENT = "sent"
+    LOGGED = "logged"  # it reached nobody
+    SUPPRESSED = "suppressed"
+    GIVEN_UP = "given up"
+    DUE = "due"

@@ -12,8 +12,8 @@ from incident_manager.gate.services import ToRead, foresee, gate, gate_of, unrea
 from incident_manager.incidents.endings import accept, end_piece, force_resolve
 from incident_manager.incidents.handle import handle_flip
 from incident_manager.incidents.services import HasEnded, UnableToResolve, WrongEnd
-from incident_manager.incidents.users import annotate, rerun
-from incident_manager.incidents.workers import acknowledge, assign
+from incident_manager.incidents.users import WrongTime, annotate, rerun
+from incident_manager.incidents.workers import UnknownPerson, acknowledge, assign
 from incident_manager.quality.look_ups import Asked, LookUpAnswer, look_up, look_ups
 from incident_manager.reports.services import (
     UnableToDecide,
@@ -39,8 +39,10 @@ __all__ = [
     "UnableToDecide",
     "UnableToOverride",
     "UnableToResolve",
+    "UnknownPerson",
     "WrittenWindow",
     "WrongEnd",
+    "WrongTime",
     "accept",
     "acknowledge",
     "annotate",

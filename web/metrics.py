@@ -25,7 +25,7 @@ from incident_manager.models import Incident
 
 from .data_metrics import data_figures
 
-SETTLED = ("sent", "suppressed", "dead")
+SETTLED = ("sent", "logged", "suppressed", "dead")
 GROWING = (State.PASS, State.UNTESTED)  # with every window that there ever was: too many to count at each reading
 SHOWN = tuple(state.value for state in State if state not in GROWING)
 

@@ -8,7 +8,7 @@ from alerting.inhibition.causes import FRESHNESS, Trouble
 from alerting.inhibition.rules import AlertAction, Decision, EffectTerms, FormerCause, Why, decide
 from alerting.inhibition.selectors import Around, around, measured_at, usual_delay
 from alerting.models import Alert, Notice
-from alerting.notices.messages import IncidentText, Message, opened, renamed
+from alerting.notices.messages import IncidentText, Message, led_by, opened, renamed
 from alerting.notices.policy import Event
 from alerting.notices.services import tell, told
 from alerting.state import State
@@ -49,7 +49,7 @@ def decide_alert(alert: Alert, now: datetime) -> None:
     if decided.twin is not None and alert.told_at is None:
         text = text_of(alert)
         windows = tuple(window for window in text.windows if window.window in decided.windows)
-        _update(decided.twin, alert, renamed, replace(text, windows=windows), now)
+        _update(decided.twin, alert, renamed, led_by(replace(text, windows=windows), windows), now)
         decide_soon(decided.twin, now)
     finish(
         alert,

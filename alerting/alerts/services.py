@@ -7,9 +7,9 @@ from django.db.models import Q
 from alerting.channels import channels
 from alerting.inhibition.rules import AlertAction, Decision, Why
 from alerting.inhibition.services import decide_waiting
-from alerting.models import Alert
+from alerting.models import Alert, Notice
 from alerting.notices.messages import IncidentText, assigned, opened
-from alerting.notices.policy import Address, AlertFacts, Event, Hush, NoticeStep, plan_notices
+from alerting.notices.policy import Address, AlertFacts, Event, Hush, NewTests, NoticeStep, plan_notices
 from alerting.notices.policy import SilencedTime as Silenced
 from alerting.notices.services import addresses, ask, own_addresses, take_back, tell, told, write_down
 from alerting.notices.silences import silences_of
@@ -17,7 +17,7 @@ from alerting.routes.loaded import routes
 from assay.catalog.selectors import downstreams, slas
 from assay.models import Dataset, DataTest, Severity
 
-from .texts import facts_of, failing, message, text_of, told_to
+from .texts import NAMING, facts_of, failing, message, text_of, told_to
 
 OPENINGS = (Event.OPENED, Event.DOWNSTREAM)
 ASKING = (Event.ASSIGNED,)
@@ -129,9 +129,14 @@ def release_after(alert: Alert, instant: datetime) -> None:
     Alert.objects.filter(pk=alert.pk, closed_at__isnull=True).update(release_after=instant, next_notice_at=instant)
 
 
-def wake(alert: Alert, now: datetime) -> None:
-    """A hard test has joined an alert: decide about it again, where it may wait for somebody's quiet hours to end."""
-    if routes().have_quiet_hours:
+def wake(alert: Alert, now: datetime, *, hard: bool) -> None:
+    """A test has joined an alert: decide about it again, where people were told of the others.
+
+    A hard one also ends the wait for somebody's quiet hours.
+    """
+    if alert.told_at is not None:
+        decide_soon(alert, now)
+    elif hard and routes().have_quiet_hours:
         waiting = Alert.objects.filter(pk=alert.pk, closed_at__isnull=True, told_at__isnull=True)
         waiting.filter(next_notice_at__gt=now).update(next_notice_at=now)
 
@@ -164,7 +169,26 @@ def known_facts(alert: Alert, decision: Decision, *, twin: Alert | None = None) 
         withdrawn=alert.closing not in ("", REPAIRED),
         tier=alert.dataset.tier,
         is_soft=any(address.quiet for address in (*owner, *downstream)) and is_soft(alert),
+        new_tests=new_tests(alert) if alert.closed_at is None else {},
     )
+
+
+def new_tests(alert: Alert) -> dict[Address, NewTests]:
+    """The tests that fail and that each address has not read of, where it has read of others."""
+    named: dict[Address, set[str]] = {}
+    for row in Notice.objects.filter(alert=alert, event__in=NAMING, suppressed=""):
+        if "tests" in row.facts:
+            address = Address(recipient=row.recipient, channel=row.channel)
+            named.setdefault(address, set()).update(row.facts["tests"])
+    rows = failing(alert) if named else []
+    found = {address: [row for row in rows if row.data_test.name not in names] for address, names in named.items()}
+    return {
+        address: NewTests(
+            tests=tuple(dict.fromkeys(row.data_test.name for row in new)), since=min(row.since for row in new)
+        )
+        for address, new in found.items()
+        if new
+    }
 
 
 def owner_of(alert: Alert) -> tuple[Address, ...]:
@@ -180,13 +204,20 @@ def downstream_of(alert: Alert) -> tuple[Address, ...]:
 
 
 def told_of(alert: Alert) -> dict[str, list[Address]]:
-    """Where those who were told of an alert are reached now, by recipient."""
+    """Where those who were told of an alert are reached now, by recipient; each place once, the owner's first."""
     known = (*owner_of(alert), *downstream_of(alert))
+    holders: dict[object, str] = {}
+    for address in known:
+        holders.setdefault(address.where, address.recipient)
     recipients = sorted({address.recipient for address in told(alert, OPENINGS)})
     reached = {who: [address for address in known if address.recipient == who] for who in recipients}
     now_at = {who: list(dict.fromkeys(found)) or list(addresses(who)) for who, found in reached.items()}
     asked = sorted({address.recipient for address in told(alert, ASKING)} - set(now_at))
-    return now_at | {who: list(own_addresses(who, event=Event.ASSIGNED)) for who in asked}
+    now_at |= {who: list(own_addresses(who, event=Event.ASSIGNED)) for who in asked}
+    return {
+        who: [address for address in found if holders.setdefault(address.where, who) == who]
+        for who, found in now_at.items()
+    }
 
 
 def is_soft(alert: Alert) -> bool:
@@ -213,7 +244,9 @@ def carry_out(alert: Alert, facts: AlertFacts, now: datetime) -> datetime | None
         if notice.step is NoticeStep.WAIT:
             continue
         text = text or text_of(alert)
-        said = message(notice.event, text, recipient=notice.recipient, alert=alert, now=now)
+        new = facts.new_tests.get(Address(recipient=notice.recipient, channel=notice.channel))
+        names = new.tests if new else ()
+        said = message(notice.event, text, recipient=notice.recipient, alert=alert, now=now, tests=names)
         details = facts_of(alert, notice.event, text)
         write_down(notice, alert=alert, subject=said.title, body=said.body, facts=details, now=now)
     waiting = [notice.due_at for notice in planned if notice.step is NoticeStep.WAIT]

@@ -1,19 +1,24 @@
 """What the notices of an alert say, from the rows that it stands on."""
 
+from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from alerting.channels import is_reachable
 from alerting.inhibition.causes import MISSING
-from alerting.models import Alert, Standing
+from alerting.models import Alert, Notice, Standing
 from alerting.notices.messages import (
     ENDINGS,
     BrokenWindow,
     IncidentText,
     InhibitedAlert,
     Message,
+    also_fails,
     as_told,
     downstream,
     ended,
+    led_by,
     opened,
     recovered,
     withdrawn,
@@ -26,13 +31,17 @@ from assay.access.readers import may_read
 from assay.accounts.members import person_called
 from assay.catalog.selectors import by_names, downstreams, owned
 from assay.config import config
+from assay.models import Scope
+from assay.time.partition_names import partition_name
 from execution_engine.runs.shown_results import HIDDEN, Veil
 
 from .links import Answer, links_of
 
 MOST_TESTS = 3  # of an inhibited alert that its cause's notice names
+NAMING = (Event.OPENED, Event.ALSO_FAILS)  # of these the facts say which tests a recipient has read of
 ANSWERS = {
     Event.OPENED: tuple(Answer),
+    Event.ALSO_FAILS: tuple(Answer),
     Event.ASSIGNED: tuple(Answer),
     Event.UPDATED: tuple(Answer),
     Event.PROGRESS: tuple(Answer),
@@ -41,26 +50,41 @@ ANSWERS = {
 
 
 def text_of(alert: Alert) -> IncidentText:
-    """What is known of an alert now; once closed, without the windows that are right again."""
+    """What is known of an alert now; once closed, without the windows that are right again, which lead it still."""
     dataset, veil = alert.dataset, Veil(clock.now())
-    return IncidentText(
+    windows = tuple(_window(row, veil) for row in failing(alert))
+    text = IncidentText(
         dataset=dataset.full_name,
         category=alert.category,
         tier=dataset.tier,
         owner=alert.owner,
         failed_at=alert.opened_at,
-        windows=tuple(_window(row, veil) for row in failing(alert)),
+        windows=windows,
+        is_owner_reached=is_reachable(alert.owner, dataset.team),
         inhibited=tuple(_inhibited(effect, veil) for effect in effects(alert)),
         eta=alert.eta,
         root_cause=alert.root_cause,
         working=alert.working,
         url=f"{config().public_url}/datasets/{dataset.full_name}",
     )
+    if windows:
+        return led_by(text, windows)
+    return replace(text, tests=_last_named(alert, "tests"), partitions=_last_named(alert, "partitions"))
 
 
-def message(event: Event, text: IncidentText, *, recipient: str, alert: Alert, now: datetime) -> Message:
-    """The text of one event for one recipient."""
+def _last_named(alert: Alert, which: str) -> tuple[str, ...]:
+    """The tests or the partitions that the notices of an alert have named."""
+    rows = Notice.objects.filter(alert=alert, event__in=NAMING).order_by("pk").values_list("facts", flat=True)
+    return tuple(dict.fromkeys(name for facts in rows for name in facts.get(which, ())))
+
+
+def message(
+    event: Event, text: IncidentText, *, recipient: str, alert: Alert, now: datetime, tests: Collection[str] = ()
+) -> Message:
+    """The text of one event for one recipient; ``tests`` are those that they have not read of yet."""
     text = told_to(recipient, text)
+    if event is Event.ALSO_FAILS:
+        return also_fails(text, tests=tests)
     if event is Event.DOWNSTREAM:
         theirs = [d.full_name for d in downstreams(alert.dataset) if d.owner == recipient]
         return downstream(text, downstreams=theirs)
@@ -93,6 +117,8 @@ def facts_of(alert: Alert, event: Event, text: IncidentText) -> dict[str, Any]:
         "tier": text.tier,
         "failed_at": text.failed_at.isoformat(),
         "eta": text.eta.isoformat() if text.eta else None,
+        "tests": list(text.tests),
+        "partitions": list(text.partitions),
         "windows": [window.window.text for window in text.windows],
         "inhibited": [f"{effect.dataset} {effect.category}" for effect in text.inhibited],
         "url": text.url,
@@ -120,11 +146,12 @@ def effects(alert: Alert) -> list[Alert]:
 
 def _window(row: Standing, veil: Veil) -> BrokenWindow:
     hidden = is_hidden(row, veil)
+    test = row.data_test
     return BrokenWindow(
-        test=row.data_test.name,
-        assertion=row.revision.assertion,
+        test=test.name,
+        partition=partition_name(row.window, test.dataset.partitioning, whole_table=test.scope == Scope.TABLE),
         window=row.window,
-        value=HIDDEN if hidden else row.sentence or f"{row.value}",
+        value=HIDDEN if hidden else row.sentence or f"{row.value}; {row.revision.assertion}",
         datacenter=row.data_test.spoilt_datacenter,
         lost_keys=lost_keys(row),
         share=row.value if not hidden and row.data_test.category in MISSING and 0 <= (row.value or 0) < 1 else None,

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from alerting.routes.loaded import route_of
+from alerting.routes.loaded import route_of, routes
 from alerting.routes.route_file import read_routes
 from alerting.routes.rules import Route, Routes
+from alerting.state import LOG
 from assay.config import config
 from assay.edge.destination import rules_for
 
@@ -33,6 +34,7 @@ __all__ = [
     "channel",
     "channels",
     "check_routes",
+    "is_addressed",
     "is_reachable",
     "reached_by",
     "reached_on",
@@ -91,13 +93,20 @@ def reached_on(route: Route | None, recipient: str) -> tuple[Reach, ...]:
     """The channels of a route, or those that know the recipient's name, where there is none; the log always."""
     if route is None:
         return tuple(Reach(channel=each, address="") for each in channels() if each.reaches(recipient))
-    to = {"log": "", **route.channels}
+    to = {LOG: "", **route.channels}
     return tuple(Reach(channel=each, address=to[each.name]) for each in channels() if each.name in to)
 
 
 def is_reachable(recipient: str, team: str = "") -> bool:
     """Whether any channel but the log reaches a recipient."""
-    return any(reach.channel.name != "log" for reach in reached_by(recipient, team))
+    return any(reach.channel.name != LOG for reach in reached_by(recipient, team))
+
+
+def is_addressed(name: str) -> bool:
+    """Whether a route bears the name, or it is an address of a channel that does not take every text."""
+    return routes().own(name) is not None or any(
+        each.reaches(name) for each in channels() if each.name not in (LOG, WebhookChannel.name)
+    )
 
 
 def check_routes() -> Routes:

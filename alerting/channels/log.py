@@ -2,6 +2,7 @@
 
 import structlog
 
+from alerting.state import LOG
 from assay.edge.logs import NOTICES
 
 from .base import ChannelMessage, TellsAll
@@ -12,7 +13,7 @@ log = structlog.get_logger(NOTICES)
 class LogChannel(TellsAll):
     """Writes each notice as one event of the structured log."""
 
-    name = "log"
+    name = LOG
 
     def reaches(self, recipient: str) -> bool:
         """Always."""

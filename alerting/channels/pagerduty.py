@@ -11,6 +11,7 @@ from .json_calls import JsonCalls, read
 
 ACTIONS = {
     "opened": "trigger",
+    "also fails": "trigger",
     "assigned": "trigger",
     "updated": "trigger",
     "progress": "trigger",

@@ -19,13 +19,10 @@ TITLES = {"forced": "false positive"}
 
 @dataclass(frozen=True, kw_only=True)
 class BrokenWindow:
-    """One broken window as it is told; ``value`` is written as people read it, such as ``3h 20m`` or ``0.93``.
-
-    Without an assertion neither is shown.
-    """
+    """One broken window; ``partition`` names it, and ``value`` says what is wrong, its assertion included."""
 
     test: str
-    assertion: str
+    partition: str
     window: Window
     value: str
     datacenter: str | None = None
@@ -45,7 +42,7 @@ class InhibitedAlert:
 
 @dataclass(frozen=True, kw_only=True)
 class IncidentText:
-    """What a notice says of an incident."""
+    """What a notice says of an incident; ``tests`` and ``partitions`` lead it, also once their windows are healed."""
 
     dataset: str
     category: str
@@ -53,6 +50,9 @@ class IncidentText:
     owner: str
     failed_at: datetime
     windows: tuple[BrokenWindow, ...]
+    tests: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
+    is_owner_reached: bool = True  # by more than the log
     inhibited: tuple[InhibitedAlert, ...] = ()
     eta: datetime | None = None
     root_cause: str = ""
@@ -68,9 +68,18 @@ class Message:
     body: str
 
 
+def led_by(incident: IncidentText, windows: Sequence[BrokenWindow]) -> IncidentText:
+    """The incident with the tests and partitions of these of its windows as those that lead its messages."""
+    return replace(
+        incident,
+        tests=tuple(dict.fromkeys(window.test for window in windows)),
+        partitions=tuple(dict.fromkeys(window.partition for window in windows)),
+    )
+
+
 def as_told(incident: IncidentText, *, hidden: Collection[str]) -> IncidentText:
     """The incident for somebody who may not read what is said of the ``hidden`` datasets: that they fail, no value."""
-    windows = tuple(replace(w, value=HIDDEN, assertion="", lost_keys=None, share=None) for w in incident.windows)
+    windows = tuple(replace(w, value=HIDDEN, lost_keys=None, share=None) for w in incident.windows)
     return replace(
         incident,
         windows=windows if incident.dataset in hidden else incident.windows,
@@ -86,14 +95,24 @@ def opened(incident: IncidentText) -> Message:
     """What the owner reads when an incident opened, and again whenever it changes."""
     lines = [incident.working, ""] if incident.working else []
     lines += [f"{incident.dataset} has failed {incident.category} since {_time(incident.failed_at)}.", ""]
-    lines += _listed([_window_line(window) for window in incident.windows])
+    lines += _window_lines(incident)
     if incident.inhibited:
         lines += ["", "It causes these incidents; their owners get no notice of their own:"]
         lines += _listed(
             [f"{alert.dataset} {alert.category}: {alert.value}{_lost(alert.lost_keys)}" for alert in incident.inhibited]
         )
     lines += ["", *_outlook(incident)]
-    return _message(f"[tier {incident.tier}] {incident.dataset}: {incident.category} FAIL", lines)
+    return _message(f"{_lead(incident, 'fails', 'fail')}: {_of(incident)}", lines)
+
+
+def also_fails(incident: IncidentText, *, tests: Collection[str]) -> Message:
+    """What the owner reads when ``tests`` begin to fail while the incident is open: these, then all of the opening."""
+    new = tuple(window for window in incident.windows if window.test in tests)
+    others = tuple(window for window in incident.windows if window.test not in tests)
+    leading = led_by(replace(incident, windows=(*new, *others)), new)
+    now = opened(leading)
+    lines = [f"Since the last message {_lead(leading, 'fails', 'fail')} too.", "", *now.body.splitlines()]
+    return _message(f"{_lead(leading, 'fails', 'fail')} too: {_of(incident)}", lines)
 
 
 def assigned(incident: IncidentText, *, author: str) -> Message:
@@ -118,7 +137,8 @@ def renamed(incident: IncidentText) -> Message:
         "",
         *opened(incident).body.splitlines(),
     ]
-    return _message(f"[tier {incident.tier}] {incident.dataset}: rows are {'late' if is_late else 'missing'}", lines)
+    what = f"rows of {incident.dataset} are {'late' if is_late else 'missing'}"
+    return _message(f"{_lead(incident)}: {what} (tier {incident.tier})", lines)
 
 
 def _share(incident: IncidentText) -> str:
@@ -131,13 +151,13 @@ def downstream(incident: IncidentText, *, downstreams: Sequence[str]) -> Message
     """What the owner of the direct downstreams reads, once."""
     lines = [
         f"{incident.dataset} has failed {incident.category} since {_time(incident.failed_at)}.",
-        f"It feeds {', '.join(downstreams) or 'your data'}. Its owner, {incident.owner}, was told.",
+        f"It feeds {', '.join(downstreams) or 'your data'}. {_owner_line(incident)}",
         "",
-        *_listed([_window_line(window) for window in incident.windows]),
+        *_window_lines(incident),
         "",
         *_outlook(incident),
     ]
-    return _message(f"Upstream {incident.dataset}: {incident.category} FAIL", lines)
+    return _message(f"{_lead(incident, 'fails', 'fail')}: upstream {_of(incident)}", lines)
 
 
 def recovered(incident: IncidentText, *, resolved_at: datetime) -> Message:
@@ -147,7 +167,7 @@ def recovered(incident: IncidentText, *, resolved_at: datetime) -> Message:
         f"It had failed since {_time(incident.failed_at)}.",
         *_link(incident),
     ]
-    return _message(f"{incident.dataset}: {incident.category} recovered", lines)
+    return _message(f"{_lead(incident, 'holds again', 'hold again')}: {_of(incident)}", lines)
 
 
 def withdrawn(incident: IncidentText, *, withdrawn_at: datetime) -> Message:
@@ -157,7 +177,7 @@ def withdrawn(incident: IncidentText, *, withdrawn_at: datetime) -> Message:
         f"at {_time(withdrawn_at)}: there is no longer a reason for it. Nobody needs to repair anything.",
         *_link(incident),
     ]
-    return _message(f"{incident.dataset}: {incident.category} withdrawn", lines)
+    return _message(f"{_lead(incident)} withdrawn: {_of(incident)}", lines)
 
 
 def ended(incident: IncidentText, *, ended_at: datetime, how: str) -> Message:
@@ -167,22 +187,22 @@ def ended(incident: IncidentText, *, ended_at: datetime, how: str) -> Message:
         f"at {_time(ended_at)}: {ENDINGS[how]}. Assay saw no repair.",
         *_link(incident),
     ]
-    return _message(f"{incident.dataset}: {incident.category} ended ({TITLES.get(how, how)})", lines)
+    return _message(f"{_lead(incident)} ended ({TITLES.get(how, how)}): {_of(incident)}", lines)
 
 
-def unknown(*, dataset: str, test: str, window: Window, since: datetime, reason: str) -> Message:
+def unknown(*, dataset: str, test: str, partition: str, since: datetime, reason: str) -> Message:
     """What the on-call or the owner reads when a test could not be judged."""
     lines = [
-        f"The test {test} of {dataset} has had no verdict for {span(window)} since {_time(since)}.",
+        f"The test {test} of {dataset} has had no verdict for {partition} since {_time(since)}.",
         f"Cause: {reason.rstrip('.')}. This says nothing about the data.",
     ]
-    return _message(f"{dataset}: {test} could not be judged", lines)
+    return _message(f"{test} could not be judged for {partition}: {dataset}", lines)
 
 
-def known_again(*, dataset: str, test: str, window: Window, at: datetime, now_is: str) -> Message:
+def known_again(*, dataset: str, test: str, partition: str, at: datetime, now_is: str) -> Message:
     """Tells people that a test can be judged again, who were told that it could not; ``now_is`` says what it found."""
-    lines = [f"Since {_time(at)} the test {test} of {dataset} {now_is} for {span(window)}."]
-    return _message(f"{dataset}: {test} can be judged again", lines)
+    lines = [f"Since {_time(at)} the test {test} of {dataset} {now_is} for {partition}."]
+    return _message(f"{test} can be judged again for {partition}: {dataset}", lines)
 
 
 def digest(messages: Sequence[Message]) -> Message:
@@ -195,10 +215,40 @@ def digest(messages: Sequence[Message]) -> Message:
     return Message(title=f"{messages[0].title} (and {len(messages) - 1} more)", body=body)
 
 
+def _lead(incident: IncidentText, verb: str = "", plural: str = "") -> str:
+    """The tests and partitions that a message begins with, and what they do: ``paid fails for 2026-03-09``."""
+    tests = incident.tests or (incident.category,)
+    who = tests[0] if len(tests) == 1 else f"{tests[0]} and {_more(len(tests) - 1, 'test')}"
+    does = [plural if len(tests) > 1 else verb] if verb else []
+    keys = incident.partitions
+    when = [f"for {keys[0]}" + (f" and {len(keys) - 1} more" if len(keys) > 1 else "")] if keys else []
+    return " ".join([who, *does, *when])
+
+
+def _more(count: int, noun: str) -> str:
+    return f"{count} more {noun}{'s' if count > 1 else ''}"
+
+
+def _of(incident: IncidentText) -> str:
+    return f"{incident.dataset} ({incident.category}, tier {incident.tier})"
+
+
+def _owner_line(incident: IncidentText) -> str:
+    if incident.is_owner_reached:
+        return f"Its owner, {incident.owner}, was told."
+    return f"No channel but the log reaches its owner, {incident.owner}: nobody there was told."
+
+
+def _window_lines(incident: IncidentText) -> list[str]:
+    """A line for each window, the first of each test before all others, so that a cut leaves out no test of ten."""
+    leading: dict[str, BrokenWindow] = {}
+    others = [window for window in incident.windows if leading.setdefault(window.test, window) is not window]
+    return _listed([_window_line(window) for window in (*leading.values(), *others)])
+
+
 def _window_line(broken: BrokenWindow) -> str:
     place = f" in {broken.datacenter}" if broken.datacenter else ""
-    test = f"{broken.test}: {broken.assertion}" if broken.assertion else broken.test
-    return f"{span(broken.window)}{place}: {broken.value}{_lost(broken.lost_keys)}; {test}"
+    return f"{broken.test} for {broken.partition}{place}: {broken.value}{_lost(broken.lost_keys)}"
 
 
 def _outlook(incident: IncidentText) -> list[str]:
@@ -227,11 +277,6 @@ def _one_line(text: str) -> str:
 
 def _lost(keys: int | None) -> str:
     return "" if keys is None else f", {keys:,} keys lost"
-
-
-def span(window: Window) -> str:
-    """The window in words, in UTC."""
-    return f"{_time(window.start)} to {_time(window.end)}"
 
 
 def _time(at: datetime) -> str:

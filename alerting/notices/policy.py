@@ -1,9 +1,10 @@
 """Notices: who is told of an alert, when, and why somebody is not. One row per event and channel, always."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from hashlib import blake2s
 
 from alerting.inhibition.rules import AlertAction, Decision, Why
 from alerting.routes.rules import QuietHours
@@ -13,6 +14,7 @@ class Event(StrEnum):
     """What a notice tells."""
 
     OPENED = "opened"
+    ALSO_FAILS = "also fails"  # one more test, in an incident that is open
     DOWNSTREAM = "downstream"
     RECOVERED = "recovered"
     WITHDRAWN = "withdrawn"
@@ -68,6 +70,11 @@ class Address:
     place: str = field(default="", compare=False)
     quiet: QuietHours | None = field(default=None, compare=False)
 
+    @property
+    def where(self) -> tuple[str | None, str]:
+        """The place that a message arrives at: two people may share it."""
+        return self.channel, self.place or self.recipient
+
 
 @dataclass(frozen=True, kw_only=True)
 class SilencedTime:
@@ -83,13 +90,21 @@ class SilencedTime:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NewTests:
+    """Tests that fail, and of which an address has read nothing; ``since`` is when the first began to fail."""
+
+    tests: tuple[str, ...]
+    since: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
 class AlertFacts:
     """What the plan of an alert's notices rests on.
 
     ``incident_key`` names one open episode of the incident: a re-opened one has another. ``told`` are the addresses
     whose opening notice was handed out before, ``asked`` those of people asked to work on it. ``told_of_cause``
     are the recipients who know of its root cause, and ``told_of_twin`` those who know of the same rows under another
-    alert, which ``twin_key`` names.
+    alert, which ``twin_key`` names. ``new_tests`` are those that addresses that were told have not read of.
     """
 
     incident_key: str
@@ -108,6 +123,7 @@ class AlertFacts:
     withdrawn: bool = False
     tier: int = 0
     is_soft: bool = False  # no hard test of it fails: quiet hours hold its notices back
+    new_tests: Mapping[Address, NewTests] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,13 +148,45 @@ def plan_notices(alert: AlertFacts, *, now: datetime) -> tuple[PlannedNotice, ..
         known = address.recipient in owners
         opening = _opening(alert, Event.DOWNSTREAM, address, now)
         notices.append(_suppressed(opening, Hush.ALREADY_TOLD) if known else opening)
+    planned = [*_once_per_place(notices), *_once_per_place(_additions(alert, now))]
     if alert.closed_at is not None:
-        notices += _closings(alert, alert.closed_at)
-    return tuple(notices)
+        planned += _once_per_place(_closings(alert, alert.closed_at))
+    return tuple(planned)
+
+
+def _once_per_place(notices: Iterable[PlannedNotice]) -> Iterator[PlannedNotice]:
+    """One place is told once, whoever stands behind it: what others would hear there follows the first."""
+    first: dict[tuple[str, str], PlannedNotice] = {}
+    for notice in notices:
+        if notice.step is NoticeStep.SUPPRESS and notice.reason is not Hush.ALREADY_TOLD:
+            yield notice
+            continue
+        leader = first.setdefault((notice.channel, notice.place or notice.recipient), notice)
+        if leader is notice:
+            yield notice
+        elif leader.step is NoticeStep.WAIT:
+            yield replace(notice, step=leader.step, due_at=leader.due_at, reason=leader.reason)
+        else:
+            yield _suppressed(notice, Hush.ALREADY_TOLD)
+
+
+def _additions(alert: AlertFacts, now: datetime) -> Iterator[PlannedNotice]:
+    """To each of the owner's addresses that were told: the tests that have begun to fail since."""
+    for address in _distinct(alert.owner):
+        new = alert.new_tests.get(address)
+        if new is None or address not in alert.told or alert.closed_at is not None:
+            continue
+        due_at, reason = _due(alert, address, new.since)
+        notice = _notice(alert, Event.ALSO_FAILS, address, due_at, of=_digest(new.tests))
+        yield notice if now >= due_at else replace(notice, step=NoticeStep.WAIT, reason=reason)
+
+
+def _digest(tests: Iterable[str]) -> str:
+    return blake2s("\n".join(sorted(tests)).encode(), digest_size=8).hexdigest()
 
 
 def _opening(alert: AlertFacts, event: Event, address: Address, now: datetime) -> PlannedNotice:
-    due_at, reason = _due(alert, address)
+    due_at, reason = _due(alert, address, alert.opened_at)
     notice = _notice(alert, event, address, due_at)
     if address in alert.told:
         return notice
@@ -157,9 +205,9 @@ def _opening(alert: AlertFacts, event: Event, address: Address, now: datetime) -
     return notice if now >= due_at else replace(notice, step=NoticeStep.WAIT, reason=reason)
 
 
-def _due(alert: AlertFacts, address: Address) -> tuple[datetime, Hush]:
-    """When an opening may go out, and what holds it back until then."""
-    due_at, reason = alert.opened_at + alert.grace, Hush.WITHIN_GRACE
+def _due(alert: AlertFacts, address: Address, since: datetime) -> tuple[datetime, Hush]:
+    """When that which fails since an instant may be told, and what holds it back until then."""
+    due_at, reason = since + alert.grace, Hush.WITHIN_GRACE
     until = alert.decision.until
     if alert.decision.action is not AlertAction.NOTIFY and until is not None and until > due_at:
         due_at, reason = until, Hush.INHIBITED
@@ -185,10 +233,10 @@ def _closings(alert: AlertFacts, closed_at: datetime) -> Iterator[PlannedNotice]
         yield closing if address in heard else _suppressed(closing, Hush.NEVER_TOLD)
 
 
-def _notice(alert: AlertFacts, event: Event, address: Address, due_at: datetime) -> PlannedNotice:
+def _notice(alert: AlertFacts, event: Event, address: Address, due_at: datetime, of: str = "") -> PlannedNotice:
     channel = address.channel or NO_CHANNEL
     return PlannedNotice(
-        key=f"{alert.incident_key}:{event.value}:{channel}:{address.recipient}",
+        key=f"{alert.incident_key}:{f'{of}:' if of else ''}{event.value}:{channel}:{address.recipient}",
         event=event,
         recipient=address.recipient,
         channel=channel,

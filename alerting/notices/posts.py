@@ -17,7 +17,9 @@ from .messages import Message as Text
 from .messages import digest
 from .policy import Event
 
-HEARD = frozenset({Event.RECOVERED, Event.WITHDRAWN, Event.ASSIGNED})  # though the message is only changed
+HEARD = frozenset(
+    {Event.ALSO_FAILS, Event.RECOVERED, Event.WITHDRAWN, Event.ASSIGNED}
+)  # though the message is only changed
 
 
 @dataclass(frozen=True, kw_only=True)

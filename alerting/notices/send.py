@@ -130,7 +130,7 @@ def _settle(rows: Iterable[Notice], error: TransportError | None, now: datetime)
     for row in rows:
         if error is None:
             finish(row, sent_at=now, settled_at=now, error="")
-            tally(Tallied.NOTICES, "sent")
+            tally(Tallied.NOTICES, row.delivery.value)
         else:
             _note_failure(row, error, now)
 

@@ -10,6 +10,7 @@ from alerting.channels import reached_on
 from alerting.models import Alert, Notice
 from alerting.routes.loaded import route_of, routes
 from alerting.routes.rules import Route
+from alerting.state import LOG
 from assay.models import Tallied
 from assay.queue.tallies import tally
 
@@ -17,7 +18,6 @@ from .grouping import together
 from .policy import NO_CHANNEL, Address, Event, Hush, NoticeStep, PlannedNotice
 
 SUBJECT_LENGTH = 300
-LOG = "log"  # it reaches everybody, so that it reaches somebody says nothing
 
 
 def addresses(recipient: str, *, team: str = "", event: str = Event.OPENED) -> tuple[Address, ...]:

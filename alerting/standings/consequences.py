@@ -12,7 +12,8 @@ from alerting.notices.services import tell
 from alerting.state import BROKEN, TROUBLED, State, WaiverKind
 from alerting.verdicts.selectors import of_the_past
 from assay.config import config
-from assay.models import Category, Dataset, DataTest, Severity
+from assay.models import Category, Dataset, DataTest, Scope, Severity
+from assay.time.partition_names import partition_name
 from assay.time.windows import Window
 from execution_engine.language.operands import compares_profiles
 from execution_engine.language.serialise import from_json
@@ -108,7 +109,7 @@ def note_unknown(standing: Standing, test: DataTest, *, was: str, now: datetime)
     text = unknown(
         dataset=test.dataset.full_name,
         test=test.name,
-        window=standing.window,
+        partition=_partition(standing, test),
         since=standing.since,
         reason=cause or (reason.value if reason else "no result yet"),
     )
@@ -138,7 +139,7 @@ def note_known_again(standing: Standing, test: DataTest, *, was: str, now: datet
     text = known_again(
         dataset=test.dataset.full_name,
         test=test.name,
-        window=standing.window,
+        partition=_partition(standing, test),
         at=now,
         now_is=NOW_IS.get(State(standing.state), "needs no verdict any more"),
     )
@@ -155,6 +156,10 @@ def note_known_again(standing: Standing, test: DataTest, *, was: str, now: datet
         key=key.partition(f":{Event.UNKNOWN}:")[0],
         now=now,
     )
+
+
+def _partition(standing: Standing, test: DataTest) -> str:
+    return partition_name(standing.window, test.dataset.partitioning, whole_table=test.scope == Scope.TABLE)
 
 
 def _facts(standing: Standing, test: DataTest) -> dict[str, str]:

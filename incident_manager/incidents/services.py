@@ -43,8 +43,8 @@ def incident_for(test: DataTest, *, failed_at: datetime, now: datetime) -> Incid
         else None,
     )
     if joined is not None:
-        if joined.alert is not None and test.revision is not None and test.revision.severity == Severity.HARD:
-            wake(joined.alert, now)
+        if joined.alert is not None and test.revision is not None:
+            wake(joined.alert, now, hard=test.revision.severity == Severity.HARD)
         return joined
     reopened = last if opening is Opening.REOPEN else None
     try:

@@ -10,7 +10,13 @@ from execution_engine.models import Run, RunReason
 from execution_engine.services import request_runs
 from incident_manager.models import Incident, SpoiltWindow
 
+from .services import UnableToResolve
 from .timeline import note
+
+
+class WrongTime(UnableToResolve):
+    """An instant that cannot be meant."""
+
 
 MOST_RERUN = 400  # windows of one request, in one statement
 
@@ -26,7 +32,9 @@ def annotate(
     backfill: str | None = None,
     text: str = "",
 ) -> Incident:
-    """The incident with what its owner says of it; what is None stays as it is."""
+    """The incident with what its owner says of it; what is None stays as it is. Raises WrongTime."""
+    if eta is not None and eta <= now and eta != incident.eta:
+        raise WrongTime(f"The expected repair has passed: it is {now:%Y-%m-%d %H:%M} UTC. Name a later time.")
     given = {"root_cause": root_cause, "eta": eta, "backfill": backfill}
     changes = {name: value for name, value in given.items() if value is not None}
     if changes:

@@ -2,15 +2,23 @@
 
 from datetime import datetime
 
+from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
 
+from alerting.channels import is_addressed
 from alerting.notices.messages import assigned_report
 from alerting.services import acknowledge_alert, ask, assign_alert
 from assay.config import config
+from assay.models import Dataset
 from incident_manager.models import Incident
 
-from .services import demand_open
+from .services import UnableToResolve, demand_open
 from .timeline import note
+
+
+class UnknownPerson(UnableToResolve):
+    """A name that is nobody's."""
 
 
 @transaction.atomic
@@ -26,9 +34,13 @@ def acknowledge(incident: Incident, *, author: str, now: datetime) -> Incident:
 def assign(incident: Incident, *, to: str, author: str, now: datetime) -> Incident:
     """The incident, given to somebody by name, who is told once; to ``author`` is to take it up, "" to give it back.
 
-    Whoever has it already keeps it, and is not told again. Raises HasEnded.
+    Whoever has it already keeps it, and is not told again. Raises HasEnded, and UnknownPerson.
     """
     locked = demand_open(incident)
+    if to not in ("", author, locked.assigned_to) and not _is_known(to):
+        raise UnknownPerson(
+            f"Nobody is called {to!r}: name a user, an owner or team of datasets, or an address that a channel reaches."
+        )
     if to == author:
         if locked.acknowledged_by != author:
             _take_up(incident, author, now)
@@ -36,6 +48,15 @@ def assign(incident: Incident, *, to: str, author: str, now: datetime) -> Incide
         _hand_over(locked, to, author, now)
     incident.refresh_from_db()
     return incident
+
+
+def _is_known(name: str) -> bool:
+    """Whether a name is that of a user, of an owner or team, or an address."""
+    return (
+        User.objects.filter(username=name, is_active=True).exists()
+        or Dataset.objects.filter(Q(owner=name) | Q(team=name)).exists()
+        or is_addressed(name)
+    )
 
 
 def _take_up(incident: Incident, author: str, now: datetime) -> None:

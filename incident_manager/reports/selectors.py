@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 
 from alerting.models import Notice
+from alerting.state import LOG
 from assay.catalog.selectors import upstream_map
 from assay.models import Dataset
 from assay.time.windows import Window
@@ -57,7 +58,7 @@ def can_be_of(dataset: Dataset, incident: Incident) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class LikelyTrouble:
-    """An open incident that a new report may be about; ``told`` is how many people were told of it."""
+    """An open incident that a new report may be about; ``told`` is how many people a message reached."""
 
     incident: Incident
     told: int
@@ -92,7 +93,7 @@ def likely_troubles(
 
 
 def _likely(incident: Incident, claim: Report | None, *, is_known: bool, datacenter: str, saw: str) -> LikelyTrouble:
-    notices = Notice.objects.filter(suppressed="")
+    notices = Notice.objects.filter(suppressed="").exclude(channel=LOG)
     notices = notices.filter(key__startswith=f"report:{claim.pk}:") if claim else notices.filter(alert=incident.alert)
     is_told = claim is not None or incident.alert is not None
     if claim is not None:

@@ -5,14 +5,16 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
+from alerting.channels import is_reachable
 from alerting.models import Standing
-from alerting.notices.messages import span
 from alerting.notices.policy import Event
+from alerting.notices.services import addresses
 from alerting.services import tell
 from alerting.state import State
 from assay.config import config
 from assay.models import Dataset, DataTest, Scope, Severity
 from assay.queue.claims import finish
+from assay.time.partition_names import partition_name
 from assay.time.windows import Window
 from execution_engine.models import RunReason
 from execution_engine.services import request_run
@@ -166,18 +168,25 @@ def reply(row: Report, hidden: Collection[int] = ()) -> str:
     """What its reporter is told at once: who hears of it, and what is known; nothing of ``hidden`` datasets."""
     known = _named(row.joined.order_by("pk"))
     if row.incident_id is None:
-        return f"This is known already as {known}; your report was added to it, and {row.dataset.owner} is told."
-    new = f"{row.dataset.owner} is told now, as incident {row.incident_id}."
+        return f"This is known already as {known}; your report was added to it. {_hearing(row.dataset)}"
+    new = f"It is incident {row.incident_id} now. {_hearing(row.dataset)}"
     if known:
         return f"A part of this is known already as {known}. For the rest: {new}"
     likely = [f"{incident.pk} ({_label(incident)})" for incident in _likely(row, hidden)]
     return f"{new} It may be one of these open incidents: {', '.join(likely)}." if likely else new
 
 
+def _hearing(dataset: Dataset) -> str:
+    """Whether the owner hears of a report."""
+    if is_reachable(dataset.owner, dataset.team):
+        return f"{dataset.owner} is told now."
+    return f"No channel but the log reaches {dataset.owner}: tell them yourself."
+
+
 def _finder(incident: Incident) -> str:
     if incident.kind == EntryKind.DETECTED:
         return ", which a test found"
-    return f", which {incident.report.reporter} reported; {incident.owner} was told"
+    return f", which {incident.report.reporter} reported"
 
 
 def _open_reported(row: Report, windows: Iterable[Window], now: datetime) -> Incident:
@@ -354,9 +363,16 @@ def _close(row: Report, how: Resolution, author: str, now: datetime, text: str =
 
 def _tell(row: Report, recipients: Iterable[str], what: str, step: str, now: datetime) -> None:
     subject = f"Report {row.pk} on {row.dataset.full_name}: {SUBJECTS.get(step, step)}"
-    body = f"{row.reporter} reports about {row.dataset.full_name}, {span(row.window)}:\n\n{row.description}\n\n{what}\n"
+    when = partition_name(row.window, row.dataset.partitioning)
+    body = f"{row.reporter} reports about {row.dataset.full_name}, {when}:\n\n{row.description}\n\n{what}\n"
     facts = {"report": row.pk, "dataset": row.dataset.full_name, "window": row.window.text, "state": row.state}
+    places: set[object] = set()
     for recipient in recipients:
+        team = row.dataset.team if recipient == row.dataset.owner else ""
+        at = [
+            address for address in addresses(recipient, team=team, event=Event.REPORTED) if address.where not in places
+        ]
+        places.update(address.where for address in at)
         tell(
             event=Event.REPORTED,
             recipient=recipient,
@@ -364,5 +380,6 @@ def _tell(row: Report, recipients: Iterable[str], what: str, step: str, now: dat
             body=body,
             facts=facts,
             key=f"report:{row.pk}:{step}",
+            at=at,
             now=now,
         )

@@ -7,9 +7,9 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import DirectoryPath, Field, SecretStr, ValidationError, field_validator
+from pydantic import DirectoryPath, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from assay.edge.rates import merged
@@ -46,7 +46,9 @@ class Config(BaseSettings):
     secret_key: SecretStr = Field(default=SecretStr(""), description="Empty: made once, kept in home")
     debug: bool = Field(default=False, description="Django's debug pages; never in service")
     allowed_hosts: list[str] = Field(default=["127.0.0.1", "localhost"], description="Hosts the web app answers to")
-    public_url: str = Field(default="http://127.0.0.1:8000", description="Where links in notices lead")
+    public_url: str = Field(
+        default="http://127.0.0.1:8000", description="Where links in notices lead; unset: to where `assay up` listens"
+    )
     proxies: int = Field(default=0, ge=0, description="Proxies before the web app that add to X-Forwarded-For")
     token_days: int = Field(default=366, ge=1, description="The longest life of a token, in days")
     body_bytes: int = Field(default=5_000_000, ge=1000, description="The largest body that the web app takes")
@@ -141,6 +143,19 @@ class Config(BaseSettings):
         default="INFO", description="Level of the structured logs; unset, commands that end log warnings only"
     )
     log_json: bool = Field(default=False, description="Logs as JSON lines rather than for people")
+
+    @model_validator(mode="after")
+    def _lead_links_to_server(self) -> Self:
+        """Without a word of the operator, links lead to where ``assay up`` of this home listens, or listened last."""
+        if "public_url" not in self.model_fields_set:
+            with suppress(OSError):
+                self.public_url = self.address_file.read_text(encoding="utf-8").strip() or self.public_url
+        return self
+
+    @property
+    def address_file(self) -> Path:
+        """Where ``assay up`` writes its address, for the links of this and other processes."""
+        return self.home / "address"
 
     @field_validator("rates")
     @classmethod

@@ -78,7 +78,7 @@ def test_a_new_problem_is_reported_in_two_clicks(scene: Scene, hands: Hands, com
     hands.begin()
     hands.press("link", "Report a problem")
     hands.press("button", "Report to ada")
-    expect(hands.page.locator(".flash.success")).to_contain_text("is saved. ada is told now, as incident")
+    expect(hands.page.locator(".flash.success")).to_contain_text("is saved. It is incident")
     assert Report.objects.get().window == LAST
     assert complaints == []
     assert hands.took(clicks=2, keys=18), hands

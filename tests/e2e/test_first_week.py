@@ -138,14 +138,15 @@ def thursday_all_is_well(newcomer: Newcomer) -> None:
 def friday_the_settlements_are_late_and_then_there(newcomer: Newcomer) -> None:
     """Due at 02:00, they come at 05:00: tier 0 is told a quarter of an hour after the SLA, and when they are there."""
     newcomer.until(berlin("03-27 03:00"))
-    assert newcomer.told() == [("03-27 02:15", "paula", "[tier 0] pay.Settlements: freshness FAIL")]
+    about = "for 2026-03-26 (Europe/Berlin): pay.Settlements (freshness, tier 0)"
+    assert newcomer.told() == [("03-27 02:15", "paula", f"freshness fails {about}")]
     assert newcomer.look_up("pay.Settlements", THURSDAY) == "bad"
     assert newcomer.gate("pay.Settlements", THURSDAY) == "block"
     assert newcomer.cards() == ["pay.Settlements freshness"]
     assert newcomer.dashboard() == [("pay.Settlements", "bad"), *calm_but("pay.Settlements")]
     assert newcomer.assay("run", "pay.Settlements", "--window", str(THURSDAY)).code == FAILED
     newcomer.until(berlin("03-27 12:00"))
-    assert newcomer.told() == [("03-27 05:05", "paula", "pay.Settlements: freshness recovered")]
+    assert newcomer.told() == [("03-27 05:05", "paula", f"freshness holds again {about}")]
     assert newcomer.answers(THURSDAY) == ALL_WELL
     assert newcomer.dashboard() == CALM
     assert newcomer.cards() == []
@@ -159,9 +160,10 @@ def saturday_rows_are_lost(newcomer: Newcomer) -> None:
     assert newcomer.told() == []
     assert (newcomer.look_up("lake.Bakes", FRIDAY), newcomer.gate("lake.Bakes", FRIDAY)) == ("bad", "block")
     newcomer.until(berlin("03-28 12:00"))
+    about = "completeness:lake.Dough fails for 2026-03-27 (Europe/Berlin):"
     assert newcomer.told() == [
-        ("03-28 11:00", "lena", "[tier 2] lake.Bakes: completeness FAIL"),
-        ("03-28 11:00", "mia", "Upstream lake.Bakes: completeness FAIL"),
+        ("03-28 11:00", "lena", f"{about} lake.Bakes (completeness, tier 2)"),
+        ("03-28 11:00", "mia", f"{about} upstream lake.Bakes (completeness, tier 2)"),
     ]
     assert newcomer.answers(FRIDAY) == ALL_WELL | {"lake.Bakes": ("bad", "block")}
     assert newcomer.dashboard() == [("lake.Bakes", "bad"), *calm_but("lake.Bakes")]

@@ -132,6 +132,17 @@ WHOLE_INCIDENT: dict[str, Any] = {
     ],
     "reports": [],
     "silences": [],
+    "notices": [
+        {
+            "event": "opened",
+            "recipient": "ada@example.org",
+            "channel": "email",
+            "delivery": "sent",
+            "suppressed": "",
+            "due_at": "2026-03-10T05:15:00Z",
+            "sent_at": "2026-03-10T05:15:01Z",
+        }
+    ],
 }
 ANNOTATION: dict[str, Any] = {"root_cause": "a disk was full", "eta": "2026-03-10T16:00:00Z", "backfill": "half done"}
 ASSIGNMENT: dict[str, Any] = {"to": "ada"}

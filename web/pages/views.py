@@ -1,11 +1,14 @@
 """The pages, server-rendered: read with the selectors, render."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.auth import views as auth
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext
 
 from alerting.coverage import coverage_by_tier
@@ -19,6 +22,7 @@ from assay.models import Category, Dataset, DataTest
 from execution_engine.runs.shown_results import Veil
 from incident_manager.gate.overrides import longest, usual
 from incident_manager.gate.overriding import lasting
+from incident_manager.models import Incident
 from incident_manager.quality.now import facts_now, statuses_now
 from incident_manager.quality.rules import AskedRange, judge
 from incident_manager.scores.metric_reporter import data_qualities
@@ -35,12 +39,15 @@ from web.pages.selectors.day_grid import day_grid
 from web.pages.selectors.day_results import DayResults, day_results
 from web.pages.selectors.drawn_results import history, newest_groups
 from web.pages.selectors.incident import (
+    SpoiltShown,
     annotation,
     headline_of,
     incident_by_id,
+    is_unheard,
     notices_of,
     people_for,
     spoilt_windows,
+    window_asked,
 )
 from web.pages.selectors.incidents import IncidentState, listed_incidents
 from web.pages.selectors.may_use import SPANS, may_use
@@ -155,7 +162,7 @@ def _forms(request: HttpRequest, dataset: Dataset, now: datetime) -> dict[str, A
     return {
         "published": published_up_to(dataset),
         "overrides": lasting(dataset, now=now),
-        "override": before.get("override", {}),
+        "override": before.get("override") or _override_asked(request),
         "usual_override": usual(dataset.tier) // HOUR,
         "longest_override": longest(dataset.tier) // HOUR,
         "may_override": may(request, Action.OVERRIDE, dataset),
@@ -163,6 +170,22 @@ def _forms(request: HttpRequest, dataset: Dataset, now: datetime) -> dict[str, A
         "may_test": may(request, Action.TEST, dataset),
         "back_fill": back_fill_of(dataset, now) if may(request, Action.RUN, dataset) else None,
     }
+
+
+def _override_address(incident: Incident, windows: Sequence[SpoiltShown]) -> str:
+    """The form that lets pipelines read the newest bad window, open and filled."""
+    newest = next((window_asked(spoilt) for spoilt in windows if spoilt.row.healed_at is None), "")
+    asked = urlencode({"override": newest, "incident": incident.pk})
+    return f"{reverse('dataset', args=[incident.dataset.full_name])}?{asked}#override"
+
+
+def _override_asked(request: HttpRequest) -> dict[str, str]:
+    """The form of an override as a link from an incident fills it; nothing without one."""
+    window, incident = request.GET.get("override", ""), request.GET.get("incident", "")
+    if not window and not incident:
+        return {}
+    known = gettext("Incident %(id)s is known.") % {"id": incident} if incident.isdecimal() else ""
+    return {"window": window, "reason": known}
 
 
 def _day_asked(request: HttpRequest, dataset: Dataset, veil: Veil, now: datetime) -> DayResults | None:
@@ -203,7 +226,7 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         raise Http404(Told(gettext("There is no incident %(id)s.") % {"id": pk}))
     demand(request, Action.READ, incident)
     veil, typed = Veil(clock.now()), typed_before(request)
-    windows = spoilt_windows(incident, veil)
+    windows, notices = spoilt_windows(incident, veil), notices_of(incident)
     context = {
         "here": "incidents",
         "incident": incident,
@@ -221,8 +244,11 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         "chain": chain_of(incident),
         "outlook": outlook(incident, windows),
         "reports": incident.all_reports(),
-        "notices": notices_of(incident),
+        "notices": notices,
         "silences": silences_of(incident.alert) if incident.alert else [],
+        "is_unheard": is_unheard(notices),
+        "may_silence": may(request, Action.SILENCE, incident.dataset),
+        "override_address": _override_address(incident, windows),
     }
     return render(request, "web/incident.html", context)
 

@@ -9,14 +9,13 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from assay.catalog.profile import BusinessMetricDefinition
 from assay.catalog.selectors import by_names, definition_of, home
 from assay.models import Dataset
+from assay.time.partition_names import keys_of
 from assay.time.windows import Window
 from execution_engine.metrics.definitions.value import VALUE
 from execution_engine.models import Measurement
 from execution_engine.runs.shown_results import Veil
 from incident_manager.quality.now import statuses_now
 from incident_manager.quality.rules import Status
-
-from .partitions import keys_of
 
 NEWEST = 28  # windows
 

@@ -45,7 +45,7 @@ def heard(recipient: str) -> list[str]:
 def test_a_notice_of_a_report_says_its_window_as_all_notices_do(scenario: Scenario) -> None:
     two_days(scenario)
     claim(both_days())
-    assert "about raw.trips, 2026-03-09 00:00 UTC to 2026-03-11 00:00 UTC:\n" in body("reported", "trips")
+    assert "about raw.trips, 2026-03-09 – 2026-03-10:\n" in body("reported", "trips")
 
 
 def two_days(scenario: Scenario) -> Incident:

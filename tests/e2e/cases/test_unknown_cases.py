@@ -59,8 +59,7 @@ def test_what_could_never_be_evaluated_is_judged_once_its_data_is_mended(scenari
     assert state("raw.trips/duplicates", MONDAY) == "PASS"
     assert Counter(told("known again")) == Counter(told("unknown"))
     assert body("known again", "trips") == (
-        "Since 2026-03-10 12:05 UTC the test duplicates of raw.trips holds again "
-        "for 2026-03-09 00:00 UTC to 2026-03-10 00:00 UTC.\n"
+        "Since 2026-03-10 12:05 UTC the test duplicates of raw.trips holds again for 2026-03-09.\n"
     )
 
 

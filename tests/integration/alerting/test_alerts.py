@@ -30,7 +30,7 @@ from tests.integration.story import (
 
 pytestmark = pytest.mark.django_db
 
-MONDAY = day("2026-03-09")
+MONDAY, TUESDAY = day("2026-03-09"), day("2026-03-10")
 MINUTE = timedelta(minutes=1)
 GRACE = timedelta(hours=1)  # of tier 2
 NOW = timedelta(0)
@@ -54,6 +54,37 @@ def test_an_alert_shows_at_once_while_its_notice_waits_for_the_grace() -> None:
     advance(due(MONDAY) + GRACE)
     assert told("opened") == ["ada"]
     assert Notice.objects.get().sent_at == due(MONDAY) + GRACE
+
+
+def test_a_second_test_that_fails_while_its_incident_is_open_is_told_once_too() -> None:
+    first = new_test(sustain=NOW, name="rides")
+    second = new_test(dataset=first.dataset, sustain=NOW, name="paid")
+    start(due(MONDAY))
+    fail(first, MONDAY)
+    advance(due(MONDAY) + GRACE)
+    result(second, MONDAY, "broken", due(MONDAY) + 3 * HOUR)
+    advance(due(MONDAY) + 3 * HOUR + GRACE - MINUTE)
+    assert (len(open_incidents()), told("also fails")) == (1, [])
+    advance(due(MONDAY) + 3 * HOUR + GRACE)
+    assert told("also fails") == ["ada"]
+    said = Notice.objects.get(event="also fails")
+    assert said.subject == f"paid fails for 2026-03-09 too: {first.dataset.full_name} (custom, tier 2)"
+    result(second, MONDAY, "broken", due(MONDAY) + 9 * HOUR)
+    result(second, TUESDAY, "broken", due(TUESDAY))
+    advance(due(TUESDAY) + 2 * GRACE)
+    assert told("also fails") == ["ada"]
+
+
+def test_tests_that_fail_before_the_first_message_are_all_in_it() -> None:
+    first = new_test(sustain=NOW, name="rides")
+    second = new_test(dataset=first.dataset, sustain=NOW, name="paid")
+    start(due(MONDAY))
+    fail(first, MONDAY)
+    result(second, MONDAY, "broken", due(MONDAY) + MINUTE)
+    advance(due(MONDAY) + 2 * DAY)
+    (said,) = Notice.objects.filter(alert__dataset=first.dataset)
+    assert said.subject.startswith("rides and 1 more test fail for 2026-03-09: ")
+    assert "- paid for 2026-03-09 in sea: broken" in said.body
 
 
 def test_what_is_resolved_within_the_grace_is_told_to_nobody() -> None:

@@ -152,7 +152,7 @@ def test_who_is_told_of_an_unknown_reads_which_test_has_no_verdict_since_when_an
     row = only_notice()
     assert row.key == f"standing:{standing.pk}:20260310T110000:unknown:log:platform-on-call"
     assert (row.event, row.recipient, row.created_at, row.due_at) == ("unknown", "platform-on-call", NOW, NOW)
-    assert row.subject == "raw.trips: fares could not be judged"
+    assert row.subject == "fares could not be judged for 2026-03-09: raw.trips"
     assert "Cause: it took too long. This says nothing about the data." in row.body
     assert "The test fares of raw.trips has had no verdict for 2026-03-09" in row.body
     assert "since 2026-03-10 11:00 UTC." in row.body
@@ -237,7 +237,7 @@ def test_whoever_was_told_last_of_an_unknown_hears_what_became_of_it(state: str,
     row = Notice.objects.get(event="known again")
     assert row.key == f"standing:{standing.pk}:20260310T100000:known again:log:ada"
     assert (row.recipient, row.created_at) == ("ada", NOW)
-    assert row.subject == "raw.trips: fares can be judged again"
+    assert row.subject == "fares can be judged again for 2026-03-09: raw.trips"
     assert row.body.startswith(f"Since 2026-03-10 12:00 UTC the test fares of raw.trips {says} for 2026-03-09")
     assert row.facts == {"dataset": "raw.trips", "test": "fares", "window": MONDAY.text}
 

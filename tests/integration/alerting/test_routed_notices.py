@@ -19,7 +19,7 @@ from assay.time.windows import Window
 from tests.factories import DAY, HOUR, NOW, day
 from tests.integration.alerting.receivers import mail_server, webhook
 from tests.integration.alerting.services import TOKEN, SlackWorkspace, listening
-from tests.integration.story import advance, due, fail, hushed, new_table, new_test, result, settle, start
+from tests.integration.story import advance, due, fail, feed, hushed, new_table, new_test, result, settle, start
 from web.doctor.outside import routes as looked_at
 
 pytestmark = pytest.mark.django_db
@@ -72,6 +72,25 @@ def broken(severity: str, window: Window = MONDAY, **more: Any) -> Any:
     start(due(window))
     fail(test, window)
     return test
+
+
+@pytest.mark.usefixtures("routed")
+def test_two_owners_behind_one_address_are_one_message_and_one_end() -> None:
+    test = new_test(dataset=new_table(owner="ada", team="trips"), sustain=timedelta())
+    feed(test.dataset, new_table(owner="bob", team="trips"))
+    start(due(MONDAY))
+    fail(test, MONDAY)
+    advance(TOLD_AT + DAY)
+    result(test, MONDAY, "held", TOLD_AT + DAY)
+    settle()
+    for channel in ("slack", "email"):
+        sent = Notice.objects.filter(channel=channel, sent_at__isnull=False).order_by("pk")
+        assert list(sent.values_list("event", "recipient")) == [("opened", "ada"), ("recovered", "ada")]
+    others = Notice.objects.filter(channel="slack", recipient="bob").order_by("pk")
+    assert list(others.values_list("event", "suppressed")) == [
+        ("downstream", "already told"),
+        ("recovered", "never told of the incident"),
+    ]
 
 
 @pytest.mark.usefixtures("routed")

@@ -85,7 +85,7 @@ def on(name: str, event: str = "opened") -> Notice:
 def test_one_message_follows_an_incident_from_its_opening_to_its_end(slack: SlackWorkspace) -> None:
     test, incident = broken()
     (message,) = slack.messages.values()
-    assert header(message).endswith("custom FAIL")
+    assert header(message).startswith(f"{test.name} fails for 2026-03-09")
     annotate(incident, author="ada", eta=TOLD_AT + 2 * HOUR, now=TOLD_AT)
     acknowledge(incident, author="ada", now=TOLD_AT)
     annotate(incident, author="ada", root_cause="a full disk", now=TOLD_AT + MINUTE)
@@ -94,10 +94,10 @@ def test_one_message_follows_an_incident_from_its_opening_to_its_end(slack: Slac
     assert "Root cause: a full disk" in json.dumps(message["blocks"])
     assert "Expected repair: 2026-03-10 09:00 UTC" in json.dumps(message["blocks"])
     result(test, MONDAY, "held", TOLD_AT + HOUR)
-    assert header(message).endswith("custom recovered")
+    assert header(message).startswith(f"{test.name} holds again for 2026-03-09")
     (first, reply) = slack.posts
     assert first is message
-    assert (reply["thread_ts"], reply["text"]) == ("1710000000.000000", f"{test.dataset.full_name}: custom recovered")
+    assert (reply["thread_ts"], reply["text"]) == ("1710000000.000000", header(message))
     assert Post.objects.get().place == "C0TRIPS01/1710000000.000000"
 
 
@@ -122,7 +122,7 @@ def test_whoever_is_asked_hears_it_though_their_message_is_only_changed(slack: S
     assign(incident, to="#trips", author="ada", now=TOLD_AT)
     settle()
     message = slack.posts[0]
-    assert header(message).endswith("custom FAIL, assigned to you")
+    assert header(message).endswith("(custom, tier 2), assigned to you")
     assert [post["text"].endswith("assigned to you") for post in slack.posts[1:]] == [True]
     assign(incident, to="#fares", author="ada", now=TOLD_AT + MINUTE)
     advance(TOLD_AT + MINUTE)
@@ -133,7 +133,7 @@ def test_an_incident_that_a_user_ends_changes_the_message_as_well(slack: SlackWo
     _, incident = broken()
     force_resolve(incident, scope=WaiverScope.WINDOW, reason="the test is wrong", author="ada", now=TOLD_AT)
     settle()
-    assert header(slack.posts[0]).endswith("custom ended (false positive)")
+    assert header(slack.posts[0]).partition(":")[0].endswith("for 2026-03-09 ended (false positive)")
 
 
 def test_incidents_told_together_share_a_message_that_shows_where_each_stands(slack: SlackWorkspace) -> None:
@@ -145,7 +145,7 @@ def test_incidents_told_together_share_a_message_that_shows_where_each_stands(sl
     assert len(slack.posts) == 1
     result(tests[1], MONDAY, "held", TOLD_AT + HOUR)
     heads = [block["text"]["text"] for block in slack.posts[0]["blocks"] if block["type"] == "header"]
-    assert [head.rpartition(" ")[2] for head in heads] == ["FAIL", "recovered", "FAIL"]
+    assert [head.split()[1] for head in heads] == ["fails", "holds", "fails"]
     assert Post.objects.values("place").distinct().count() == 1
 
 
@@ -172,7 +172,7 @@ def test_a_message_that_somebody_deleted_is_posted_anew_with_all_that_it_held(sl
     test, _ = broken()
     slack.messages.clear()
     result(test, MONDAY, "held", TOLD_AT + HOUR)
-    assert [header(post).rpartition(" ")[2] for post in slack.posts] == ["FAIL", "recovered"]
+    assert [header(post).split()[1] for post in slack.posts] == ["fails", "holds"]
     assert Post.objects.get().place == "C0TRIPS01/1710000000.000001"
 
 
@@ -180,7 +180,7 @@ def test_where_messages_may_not_be_changed_any_more_the_end_is_told_in_the_threa
     test, _ = broken()
     slack.next_answers = [refused("edit_window_closed")]
     result(test, MONDAY, "held", TOLD_AT + HOUR)
-    assert header(slack.posts[1]).endswith("recovered")
+    assert " holds again for 2026-03-09: " in header(slack.posts[1])
     assert slack.posts[1]["thread_ts"] == "1710000000.000000"
     assert on("slack", "recovered").sent_at == TOLD_AT + HOUR
 
@@ -367,7 +367,7 @@ def test_apprise_carries_a_notice_to_one_more_service(monkeypatch: pytest.Monkey
     with receiver(monkeypatch, "apprise_urls", "hook", "json") as service:
         broken()
     (got,) = service.got
-    assert got["title"].endswith("custom FAIL")
+    assert got["title"].endswith(" fails for 2026-03-09: " + on("apprise").facts["dataset"] + " (custom, tier 2)")
     assert on("apprise").sent_at == TOLD_AT
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from assay.command_line.exit_codes import ExitCode
+from assay.config import Config
 
 ASSAY = (sys.executable, "-c", "from assay.command_line.cli import main; main()")
 
@@ -43,10 +44,10 @@ def free_port() -> str:
         return str(other.getsockname()[1])
 
 
-def said_when_up(home: Path) -> str:
+def said_when_up(home: Path, port: str = "") -> str:
     """What the command says up to its line about passwords."""
     said = ""
-    with started(home, "up", "--port", free_port()) as running:
+    with started(home, "up", "--port", port or free_port()) as running:
         assert running.stdout is not None
         for line in running.stdout:
             said += line
@@ -75,6 +76,17 @@ def test_the_password_is_shown_once_and_each_start_says_how_to_set_another(tmp_p
     first, second = said_when_up(tmp_path / "home"), said_when_up(tmp_path / "home")
     assert ("shown only now" in first, "shown only now" in second) == (True, False)
     assert "assay changepassword admin" in second
+
+
+def test_links_lead_to_the_port_that_it_listens_on_unless_the_operator_says_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ASSAY_PUBLIC_URL", raising=False)
+    assert Config(home=tmp_path).public_url == "http://127.0.0.1:8000"
+    for port in (free_port(), free_port()):
+        said_when_up(tmp_path, port)
+        assert Config(home=tmp_path).public_url == f"http://127.0.0.1:{port}"
+    assert Config(home=tmp_path, public_url="https://dq.example.org").public_url == "https://dq.example.org"
 
 
 def test_who_asks_for_help_only_gets_nothing_written(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from alerting.models import Alert, Flip, Notice, Standing, Waiver
-from alerting.notices.messages import span
 from alerting.state import WaiverKind
 from alerting.waivers.rules import WaiverScope as Reach
 from assay.models import Category, Dataset, DataTest, LineageEdge, Scope
@@ -41,6 +40,8 @@ from tests.factories import (
 )
 
 pytestmark = pytest.mark.django_db
+
+UNHEARD = "No channel but the log reaches ada: tell them yourself."
 
 SUNDAY, MONDAY, TUESDAY = day("2026-03-08"), day("2026-03-09"), day("2026-03-10")
 BOTH = Window(start=MONDAY.start, end=TUESDAY.end)
@@ -266,7 +267,7 @@ def test_its_owner_reads_what_is_reported_of_which_data(fares: DataTest) -> None
     assert (said.event, said.recipient, said.created_at) == ("reported", "ada", NOW)
     assert said.subject == f"Report {row.pk} on raw.trips: is it bad?"
     assert said.body == (
-        f"eve reports about raw.trips, {span(BOTH)}:\n\nfares are zero\n\n"
+        "eve reports about raw.trips, 2026-03-09 – 2026-03-10:\n\nfares are zero\n\n"
         "All reports: http://127.0.0.1:8000/reports\nPlease confirm, reject or fix it.\n"
     )
     assert said.facts == {"report": row.pk, "dataset": "raw.trips", "window": BOTH.text, "state": "open"}
@@ -431,11 +432,11 @@ def test_a_report_joins_nothing_upstream_but_by_its_reporters_word(fares: DataTe
 def test_a_reporter_is_told_who_hears_of_what_is_new(fares: DataTest) -> None:
     first = made(fares.dataset)
     assert first.incident is not None
-    assert reply(first) == f"ada is told now, as incident {first.incident.pk}."
+    assert reply(first) == f"It is incident {first.incident.pk} now. {UNHEARD}"
     second = made(fares.dataset, reporter="bob")
     assert reply(second) == (
-        f"This is known already as incident {first.incident.pk}, which eve reported; ada was told; "
-        "your report was added to it, and ada is told."
+        f"This is known already as incident {first.incident.pk}, which eve reported; "
+        "your report was added to it. No channel but the log reaches ada: tell them yourself."
     )
     found = incident_of(fares)
     fails(found, fares, TUESDAY)
@@ -444,8 +445,9 @@ def test_a_reporter_is_told_who_hears_of_what_is_new(fares: DataTest) -> None:
     assert wide.incident is not None
     assert [row.window for row in wide.incident.spoilt_windows.all()] == [SUNDAY]
     assert reply(wide) == (
-        f"A part of this is known already as incident {first.incident.pk}, which eve reported; ada was told and "
-        f"incident {found.pk}, which a test found. For the rest: ada is told now, as incident {wide.incident.pk}."
+        f"A part of this is known already as incident {first.incident.pk}, which eve reported and "
+        f"incident {found.pk}, which a test found. For the rest: "
+        f"It is incident {wide.incident.pk} now. No channel but the log reaches ada: tell them yourself."
     )
 
 

@@ -65,7 +65,7 @@ def test_whoever_is_assigned_is_told_once_and_works_on_it_once_they_take_it_up()
     assign(incident, to=BOB, author="ada", now=AT + HOUR)
     assert told(BOB) == [("assigned", "log", ""), ("assigned", "email", "")]
     asked = Notice.objects.get(recipient=BOB, channel="email")
-    assert asked.subject.endswith("custom FAIL, assigned to you")
+    assert asked.subject.endswith("(custom, tier 2), assigned to you")
     assert asked.body.startswith("ada asks you to work on it.\n")
     assert set(asked.facts["links"]) == {"Acknowledge", "Mute"}
     acknowledge(incident, author=BOB, now=AT + 2 * HOUR)
@@ -95,6 +95,7 @@ def test_who_is_given_it_has_not_taken_it_up_though_somebody_had() -> None:
 
 def test_of_somebody_without_an_address_it_is_said_that_nobody_is_told() -> None:
     _, incident = failing()
+    new_table(owner="bob")
     assign(incident, to="bob", author="ada", now=AT)
     assert entries(incident) == [("assigned", "ada", "to bob, not told: no address is known")]
     assert told("bob") == [("assigned", "log", ""), ("assigned", "none", "no reachable channel")]
@@ -106,6 +107,7 @@ def test_the_route_of_everybody_else_is_no_address_of_a_person(monkeypatch: pyte
     monkeypatch.setenv("ASSAY_ROUTES", str(routes))
     config.cache_clear()
     _, incident = failing(team="rides")
+    new_table(owner="eve")
     for who in ("eve", "bob", "eve@example.org"):
         assign(incident, to=who, author="ada", now=AT)
     sent = Notice.objects.filter(event="assigned", channel="email").order_by("pk")
@@ -149,6 +151,7 @@ def test_what_waits_for_the_end_of_quiet_hours_is_taken_back_where_it_is_over_be
         force_resolve(incident, scope=WaiverScope.WINDOW, reason="twins", author="ada", now=AT)
         settle()
     else:
+        new_table(owner="eve")
         assign(incident, to="eve", author="ada", now=AT)
     asked.refresh_from_db()
     assert (asked.suppressed, asked.settled_at) == (why, AT)

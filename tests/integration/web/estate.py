@@ -172,7 +172,7 @@ def body(method: str, template: str, estate: Estate) -> Any:
         ("POST", "incidents/{incident}/accept"): {"reason": "known"},
         ("POST", "incidents/{incident}/force-resolve"): {"reason": "known"},
         ("POST", "incidents/{incident}/annotations"): {"root_cause": "disk full"},
-        ("POST", "incidents/{incident}/assign"): {"to": "bob"},
+        ("POST", "incidents/{incident}/assign"): {"to": estate.dataset.owner},
         ("POST", "reports/{report}/join"): {"incident": estate.names["incident"]},
         ("POST", "lineage"): _event(estate.dataset),
         ("PUT", "members/{member}"): {"role": "owner"},

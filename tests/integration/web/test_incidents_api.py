@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
 from alerting.models import Waiver
@@ -50,6 +51,9 @@ def test_users_annotate_acknowledge_and_run_again(api: APIClient, incident: Inci
 def test_an_incident_is_given_to_somebody_by_name(api: APIClient, incident: Incident) -> None:
     address = f"/api/v1/incidents/{incident.pk}/assign"
     assert api.post(address, {}, format="json").json()["where"] == "to"
+    unknown = api.post(address, {"to": "bob"}, format="json")
+    assert (unknown.status_code, unknown.json()["where"]) == (400, "to")
+    User.objects.create_user("bob")
     given = api.post(address, {"to": "bob"}, format="json").json()
     assert (given["assigned_to"], given["acknowledged_by"]) == ("bob", "")
     assert given["timeline"][-1]["text"] == "to bob, not told: no address is known"

@@ -8,12 +8,21 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from rest_framework.test import APIClient
 
 from assay.access.roles import Role
 from assay.models import Member
 from incident_manager.models import Incident
 from incident_manager.tasks import end
-from tests.factories import NOW, DatasetFactory, IncidentFactory, SpoiltWindowFactory
+from tests.factories import (
+    NOW,
+    DatasetFactory,
+    DataTestFactory,
+    IncidentFactory,
+    NoticeFactory,
+    SpoiltWindowFactory,
+    day,
+)
 from web.pages.selectors import incidents
 from web.pages.selectors.incidents import IncidentFilter, IncidentState, listed_incidents
 
@@ -123,6 +132,7 @@ def test_a_form_offers_whom_it_can_be_given_to_and_says_whether_they_are_told(cl
     ):
         user = User.objects.create(username=name)
         Member.objects.update_or_create(user=user, defaults={"role": role, "teams": teams})
+    DatasetFactory.create(owner="<b>bob", missing_since=NOW)
     client.force_login(User.objects.get(username="ada"))
     page = client.get(reverse("incident", args=[incident.pk])).content.decode()
     offered = page.partition('<datalist id="people">')[2].partition("</datalist>")[0]
@@ -132,6 +142,8 @@ def test_a_form_offers_whom_it_can_be_given_to_and_says_whether_they_are_told(cl
     assert "Saved: assigned to &lt;b&gt;bob, not told: no address is known." in given
     assert "<dd>&lt;b&gt;bob is asked, and has not taken it up yet</dd>" in given
     assert "is asked to work on it" in client.get("/incidents?state=open").content.decode()
+    unknown = client.post(address, {"to": "Mr \u202eX"}, follow=True).content.decode()
+    assert "Nobody is called &#x27;Mr \\u202eX&#x27;: name a user" in unknown
     assert "Nothing to change" in client.post(address, {"to": "<b>bob"}, follow=True).content.decode()
     client.post(address, {"to": "ada"})
     assert f"#{incident.pk}" in client.get("/incidents?state=open, mine").content.decode()
@@ -158,3 +170,78 @@ def test_an_incident_of_many_windows_says_how_many_are_still_to_be_ended(client:
     assert "Accepted by ada" not in page
     assert "Resolved" in page
     assert client.get(f"/api/v1/incidents/{incident.pk}").json()["ending"] is None
+
+
+def logged(**more: Any) -> Incident:
+    """An incident of which the log alone was told, and the page of ada, who may do all."""
+    incident: Incident = IncidentFactory.create(dataset=DatasetFactory.create(name="trips", owner="joan"))
+    NoticeFactory.create(alert=incident.alert, channel="log", recipient="joan", sent_at=NOW, settled_at=NOW, **more)
+    return incident
+
+
+def test_a_message_to_the_log_is_shown_as_one_that_reached_nobody(client: Client, user: User) -> None:
+    incident = logged()
+    client.force_login(user)
+    page = client.get(reverse("incident", args=[incident.pk])).content.decode()
+    assert "In the log alone" in page
+    assert "No message has reached anybody: no channel but the log reaches joan." in page
+    NoticeFactory.create(alert=incident.alert, channel="email", recipient="joan", sent_at=NOW, key="k")
+    page = client.get(reverse("incident", args=[incident.pk])).content.decode()
+    assert "No message has reached anybody" not in page
+
+
+def test_the_api_says_what_became_of_each_notice(api: APIClient) -> None:
+    incident = logged()
+    NoticeFactory.create(alert=incident.alert, channel="email", recipient="joan", sent_at=NOW, key="k")
+    notices = api.get(f"/api/v1/incidents/{incident.pk}").json()["notices"]
+    assert [(row["channel"], row["delivery"]) for row in notices] == [("log", "logged"), ("email", "sent")]
+
+
+def test_a_link_of_an_incident_fills_the_form_of_a_mute(client: Client, user: User) -> None:
+    incident = logged()
+    client.force_login(user)
+    assert f"/silences?incident={incident.pk}#new-title" in client.get(f"/incidents/{incident.pk}").content.decode()
+    page = client.get(f"/silences?incident={incident.pk}").content.decode()
+    for filled in ('value="raw.trips"', 'value="2026-03-11T12:00"', f"Incident {incident.pk} is known."):
+        assert filled in page
+    assert '<option selected value="custom">' in page.replace(
+        "<option selected>custom", '<option selected value="custom">'
+    )
+    assert '<option value="joan">' in page  # no name need be known by heart
+
+
+def test_a_link_of_an_incident_opens_and_fills_the_form_of_an_override(client: Client, user: User) -> None:
+    incident = logged()
+    SpoiltWindowFactory.create(incident=incident, window=day("2026-03-09"), dataset=incident.dataset)
+    client.force_login(user)
+    page = client.get(f"/incidents/{incident.pk}").content.decode()
+    address = f"/datasets/raw.trips?override=2026-03-09&amp;incident={incident.pk}#override"
+    assert address in page
+    form = client.get(address.replace("&amp;", "&")).content.decode().partition('id="override"')[2]
+    assert '<details class="card below" open>' in form
+    assert 'value="2026-03-09"' in form
+    assert f"Incident {incident.pk} is known." in form
+
+
+def test_an_expected_repair_that_has_passed_is_refused(client: Client, user: User) -> None:
+    incident = logged()
+    client.force_login(user)
+    address = reverse("incident-action", args=[incident.pk, "annotate"])
+    page = client.post(address, {"eta": "2020-01-01T00:00", "root_cause": "a full disk"}, follow=True).content.decode()
+    assert "The expected repair has passed: it is 2026-03-10 12:00 UTC. Name a later time." in page
+    assert "a full disk</textarea>" in page
+    incident.refresh_from_db()
+    assert (incident.eta, incident.root_cause) == (None, "")
+
+
+def test_the_end_of_a_rerun_is_told_on_the_page(client: Client, user: User) -> None:
+    incident = logged()
+    test = DataTestFactory.create(dataset=incident.dataset)
+    SpoiltWindowFactory.create(incident=incident, window=day("2026-03-09"), dataset=incident.dataset, data_test=test)
+    client.force_login(user)
+    client.post(reverse("incident-action", args=[incident.pk, "rerun"]))
+    assert "0 of 1 run done" in client.get(f"/incidents/{incident.pk}").content.decode()
+    test.runs.update(judged_at=NOW, outcome="broken")
+    page = client.get(f"/incidents/{incident.pk}").content.decode()
+    assert f"The runs that {user.username} asked for ended at" in page
+    assert "0 of 1 held." in page

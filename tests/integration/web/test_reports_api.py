@@ -17,6 +17,8 @@ from tests.factories import DAY, DatasetFactory, IncidentFactory, SpoiltWindowFa
 
 pytestmark = pytest.mark.django_db
 
+UNHEARD = "No channel but the log reaches ada: tell them yourself."
+
 NOTHING_MORE: Mapping[str, str] = {}
 SUNDAY, MONDAY, TUESDAY = day("2026-03-08"), day("2026-03-09"), day("2026-03-10")
 WEEKEND_ON = Window(start=SUNDAY.start, end=MONDAY.end)
@@ -65,10 +67,10 @@ def test_two_users_who_report_one_fault_are_one_incident_whose_owner_hears_of_bo
     assert heard("ada") == 2
     (incident,) = reported()
     assert (second["state"], second["incident"], second["joined"]) == ("joined", None, [incident.pk])
-    assert first["message"] == f"ada is told now, as incident {incident.pk}."
+    assert first["message"] == f"It is incident {incident.pk} now. {UNHEARD}"
     assert second["message"] == (
-        f"This is known already as incident {incident.pk}, which grace reported; ada was told; "
-        "your report was added to it, and ada is told."
+        f"This is known already as incident {incident.pk}, which grace reported; "
+        "your report was added to it. No channel but the log reaches ada: tell them yourself."
     )
 
 
@@ -87,7 +89,7 @@ def test_the_second_reporter_is_told_on_the_page_too(api: APIClient, trips: Data
     client.force_login(User.objects.create_user("eve"))
     form = {"start": "2026-03-09T00:00", "end": "2026-03-10T00:00", "description": "Bad.", "datacenter": "", "saw": ""}
     page = client.post("/datasets/raw.trips/report", form, follow=True).content.decode()
-    assert "which grace reported; ada was told" in page
+    assert "which grace reported" in page
     assert len(reported()) == 1
 
 

@@ -83,7 +83,7 @@ def test_a_problem_is_reported_by_opening_the_form_and_sending_it(pages: Client,
     assert "Nothing is known of this yet: ada will be told" in shown
     said = sent(pages, REPORT, saw="something else", first="2026-03-09", last="2026-03-09", description="")
     row = Report.objects.get()
-    assert f"ada is told now, as incident {row.incident_id}." in said
+    assert f"It is incident {row.incident_id} now. No channel but the log reaches ada: tell them yourself." in said
     assert (row.window, row.reporter, row.saw) == (MONDAY, "grace", "something else")
 
 
@@ -137,7 +137,7 @@ def test_what_is_known_of_the_chosen_partition_is_shown_while_one_chooses(pages:
 def test_this_is_it_joins_a_report_of_another_category_and_tells_its_owner_so(pages: Client, trips: Dataset) -> None:
     first = reported(trips, saw="rows missing")
     shown = text_of(pages, PROBLEM, saw="values wrong", first="2026-03-08", last="2026-03-09")
-    assert "bo reported it; 1 person was told" in shown
+    assert "bo reported it; 0 people were told" in shown
     said = sent(pages, REPORT, saw="values wrong", first="2026-03-08", last="2026-03-09", of=str(first.incident_id))
     assert f"This is known already as incident {first.incident_id}" in said
     second = Report.objects.get(reporter="grace")
@@ -170,7 +170,7 @@ def test_what_is_found_in_one_of_two_copies_is_shown_and_joined_only_by_who_says
     SpoiltWindowFactory.create(incident=incident, window=MONDAY, datacenter="phx")
     assert f"Incident {incident.pk}</a>" in text_of(pages, PROBLEM)
     assert f"Incident {incident.pk}</a>" not in text_of(pages, PROBLEM, datacenter="sea")
-    assert "ada is told now" in sent(pages, REPORT, first="2026-03-09")
+    assert "No channel but the log reaches ada" in sent(pages, REPORT, first="2026-03-09")
     said = sent(pages, REPORT, first="2026-03-09", saw="late", of=str(incident.pk))
     assert f"This is known already as incident {incident.pk}" in said
 

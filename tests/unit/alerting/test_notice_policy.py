@@ -14,6 +14,7 @@ from alerting.notices.policy import (
     AlertFacts,
     Event,
     Hush,
+    NewTests,
     NoticeStep,
     PlannedNotice,
     SilencedTime,
@@ -192,7 +193,7 @@ def test_a_lone_notice_keeps_its_own_key_and_waiting_ones_are_left_out() -> None
 
 def test_the_texts_that_users_and_keys_carry_are_these() -> None:
     assert [event.value for event in Event] == [
-        *("opened", "downstream", "recovered", "withdrawn", "updated", "unknown", "known again", "gaps"),
+        *("opened", "also fails", "downstream", "recovered", "withdrawn", "updated", "unknown", "known again", "gaps"),
         *("reported", "overridden", "platform", "progress", "acknowledged", "digest", "assigned"),
     ]
     assert [step.value for step in NoticeStep] == ["send", "wait", "suppress"]
@@ -370,6 +371,49 @@ def test_what_is_not_said_of_an_alert_is_nothing() -> None:
 
 def test_events_are_stored_under_these_words() -> None:
     assert {event.value for event in Event} == {
-        *("opened", "downstream", "recovered", "withdrawn", "updated", "unknown", "known again"),
+        *("opened", "also fails", "downstream", "recovered", "withdrawn", "updated", "unknown", "known again"),
         *("gaps", "reported", "overridden", "platform", "progress", "acknowledged", "digest", "assigned"),
+    }
+
+
+def test_a_test_that_begins_to_fail_later_is_told_once_to_those_who_were_told_of_the_others() -> None:
+    new = NewTests(tests=("paid",), since=minutes(60))
+    later = replace(ALERT, told=TOLD, new_tests={OWNER: new, READER: new})
+    assert steps(later, 89)[Event.ALSO_FAILS, "team-trips"] == (NoticeStep.WAIT, Hush.WITHIN_GRACE)
+    assert steps(later, 90)[Event.ALSO_FAILS, "team-trips"] == (NoticeStep.SEND, None)
+    assert (Event.ALSO_FAILS, "team-report") not in steps(later, 90)  # once is enough for who only reads
+    assert (Event.ALSO_FAILS, "team-trips") not in steps(replace(later, told=frozenset()), 90)
+    assert (Event.ALSO_FAILS, "team-trips") not in steps(replace(later, closed_at=minutes(80)), 90)
+
+
+def test_each_set_of_new_tests_has_a_key_of_its_own() -> None:
+    def key(*tests: str) -> str:
+        new = {OWNER: NewTests(tests=tests, since=OPENED)}
+        return planned(replace(ALERT, told=TOLD, new_tests=new), 90)[Event.ALSO_FAILS, "team-trips"].key
+
+    assert key("paid", "rides") == key("rides", "paid") != key("paid")
+    assert key("paid").endswith(":also fails:email:team-trips")
+
+
+SHARED = (
+    Address(recipient="team-trips", channel="slack", place="#data"),
+    Address(recipient="team-report", channel="slack", place="#data"),
+)
+
+
+def test_one_place_is_told_once_whoever_stands_behind_it() -> None:
+    both = replace(ALERT, owner=SHARED[:1], downstream=SHARED[1:])
+    assert steps(both, 30) == {
+        (Event.OPENED, "team-trips"): (NoticeStep.SEND, None),
+        (Event.DOWNSTREAM, "team-report"): (NoticeStep.SUPPRESS, Hush.ALREADY_TOLD),
+    }
+    assert set(steps(both, 29).values()) == {(NoticeStep.WAIT, Hush.WITHIN_GRACE)}
+
+
+def test_one_place_hears_of_the_end_once() -> None:
+    closed = replace(ALERT, owner=SHARED[:1], downstream=SHARED[1:], told=frozenset(SHARED), closed_at=minutes(60))
+    ends = {key: step for key, step in steps(closed, 60).items() if key[0] is Event.RECOVERED}
+    assert ends == {
+        (Event.RECOVERED, "team-trips"): (NoticeStep.SEND, None),
+        (Event.RECOVERED, "team-report"): (NoticeStep.SUPPRESS, Hush.ALREADY_TOLD),
     }

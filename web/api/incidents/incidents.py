@@ -9,7 +9,9 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from alerting.models import Notice
 from alerting.services import silences_of
+from alerting.state import Delivery
 from alerting.waivers.rules import WaiverScope
 from assay import clock
 from assay.models import Category
@@ -25,6 +27,7 @@ from web.shown.timeline import shown_timeline
 
 from .silences import SilenceRow
 
+MOST_NOTICES = 200
 MOST_WINDOWS = 200
 LONGEST_NAME = 128  # as of owners in catalogs
 WAIVER_SCOPES = [scope.value for scope in WaiverScope]
@@ -79,6 +82,18 @@ class Claim(Row):
         fields = ("id", "reporter", "saw", "window", "datacenter", "description", "state", "created_at")
 
 
+class NoticeRow(Row):
+    """One message of an incident to one recipient over one channel, and what became of it."""
+
+    delivery = serializers.ChoiceField(
+        [state.value for state in Delivery], help_text="logged: it went to the log alone, and reached nobody"
+    )
+
+    class Meta:
+        model = Notice
+        fields = ("event", "recipient", "channel", "delivery", "suppressed", "due_at", "sent_at")
+
+
 class EndingRow(Row):
     """A user's word that ends an incident of many windows, while these are ended."""
 
@@ -101,6 +116,7 @@ class WholeIncident(IncidentRow):
     timeline = serializers.SerializerMethodField(help_text="what has happened, the oldest first")
     reports = Claim(many=True, source="all_reports")
     silences = serializers.SerializerMethodField(help_text="the mutes that keep somebody from being told of it")
+    notices = serializers.SerializerMethodField(help_text="the newest 200 messages about it, the oldest of them first")
 
     class Meta(IncidentRow.Meta):
         fields = (
@@ -111,7 +127,14 @@ class WholeIncident(IncidentRow):
             "timeline",
             "reports",
             "silences",
+            "notices",
         )  # type: ignore[assignment]
+
+    @extend_schema_field(NoticeRow(many=True))
+    def get_notices(self, row: Incident) -> Any:
+        """Who was told, and who was not."""
+        newest = Notice.objects.filter(alert=row.alert_id).order_by("-pk")[:MOST_NOTICES] if row.alert_id else ()
+        return NoticeRow(reversed(newest), many=True).data
 
     @extend_schema_field(SpoiltWindowRow(many=True))
     def get_spoilt_windows(self, row: Incident) -> Any:
@@ -262,6 +285,10 @@ class Incidents(Rows):
                 service(incident, **given, author=self.author, now=clock.now())
         except services.WrongEnd as wrong:
             raise Wrong(str(wrong), where="until") from None
+        except services.WrongTime as wrong:
+            raise Wrong(str(wrong), where="eta") from None
+        except services.UnknownPerson as unknown:
+            raise Wrong(str(unknown), where="to") from None
         except services.HasEnded as ended:
             mend = "If it is bad again it has an open incident: GET /api/v1/incidents?dataset=…&open=true."
             raise conflict(str(ended), mend=mend) from None

@@ -54,8 +54,9 @@ class Command(Base):
         except UnableToReadRoutes as wrong:
             raise UnableToRun(str(wrong)) from None
         server = _listening(options["host"], options["port"])
+        _lead_links_here(options["host"], server.effective_port)
         console = Console(stderr=True)
-        _welcome(console, options["host"], options["port"])
+        _welcome(console, options["host"], server.effective_port)
         warm_up()
         if (standing := SimulatedClock.objects.first()) is None:
             begin_pruning(clock.now())
@@ -89,6 +90,17 @@ def _listening(host: str, port: int) -> Any:
         raise UnableToRun(
             f"cannot listen at {host}:{port}: {said}. Stop what listens there, or choose another --port or --host."
         ) from None
+
+
+def _lead_links_here(host: str, port: int) -> None:
+    """Let links in messages lead to this server, where the operator has not said where they lead."""
+    reached_at = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    file = config().address_file
+    try:
+        file.write_text(f"http://{reached_at}:{port}\n", encoding="utf-8")
+    except OSError as error:
+        raise UnableToRun(f"cannot write {file}: {error.strerror}. Make room there, or correct ASSAY_HOME.") from None
+    config.cache_clear()
 
 
 def _welcome(console: Console, host: str, port: int) -> None:

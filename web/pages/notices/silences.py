@@ -1,6 +1,6 @@
 """The page of silences: those that last, a form for a new one, and what the forms do."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django import forms
 from django.contrib import messages
@@ -15,16 +15,20 @@ from assay import clock
 from assay.access.roles import Action
 from assay.database.name_keys import name_key
 from assay.models import Category, Dataset
+from incident_manager.models import Incident
 from web.access.changes import audited
 from web.access.typed import keep, typed_before, typed_in
-from web.access.who import may, readable
+from web.access.who import hidden_datasets, may, readable
 from web.api.incidents.silences import Silences
 from web.pages.actions import complain
 from web.pages.forms import NameField, UtcField
 from web.pages.page_policy import demand, form_of, page
 from web.shown.words import in_english
 
+from .answers import USUAL_MUTE
+
 SHOWN_FOR = timedelta(days=7)  # after their end
+MOST_SUGGESTED = 500  # names of each kind
 
 
 class SilenceForm(forms.Form):
@@ -51,9 +55,36 @@ def silences_page(request: HttpRequest) -> HttpResponse:
     now = clock.now()
     rows = Silence.objects.select_related("dataset").filter(ends_at__gt=now - SHOWN_FOR).order_by("-ends_at", "-pk")
     shown = [(row, row.ends_at > now and may(request, Action.SILENCE, row)) for row in readable(request, rows)]
-    context = {"here": "silences", "now": now, "rows": shown, "categories": Category.values}
-    context |= {"may_silence": may(request, Action.SILENCE), "typed": typed_before(request).get("new")}
+    typed = typed_before(request).get("new") or _prefill(request, now)
+    context = {"here": "silences", "now": now, "rows": shown, "categories": Category.values, "typed": typed}
+    context["may_silence"] = may(request, Action.SILENCE)
+    if context["may_silence"]:
+        context |= _names(request)
     return render(request, "web/silences.html", context)
+
+
+def _prefill(request: HttpRequest, now: datetime) -> dict[str, str]:
+    """What mutes the incident that is asked for, for the usual time."""
+    pk = request.GET.get("incident", "")
+    incident = Incident.objects.select_related("dataset").filter(pk=pk).first() if pk.isdecimal() else None
+    if incident is None or not may(request, Action.READ, incident):
+        return {}
+    return {
+        "dataset": incident.dataset.full_name,
+        "category": incident.category,
+        "ends_at": f"{now + USUAL_MUTE:%Y-%m-%dT%H:%M}",
+        "reason": gettext("Incident %(id)s is known.") % {"id": incident.pk},
+    }
+
+
+def _names(request: HttpRequest) -> dict[str, list[str]]:
+    """The datasets and owners that the form suggests."""
+    rows = Dataset.objects.filter(missing_since__isnull=True).exclude(pk__in=hidden_datasets(request))
+    names, owners = rows.order_by("full_name"), rows.order_by("owner").distinct()
+    return {
+        "datasets": list(names.values_list("full_name", flat=True)[:MOST_SUGGESTED]),
+        "owners": list(owners.values_list("owner", flat=True)[:MOST_SUGGESTED]),
+    }
 
 
 @form_of("silences")

@@ -6,6 +6,7 @@ from typing import Any
 
 from alerting.selectors import times_to_complete
 from assay.models import Category, DataTest, Revision
+from assay.time.partition_names import keys_of
 from execution_engine.exact import from_json as from_stored
 from execution_engine.language.evaluating.anomaly import EXPECTED
 from execution_engine.language.serialise import from_json
@@ -14,7 +15,6 @@ from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import Veil
 from web.pages.plot_bounds import PlotBounds, bounds
 from web.shown.groups import ShownGroups, groups_of
-from web.shown.partitions import keys_of
 
 LONGEST = 1000
 

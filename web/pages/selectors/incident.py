@@ -9,11 +9,13 @@ from django.db.models import F, Prefetch, Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 
 from alerting.models import Alert, Notice, Standing
+from alerting.state import Delivery
 from alerting.verdicts.shown_standing import is_hidden, sentence_of
 from assay.access.roles import Action, AllowedOn, Role, reach_of, refusal
 from assay.accounts.members import person_of
 from assay.catalog.selectors import owned
 from assay.models import Dataset, DataTest, Origin
+from assay.time.partition_names import keys_of
 from execution_engine.language.evaluating.anomaly import EXPECTED
 from execution_engine.language.evaluating.novelty import NOVEL
 from execution_engine.models import Run, RunReason
@@ -23,7 +25,6 @@ from incident_manager.models import Ending, Incident, SpoiltWindow
 from web.shown.groups import OF_GROUPS, ShownGroups, groups_of
 from web.shown.headline import WorstResult, headline
 from web.shown.moved import Moved, moved
-from web.shown.partitions import keys_of
 
 MOST_WINDOWS = 200
 MOST_OF_MANY = 20  # windows of each, where many incidents are shown
@@ -165,6 +166,19 @@ def notices_of(incident: Incident) -> list[Notice]:
     return (
         list(Notice.objects.filter(alert=incident.alert_id).order_by("created_at", "pk")) if incident.alert_id else []
     )
+
+
+def window_asked(spoilt: SpoiltShown) -> str:
+    """The window as the form of an override takes it: a key, or START/END where it is not one partition."""
+    partitioning = spoilt.row.dataset.partitioning
+    is_one = partitioning is not None and partitioning.tile(spoilt.row.window, 1) is not None
+    return spoilt.key if is_one else spoilt.row.window.text
+
+
+def is_unheard(notices: Sequence[Notice]) -> bool:
+    """Whether all that was told went to the log alone."""
+    found = {notice.delivery for notice in notices}
+    return Delivery.LOGGED in found and not found & {Delivery.SENT, Delivery.DUE}
 
 
 def _window_key(row: SpoiltWindow) -> str:

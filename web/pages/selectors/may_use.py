@@ -10,11 +10,11 @@ from django.utils.translation import gettext_lazy as _
 from alerting.state import State
 from assay.catalog.asked_window import latest_ended
 from assay.models import Dataset
+from assay.time.partition_names import INSTANT, keys_of
 from assay.time.windows import Partitioning, UnableToPartition, UnableToReadWindow, Window
 from incident_manager.gate.rules import UNJUDGED, Because, GateAnswer, GateDecision
 from incident_manager.quality.rules import Answer, ReasonKind, Status
 from incident_manager.services import ToRead, foresee
-from web.shown.partitions import INSTANT, keys_of
 from web.shown.reasons import folded
 from web.shown.status import ShownStatus, look_of
 from web.shown.words import in_english

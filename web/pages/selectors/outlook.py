@@ -1,6 +1,6 @@
 """What an incident means for others, and what happens next."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,6 +8,7 @@ from django.db.models import Max
 
 from assay.models import Dataset, LineageEdge
 from execution_engine.models import Run, RunReason
+from execution_engine.outcome import Outcome
 from incident_manager.models import EntryKind, Incident
 
 from .incident import SpoiltShown
@@ -24,6 +25,16 @@ class Progress:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EndedRerun:
+    """What came of the runs that somebody asked for last, which are all judged."""
+
+    author: str
+    at: datetime
+    held: int
+    total: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Outlook:
     """Who reads the data, and what comes next: a test at an instant, runs on their way, or a person's word."""
 
@@ -32,6 +43,7 @@ class Outlook:
     next_at: datetime | None
     waits_for_owner: bool
     progress: Progress | None
+    ended: EndedRerun | None = None
 
     @property
     def every(self) -> int:
@@ -39,8 +51,8 @@ class Outlook:
         return 3 if self.progress else 20
 
 
-def outlook(incident: Incident, windows: Iterable[SpoiltShown]) -> Outlook:
-    """In four statements."""
+def outlook(incident: Incident, windows: Sequence[SpoiltShown]) -> Outlook:
+    """In five statements."""
     downstreams = LineageEdge.objects.filter(upstream=incident.dataset_id)
     names = list(
         Dataset.objects.filter(pk__in=downstreams.values("downstream"))
@@ -54,8 +66,24 @@ def outlook(incident: Incident, windows: Iterable[SpoiltShown]) -> Outlook:
         more_readers=max(0, len(names) - MOST_NAMES),
         next_at=None if incident.resolved_at else min(checks, default=None),
         waits_for_owner=incident.kind == EntryKind.REPORTED and not incident.resolved_at,
-        progress=None if incident.resolved_at else _progress(bad),
+        progress=(progress := None if incident.resolved_at else _progress(bad)),
+        ended=None if progress else _ended(incident, windows),
     )
+
+
+def _ended(incident: Incident, windows: Sequence[SpoiltShown]) -> EndedRerun | None:
+    """The runs that were last asked for on this page, once all of them are judged."""
+    asked = next((entry for entry in reversed(incident.timeline.all()) if entry.event == "rerun"), None)
+    if asked is None:
+        return None
+    tests = {spoilt.row.data_test_id for spoilt in windows if spoilt.row.data_test_id}
+    runs = Run.objects.filter(data_test__in=tests, reason=RunReason.MANUAL, requested_at=asked.at)
+    found = list(runs.values_list("judged_at", "outcome"))
+    judged = [at for at, _ in found if at is not None]
+    if not found or len(judged) < len(found):
+        return None
+    held = sum(outcome == Outcome.HELD for _, outcome in found)
+    return EndedRerun(author=asked.actor, at=max(judged), held=held, total=len(found))
 
 
 def _progress(bad: Sequence[SpoiltShown]) -> Progress | None:
