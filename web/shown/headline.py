@@ -1,7 +1,7 @@
 """What is wrong in an incident, in one plain sentence that leads with its worst value.
 
 Of a standard test the value has a known meaning, so the sentence says what it means for the data. Of any other test it
-is what the test itself said.
+names the test and the partition; what the test itself said is code, and stands with the bad windows.
 """
 
 import math
@@ -25,7 +25,7 @@ class WorstResult:
     is_standard: bool
     keys: str
     value: float | None
-    sentence: str
+    columns: tuple[str, ...] = ()  # that are unlike those before
     datacenter: str = ""
     spoils: str = ""
 
@@ -34,10 +34,23 @@ def headline(worst: WorstResult, *, others: int, is_over: bool) -> str:
     """The sentence; ``others`` are as many more windows that are bad (or were, where the incident is over)."""
     meaning = _MEANINGS.get(worst.test.partition(":")[0].partition("@")[0]) if worst.is_standard else None
     said = meaning(worst, is_over) if meaning and worst.value is not None else ""
-    if not said:
-        said = f"{worst.keys}: {worst.sentence}" if worst.keys else worst.sentence
+    said = said or _named(worst, is_over)
     more = f" {_more(others, is_over)}" if others else ""
-    return f"{said.rstrip('.')}.{more}" if said else more.strip()
+    return f"{said.rstrip('.')}.{more}"
+
+
+def _named(worst: WorstResult, is_over: bool) -> str:
+    """What fails on which partition; of novelty that the partition is unlike those before it, and in which columns."""
+    given = {"test": worst.test, "keys": worst.keys or gettext("the whole table"), "columns": ", ".join(worst.columns)}
+    if worst.category == "novelty" and worst.columns:
+        then = gettext("%(keys)s was unlike the windows before it: %(columns)s")
+        now = gettext("%(keys)s is unlike the windows before it: %(columns)s")
+    elif worst.category == "novelty":
+        then = gettext("%(keys)s was unlike the windows before it")
+        now = gettext("%(keys)s is unlike the windows before it")
+    else:
+        then, now = gettext("The test %(test)s failed for %(keys)s"), gettext("The test %(test)s fails for %(keys)s")
+    return (then if is_over else now) % given
 
 
 def share(value: float) -> str:

@@ -15,6 +15,7 @@ class Moved:
 
     text: str
     plot: SmallPlot | None = None
+    column: str = ""
 
 
 def moved(found: Sequence[Mapping[str, Any]]) -> list[Moved]:
@@ -26,7 +27,8 @@ def _drawn(cause: Mapping[str, Any]) -> Moved:
     past = [float(value) for _, value in cause.get("past", ())][-_MOST:]
     value = cause["value"]
     if len(past) < 2 or not isinstance(value, int | float):
-        return Moved(text=cause["text"])
+        return Moved(text=cause["text"], column=str(cause.get("column") or ""))
     low, high = cause.get("low"), cause.get("high")
     usual = None if low is None or high is None else (low, high)
-    return Moved(text=cause["text"], plot=small_plot([*past, value], [False] * len(past) + [True], usual=usual))
+    plot = small_plot([*past, value], [False] * len(past) + [True], usual=usual)
+    return Moved(text=cause["text"], column=str(cause.get("column") or ""), plot=plot)

@@ -4,6 +4,7 @@ A template hands over ``''`` where a path ends at None (``standing.value`` of no
 None, which is shown as a dash.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from math import isfinite
@@ -43,6 +44,12 @@ def icon(name: str) -> SafeString:
         static("web/icons.svg"),
         name,
     )
+
+
+@register.filter
+def of(texts: Mapping[int, str], key: int) -> str:
+    """The text of a row by its id."""
+    return texts.get(key, "")
 
 
 @register.filter

@@ -20,7 +20,9 @@ from tests.factories import (
     DataTestFactory,
     IncidentFactory,
     NoticeFactory,
+    RunFactory,
     SpoiltWindowFactory,
+    StandingFactory,
     day,
 )
 from web.pages.selectors import incidents
@@ -245,3 +247,18 @@ def test_the_end_of_a_rerun_is_told_on_the_page(client: Client, user: User) -> N
     page = client.get(f"/incidents/{incident.pk}").content.decode()
     assert f"The runs that {user.username} asked for ended at" in page
     assert "0 of 1 held." in page
+
+
+def test_an_incident_and_its_line_in_the_list_say_in_plain_words_what_is_wrong(client: Client, user: User) -> None:
+    incident, monday = logged(), day("2026-03-09")
+    test = DataTestFactory.create(dataset=incident.dataset, name="paid")
+    found = {"sea": {"rows": 5, "newest_file": None}}
+    said = "completeness(fare) = 0.2, wanted >= 0.98"
+    run = RunFactory.create(data_test=test, window=monday, outcome="broken", findings=found, sentence=said)
+    StandingFactory.create(data_test=test, window=monday, state="FAIL", last_run=run, sentence=said)
+    SpoiltWindowFactory.create(incident=incident, window=monday, dataset=incident.dataset, data_test=test)
+    client.force_login(user)
+    page = client.get(f"/incidents/{incident.pk}").content.decode()
+    assert "<h1>The test paid fails for 2026-03-09.</h1>" in page
+    assert "<b>sea:</b> rows 5, newest file unknown" in page
+    assert "The test paid fails for 2026-03-09." in client.get("/incidents").content.decode()

@@ -92,13 +92,13 @@ def test_notices_are_counted_as_they_are_settled() -> None:
     for name in ("ada", "bob"):
         tell(event="gaps", recipient=name, subject="s", body="b", facts={}, key="k", now=NOW)
     send_due()
-    assert read("assay_notices_total") == {("sent",): 2, ("suppressed",): 0, ("dead",): 0}
+    assert read("assay_notices_total") == {("sent",): 0, ("logged",): 2, ("suppressed",): 0, ("dead",): 0}
 
 
 def test_a_notice_that_is_given_up_counts_as_dead() -> None:
     NoticeFactory.create(channel="pager", due_at=NOW, settled_at=None, sent_at=None)  # one that is not configured
     send_due()
-    assert read("assay_notices_total") == {("sent",): 0, ("suppressed",): 0, ("dead",): 1}
+    assert read("assay_notices_total") == {("sent",): 0, ("logged",): 0, ("suppressed",): 0, ("dead",): 1}
 
 
 def test_a_notice_that_is_suppressed_counts_once_however_often_it_is_planned() -> None:
@@ -115,7 +115,7 @@ def test_a_notice_that_is_suppressed_counts_once_however_often_it_is_planned() -
     assert alert is not None
     for _ in range(2):
         write_down(hushed, alert=alert, subject="s", body="b", facts={}, now=NOW)
-    assert read("assay_notices_total") == {("sent",): 0, ("suppressed",): 1, ("dead",): 0}
+    assert read("assay_notices_total") == {("sent",): 0, ("logged",): 0, ("suppressed",): 1, ("dead",): 0}
 
 
 def test_a_stage_tells_how_much_waits_how_long_and_in_vain() -> None:

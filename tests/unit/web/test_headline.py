@@ -10,7 +10,7 @@ DAY = "2026-03-15"
 
 
 def worst(
-    test: str, value: float | None, *, is_standard: bool = True, keys: str = DAY, sentence: str = ""
+    test: str, value: float | None, *, is_standard: bool = True, keys: str = DAY, columns: tuple[str, ...] = ()
 ) -> WorstResult:
     return WorstResult(
         test=test,
@@ -18,7 +18,7 @@ def worst(
         is_standard=is_standard,
         keys=keys,
         value=value,
-        sentence=sentence,
+        columns=columns,
         datacenter="sea",
         spoils="phx",
     )
@@ -66,16 +66,23 @@ def test_of_the_whole_table_no_partition_is_named() -> None:
     )
 
 
-def test_any_other_test_speaks_for_itself() -> None:
-    own = worst("fares", 0.2, is_standard=False, sentence="completeness(fare) = 0.2, wanted at least 0.98.")
-    assert headline(own, others=0, is_over=False) == "2026-03-15: completeness(fare) = 0.2, wanted at least 0.98."
-    named_alike = worst("duplicates", 0.2, is_standard=False, sentence="0.2 is too many.")
-    assert headline(named_alike, others=0, is_over=False) == "2026-03-15: 0.2 is too many."
+@pytest.mark.parametrize("test", ["fares", "duplicates"])  # a user's, though it is named like a standard one
+def test_of_any_other_test_the_test_and_the_partition_are_named_without_its_code(test: str) -> None:
+    own = worst(test, 0.2, is_standard=False)
+    assert headline(own, others=0, is_over=False) == f"The test {test} fails for 2026-03-15."
+    assert headline(own, others=1, is_over=True) == f"The test {test} failed for 2026-03-15. 1 more window was bad."
+    whole = worst(test, 0.2, is_standard=False, keys="")
+    assert headline(whole, others=0, is_over=False) == f"The test {test} fails for the whole table."
+
+
+def test_of_novelty_the_columns_are_named_that_moved() -> None:
+    novel = worst("novelty", 7.5, columns=("city", "fare"))
+    assert headline(novel, others=0, is_over=False) == "2026-03-15 is unlike the windows before it: city, fare."
+    assert headline(worst("novelty", 7.5), others=0, is_over=True) == "2026-03-15 was unlike the windows before it."
 
 
 def test_a_value_that_must_not_be_told_is_not_told() -> None:
-    hidden = worst("duplicates", None, sentence="only its readers may see its values")
-    assert headline(hidden, others=0, is_over=False) == "2026-03-15: only its readers may see its values."
+    assert headline(worst("duplicates", None), others=0, is_over=False) == "The test duplicates fails for 2026-03-15."
 
 
 @given(st.floats(min_value=0.0, max_value=1.0, allow_nan=False))

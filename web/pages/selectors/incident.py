@@ -1,6 +1,6 @@
 """The page of one incident: what is spoilt and why, and who was told."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,7 @@ from web.shown.moved import Moved, moved
 MOST_WINDOWS = 200
 MOST_OF_MANY = 20  # windows of each, where many incidents are shown
 MOST_PEOPLE = 500
+MOST_COLUMNS = 3  # that a title names
 ACTING = [role.value for role in Role if reach_of(role, Action.ACT) is not AllowedOn.NONE]
 
 
@@ -111,24 +112,32 @@ def headline_of(incident: Incident, windows: list[SpoiltShown], veil: Veil) -> s
         worst = max(bad, key=lambda spoilt: (spoilt.standing is not None and spoilt.standing.excess) or 0.0)
         assert worst.standing is not None
         told = None if is_hidden(worst.standing, veil) else worst.standing.value
-        return headline(_worst(worst.standing.data_test, worst, told, worst.sentence), others=others - 1, is_over=False)
+        return headline(_worst(worst.standing.data_test, worst, told), others=others - 1, is_over=False)
     run = _worst_run(windows) if windows else None
     if run is None:
         return ""
     shown = next(spoilt for spoilt in windows if _is_of(spoilt, run))
     value = None if veil.hides_run(run) else run.value
-    sentence = "" if veil.hides_run(run) else run.sentence
-    return headline(_worst(run.data_test, shown, value, sentence), others=others - 1, is_over=True)
+    return headline(_worst(run.data_test, shown, value), others=others - 1, is_over=True)
 
 
-def _worst(test: DataTest, spoilt: SpoiltShown, value: float | None, sentence: str) -> WorstResult:
+def headlines_of(incidents: Sequence[Incident], veil: Veil) -> dict[int, str]:
+    """What is wrong in each of these that is open and that a test found, by its id; in two statements."""
+    by_incident: dict[int, list[SpoiltShown]] = {}
+    for spoilt in newest_bad([incident for incident in incidents if incident.resolved_at is None], veil):
+        by_incident.setdefault(spoilt.row.incident_id, []).append(spoilt)
+    found = [incident for incident in incidents if any(s.standing for s in by_incident.get(incident.pk, ()))]
+    return {incident.pk: headline_of(incident, by_incident[incident.pk], veil) for incident in found}
+
+
+def _worst(test: DataTest, spoilt: SpoiltShown, value: float | None) -> WorstResult:
     return WorstResult(
         test=test.name,
         category=test.category,
         is_standard=test.origin == Origin.GENERATED and not test.template,
         keys="" if spoilt.row.whole_table else spoilt.key,
         value=value,
-        sentence=sentence,
+        columns=tuple(dict.fromkeys(one.column for one in spoilt.moved if one.column))[:MOST_COLUMNS],
         datacenter=test.datacenter,
         spoils=test.spoils,
     )
@@ -186,7 +195,14 @@ def _window_key(row: SpoiltWindow) -> str:
 
 
 def _text(value: Any) -> str:
+    """What a run found, as a sentence: no brackets and no quotes of a program."""
+    if isinstance(value, Mapping):
+        if "said" in value:
+            return str(value["said"])
+        return ", ".join(f"{str(name).replace('_', ' ')} {_text(item)}" for name, item in value.items())
     if isinstance(value, list):
-        shown = ", ".join(str(item.get("said", item) if isinstance(item, dict) else item) for item in value[:20])
+        shown = ("; " if any(isinstance(item, Mapping) for item in value) else ", ").join(map(_text, value[:20]))
         return f"{shown} … ({len(value)} in all)" if len(value) > 20 else shown
-    return str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "unknown" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
