@@ -487,8 +487,8 @@ def test_who_was_told_of_late_rows_hears_which_of_them_are_lost(trips: Dataset) 
     assert said.key == f"alert:{known.pk}:by{row.pk}:updated:log:ada"
     assert said.subject.endswith(" for 2026-03-09: rows of raw.trips are missing (tier 2)")
     assert said.body.startswith("The rows of raw.trips are not late; they are missing: 50 % are there.")
-    assert "for 2026-03-09:" in said.body
-    assert "for 2026-03-10:" not in said.body
+    assert "for 2026-03-09 in sea:" in said.body
+    assert "for 2026-03-10" not in said.body
     assert columns(row, "cause", "inhibited_at") == (None, None)
     assert columns(known, "next_notice_at") == (NOW,)
     assert Notice.objects.get(alert=row).suppressed == "already told"

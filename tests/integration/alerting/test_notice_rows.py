@@ -74,7 +74,7 @@ def test_only_what_is_due_and_not_settled_is_sent_and_no_more_than_was_asked_for
     assert sent == {"first", "second"}
     assert send_due() == 1
     assert send_due() == 0
-    assert totals()[Tallied.NOTICES] == {"sent": 3}
+    assert totals()[Tallied.NOTICES] == {"logged": 3}
     row = Notice.objects.get(key="third")
     assert (row.sent_at, row.settled_at, row.error, row.lease_until, row.attempts) == (NOW, NOW, "", None, 0)
 
