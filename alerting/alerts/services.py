@@ -14,6 +14,7 @@ from alerting.notices.policy import SilencedTime as Silenced
 from alerting.notices.services import addresses, ask, own_addresses, take_back, tell, told, write_down
 from alerting.notices.silences import silences_of
 from alerting.routes.loaded import routes
+from alerting.verdicts.selectors import of_the_past
 from assay.catalog.selectors import downstreams, slas
 from assay.models import Dataset, DataTest, Severity
 
@@ -181,6 +182,8 @@ def new_tests(alert: Alert) -> dict[Address, NewTests]:
             address = Address(recipient=row.recipient, channel=row.channel)
             named.setdefault(address, set()).update(row.facts["tests"])
     rows = failing(alert) if named else []
+    past = of_the_past(rows)
+    rows = [row for row in rows if row.pk not in past]
     found = {address: [row for row in rows if row.data_test.name not in names] for address, names in named.items()}
     return {
         address: NewTests(

@@ -267,7 +267,12 @@ def test_a_notice_says_of_each_window_what_its_newest_run_found(trips: Dataset) 
     )
     assert (text.tests, text.partitions) == (("fares", "copy"), ("2026-03-09",))
     assert text.inhibited == (
-        InhibitedAlert(dataset="raw.down", category="custom", value="a: s0; b: 2.5; row_count() >= 100; c: s2; and 1 more", lost_keys=18),
+        InhibitedAlert(
+            dataset="raw.down",
+            category="custom",
+            value="a: s0; b: 2.5; row_count() >= 100; c: s2; and 1 more",
+            lost_keys=18,
+        ),
         InhibitedAlert(dataset="raw.down", category="freshness", value=""),
     )
     facts = facts_of(row, Event.OPENED, text)

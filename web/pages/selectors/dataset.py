@@ -12,13 +12,13 @@ from alerting.verdicts.shown_standing import sentence_of
 from assay.catalog.selectors import slas
 from assay.models import Dataset, DataTest
 from assay.time.durations import format_duration
+from assay.time.partition_names import INSTANT
 from execution_engine.language.dimension import dimension_of
 from execution_engine.language.operands import columns_named
 from execution_engine.language.serialise import from_json
 from execution_engine.runs.shown_results import Veil
 from incident_manager.models import Incident, Publication
 from incident_manager.publishing.services import published
-from web.shown.partitions import INSTANT
 from web.shown.status import RANK, ShownStatus, status_of
 
 
