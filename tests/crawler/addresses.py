@@ -20,6 +20,7 @@ from web.pages.scores.scores import SPANS
 
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
 POST_ONLY = {
+    "datasets/<path:name>/back-fill",
     "datasets/<path:name>/override",
     "datasets/(?P<name>.+)/overrides/(?P<pk>\\d+)/end",
     "datasets/<path:name>/report",
