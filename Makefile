@@ -22,8 +22,9 @@ demo: run-ready ## Show the whole loop on real data, on this machine alone
 up: run-ready ## Serve API, dashboard and workers in one process
 	@$(BIN)/assay up
 
-service: test-ready ## Run the whole service, each process for itself, without Docker; ONCE=1: live through a fortnight
-	@PYTHONPATH=platform:. $(BIN)/python -m deploy.local $(if $(ONCE),--once) $(if $(CATALOG),--catalog $(CATALOG))
+service: test-ready ## Run the whole service without Docker; CATALOG=FILE, PORT=8001, DATACENTERS=sea,phx; ONCE=1: live through a fortnight
+	@PYTHONPATH=platform:. $(BIN)/python -m deploy.local $(if $(ONCE),--once) $(if $(CATALOG),--catalog $(CATALOG)) \
+		$(if $(PORT),--port $(PORT)) $(if $(DATACENTERS),--datacenters $(DATACENTERS))
 
 test: test-ready ## Run what CI runs: linters, all tests, the database tests again on MariaDB
 	@$(MAKE) --no-print-directory style

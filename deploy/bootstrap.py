@@ -12,6 +12,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,6 +39,7 @@ TEST_NEEDS = (
     ("mariadb_config", "libmariadb-dev", "builds mysqlclient"),
     (HEADERS, f"python{VERSION}-dev", "builds mysqlclient"),
 )
+SAY_EVERY = 20.0  # seconds
 JAVA_PROBE = "from execution_engine.engines.spark.start.java import use_java; print(use_java())"
 
 
@@ -95,7 +97,7 @@ def make_environment(folder: Path) -> None:
 
 def install(folder: Path, extras: str, *options: str) -> None:
     """Installs Assay from this checkout, with these extras, in the versions of the lock."""
-    say(f"installing Python packages [{extras}], up to a minute and 1 GB")
+    say(f"installing Python packages [{extras}], 1 GB: one to ten minutes, as network and machine allow")
     chosen = options or ("--constraint", str(LOCK))
     pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
     call([*pip, *chosen, "--editable", f"{ROOT}[{extras}]"])
@@ -161,10 +163,26 @@ def succeeds(command: list[str]) -> bool:
 
 
 def call(command: list[str]) -> None:
-    """Runs a command; what it prints is shown only when it fails, as UnableToBootstrap."""
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode:
-        raise UnableToBootstrap(f"this failed: {' '.join(command)}\n{done.stdout[-4000:]}")
+    """Runs a command; what it prints is shown only when it fails, as UnableToBootstrap. A long one says how long."""
+    started = time.monotonic()
+    with tempfile.TemporaryFile("w+") as output:
+        with subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT) as running:
+            while not has_ended(running):
+                say(f"still at it, for {time.monotonic() - started:.0f} s")
+        if running.returncode:
+            output.seek(0)
+            raise UnableToBootstrap(f"this failed: {' '.join(command)}\n{output.read()[-4000:]}")
+    if (took := time.monotonic() - started) > SAY_EVERY:
+        say(f"done after {took:.0f} s")
+
+
+def has_ended(running: "subprocess.Popen[bytes]") -> bool:
+    """Whether a process has ended, or ends before one would say that it is still there."""
+    try:
+        running.wait(SAY_EVERY)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def say(text: str) -> None:

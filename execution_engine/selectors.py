@@ -5,12 +5,13 @@ from datetime import timedelta
 
 from django.db.models import QuerySet
 
+from assay.config import config
 from assay.database.bulk import in_parts
-from assay.models import Dataset, DataTest
+from assay.models import Dataset, DataTest, Replica
 from assay.time.windows import Granularity, Window
 
 from .exact import Number, from_json
-from .models import Ask, Exclusion, Measurement
+from .models import Ask, Exclusion, Measurement, Scan
 from .planning import schedules
 
 
@@ -77,6 +78,16 @@ def period(data_test: DataTest) -> timedelta:
     assert data_test.revision
     granularity = data_test.dataset.granularity
     return schedules.period(data_test.revision.schedule, Granularity(granularity) if granularity else None)
+
+
+def idle_datacenters() -> list[str]:
+    """The datacenters of the catalog where no worker of the service has ever begun a scan; none without a broker."""
+    if not config().broker_url:
+        return []
+    replicas = Replica.objects.filter(dataset__missing_since__isnull=True, dataset__business_metric__isnull=True)
+    places = set(replicas.order_by().values_list("datacenter", flat=True).distinct())
+    busy = Scan.objects.filter(datacenter__in=places, started_at__isnull=False)
+    return sorted(places - set(busy.order_by().values_list("datacenter", flat=True).distinct()))
 
 
 def has_judged(dataset: Dataset, datacenter: str, window: Window) -> list[tuple[DataTest, Window]]:

@@ -4,12 +4,15 @@ With ``--once``, a fortnight of the demo is lived through by all processes, and 
 """
 
 import argparse
+import itertools
 import os
 import secrets
 import shutil
 import signal
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +26,7 @@ from .status import table, welcome
 
 HOME = ".assay/service"
 LOOK_EVERY = 1.0  # seconds
-DATACENTERS = "sea,phx,dca"  # those of the examples and of the demo; an idle worker starts no Spark
+CATALOG_EVERY = 5  # looks at the processes, after which the catalog is asked for new datacenters
 DEMO_DATACENTERS = ("dca", "phx")
 
 
@@ -32,7 +35,7 @@ def main() -> int:
     asked, console = _arguments(), Console()
     signal.signal(signal.SIGTERM, _interrupt)
     home = Path(os.environ.get("ASSAY_HOME") or HOME)
-    size = Size(workers=asked.workers, datacenters=tuple(asked.datacenters.split(",")))
+    size = Size(workers=asked.workers, datacenters=tuple(filter(None, asked.datacenters.split(","))))
     try:
         return _live_once(home, size, console) if asked.once else _serve(home, size, asked, console)
     except UnableToStart as reason:
@@ -41,28 +44,45 @@ def main() -> int:
 
 
 def _serve(home: Path, size: Size, asked: argparse.Namespace, console: Console) -> int:
-    with fleet(home=home, size=size, web_port=asked.port) as service:
+    with fleet(home=home, size=size, web_port=asked.port, say=_said_after(console)) as service:
         _create_first_user(service, console)
         if asked.catalog:
             console.print(service.assay("sync", str(asked.catalog.resolve())), markup=False)
+        if not asked.datacenters:
+            service.serve_catalog()
         welcome(console, service)
-        _watch(service, console)
+        _watch(service, console, follows_catalog=not asked.datacenters)
     console.print("All processes have ended.")
     return 0
 
 
-def _watch(service: Fleet, console: Console) -> None:
-    """Tell of every process that was started again, until Ctrl-C or SIGTERM."""
+def _said_after(console: Console) -> Callable[[str], None]:
+    """Says what a start is doing, and how many seconds after its begin."""
+    started = time.monotonic()
+    return lambda text: console.print(f"{time.monotonic() - started:4.0f} s  {text}", highlight=False, markup=False)
+
+
+def _watch(service: Fleet, console: Console, *, follows_catalog: bool) -> None:
+    """Tell of every process that was started again, and serve new datacenters, until Ctrl-C or SIGTERM."""
     told = 0
     try:
-        while True:
+        for look in itertools.count(1):
             time.sleep(LOOK_EVERY)
+            if follows_catalog and look % CATALOG_EVERY == 0:
+                _serve_catalog(service, console)
             restarts = sum(process.restarts for process in service.processes.values())
             if restarts > told:
                 console.print(table(service.processes.values()))
                 told = restarts
     except KeyboardInterrupt:
         console.print("Ending …")
+
+
+def _serve_catalog(service: Fleet, console: Console) -> None:
+    """Start workers for datacenters that are new in the catalog; a database that is away is asked again later."""
+    with suppress(UnableToStart):
+        for place in service.serve_catalog():
+            console.print(f"Workers of datacenter {place} have started, as the catalog names it.", highlight=False)
 
 
 def _live_once(home: Path, size: Size, console: Console) -> int:
@@ -97,7 +117,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--catalog", type=Path, help="sync this catalog first")
     parser.add_argument("--port", type=int, default=8000, help="of the dashboard and the API (default 8000)")
     parser.add_argument("--workers", type=int, default=1, help="of the stages (default 1)")
-    parser.add_argument("--datacenters", default=DATACENTERS, help=f"default {DATACENTERS}")
+    parser.add_argument(
+        "--datacenters",
+        default="",
+        help="have workers beside their data, such as sea,phx (default: all of the catalog)",
+    )
     return parser.parse_args()
 
 

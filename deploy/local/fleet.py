@@ -13,10 +13,10 @@ from . import broker as redis
 from . import database as mariadb
 from .left import end_left, note
 from .lock import alone
-from .parts import Size, assay, commands
+from .parts import Size, assay, commands, workers_of
 from .process import Process
 from .programs import finish, free_port
-from .secrets import make_secrets, passwords, url_of, write_urls
+from .secrets import make_secrets, passwords, url_of, write_state_store, write_urls
 from .supervisor import STOP_LIMIT, Supervisor, wait_until
 
 FOREIGN = ("ASSAY_DATABASE_URL", "ASSAY_BROKER_URL", "ASSAY_SECRET_KEY", "ASSAY_STATE_KEY")  # ours are files
@@ -33,6 +33,7 @@ class Fleet:
     broker: redis.Broker
     environment: dict[str, str]  # of every process; for commands of the operator too
     supervisor: Supervisor
+    say: Callable[[str], None]  # what is started now
 
     @property
     def processes(self) -> Mapping[str, Process]:
@@ -72,6 +73,7 @@ class Fleet:
     def start(self) -> None:
         """Start everything, each once what it needs is ready; raises UnableToStart."""
         self.start_servers()
+        self.say("making the tables, which takes a minute the first time")
         self.assay("migrate", ASSAY_DATABASE_URL=self.owner_url)
         self.start_processes()
 
@@ -88,7 +90,17 @@ class Fleet:
         """Start all that works on a database whose tables are there; return once the web answers."""
         for name, command in commands(self.size, self.web_port):
             self._start(name, command)
+        self.say("waiting until the web answers")
         wait_until(self.web_answers, self.processes["web"])
+
+    def serve_catalog(self) -> tuple[str, ...]:
+        """Start workers beside the data of each datacenter of the catalog that has none yet, and name these."""
+        rows = self.database.execute(f"select distinct datacenter from {self.database.name}.assay_replica order by 1")
+        new = tuple(place for place in rows.split() if f"worker-{place}" not in self.processes)
+        for place in new:
+            for name, command in workers_of(place, self.size):
+                self._start(name, command)
+        return new
 
     def end(self) -> None:
         """End everything, the servers last."""
@@ -138,23 +150,34 @@ class Fleet:
         self, name: str, command: list[str], *, is_ready: Callable[[], bool] | None = None, is_server: bool = False
     ) -> None:
         log = self.logs / f"{name}.log"
+        self.say(f"starting {name}")
         process = Process(name=name, command=command, environment=self.environment, log=log, is_server=is_server)
         self.supervisor.start(process, is_ready)
 
 
 @contextmanager
 def fleet(
-    *, home: Path, size: Size | None = None, environment: Mapping[str, str] | None = None, web_port: int = 0
+    *,
+    home: Path,
+    size: Size | None = None,
+    environment: Mapping[str, str] | None = None,
+    web_port: int = 0,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Fleet]:
     """The service, ready, until the context ends; raises UnableToStart. ``web_port`` 0 is any free one."""
-    with prepared(home=home, size=size, environment=environment, web_port=web_port) as made:
+    with prepared(home=home, size=size, environment=environment, web_port=web_port, say=say) as made:
         made.start()
         yield made
 
 
 @contextmanager
 def prepared(
-    *, home: Path, size: Size | None = None, environment: Mapping[str, str] | None = None, web_port: int = 0
+    *,
+    home: Path,
+    size: Size | None = None,
+    environment: Mapping[str, str] | None = None,
+    web_port: int = 0,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Fleet]:
     """A fleet of which nothing is started yet; what is, has ended when the context does."""
     service = home.resolve() / "service"
@@ -166,21 +189,25 @@ def prepared(
         database = mariadb.Database(folder=service / "database", port=free_port(), settings=settings)
         broker = redis.Broker(folder=service / "redis", port=free_port(), secrets=service / "secrets")
         write_urls(service / "secrets", database, broker)
+        write_state_store(service / "secrets", home.resolve() / "states")
+        port = web_port or free_port()
         made = Fleet(
             home=home.resolve(),
             size=size or Size(),
-            web_port=web_port or free_port(),
+            web_port=port,
             database=database,
             broker=broker,
-            environment=_environment(home.resolve(), environment or {}),
+            environment=_environment(home.resolve(), port, environment or {}),
             supervisor=Supervisor(partial(note, service)),
+            say=say,
         )
         stack.callback(partial(Fleet.end, made))
         yield made
 
 
-def _environment(home: Path, given: Mapping[str, str]) -> dict[str, str]:
+def _environment(home: Path, web_port: int, given: Mapping[str, str]) -> dict[str, str]:
     """The settings of the service: those of this shell, but for where its servers are and who it is."""
     shell = {name: value for name, value in os.environ.items() if name not in FOREIGN}
     ours = {"ASSAY_HOME": str(home), "ASSAY_SECRETS_DIR": str(home / "service" / "secrets")}
-    return {**shell, "DJANGO_SETTINGS_MODULE": "assay.settings", **ours, **given}
+    links = {"ASSAY_PUBLIC_URL": f"http://127.0.0.1:{web_port}"}
+    return {**links, **shell, "DJANGO_SETTINGS_MODULE": "assay.settings", **ours, **given}

@@ -27,9 +27,14 @@ def commands(size: Size, web_port: int) -> Iterator[tuple[str, list[str]]]:
         how = ["--concurrency", str(size.concurrency), "--max-tasks-per-child", "200"]
         yield name, _worker(size.app, name, "assay", how)
     for place in size.datacenters:
-        for name in _numbered(f"worker-{place}", size.scanners):
-            how = ["--pool", "threads", "--concurrency", str(size.threads)]
-            yield name, _worker(size.app, name, f"assay.{place}", how)
+        yield from workers_of(place, size)
+
+
+def workers_of(datacenter: str, size: Size) -> Iterator[tuple[str, list[str]]]:
+    """The workers beside the data of one datacenter, by name."""
+    for name in _numbered(f"worker-{datacenter}", size.scanners):
+        how = ["--pool", "threads", "--concurrency", str(size.threads)]
+        yield name, _worker(size.app, name, f"assay.{datacenter}", how)
 
 
 def web(port: int) -> list[str]:

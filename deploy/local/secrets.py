@@ -32,6 +32,11 @@ def write_urls(folder: Path, database: Database, broker: Broker) -> None:
     (folder / "assay_broker_url").write_text(f"{broker.url}\n")
 
 
+def write_state_store(folder: Path, states: Path) -> None:
+    """Name the folder of states that all workers on this machine share, for commands in other shells too."""
+    (folder / "assay_state_store").write_text(f"{states}\n")
+
+
 def url_of(folder: Path, name: str) -> str:
     """A URL that the services read."""
     return _read(folder, name)

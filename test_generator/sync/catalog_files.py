@@ -13,12 +13,13 @@ from assay.catalog.yaml.provider import CatalogReading, UnableToReadCatalog, rea
 from assay.catalog.yaml.source_names import claim_source, default_name
 from assay.catalog.yaml.yaml_text import YamlProblem
 from assay.models import Dataset, Source
+from execution_engine.language.parsing.parse import UnableToParse, parse
 from execution_engine.planning.schedules import UnableToSchedule, check_line
 from test_generator.business_metrics.definition import UnableToDefine, completed
 from test_generator.data_tests.services import UnableToWrite, checked_tree
 from test_generator.templates.told import fault_of
 
-from .services import profiles_in, sync
+from .services import profiles_in, refused_folders, sync
 
 
 @transaction.atomic
@@ -33,7 +34,8 @@ def sync_files(path: Path, *, name: str = "", allow_removal: bool = False, now: 
 def _read(path: Path, name: str) -> CatalogReading:
     """What a file or folder tells; raises UnableToReadCatalog with all mistakes, by file and line."""
     reading = read(path, lambda told: _elsewhere(told or name or default_name(path)))
-    problems = [*reading.problems, *_assertion_problems(reading.catalog)]
+    folders = (_problem(place, whose, reason) for whose, reason, place in refused_folders(reading.catalog))
+    problems = [*reading.problems, *folders, *_assertion_problems(reading.catalog)]
     if problems:
         raise UnableToReadCatalog(problems)
     return reading
@@ -63,12 +65,14 @@ def _assertion_problems(catalog: CatalogProfile) -> Iterator[tuple[Path, YamlPro
         return metrics.get(name.lower()) or named(name)
 
     for test in catalog.custom:
-        if (home := profile_named(test.dataset)) is None:
-            continue  # told as a mistake of the dataset
+        home = profile_named(test.dataset)
         try:
+            if home is None:  # told as a mistake of the dataset; what the text lacks by itself is told all the same
+                parse(test.assertion)
+                continue
             check_line(test.schedule)
             checked_tree(home, test.assertion, profile_named)
-        except (UnableToSchedule, UnableToWrite) as error:
+        except (UnableToSchedule, UnableToWrite, UnableToParse) as error:
             yield _problem(test.place, f"{test.dataset}, test {test.name!r}", str(error))
     for template in catalog.templates:
         is_known = {COLUMN, *template.parameters}.issuperset(placeholders(template.assertion))

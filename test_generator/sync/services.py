@@ -1,5 +1,6 @@
 """A full sync with a provider: its catalog, and the tests and templates that its users wrote beside it."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -31,14 +32,7 @@ def sync(
 
     The tests that templates make follow when their datasets are reconciled.
     """
-    # refuse the folders on this machine whose files alone are no table; what cannot be seen from here may be right
-    refused = [
-        f"{dataset.full_name} in {replica.datacenter}: {reason}"
-        for dataset in profile.datasets
-        for replica in dataset.replicas
-        if replica.storage in FILES and (reason := refusal_of(replica.location))
-    ]
-    if refused:
+    if refused := [f"{whose}: {reason}" for whose, reason, _ in refused_folders(profile)]:
         raise UnableToWrite("\n".join(refused))
     profile, of_metrics = with_business_metrics(profile, profiles_in(profile))
     if of_metrics:
@@ -52,6 +46,17 @@ def sync(
     if full:
         _note_gone(written, source=source, now=now)
     return replace(applied, templates=templates, bindings=bindings)
+
+
+def refused_folders(profile: CatalogProfile) -> Iterator[tuple[str, str, str]]:
+    """Folders on this machine whose files alone are no table: whose, why, and where that is told.
+
+    What cannot be seen from here may be right.
+    """
+    for dataset in profile.datasets:
+        for replica in dataset.replicas:
+            if replica.storage in FILES and (reason := refusal_of(replica.location)):
+                yield f"{dataset.full_name} in {replica.datacenter}", reason, dataset.place
 
 
 def profiles_in(profile: CatalogProfile) -> ProfileNamed:

@@ -18,7 +18,7 @@ from deploy.local.parts import Size
 from deploy.local.programs import UnableToStart
 from tests.integration.alerting.receivers import Received
 
-SIZE = Size(datacenters=("sea",), sweep_every=0.2)
+SIZE = Size(datacenters=(), sweep_every=0.2)  # those of the catalog follow it
 USER, PASSWORD = "ann", "of this test alone"
 LIMIT = 240.0  # seconds; the first scan starts Spark
 CATALOG = """
@@ -63,6 +63,8 @@ class Shop:
         catalog = self.folder / "catalog.yaml"
         catalog.write_text(CATALOG.format(location=self.table))
         self.service.assay("sync", str(catalog))
+        assert self.service.serve_catalog() == ("sea",)
+        assert self.service.serve_catalog() == ()
         self.service.assay(
             "createsuperuser", "--noinput", f"--username={USER}", "--email=", DJANGO_SUPERUSER_PASSWORD=PASSWORD
         )

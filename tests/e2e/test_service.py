@@ -33,6 +33,10 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
         yield shop
 
 
+def test_a_fresh_service_is_well_by_its_own_doctor(shop: Shop) -> None:
+    assert "ill" not in shop.service.assay("doctor", "--json").replace("is_well", "")
+
+
 def test_spoilt_orders_are_told_of_mended_and_resolved_even_when_processes_die(shop: Shop) -> None:
     for name in ("worker", "worker-sea", "scheduler", "redis"):
         shop.service.kill(name)
@@ -54,6 +58,7 @@ def test_a_restored_service_knows_what_was_and_goes_on(shop: Shop, tmp_path: Pat
         service.start_servers()
         restore(service, tmp_path / "assay.sql")
         service.start_processes()
+        service.serve_catalog()
         again = Shop(folder=shop.folder, service=service, receiver=receiver)
         again.log_in()
         assert again.incidents() == known

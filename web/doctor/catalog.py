@@ -54,6 +54,6 @@ def replicas() -> Finding:
 def _is_there(replica: Replica) -> bool:
     try:
         root = root_of(table_of(replica.dataset, replica))
-        return bool(root.filesystem.get_file_info(root.path).type == FileType.Directory)
+        return bool(root.filesystem.get_file_info(root.path).type != FileType.NotFound)
     except (UnableToUseLocation, UnableToListFiles, OSError):
         return False

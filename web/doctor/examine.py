@@ -11,7 +11,7 @@ from .finding import Finding
 from .machine import disk, home, java, states
 from .outside import heartbeat, reach, routes
 from .redis import broker, redis
-from .work import engines, failing, leases, notices, quarantined, scheduling, waiting
+from .work import datacenters, engines, failing, leases, notices, quarantined, scheduling, waiting
 
 Check = Callable[[], Finding]
 
@@ -26,6 +26,7 @@ TABLE_CHECKS: tuple[Check, ...] = (
     scheduling,
     failing,
     waiting,
+    datacenters,
     engines,
     leases,
     notices,

@@ -2,21 +2,22 @@
 
 from datetime import timedelta
 
-from django.db.models import Count, Q
+from django.db.models import Count, Min, Q
 
 from alerting.models import Notice, Standing
 from assay import clock
 from assay.queue.backlog import backlogs, worst_rows
-from assay.queue.claims import LONGEST_LEASE, pending
+from assay.queue.claims import LONGEST_LEASE, leased, pending, unleased
 from assay.queue.flow import STAGES
 from assay.scheduler.beat import scheduler
-from execution_engine.models import Suspect
+from execution_engine.models import Scan, Suspect
 from execution_engine.outcome import Reason
 
 from .finding import Finding, ill, well
 
 MOST_NAMED = 3
 LONGEST_WAIT = timedelta(minutes=10)
+SOON_TAKEN = timedelta(minutes=1)  # a scan that a worker is there for
 LOST_AFTER = timedelta(minutes=5)  # a lease that ended so long ago, and nobody took the row
 RECENT = timedelta(days=7)
 START_WORKERS = "start `assay up`, or more workers of these queues; those beside data need `-Q assay.DATACENTER`"
@@ -58,6 +59,22 @@ def waiting() -> Finding:
     if late:
         return ill("waiting", f"nobody has worked what is due in {', '.join(late)}", START_WORKERS)
     return well("waiting", "nothing is overdue")
+
+
+def datacenters() -> Finding:
+    """Whether scans wait in a datacenter where no worker takes any."""
+    real_now, now = clock.database_now(), clock.now()
+    late = unleased(real_now) & Q(ended_at__isnull=True, created_at__lt=now - SOON_TAKEN)
+    counts = Scan.objects.filter(late).order_by().values_list("datacenter").annotate(Count("pk"), Min("created_at"))
+    idle_places = []
+    for place, count, oldest in sorted(counts):
+        there = Scan.objects.filter(datacenter=place)
+        if not there.filter(Q(ended_at__gte=oldest) | leased(real_now)).exists():
+            minutes = (now - oldest) / timedelta(minutes=1)
+            idle_places.append(f"{place} ({count} scan{'s' * (count != 1)}, the oldest for {minutes:.0f} min)")
+    if idle_places:
+        return ill("datacenters", f"no worker takes what waits in {', '.join(idle_places)}", START_WORKERS)
+    return well("datacenters", "what waits in each is taken")
 
 
 def engines() -> Finding:
@@ -116,4 +133,4 @@ def _leased(how: Q) -> str:
 
 def idle() -> list[Finding]:
     """Which parts of the work do not get done: what a reader of any page must know before trusting it."""
-    return [finding for finding in (scheduling(), waiting(), engines()) if not finding.is_well]
+    return [finding for finding in (scheduling(), waiting(), datacenters(), engines()) if not finding.is_well]

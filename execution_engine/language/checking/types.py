@@ -49,12 +49,14 @@ def type_of(node: Node, below: Sequence[Type]) -> Type | Mismatch:
         case Call():
             return _common(below, f"{node.function} takes numbers or durations, not both: give all a unit, such as 4h")
         case Comparison() | Between():
-            found = _common(below, "a duration is compared with a number: give both a unit, such as 4h")
+            found = _common(below, "a duration is compared with a number: give both a unit, such as 4h or 400s")
             return found if isinstance(found, Mismatch) else None
         case Arithmetic(operator=Operator.MULTIPLY | Operator.DIVIDE):
             return _product(node.operator, below)
         case Arithmetic():
-            return _common(below, "a duration and a number cannot be added or subtracted: give both a unit, such as 4h")
+            return _common(
+                below, "a duration and a number cannot be added or subtracted: give both a unit, such as 4h or 400s"
+            )
     return None
 
 

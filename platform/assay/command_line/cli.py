@@ -15,6 +15,7 @@ USAGE = """usage: assay COMMAND [options]
 
   demo               watch 28 days of real data being caught, healed and measured
   up                 everything in one process for one machine: stages, API and dashboard
+  init FOLDER        write a catalog of the tables that lie in a folder
   sync PATH          read the catalog from a YAML file or a folder of them, and reconcile the tests
   plan PATH          show as a diff what `sync` would change, and change nothing
   templates          list the rules that are written once, and the tests that each makes of many datasets

@@ -16,6 +16,7 @@ from assay.command_line.command import UnableToRun
 from assay.command_line.command_origin import command_origin
 from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset, DataTest, Source
+from execution_engine.selectors import idle_datacenters
 from test_generator import tasks
 from test_generator.models import RuleTemplate
 from test_generator.services import UnableToWrite, remove_source, sync_files
@@ -57,6 +58,7 @@ class Command(Base):
             "data_tests": DataTest.objects.filter(retired_at__isnull=True).count(),
             "templates": [as_json(each) for each in shown_templates(RuleTemplate.objects.filter(source=name))],
             "idle_bindings": [str(each) for each in idle_bindings(name)],
+            "idle_datacenters": idle_datacenters(),
         }
 
     def show(self, console: Console, result: Any) -> None:
@@ -67,6 +69,10 @@ class Command(Base):
             console.print(f"template {template['name']}: {counts_of(template)}", highlight=False, markup=False)
         for binding in result["idle_bindings"]:
             said = f"binding {binding}: there is no live test of that name, so it changes nothing"
+            console.print(said, style="yellow", soft_wrap=True, highlight=False, markup=False)
+        if places := result["idle_datacenters"]:
+            needed = "nothing is tested there until a worker runs beside that data, with -Q assay.DATACENTER"
+            said = f"no worker has taken anything yet in {', '.join(places)}: {needed} (`make service` starts them)"
             console.print(said, style="yellow", soft_wrap=True, highlight=False, markup=False)
         datasets, tests = result["datasets"], result["data_tests"]
         console.print(f"{datasets} dataset{'s' * (datasets != 1)} with {tests} live test{'s' * (tests != 1)}")

@@ -149,3 +149,12 @@ def test_another_file_may_replace_all_of_a_source_only_where_that_is_meant(tmp_p
         with pytest.raises(UnableToApply, match="tells of other datasets"):
             sync_files(other, name="ours", now=NOW)
     assert Dataset.objects.filter(name="rides").exists() is is_meant
+
+
+def test_a_folder_that_is_no_table_and_an_assertion_of_a_wrong_dataset_are_told_with_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "delta/_delta_log").mkdir(parents=True)
+    wrong = TRIPS.replace("mart.trips", "mart.wrong").replace("tier: 1", "tier: 9")
+    delta = TRIPS.replace("/sea/trips", "delta").removeprefix("\ndatasets:\n")
+    path = write(tmp_path / "catalog.yaml", wrong, delta, "tests:", one_test("mart.wrong", assertion="row_count("))
+    places = [line.removeprefix(f"{path}:").split(": ")[1] for line in mistakes(path)]
+    assert places == ["datasets[0].tier", "mart.trips in sea", "mart.wrong, test 'rows'"]

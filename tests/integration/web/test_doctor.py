@@ -16,6 +16,7 @@ from assay.celery import app
 from assay.config import config
 from assay.models import Beat
 from assay.scheduler.beat import beat
+from execution_engine.models import Scan
 from tests.e2e.set_ups import default_database
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, NoticeFactory
 from tests.integration.alerting.receivers import mail_server
@@ -228,3 +229,22 @@ def test_every_ill_finding_says_how_to_mend_it() -> None:
     findings = list(examine())
     assert len(findings) == len({finding.check for finding in findings}) == 25
     assert all(bool(finding.mend) != finding.is_well for finding in findings)
+
+
+@pytest.mark.django_db
+def test_scans_that_wait_where_no_worker_takes_any_are_found_at_once() -> None:
+    clock.simulate(NOW)
+    for place, ended_at in (("sea", None), ("sea", NOW), ("ams", None), ("phx", None)):
+        waits_since = NOW - HOUR / 20 if place != "phx" else NOW
+        Scan.objects.create(
+            dataset=DatasetFactory.create(),
+            datacenter=place,
+            window_start=NOW - DAY,
+            window_end=NOW,
+            created_at=waits_since,
+            ended_at=ended_at,
+        )
+    found = work.datacenters()
+    assert (found.is_well, found.found) == (False, "no worker takes what waits in ams (1 scan, the oldest for 3 min)")
+    assert "-Q assay.DATACENTER" in found.mend
+    assert found in work.idle()

@@ -86,7 +86,11 @@ REFUSED = [
     ("freshness(complete='x') < 4h", "complete='x'", "freshness needs a number here, not 'x'"),
     ("freshness(where='x') < 4h", "where='x'", "freshness takes no where=: leave it out"),
     ("row_count(where=' ') > 1", "where=' '", "where= is empty: write a condition on rows, or leave it out"),
-    ("freshness() < 4", "freshness() < 4", "a duration is compared with a number: give both a unit, such as 4h"),
+    (
+        "freshness() < 4",
+        "freshness() < 4",
+        "a duration is compared with a number: give both a unit, such as 4h or 400s",
+    ),
     ("1h between 1 and 2h or row_count() > 1", "1h between 1 and 2h", "a duration is compared with a number"),
     ("freshness() + 3 < 4h", "freshness() + 3", "a duration and a number cannot be added or subtracted"),
     ("freshness() * 1h < 4h", "freshness() * 1h", "a duration cannot be multiplied by a duration"),
@@ -224,7 +228,7 @@ def test_a_fault_beyond_the_signature_is_told_under_the_call() -> None:
 
 
 FULL_NAME = "write its full name, such as 'raw.trips', once it is in the catalog"
-UNIT = "give both a unit, such as 4h"
+UNIT = "give both a unit, such as 4h or 400s"
 STEPS = "write a whole number and m, h, d, w, mo or y, such as 7d or -1mo."
 
 

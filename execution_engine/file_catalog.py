@@ -1,0 +1,198 @@
+"""A catalog of the tables that lie in a folder: what their files say of columns, keys and partitions, as YAML."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import yaml
+
+from assay.time.granularity import Granularity
+from assay.time.partition_keys import parse_key
+from execution_engine.engines.arrow.batches import batches_of
+from execution_engine.engines.files.footers import read_columns, shown_columns, spark_type_of
+from execution_engine.engines.files.listing import (
+    Listing,
+    UnableToListFiles,
+    kind_of,
+    kind_of_folder,
+    list_part,
+    list_partitions,
+    refusal_of,
+)
+from execution_engine.engines.protocol import WHOLE, Part, Table
+
+KEY_FORMATS = (
+    (Granularity.DAY, "%Y-%m-%d"),
+    (Granularity.DAY, "%Y%m%d"),
+    (Granularity.DAY, "%Y_%m_%d"),
+    (Granularity.HOUR, "%Y-%m-%d-%H"),
+    (Granularity.HOUR, "%Y-%m-%dT%H"),
+    (Granularity.HOUR, "%Y%m%d%H"),
+    (Granularity.MONTH, "%Y-%m"),
+    (Granularity.MONTH, "%Y%m"),
+    (Granularity.WEEK, "%G-W%V"),
+)
+DOUBLED_QUOTE = b'""'
+MOST_BYTES = 1 << 20  # of a CSV file that are looked at for doubled quotes
+MOST_ROWS = 1_000_000  # in which a key must be unique to be taken for one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Described:
+    """One table as the catalog has it, and what people should know of how it was read."""
+
+    name: str
+    dataset: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderCatalog:
+    """The tables of a folder, and what else lies there with why it is left out."""
+
+    tables: tuple[Described, ...] = ()
+    left_out: tuple[str, ...] = field(default=())
+
+    def to_yaml(self, *, source: str) -> str:
+        """The catalog file."""
+        head = "# Written by `assay init`. Correct what it could not know: owners, tiers, keys, time zones.\n"
+        parts = [head, yaml.safe_dump({"source": source}), "datasets:\n"]
+        for table in self.tables:
+            parts += [f"  # {note}\n" for note in table.notes]
+            text = yaml.safe_dump([table.dataset], sort_keys=False, default_flow_style=None, width=110)
+            parts.append(re.sub("^", "  ", text, flags=re.MULTILINE).rstrip() + "\n")
+        return "".join(parts)
+
+
+def read_folder(folder: Path, *, owner: str, tier: int, datacenter: str, base: Path) -> FolderCatalog:
+    """What the tables of a folder look like; locations are written as they are seen from ``base``."""
+    tables, left_out = [], []
+    for place in _places(folder):
+        try:
+            table = _described(place, folder, base, {"owner": owner, "tier": tier}, datacenter)
+        except (UnableToListFiles, pa.ArrowException, OSError) as error:
+            left_out.append(f"{place.name}: {str(error).splitlines()[0]}")
+            continue
+        if table is None:
+            left_out.append(f"{place.name}: it has no files of parquet, ORC, CSV or JSON")
+        else:
+            tables.append(table)
+    return FolderCatalog(tables=tuple(tables), left_out=tuple(left_out))
+
+
+def partition_of(column: str, keys: Sequence[str]) -> dict[str, str] | None:
+    """How keys name partitions: by the first known format that reads each and writes it again; None where none does."""
+    for granularity, key_format in KEY_FORMATS:
+        with suppress(ValueError):
+            starts = [parse_key(key, key_format) for key in keys]
+            if all(start.strftime(key_format) == key for start, key in zip(starts, keys, strict=True)):
+                found = {"column": column, "granularity": granularity.value, "first": min(keys)}
+                is_usual = key_format == granularity.default_key_format
+                return found if is_usual else {**found, "key_format": key_format}
+    return None
+
+
+def _places(folder: Path) -> Iterator[Path]:
+    """The folder itself where it is one table, else what lies in it."""
+    below = sorted(place for place in folder.iterdir() if not place.name.startswith((".", "_")))
+    is_table = below and all("=" in place.name if place.is_dir() else kind_of(place.name) for place in below)
+    yield from [folder] if is_table and any(place.is_dir() for place in below) else below
+
+
+def _described(place: Path, folder: Path, base: Path, said: dict[str, Any], datacenter: str) -> Described | None:
+    storage = kind_of_folder(str(place))
+    if refusal := refusal_of(str(place)):
+        raise OSError(refusal)
+    if storage is None:
+        return None
+    table = Table(name=place.name, storage=storage, location=str(place))
+    listing = list_part(table, WHOLE)
+    if not listing.files:
+        return None
+    options = {"escape": '"'} if storage == "csv" and _doubles_quotes(listing) else {}
+    partition, notes = _partition(table, listing)
+    newest = _newest_part(table, listing, partition)
+    columns = _columns(table, newest, options)
+    key = _unique_column(place, table, newest, options)
+    location = str(place.relative_to(base)) if place.is_relative_to(base) else str(place)
+    replica = {"datacenter": datacenter, "storage": storage, "location": location}
+    dataset = {
+        "name": f"{_word(folder.name)}.{_word(place.name)}" if place != folder else f"files.{_word(place.name)}",
+        **said,
+        "columns": columns,
+        **({"primary_key": [key]} if key else {}),
+        **({"partition": partition} if partition else {}),
+        "replicas": [{**replica, "options": options} if options else replica],
+    }
+    if key:
+        notes.append(f"{key} is unique in {'the newest partition' if partition else 'the newest file'}: is it the key?")
+    return Described(name=str(dataset["name"]), dataset=dataset, notes=tuple(notes))
+
+
+def _word(name: str) -> str:
+    """A name of the catalog from that of a file or folder."""
+    stem = name.split(".")[0] if kind_of(name) else name
+    return re.sub(r"\W+", "_", stem).strip("_") or "data"
+
+
+def _partition(table: Table, listing: Listing) -> tuple[dict[str, str] | None, list[str]]:
+    folders = listing.folder_columns
+    if not folders:
+        return None, ["no folders such as day=2026-01-31 name partitions, so it is tested as a whole"]
+    if len(folders) > 1:
+        return None, [f"{' and '.join(folders)} are folders in folders, which are no partitions here"]
+    keys = list_partitions(Table(name=table.name, storage=table.storage, location=table.location,
+                                 partition_column=folders[0])) or ()  # fmt: skip
+    partition = partition_of(folders[0], keys) if keys else None
+    return partition, [] if partition else [f"folders of {folders[0]} name no time, so it is tested as a whole"]
+
+
+def _newest_part(table: Table, listing: Listing, partition: dict[str, str] | None) -> Listing:
+    """The files of the newest partition, or the newest file."""
+    if partition is None:
+        return Listing(root=listing.root, files=(listing.newest,))
+    cut = Table(name=table.name, storage=table.storage, location=table.location, partition_column=partition["column"])
+    return list_part(cut, Part(keys=(max(list_partitions(cut) or ()),)))
+
+
+def _columns(table: Table, listing: Listing, options: dict[str, str]) -> dict[str, str]:
+    """Columns of the files, without those in the names of folders, by Spark's types."""
+    if table.storage == "parquet":
+        return {name: type_ for name, type_ in shown_columns(read_columns(listing)).items() if "." not in name}
+    schema = next(iter(_batches(table, listing, options))).schema
+    return {one.name: spark_type_of(one.type) or "string" for one in schema if one.name not in listing.folder_columns}
+
+
+def _unique_column(place: Path, table: Table, listing: Listing, options: dict[str, str]) -> str | None:
+    """A column that is called as keys are, and whose values come once each; None where there is none."""
+    rows = pa.Table.from_batches(list(_batches(table, listing, options)))
+    if not 0 < rows.num_rows <= MOST_ROWS:
+        return None
+    own = _word(place.name).lower()
+    first = ("id", f"{own}_id", f"{own.removesuffix('s')}_id", "uuid", "key")
+    names: list[str] = rows.column_names
+    likely = [name for name in names if name.lower() in first or name.lower().endswith("_id")]
+    likely.sort(key=lambda name: first.index(name.lower()) if name.lower() in first else len(first))
+    for name in likely:
+        values = rows.column(name)
+        with suppress(pa.ArrowNotImplementedError):
+            if not values.null_count and len(values.unique()) == rows.num_rows:
+                return name
+    return None
+
+
+def _batches(table: Table, listing: Listing, options: dict[str, str]) -> Iterator[pa.RecordBatch]:
+    known = {name: value for name, value in options.items() if name != "escape"}  # pyarrow takes doubled quotes anyway
+    read = Table(name=table.name, storage=table.storage, location=table.location, options=known)
+    yield from islice(batches_of(read, listing), 1000)
+
+
+def _doubles_quotes(listing: Listing) -> bool:
+    """Whether the newest file writes a quote within a quoted text twice, as spreadsheets and databases do."""
+    with listing.root.filesystem.open_input_stream(listing.newest.path) as file:
+        return DOUBLED_QUOTE in file.read(MOST_BYTES)

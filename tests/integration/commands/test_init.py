@@ -1,0 +1,111 @@
+"""``assay init``: the catalog of a folder, as its files say, and what follows from it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assay.catalog.yaml.provider import load
+from assay.command_line.cli import run as run_command
+from assay.command_line.exit_codes import ExitCode
+from execution_engine.file_catalog import partition_of
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    """The exit code and what was printed as JSON, or else the error."""
+    capsys.readouterr()
+    code = run_command([*arguments, "--json"])
+    found = capsys.readouterr()
+    return code, json.loads(found.out) if found.out else found.err
+
+
+def write(path: Path, **columns: list[Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """Tables of each kind, and what is none."""
+    for day in ("2026-03-01", "2026-03-02"):
+        write(tmp_path / f"trips/day={day}/part-0.parquet", trip_id=[1, 2], fare=[1.5, 2.5], city_id=[1, 1])
+    write(tmp_path / "cities/part-0.parquet", name=["Rome", "Oslo"])
+    (tmp_path / "orders.csv").write_text('id,note\n1,"a ""b"""\n2,c\n')
+    (tmp_path / "delta/_delta_log").mkdir(parents=True)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/read.me").write_text("no table")
+    return tmp_path
+
+
+def test_each_table_of_a_folder_is_in_the_catalog_with_what_its_files_say(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, result = answer(capsys, "init", str(lake), "--owner", "ann@example.com")
+    assert code == ExitCode.HELD, result
+    cities, orders, trips = load(lake / "catalog.yaml").datasets
+    assert trips.partition is not None
+    assert (trips.primary_key, trips.partition.column, trips.partition.first) == (("trip_id",), "day", "2026-03-01")
+    assert {column.name: column.type for column in trips.columns} == {
+        "trip_id": "bigint",
+        "fare": "double",
+        "city_id": "bigint",
+    }
+    assert (cities.partition, cities.primary_key, cities.owner) == (None, (), "ann@example.com")
+    (replica,) = orders.replicas
+    assert (orders.primary_key, replica.storage, replica.options) == (("id",), "csv", {"escape": '"'})
+    assert [line.partition(":")[0] for line in result["left_out"]] == ["delta", "notes"]
+
+
+def test_a_catalog_that_is_there_is_not_written_anew(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (lake / "catalog.yaml").write_text("mine")
+    code, error = answer(capsys, "init", str(lake))
+    assert code == ExitCode.UNABLE
+    assert "is there already: correct it, or name another file with --output" in error
+    assert (lake / "catalog.yaml").read_text() == "mine"
+
+
+@pytest.mark.parametrize(("folder", "message"), [("none", "there is no folder"), ("notes", "has no table: read.me")])
+def test_a_folder_without_tables_is_refused(
+    lake: Path, capsys: pytest.CaptureFixture[str], folder: str, message: str
+) -> None:
+    code, error = answer(capsys, "init", str(lake / folder))
+    assert (code, message in error) == (ExitCode.UNABLE, True), error
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (["2026-03-01", "2026-03-02"], {"granularity": "day", "first": "2026-03-01"}),
+        (["20260301"], {"granularity": "day", "first": "20260301", "key_format": "%Y%m%d"}),
+        (["2026-03-01-07"], {"granularity": "hour", "first": "2026-03-01-07"}),
+        (["2026-03"], {"granularity": "month", "first": "2026-03"}),
+        (["2026-W09"], {"granularity": "week", "first": "2026-W09"}),
+        (["2026-03-01", "rome"], None),
+        (["2026-3-1"], None),
+    ],
+)
+def test_partitions_are_known_by_their_keys(keys: list[str], expected: dict[str, str] | None) -> None:
+    assert partition_of("day", keys) == (None if expected is None else {"column": "day", **expected})
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_sample_of_a_shop_holds_until_a_day_is_loaded_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop = tmp_path / "shop"
+    code, result = answer(capsys, "init", str(shop), "--sample", "--tier", "0")
+    assert code == ExitCode.HELD, result
+    assert answer(capsys, "sync", str(shop / "catalog.yaml"))[0] == ExitCode.HELD
+    newest = sorted((shop / "orders").iterdir())[-1]
+    part = newest / "part-0.parquet"
+    (newest / "part-1.parquet").write_bytes(part.read_bytes())
+    window = newest.name.removeprefix("day=")
+    assert answer(capsys, "run", "shop.orders", "--window", window)[0] == ExitCode.FAILED
+    code, answered = answer(capsys, "gate", "shop.orders", "--window", window)
+    assert (code, answered["decision"]) == (ExitCode.FAILED, "block")
+    (newest / "part-1.parquet").unlink()
+    answer(capsys, "run", "shop.orders", "--window", window)
+    assert answer(capsys, "gate", "shop.orders", "--window", window)[0] == ExitCode.HELD
