@@ -14,7 +14,7 @@ from execution_engine.models import Run, RunReason
 from .request import is_live, is_undeclared, request_runs
 from .schedule import whole_window
 
-MOST_RUNS = 5000  # of one request
+MOST_RUNS = 2000  # of one request, whose answer lists them
 
 
 class UnableToRequest(ValueError):

@@ -9,7 +9,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from assay import clock
-from assay.models import AuditEntry, DataTest, Scope
+from assay.models import AuditEntry, Dataset, DataTest, Scope
 from execution_engine.models import Run
 from tests.factories import DatasetFactory, DataTestFactory, StandingFactory, day
 from tests.integration.story import due
@@ -55,6 +55,13 @@ def test_a_range_that_cuts_through_a_partition_is_refused(api: APIClient, first:
     for path, what in (("runs", {"data_test": first.pk}), ("runs/bulk", {"dataset": "raw.trips"})):
         code, problem = sent(api, path, {**what, "window": cut})
         assert (code, "cuts through a partition" in str(problem)) == (400, True)
+
+
+def test_a_range_of_too_many_runs_is_refused(api: APIClient, first: DataTest) -> None:
+    Dataset.objects.update(first_partition="2000-01-01")
+    code, problem = sent(api, "runs/bulk", {"dataset": "raw.trips", "window": "2023-01-01T00:00Z/2026-01-01T00:00Z"})
+    assert (code, "1096 partitions, which makes 2192 runs" in str(problem)) == (400, True)
+    assert not Run.objects.exists()
 
 
 def test_a_dataset_without_a_result_offers_to_test_its_past_and_tells_the_cost_and_the_progress(
