@@ -11,6 +11,7 @@ from sqlalchemy import Connection, create_engine, event, inspect
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine import Engine as Database
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
 
 from execution_engine.engines.protocol import FailingRows, Measured, Part, ScanReport, Table, Unit, Wanted, none_failing
 from execution_engine.metrics.spec import MetricSpec
@@ -113,10 +114,12 @@ class SqlEngine:
             return measure(open_source(connection, table, part), wanted)
 
     def _database(self, table: Table) -> Database:
+        """The database with its connections; a file of SQLite is opened anew, as another may have taken its place."""
         with self._opening:
-            if table.location not in self._databases:
-                self._databases[table.location] = _open_database(table)
-            return self._databases[table.location]
+            database = self._databases.get(table.location) or _open_database(table)
+            if database.dialect.name != "sqlite":
+                self._databases[table.location] = database
+            return database
 
 
 def _open_database(table: Table) -> Database:
@@ -130,7 +133,7 @@ def _open_database(table: Table) -> Database:
         return _server(table, url)
     if not url.database or not Path(url.database).is_file():  # SQLite would make an empty one
         raise _unopened(f"{table.name}: there is no file {table.shown or url.database}")
-    database = create_engine(url)
+    database = create_engine(url, poolclass=NullPool)
     event.listen(database, "connect", _with_rank)
     return database
 

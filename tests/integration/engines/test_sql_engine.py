@@ -153,6 +153,18 @@ def test_a_missing_table_is_unreadable(engine: SqlEngine, table: Table) -> None:
     assert "no_such_table" in failure.detail
 
 
+def test_a_file_that_takes_the_place_of_another_is_read(engine: SqlEngine, sqlite_table: Table, tmp_path: Path) -> None:
+    rows = Wanted(key="rows", spec=metric("row_count"))
+    before = measure_one(engine, sqlite_table, rows)
+    newer = reference.connect(str(tmp_path / "newer.db"))
+    reference.load(newer, DAY, ROWS[DAY][:1])
+    newer.close()
+    (tmp_path / "newer.db").rename(tmp_path / "trips.db")
+    after = measure_one(engine, sqlite_table, rows)
+    assert before.value is not None
+    assert (before.value > 1, after.value) == (True, 1)
+
+
 def test_a_missing_partition_column_is_a_failure_of_its_own(engine: SqlEngine, sqlite_table: Table) -> None:
     table = Table(name="t", storage="sql", location=sqlite_table.location, options={"table": "trips"})
     assert failure_of(engine, table).reason is Reason.NO_PARTITION_COLUMN
