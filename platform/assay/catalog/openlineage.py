@@ -9,6 +9,7 @@ from assay.edge.control_characters import name_fault
 from assay.time.instants import UnableToTakeInstant, taken
 from assay.time.windows import UnableToReadWindow, Window
 
+from .column_types import is_column_type
 from .profile import Column, LineageProfile
 
 V = TypeVar("V")
@@ -134,7 +135,12 @@ def _datasets(body: Mapping[str, Any], side: str) -> dict[str, Mapping[str, Any]
 def _columns(facets: Mapping[str, Any]) -> tuple[Column, ...]:
     fields = _facet(facets, "schema").get("fields") or []
     named = [each for each in fields if isinstance(each, dict) and isinstance(each.get("name"), str)]
-    return tuple(Column(name=_name(each["name"], "a field"), type=str(each.get("type") or "")) for each in named)
+    return tuple(Column(name=_name(each["name"], "a field"), type=_type(each.get("type"))) for each in named)
+
+
+def _type(told: object) -> str:
+    """The type of a field; none where it is no type, as some clients send what they do not know."""
+    return told if isinstance(told, str) and is_column_type(told) else ""
 
 
 def _owner(facets: Mapping[str, Any]) -> str:

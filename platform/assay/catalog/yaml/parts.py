@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from assay.access.readers import wrong_readers
+from assay.catalog.column_types import is_column_type
 from assay.catalog.locations import PREFIX
 from assay.catalog.placeholders import NAME
 from assay.catalog.profile import CategoryName, GateOn, KindName, Storage, StrengthName, UnknownPolicy
@@ -135,10 +136,19 @@ class SlaPart(YamlPart):
     unpartitioned: Share | None = None
 
 
+def _column_type(value: str) -> str:
+    if not is_column_type(value):
+        raise ValueError("write a type, such as bigint, decimal(10,2) or array<string>")
+    return value
+
+
+ColumnType = Annotated[Word, AfterValidator(_column_type)]
+
+
 class ColumnPart(YamlPart):
     """A column of which more is said than its type."""
 
-    type: Word
+    type: ColumnType
     sensitive: bool = False
 
 
@@ -157,7 +167,7 @@ class DatasetPart(YamlPart):
     replicas: Annotated[list[ReplicaPart], Field(min_length=1)]
     description: str = ""
     team: Annotated[Name, StringConstraints(max_length=200)] = ""
-    columns: dict[ColumnName, Word | ColumnPart] = {}
+    columns: dict[ColumnName, ColumnType | ColumnPart] = {}
     primary_key: Annotated[list[ColumnName], AfterValidator(_not_repeated)] = []
     partition: PartitionPart | None = None
     slas: SlaPart = SlaPart()
