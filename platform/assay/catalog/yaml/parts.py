@@ -4,7 +4,17 @@ import re
 from datetime import timedelta
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StringConstraints,
+    model_validator,
+)
+from pydantic import Tag as Choice
 
 from assay.access.readers import wrong_readers
 from assay.catalog.column_types import is_column_type
@@ -52,9 +62,13 @@ def _name(value: str) -> str:
     return value
 
 
-Name = Annotated[str, AfterValidator(_name)]
-Word = Annotated[Name, StringConstraints(min_length=1, max_length=128, pattern=r"^\S(.*\S)?$")]
-ColumnName = Annotated[Name, StringConstraints(min_length=1, max_length=128, pattern=r"\S")]  # a space at its end too
+_NAMED = AfterValidator(_name)
+Name = Annotated[str, _NAMED]
+Word = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^\S(.*\S)?$"), _NAMED]
+# a space may stand at its end
+ColumnName = Annotated[
+    str, StringConstraints(min_length=1, max_length=128, pattern=r"\S"), _NAMED
+]  # a space at its end too
 FullName = Annotated[str, StringConstraints(max_length=240, pattern=r"^[A-Za-z0-9_][\w:/@-]*(\.[\w:/@-]+)+$")]
 Place = Annotated[str, StringConstraints(max_length=60, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 Length = Annotated[timedelta, BeforeValidator(_duration), Field(gt=timedelta(0))]
@@ -99,7 +113,7 @@ class ReplicaPart(YamlPart):
 
     datacenter: Place
     storage: Storage
-    location: Annotated[Name, StringConstraints(min_length=1, max_length=500)]
+    location: Annotated[str, StringConstraints(min_length=1, max_length=500), _NAMED]
     options: dict[str, str] = {}
 
     @model_validator(mode="after")
@@ -152,6 +166,15 @@ class ColumnPart(YamlPart):
     sensitive: bool = False
 
 
+def _kind_of_column(value: object) -> str:
+    return "column" if isinstance(value, dict | ColumnPart) else "type"
+
+
+TypeOrColumn = Annotated[
+    Annotated[ColumnType, Choice("type")] | Annotated[ColumnPart, Choice("column")], Discriminator(_kind_of_column)
+]
+
+
 def _known_readers(readers: list[str]) -> list[str]:
     if wrong := wrong_readers(readers):
         raise ValueError(f"{', '.join(wrong)}: write role:operator, team:NAME or user:NAME")
@@ -166,8 +189,8 @@ class DatasetPart(YamlPart):
     tier: Level
     replicas: Annotated[list[ReplicaPart], Field(min_length=1)]
     description: str = ""
-    team: Annotated[Name, StringConstraints(max_length=200)] = ""
-    columns: dict[ColumnName, ColumnType | ColumnPart] = {}
+    team: Annotated[str, StringConstraints(max_length=200), _NAMED] = ""
+    columns: dict[ColumnName, TypeOrColumn] = {}
     primary_key: Annotated[list[ColumnName], AfterValidator(_not_repeated)] = []
     partition: PartitionPart | None = None
     slas: SlaPart = SlaPart()
@@ -202,7 +225,7 @@ class BusinessMetricPart(YamlPart):
     expression: Annotated[str, StringConstraints(min_length=1, max_length=2048)]
     sources: Annotated[list[FullName], Field(min_length=1, max_length=20), AfterValidator(_not_repeated)]
     description: str = ""
-    team: Annotated[Name, StringConstraints(max_length=200)] = ""
+    team: Annotated[str, StringConstraints(max_length=200), _NAMED] = ""
     dimensions: Annotated[list[ColumnName], Field(max_length=20), AfterValidator(_not_repeated)] = []
     served: Annotated[list[ServedPart], Field(max_length=20)] = []
     band: dict[ParameterName, str | float | int] = {}
@@ -291,9 +314,9 @@ class TemplatePart(YamlPart):
 class BindingPart(YamlPart):
     """What a pipeline's gate does where a test is bad."""
 
-    pipeline: Annotated[Name, StringConstraints(min_length=1, max_length=200, pattern=r"^\S(.*\S)?$")]
+    pipeline: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^\S(.*\S)?$"), _NAMED]
     dataset: FullName
-    test: Annotated[Name, StringConstraints(min_length=1, max_length=300)]
+    test: Annotated[str, StringConstraints(min_length=1, max_length=300), _NAMED]
     gate: StrengthName
 
 

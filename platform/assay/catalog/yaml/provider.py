@@ -235,6 +235,8 @@ def _known_keys(part: type[YamlPart], path: tuple[int | str, ...]) -> list[str]:
             node = node["items"]
         else:
             node = node["properties"].get(step, node)  # which of several parts was tried is no step
-        reference = next((each["$ref"] for each in (node, *node.get("anyOf", ())) if "$ref" in each), None)
+        reference = next(
+            (each["$ref"] for each in (node, *node.get("anyOf", ()), *node.get("oneOf", ())) if "$ref" in each), None
+        )
         node = schema["$defs"][reference.rpartition("/")[2]] if reference else node
     return list(node["properties"])
