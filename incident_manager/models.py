@@ -6,6 +6,7 @@ from alerting.models import WAIVER_KINDS, Alert
 from alerting.state import WaiverKind
 from alerting.waivers.rules import WaiverScope
 from assay.models import Category, Claimable, Dataset, DataTest, Severity
+from assay.time.partition_names import partition_name
 from execution_engine.models import Windowed
 
 from .publication_state import PublicationState
@@ -242,7 +243,8 @@ class GateOverride(Windowed):
     def said(self) -> str:
         """Who may read what until when, and why."""
         who = f"pipeline {self.pipeline}" if self.pipeline else "every pipeline"
-        return f"{who} may read {self.window.text} until {self.ends_at:%Y-%m-%d %H:%M} UTC: {self.reason}"
+        what = partition_name(self.window, self.dataset.partitioning)
+        return f"{who} may read {what} until {self.ends_at:%Y-%m-%d %H:%M} UTC: {self.reason}"
 
 
 class Publication(Windowed):
