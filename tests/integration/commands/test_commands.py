@@ -171,7 +171,7 @@ def test_a_claim_from_a_shell_says_what_was_seen_and_who_hears_of_it(
     claim = ("claim", "raw.trips", "I miss a third.", "--window", "2026-01-05", "--saw", "rows missing")
     code, told = answer(capsys, *claim)
     assert (code, told["saw"], told["state"]) == (ExitCode.HELD, "rows missing", "open")
-    assert f"as incident {told['incident']}." in told["message"]
+    assert f"It is incident {told['incident']} now." in told["message"]
     assert AuditEntry.objects.filter(action="report.create", object_id=str(told["report"])).exists()
     _, again = answer(capsys, *claim)
     assert (again["state"], again["joined"]) == ("joined", [told["incident"]])

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.contrib.auth.models import User
+
 from assay.access.roles import TokenScope
 from assay.catalog.openlineage import MOST_DATASETS
 from assay.catalog.reach import MOST
@@ -46,6 +48,11 @@ def days(count: int) -> str:
     """The window of so many days up to today."""
     end = NOW.replace(hour=0)
     return f"{(end - count * DAY).isoformat()}/{end.isoformat()}"
+
+
+def _somebody(name: str) -> str:
+    """The name, which a user bears now."""
+    return User.objects.create_user(name).username
 
 
 def text(
@@ -181,7 +188,7 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
             "root_cause", written=2, backfill="x" * 200
         ),
         ("POST", "incidents/{incident}/assign"): lambda: Largest(
-            sent={"to": "x" * 128}, larger={"to": "x" * 129}, statements=60, written=6
+            sent={"to": _somebody("x" * 128)}, larger={"to": "x" * 129}, statements=60, written=6
         ),
         ("POST", "incidents/{incident}/force-resolve"): lambda: text(
             "reason", **ENDING, scope="test"
@@ -223,7 +230,7 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("GET", "quarantines/{quarantine}"): lambda: nothing,
         ("POST", "quarantines/{quarantine}/lift"): lambda: Largest(written=1),
         ("GET", "reports"): lambda: page(dataset=name),
-        ("POST", "reports"): lambda: text("description", written=10, **report),
+        ("POST", "reports"): lambda: text("description", written=10, statements=60, **report),
         ("GET", "reports/{report}"): lambda: nothing,
         ("POST", "reports/{report}/confirm"): lambda: Largest(written=5),
         ("POST", "reports/{report}/fix"): lambda: Largest(**CLOSING),
