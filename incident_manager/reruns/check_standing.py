@@ -24,10 +24,11 @@ def check_standing(standing: Standing, now: datetime) -> None:
         finish(standing, next_check_at=None, attempt=0)
         return
     occasion = f"{row.attempt}:{row.next_check_at:%Y%m%dT%H%M%S.%f}"
-    wanted = [(row.data_test, row.window, now)] if is_live(row.data_test) else []
+    is_to_run = is_live(row.data_test) and not _is_range(row)
+    wanted = [(row.data_test, row.window, now)] if is_to_run else []
     if not request_runs(
         wanted, reason=RunReason.CHECK, occasion=occasion, now=now
-    ):  # beyond retention, or retired: nobody will ever know
+    ):  # beyond retention, retired, or many partitions as one: nobody will ever know
         withdraw(row, row.data_test, now)
         finish(standing, next_check_at=None, next_age_at=None, attempt=0)
         return
@@ -40,6 +41,14 @@ def check_standing(standing: Standing, now: datetime) -> None:
         next_check_at=after_check(row, row.data_test, attempt=row.attempt + 1, t0=t0, now=now, cost=cost),
         attempt=row.attempt + 1,
     )
+
+
+def _is_range(row: Standing) -> bool:
+    """Whether a test of a partition was once run over many as one: each of them is judged by itself now."""
+    partitioning = row.data_test.dataset.partitioning
+    if row.data_test.scope == Scope.TABLE or partitioning is None:
+        return False
+    return len(partitioning.between(row.window.start, row.window.end, 2)) > 1
 
 
 def _count_waived_anew(row: Standing, now: datetime) -> None:

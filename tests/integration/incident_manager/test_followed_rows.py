@@ -406,6 +406,12 @@ def test_what_is_right_waived_or_needs_a_person_is_checked_no_more(
     assert (next_check_at is not None, attempt) == ((True, 3) if is_checked else (False, 0))
 
 
+def test_what_a_test_of_a_partition_once_said_of_many_as_one_is_withdrawn(trips: Dataset) -> None:
+    row = troubled(a_test(trips), window=WEEKEND)
+    check_standing(row, NOW)
+    assert (kept(row), Run.objects.exists()) == ((None, 0, "UNTESTED"), False)
+
+
 def test_a_window_that_is_kept_no_more_is_left_untested() -> None:
     test = a_test(DatasetFactory.create(retention=5 * DAY))
     row = troubled(test, window=day("2026-02-01"), next_age_at=NOW + DAY)
