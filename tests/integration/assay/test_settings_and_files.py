@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (home / "assay.db").read_bytes()
 
 
-GARBLED = {
+GARBLED: dict[str, Callable[[bytes], bytes]] = {
     "noise": lambda data: os.urandom(len(data)),
     "header": lambda data: b"\xff" * 100 + data[100:],
     "pages": lambda data: data[:4096] + os.urandom(len(data) - 4096),
