@@ -53,7 +53,7 @@ tests:
   - {{dataset: mart.orders, name: last-week, assertion: "row_count() >= 0.7 * row_count(ago=7d)"}}
   - {{dataset: mart.orders, name: its-day, assertion: "compliance(\\"datestr = '{{window.start:date}}'\\") = 1"}}
   - {{dataset: mart.orders, name: last-year, assertion: "row_count() >= 0.7 * row_count(ago=1y)"}}
-  - {{dataset: mart.orders, name: asks, assertion: "query(\\"select count(*) from `mart.orders`\\") > 0"}}
+  - {{dataset: mart.orders, name: asks, assertion: "query(\\"select count(*) from mart.orders\\") > 0"}}
   - {{dataset: mart.orders, name: cheap, assertion: "max(amount) < 10"}}
 """
 
