@@ -140,7 +140,7 @@ def test_a_role_alone_opens_no_dataset_that_has_readers(user: User) -> None:
     before, through = (Entry.objects.count(), DataTest.objects.count()), []
     for number, attack in enumerate(ATTACKS["role"]):
         role, method, address = attack.format(**keys).split()
-        api = client(f"user{number}", Role(role), "rides")
+        api: Any = client(f"user{number}", Role(role), "rides")
         if not address.startswith("/api/"):
             api = Client()
             api.force_login(User.objects.get(username=f"user{number}"))
