@@ -14,6 +14,7 @@ NEEDED = (
     "HADOOP_HOME",
     "HADOOP_CONF_DIR",
     "YARN_CONF_DIR",
+    "PYSPARK_PYTHON",
     "LD_LIBRARY_PATH",
     "LANG",
     "LC_ALL",
@@ -26,13 +27,12 @@ def child_environment(environment: Mapping[str, str], passed: Collection[str], s
     """The child's own; ``passed`` names the variables more that it may see, for example of an object store."""
     kept = {name: environment[name] for name in (*NEEDED, *passed) if name in environment}
     return (
-        {"LANG": UTF_8}
+        {"LANG": UTF_8, "PYSPARK_PYTHON": sys.executable}  # on nodes of a cluster it may lie elsewhere
         | kept
         | {
             "HOME": str(scratch),
             "TMPDIR": str(scratch),
             "SPARK_LOCAL_DIRS": str(scratch),
-            "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": os.pathsep.join(import_path()),
             "PYTHONDONTWRITEBYTECODE": "1",
         }

@@ -151,3 +151,9 @@ def test_the_command_lists_them_and_of_one_where_it_makes_no_test(
     assert left.value.code == 3
     assert "there is no template 'high'; known are low" in capsys.readouterr().err
     assert Dataset.objects.count() == 2
+
+
+def test_who_posts_a_template_hears_where_templates_are_written(api: APIClient) -> None:
+    refused = api.post("/api/v1/templates", {"name": "low"}, format="json")
+    assert refused.status_code == 405
+    assert "written in catalog files alone" in refused.json()["mend"]

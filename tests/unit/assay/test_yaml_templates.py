@@ -9,6 +9,7 @@ import pytest
 from assay.catalog.placeholders import filled, placeholders
 from assay.catalog.profile import ColumnSelector, Selector, TemplateProfile
 from assay.catalog.yaml.provider import load
+from test_generator.templates.told import fault_of
 from tests.unit.assay.test_yaml_catalog import problems, trips, write
 
 KNOWN = """
@@ -103,3 +104,9 @@ def test_only_names_between_braces_are_placeholders() -> None:
     text = r"rows('{column} rlike [0-9]{3}\p{lu}{,2}') < {most} and {most} > {window.start:date} {9a} {A}"
     assert placeholders(text) == ("column", "most")
     assert filled("{a} {b} {a}", {"a": "{b}"}) == "{b} {b} {b}"
+
+
+def test_the_ready_templates_are_right_in_themselves() -> None:
+    ready = load(Path(__file__).parents[3] / "examples" / "templates.yaml").templates
+    assert len(ready) == 6
+    assert [fault for template in ready if (fault := fault_of(template))] == []

@@ -32,6 +32,10 @@ class Templates(Rows):
     """The templates of all sources, by name."""
 
     dataset_path = ""
+    mend_of_method = (
+        "Templates and bindings are written in catalog files alone (docs/catalog.md#templates): change the file of the "
+        "template's source and sync it. examples/templates.yaml has ready ones."
+    )
     serializer_class = TemplateRow
     queryset = RuleTemplate.objects.order_by("name")
 

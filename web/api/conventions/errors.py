@@ -8,7 +8,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponseBase
 from django.views import defaults
 from rest_framework import status
-from rest_framework.exceptions import APIException, ValidationError
+from rest_framework.exceptions import APIException, MethodNotAllowed, ValidationError
 from rest_framework.views import exception_handler
 
 from assay.database.storage_errors import is_unavailable
@@ -58,7 +58,8 @@ def answer_error(error: Exception, context: dict[str, Any]) -> HttpResponseBase 
         text, where = errors_text(list(_places(error.detail)))
         return problem_answer(request, response.status_code, text, where=where, headers=headers)
     detail = str(getattr(error, "detail", None) or "Not found.")
-    return problem_answer(request, response.status_code, detail, headers=headers)
+    mend = getattr(context.get("view"), "mend_of_method", "") if isinstance(error, MethodNotAllowed) else ""
+    return problem_answer(request, response.status_code, detail, mend=mend, headers=headers)
 
 
 def errors_text(places: Sequence[tuple[str, str]]) -> tuple[str, str]:

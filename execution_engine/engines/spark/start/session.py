@@ -53,7 +53,7 @@ LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.
 
 def start_session(options: SparkOptions) -> SparkSession:
     """A session with our settings; pyspark's errors if the master or the server cannot be reached."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # else the workers take whatever python3 is on the PATH
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else the workers take whatever python3 is on the PATH
     if options.is_local:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # it prints what we return as a failure

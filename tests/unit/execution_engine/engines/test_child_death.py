@@ -1,5 +1,6 @@
 """What the end of a child says of the scans that it was busy with, and what a child may see."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,12 @@ def test_a_child_sees_what_spark_needs_and_what_is_named() -> None:
     seen = child_environment(given, ["AWS_PROFILE", "ABSENT"], Path("/scratch"))
     assert (seen["PATH"], seen["AWS_PROFILE"], seen["HOME"]) == ("/bin", "lake", "/scratch")
     assert not {"ASSAY_SECRET_KEY", "DB_PASSWORD", "ABSENT"} & set(seen)
+
+
+def test_the_python_of_workers_is_this_one_unless_another_is_named() -> None:
+    assert child_environment({}, [], Path("/scratch"))["PYSPARK_PYTHON"] == sys.executable
+    named = child_environment({"PYSPARK_PYTHON": "/opt/python"}, [], Path("/scratch"))
+    assert named["PYSPARK_PYTHON"] == "/opt/python"
 
 
 def test_memory_is_written_as_java_writes_it() -> None:
