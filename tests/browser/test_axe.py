@@ -22,6 +22,7 @@ TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 OF_LOOKS = ("color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size")
 FARES = "datasets/mart.trip_fares"
 FORMS = (
+    "back-fill",
     "report",
     "suggest",
     "decide",
