@@ -263,6 +263,7 @@ class Exclusion(Windowed):
     dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="exclusions")
     datacenter = models.CharField(max_length=60, blank=True)  # empty: in every datacenter
     holder = models.CharField(max_length=60)
+    data_test = models.ForeignKey(DataTest, models.CASCADE, null=True, related_name="+")  # that found it spoilt
 
     class Meta:
         constraints = [
@@ -295,10 +296,11 @@ class AcceptedPast(models.Model):
 
 
 class Release(Windowed):
-    """A window that a test found novel, and that a user said is right: others like it are no news."""
+    """A window that a test found novel, and that a user said is right: others like it are no news; or is wrong."""
 
     data_test = models.ForeignKey(DataTest, models.CASCADE, related_name="releases")
     until = models.DateTimeField(null=True, blank=True)  # from then on it is news again
+    is_wrong = models.BooleanField(default=False)  # the user said that the data is bad: it never joins a past
 
     class Meta:
         constraints = [

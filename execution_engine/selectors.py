@@ -30,12 +30,15 @@ def latest_values(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]
 
 
 def latest_measurements(
-    dataset_id: int, datacenter: str, hashes: Mapping[Window, str]
+    dataset_id: int, datacenter: str, hashes: Mapping[Window, str], but_by: int | None = None
 ) -> dict[Window, Measurement | None]:
-    """The latest measurement of each window under its spec hash, without its state; None as in ``latest_values``."""
+    """The latest measurement of each window under its spec hash, without its state; None as in ``latest_values``.
+
+    ``but_by``: the key of a test whose own finding leaves no window out.
+    """
     found = {(row.window, row.spec_hash): row for row in _taken(dataset_id, datacenter, hashes).defer("state")}
     return {window: found.get((window, hashes[window])) for window in hashes} | dict.fromkeys(
-        excluded_windows(dataset_id, datacenter, hashes)
+        excluded_windows(dataset_id, datacenter, hashes, but_by)
     )
 
 
@@ -59,8 +62,10 @@ def _taken(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) -> Qu
     ).order_by("measured_at", "pk")
 
 
-def excluded_windows(dataset_id: int, datacenter: str, windows: Mapping[Window, str]) -> set[Window]:
-    """Those of the windows that overlap a spoilt one."""
+def excluded_windows(
+    dataset_id: int, datacenter: str, windows: Mapping[Window, str], but_by: int | None = None
+) -> set[Window]:
+    """Those of the windows that overlap a spoilt one, which another test than ``but_by`` has found."""
     if not windows:
         return set()
     rows = Exclusion.objects.filter(
@@ -69,7 +74,7 @@ def excluded_windows(dataset_id: int, datacenter: str, windows: Mapping[Window, 
         window_start__lt=max(window.end for window in windows),
         window_end__gt=min(window.start for window in windows),
     )
-    spoilt = [row.window for row in rows]
+    spoilt = [row.window for row in rows if row.data_test_id is None or row.data_test_id != but_by]
     return {window for window in windows if any(window.overlaps(other) for other in spoilt)}
 
 

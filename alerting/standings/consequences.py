@@ -31,12 +31,17 @@ NOW_IS = {
 
 
 def note_released(standing: Standing, test: DataTest, waiver: Waiver | None) -> None:
-    """Let what a user calls right join the past that novelty is judged by, for as long as the user says so."""
+    """Let what a user calls right join the past that novelty is judged by, for as long as the user says so.
+
+    What a user accepts is bad data that stays as it is: it never joins.
+    """
     assert test.revision is not None
     if not compares_profiles(from_json(test.revision.tree)):
         return
     if waiver is not None and waiver.kind == WaiverKind.FORCED:
         release_window(test=test, window=standing.window, until=waiver.ends_at)
+    elif waiver is not None and waiver.kind == WaiverKind.ACCEPTED:
+        release_window(test=test, window=standing.window, until=None, is_wrong=True)
     else:
         take_release_back(test=test, window=standing.window)
 

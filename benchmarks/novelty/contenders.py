@@ -12,7 +12,7 @@ from scipy.stats import chi2, kstwobign
 
 from execution_engine.novelty.days import Day
 from execution_engine.novelty.judge import judge
-from execution_engine.novelty.measures.batch import OF_PAPER, batch_of
+from execution_engine.novelty.measures.batch import OF_PAPER
 from execution_engine.novelty.measures.distances import matched
 from execution_engine.novelty.neighbours import on_history, without_gaps
 from execution_engine.novelty.past import Past
@@ -56,7 +56,7 @@ def pyod(batch: Profile, accepted: Accepted) -> bool:
     """The detector that Redyuk et al. used, from its own library, on the same statistics scaled alike."""
     names = sorted({name for each in accepted.past.batches for name in each.kinds})
     history = np.array([each.aligned(OF_PAPER, names) for each in accepted.past.batches])
-    past, point = without_gaps(history, batch_of(batch, accepted.past.pools).aligned(OF_PAPER, names))
+    past, point = without_gaps(history, accepted.past.batch_of(batch).aligned(OF_PAPER, names))
     return pyod_knn.judge().is_outlier(*on_history(past, point))
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from execution_engine.novelty.family.alarm import judged as by_drift
 from execution_engine.novelty.inferred_schema.anomalies import judged as by_schema
-from execution_engine.novelty.measures.batch import MEASURED, OF_PAPER, WHOLE_BATCH, batch_of
+from execution_engine.novelty.measures.batch import MEASURED, OF_PAPER, WHOLE_BATCH
 from execution_engine.novelty.measures.companions import put_beside
 from execution_engine.novelty.measures.features import FEATURES
 from execution_engine.novelty.measures.statistics import PLACE, STATISTICS, Shown
@@ -44,7 +44,7 @@ def judge(profile: Profile, past: Past, method: Method = Method.PREDICTIVE, *, d
 
 
 def _by_prediction(profile: Profile, past: Past, day: Day | None) -> Verdict:
-    batch = batch_of(profile, past.pools)
+    batch = past.batch_of(profile)
     new = {part: batch.aligned(part, past.names) for part in MEASURED}
     put_beside(new, past.companions)
     z, with_what = _compared(past, new, day)
@@ -140,7 +140,7 @@ def _cause(past: Past, at: int, place: int, value: float, z: float, like: tuple[
 
 def _by_neighbours(profile: Profile, past: Past) -> Verdict:
     names = sorted({name for batch in past.batches for name in batch.kinds})
-    features = batch_of(profile, past.pools).aligned(OF_PAPER, names)
+    features = past.batch_of(profile).aligned(OF_PAPER, names)
     history = np.array([batch.aligned(OF_PAPER, names) for batch in past.batches])
     found = judged(history, features)
     if found.distance <= found.threshold:

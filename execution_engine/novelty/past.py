@@ -12,6 +12,7 @@ from execution_engine.novelty.measures.companions import Ints, companions, put_b
 from execution_engine.novelty.measures.pool import Pool
 from execution_engine.novelty.measures.statistics import PLACE, RARE, STATISTICS
 from execution_engine.profiles.column import ColumnKind
+from execution_engine.profiles.distinct import DistinctSample
 from execution_engine.profiles.profile import Profile
 
 from .days import Day, RareDay
@@ -36,15 +37,25 @@ class Past:
 
     batches: tuple[Batch, ...] = ()
     pools: Mapping[str, Pool] = field(default_factory=dict)
+    last_rows: DistinctSample = field(default_factory=DistinctSample)  # the keys of the rows of the last batch
 
-    def joined(self, profile: Profile, *, released: bool = False, day: Day | None = None) -> "Past":
-        """With one more accepted batch; ``released``: though it was novel, so others like it are no news either."""
-        batch = replace(batch_of(profile, self.pools), released=released, day=day)
+    def batch_of(self, profile: Profile) -> Batch:
+        """The statistics of a batch beside all of these."""
+        return batch_of(profile, self.pools, self.last_rows)
+
+    def joined(self, profile: Profile, *, released: bool = False, day: Day | None = None, later: int = 0) -> "Past":
+        """With one more accepted batch; ``released``: though it is novel, so others like it are no news either.
+
+        ``later``: how many of the batches that joined before it are of later windows.
+        """
+        batch = replace(self.batch_of(profile), released=released, day=day)
         pools = dict(self.pools)
         for name, column in profile.columns.items():
             if column.present and column.kind is not ColumnKind.NOTHING:
                 pools[name] = pools.get(name, Pool(kind=column.kind)).joined(column)
-        return Past(batches=(*self.batches, batch)[-MOST_BATCHES:], pools=pools)
+        place = len(self.batches) - later
+        batches = (*self.batches[:place], batch, *self.batches[place:])[-MOST_BATCHES:]
+        return Past(batches=batches, pools=pools, last_rows=self.last_rows if later else profile.sample)
 
     def dated(self, days: Sequence[Day | None]) -> "Past":
         """With the days of its last batches; those before them are of no day."""
@@ -53,7 +64,7 @@ class Past:
         if aligned == tuple(batch.day for batch in self.batches):
             return self
         dated = tuple(replace(batch, day=day) for batch, day in zip(self.batches, aligned, strict=True))
-        return Past(batches=dated, pools=self.pools)
+        return replace(self, batches=dated)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """From statistics and their history to z's, and from the largest of them to a score with its threshold."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import exp, log, sqrt
 
 import numpy as np
@@ -14,6 +15,7 @@ Floats = npt.NDArray[np.float64]
 LARGEST_Z = 1000.0  # beyond, one is as far as another
 FEWEST = 4  # batches of history that a statistic needs
 FALSE_ALARMS = 0.01
+FLOOR_WEIGHT = 0.5  # batches of sampling noise that a floor is believed for, before history shows less
 _OPEN = np.array([statistic.is_open for statistic in STATISTICS.values()])
 # the prior of a history's log scores
 PRIOR_WEIGHT, PRIOR_SPREAD, PRIOR_FACTOR = 10.0, 0.22, 0.9
@@ -31,10 +33,15 @@ class History:
     rare: Floats
     of: Floats
 
+    @cached_property
+    def sums(self) -> "_Sums":
+        """Of all batches."""
+        return _sums(self)
+
 
 def of_one(history: History, scaled: Floats, floors: Floats, least: Floats) -> Floats:
     """The z of each statistic of a batch, given its history; NaN where there is none, or too little history."""
-    return _z(_sums(history), scaled, floors, least)
+    return _z(history.sums, scaled, floors, least)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,22 +63,15 @@ def beside_like(
 
     ``without``: the place in history of a batch that its spread shall not be of.
     """
-    all_of_it = _sums(history)
-    if without is not None:
-        others = all_of_it.without(history)
-        all_of_it = _Sums(
-            count=others.count[without],
-            mean=others.mean[without],
-            squares=others.squares[without],
-            excess=others.excess[without],
-        )
-    z = _z(replace(all_of_it, mean=like.mean), scaled, floors, least, draws=np.maximum(like.draws, 1))
+    sums = history.sums if without is None else history.sums.without(history.scaled[without], history.floors[without])
+    z = _z(replace(sums, mean=like.mean), scaled, floors, least, draws=np.maximum(like.draws, 1))
     return np.where(like.draws > 0, z, np.nan)
 
 
 def leave_one_out(history: History) -> Floats:
     """The z of each statistic of each batch of history, given the others: (T, …)."""
-    return _z(_sums(history).without(history), history.scaled, history.floors, history.least)
+    others = history.sums.without(history.scaled, history.floors)
+    return _z(others, history.scaled, history.floors, history.least)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -83,15 +83,15 @@ class _Sums:
     squares: Floats
     excess: Floats
 
-    def without(self, history: History) -> "_Sums":
-        """Those that are left without each batch in turn: (T, …)."""
-        known = ~np.isnan(history.scaled)
+    def without(self, scaled: Floats, floors: Floats) -> "_Sums":
+        """Those that are left without a batch, or without each of some in turn: (…, columns, statistics)."""
+        known = ~np.isnan(scaled)
         count = self.count - known
         with np.errstate(all="ignore"):
-            apart = np.where(known, history.scaled - self.mean, 0.0)
+            apart = np.where(known, scaled - self.mean, 0.0)
             rest = np.maximum(count, 1)
             squares = np.maximum(self.squares - apart**2 * self.count / rest, 0.0)
-            excess = np.maximum(self.excess - np.where(known, (apart / history.floors) ** 2, 0.0), 0.0)
+            excess = np.maximum(self.excess - np.where(known, (apart / floors) ** 2, 0.0), 0.0)
         return _Sums(count=count, mean=self.mean - apart / rest, squares=squares, excess=excess)
 
 
@@ -112,7 +112,9 @@ def _z(sums: _Sums, scaled: Floats, floors: Floats, least: Floats, draws: Floats
     """
     with np.errstate(all="ignore"):
         spread = sums.squares / (sums.count - 1) * (1 + 1 / (sums.count if draws is None else draws))
-        small = np.minimum(1.0, np.sqrt((3 + sums.excess) / (3 + sums.count)))  # less spread than sampling would give
+        small = np.minimum(
+            1.0, np.sqrt((FLOOR_WEIGHT + sums.excess) / (FLOOR_WEIGHT + sums.count))
+        )  # less spread than sampling would give
         small = np.where(_OPEN, 1.0, small)
         whole = spread + np.maximum(floors * small, least) ** 2
         freedom = (sums.count - 1) * (whole / np.maximum(spread, whole * 1e-6)) ** 2

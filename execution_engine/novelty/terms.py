@@ -4,6 +4,7 @@ from enum import StrEnum
 
 LEARNING = 8  # accepted batches before the first verdict
 LAST_BATCHES = 90  # that statistics are compared with
+FURTHER_WINDOWS = 3  # that come before a novel window joins the past, where nobody calls it wrong
 
 
 class Method(StrEnum):

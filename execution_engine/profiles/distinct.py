@@ -43,6 +43,12 @@ class DistinctSample:
             return float(rows / inside.mean())
         return min(float(rows), len(inside) / ((float(self.keys[-1]) + 1) / _ALL_KEYS))
 
+    def shared_with(self, other: "DistinctSample") -> tuple[int, int]:
+        """How many values of this sample the other one has too, and out of how many: those that both would hold."""
+        ends = [sample.keys[-1] for sample in (self, other) if sample.is_cut]
+        keys = self.keys[: int(np.searchsorted(self.keys, min(ends), side="right"))] if ends else self.keys
+        return int(np.isin(keys, other.keys, assume_unique=True).sum()), len(keys)
+
     @property
     def single_share(self) -> float:
         """The share of the different values that occur once; 0 where there are none."""

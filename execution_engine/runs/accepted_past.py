@@ -1,14 +1,16 @@
 """The accepted past that novelty compares with: kept from run to run, and extended by what was accepted since.
 
 A batch joins once a later one is judged: where the test held on it, where a user said that it is right, and, of a
-window that the test was never run on, where it is like those before it. Bad windows are left out while they are bad.
+window that the test was never run on, where it is like those before it. One that is novel, and that nobody calls wrong,
+joins after some more windows. Those that other tests find bad are left out while they are bad.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2s
+from itertools import takewhile
 
 from assay.database.bulk import in_parts
 from assay.models import DataTest
@@ -22,6 +24,7 @@ from execution_engine.novelty.days import Calendar, Day
 from execution_engine.novelty.judge import judge
 from execution_engine.novelty.past import MOST_BATCHES, Past
 from execution_engine.novelty.terms import Method
+from execution_engine.novelty.thaw import Answer, ThawingPast, Unanswered
 from execution_engine.outcome import Failure, Outcome, Reason
 from execution_engine.parts.row_states import keep_state, state_of
 from execution_engine.parts.state_store import UnableToLoadState
@@ -37,9 +40,20 @@ class Word(StrEnum):
     """What is known of a batch of the past, and what became of it."""
 
     UNJUDGED = "unjudged"  # the test was never run on it
+    OUTLIVED = "outlived"  # a user said that it, or one before it, is right for a time that is over
+    UNANSWERED = "unanswered"  # it is novel, and nobody has said anything
     JOINED = "joined"
     RELEASED = "released"  # a user said that it is right
-    LEFT = "left"  # it is unlike those before it, has no rows, or its profile cannot be read any more
+    LEFT = "left"  # a user said that it is wrong, it has no rows, or its profile cannot be read any more
+
+
+IN_THE_PAST = (Word.JOINED, Word.RELEASED)
+WORDS = {
+    Answer.ACCEPTED: Word.JOINED,
+    Answer.RELEASED: Word.RELEASED,
+    Answer.NONE: Word.UNANSWERED,
+    Answer.WRONG: Word.LEFT,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +74,13 @@ class PastBatch:
 class KnownPast:
     """A past, and the batches that it was made of, the oldest first."""
 
-    past: Past = field(default_factory=Past)
+    thawing: ThawingPast = field(default_factory=ThawingPast)
     batches: tuple[PastBatch, ...] = ()
+
+    @property
+    def past(self) -> Past:
+        """What batches are compared with."""
+        return self.thawing.past
 
     def covers(self, wanted: Sequence[PastBatch]) -> int | None:
         """How many of the wanted batches it was made of; None where it holds others, or in another way."""
@@ -71,25 +90,50 @@ class KnownPast:
 
     def dated(self, calendar: Calendar | None) -> "KnownPast":
         """With the days of its batches: one that was kept may know none, or those of another zone or country."""
-        return replace(self, past=self.past.dated([_day(start, calendar) for start in self.starts]))
+        past = self.past.dated([_day(start, calendar) for start in self.starts])
+        return replace(self, thawing=replace(self.thawing, past=past))
+
+    def with_unanswered(self, profiles: Callable[[int], Profile | None], calendar: Calendar | None) -> "KnownPast":
+        """With what is to be known of the batches that may still join; ``profiles`` gives those of measurements."""
+        waiting = []
+        for at, batch in enumerate(self.batches):
+            if batch.word is Word.UNANSWERED and (profile := profiles(batch.measurement)) is not None:
+                words = [other.word for other in self.batches[at + 1 :] if other.word is not Word.LEFT]
+                joined = len(words) - words.count(Word.UNANSWERED)
+                day = _day(batch.start, calendar)
+                waiting.append(
+                    Unanswered(key=batch.measurement, profile=profile, day=day, later=len(words), later_joined=joined)
+                )
+        return replace(self, thawing=replace(self.thawing, unanswered=tuple(waiting)))
 
     def with_batch(
         self, batch: PastBatch, profile: Profile | None, method: Method, day: Day | None = None
     ) -> "KnownPast":
-        """With one more; it joins unless it is novel and nobody said that it is right."""
-        word, past = Word.LEFT, self.past
-        if profile is not None and profile.rows and self._takes(batch, profile, method, day):
-            word = Word.RELEASED if batch.word is Word.RELEASED else Word.JOINED
-            past = past.joined(profile, released=word is Word.RELEASED, day=day)
-        return KnownPast(past=past, batches=(*self.batches, replace(batch, word=word))[-MOST_BATCHES:])
+        """With one more: it joins, it waits because it is novel and nobody says anything, or nothing is learned."""
+        answer, thawing = Answer.WRONG, self.thawing
+        if profile is not None and profile.rows:
+            answer = self._answer(batch, profile, method, day)
+            thawing = thawing.with_window(batch.measurement, profile, answer, day)
+        waiting = {each.key for each in thawing.unanswered}
+        batches = (*self.batches, replace(batch, word=WORDS[answer]))[-MOST_BATCHES:]
+        return KnownPast(thawing=thawing, batches=tuple(_thawed(each, waiting) for each in batches))
 
-    def _takes(self, batch: PastBatch, profile: Profile, method: Method, day: Day | None) -> bool:
-        return batch.word is not Word.UNJUDGED or not judge(profile, self.past, method, day=day).is_novel
+    def _answer(self, batch: PastBatch, profile: Profile, method: Method, day: Day | None) -> Answer:
+        if batch.word not in (Word.UNJUDGED, Word.OUTLIVED):
+            return next(answer for answer, word in WORDS.items() if word is batch.word)
+        if not judge(profile, self.past, method, day=day).is_novel:
+            return Answer.ACCEPTED
+        return Answer.NONE if batch.word is Word.UNJUDGED else Answer.WRONG
 
     @property
     def starts(self) -> list[str]:
         """The windows of the batches that are in the past."""
-        return [batch.start for batch in self.batches if batch.word is not Word.LEFT]
+        return [batch.start for batch in self.batches if batch.word in IN_THE_PAST]
+
+
+def _thawed(batch: PastBatch, waiting: Collection[Hashable]) -> PastBatch:
+    is_thawed = batch.word is Word.UNANSWERED and batch.measurement not in waiting
+    return replace(batch, word=Word.JOINED) if is_thawed else batch
 
 
 class AcceptedPasts:
@@ -109,13 +153,14 @@ class AcceptedPasts:
         except (UnableToRead, UnableToLoadState) as error:
             return Failure(reason=Reason.ENGINE_UNREACHABLE, detail=f"{measurement.spec_text}: {error}")
         calendar = _calendar(run, history, wants, sources)
-        known = self._past(run.data_test, history, wants, sources, calendar)
+        known, novel_before = self._past(run.data_test, history, wants, sources, calendar)
         return BesidePast(
             profile=profile,
             past=known.past,
             windows=known.starts,
             may_be_empty=run.data_test.dataset.allow_empty,
             day=_day(measurement.window_start.isoformat(), calendar),
+            novel_before=novel_before,
         )
 
     def save(self) -> None:
@@ -131,25 +176,28 @@ class AcceptedPasts:
 
     def _past(
         self, test: DataTest, history: History, wants: Sequence[Want], sources: Sources, calendar: Calendar | None
-    ) -> KnownPast:
+    ) -> tuple[KnownPast, int]:
+        """The past, and how many of the last windows in a row are novel without an answer."""
         key = (test.pk, operand_key(history))
-        rows = _measured(wants, sources)
+        rows = _measured(test, wants, sources)
+        by_key = {row.pk: row for row in rows.values()}
         wanted = _batches(test, rows, self._now)
         known = (self._known.get(key) or _kept(*key)).dated(calendar)
         count = known.covers(wanted)
+        if count is not None and key not in self._known:
+            known = known.with_unanswered(lambda measurement: _profile(by_key.get(measurement)), calendar)
         if count is None:
             newest = known.batches[-1].start
             known, count, is_newer = KnownPast(), 0, bool(wanted) and wanted[-1].start >= newest
         else:
             is_newer = True
-        by_key = {row.pk: row for row in rows.values()}
         for batch in wanted[count:]:
             profile, day = _profile(by_key[batch.measurement]), _day(batch.start, calendar)
             known = known.with_batch(batch, profile, history.method, day)
         self._known[key] = known
         if test.pk is not None and is_newer and count < len(wanted):
             self._changed[test.pk, key[1]] = known
-        return known
+        return known, len(list(takewhile(lambda batch: batch.word is Word.UNANSWERED, reversed(wanted))))
 
 
 def _calendar(run: Run, history: History, wants: Sequence[Want], sources: Sources) -> Calendar | None:
@@ -170,17 +218,17 @@ def operand_key(history: History) -> str:
     return blake2s(history.metric.text.encode(), digest_size=16).hexdigest()
 
 
-def _measured(wants: Sequence[Want], sources: Sources) -> dict[Window, Measurement]:
-    """The profiles of past windows, the oldest first, without those of bad windows."""
+def _measured(test: DataTest, wants: Sequence[Want], sources: Sources) -> dict[Window, Measurement]:
+    """The profiles of past windows, the oldest first, without those of windows that other tests found bad."""
     if not wants:
         return {}
     hashes = {want.window: want.spec_hash for want in wants}
-    found = latest_measurements(sources.dataset(wants[0].dataset).pk, wants[0].datacenter, hashes)
+    found = latest_measurements(sources.dataset(wants[0].dataset).pk, wants[0].datacenter, hashes, test.pk)
     return {window: row for window in hashes if (row := found[window]) is not None}
 
 
 def _batches(test: DataTest, rows: Mapping[Window, Measurement], now: datetime) -> list[PastBatch]:
-    """What is known of each now, without those that are novel."""
+    """What is known of each now, without those that a user called wrong."""
     words = _words(test, list(rows), now)
     found = [
         PastBatch(start=window.start.isoformat(), measurement=row.pk, word=words.get(window, Word.UNJUDGED))
@@ -201,12 +249,12 @@ def _words(test: DataTest, windows: Sequence[Window], now: datetime) -> dict[Win
         for start, end, outcome in (
             runs.filter(window_start__in=some).order_by("measured_at", "pk").values_list(*columns)
         ):
-            found[Window(start=start, end=end)] = Word.JOINED if outcome == Outcome.HELD else Word.LEFT
+            found[Window(start=start, end=end)] = Word.JOINED if outcome == Outcome.HELD else Word.UNANSWERED
         for row in Release.objects.filter(data_test=test.pk, window_start__in=some):
             if row.until is not None and row.until <= now:
-                found |= dict.fromkeys(_under(row, found), Word.UNJUDGED)
-            elif found.get(row.window) is Word.LEFT:
-                found[row.window] = Word.RELEASED
+                found |= dict.fromkeys(_under(row, found), Word.OUTLIVED)
+            elif found.get(row.window) is Word.UNANSWERED:
+                found[row.window] = Word.LEFT if row.is_wrong else Word.RELEASED
     return found
 
 
@@ -219,7 +267,9 @@ def _under(ended: Release, found: Mapping[Window, Word]) -> list[Window]:
     ]
 
 
-def _profile(row: Measurement) -> Profile | None:
+def _profile(row: Measurement | None) -> Profile | None:
+    if row is None:
+        return None
     try:
         return from_bytes(state_of(row))
     except (UnableToRead, UnableToLoadState):
@@ -236,4 +286,4 @@ def _kept(test: int | None, operand: str) -> KnownPast:
     except (UnableToRead, UnableToLoadState):
         return KnownPast()
     batches = (PastBatch(start=start, measurement=key, word=Word(word)) for start, key, word in row.batches)
-    return KnownPast(past=past, batches=tuple(batches))
+    return KnownPast(thawing=ThawingPast(past=past), batches=tuple(batches))

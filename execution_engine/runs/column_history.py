@@ -17,7 +17,7 @@ from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import History
 from execution_engine.models import AcceptedPast, Measurement
 from execution_engine.novelty import stored as stored_pasts
-from execution_engine.novelty.measures.batch import WHOLE_BATCH, Batch, batch_of
+from execution_engine.novelty.measures.batch import WHOLE_BATCH, Batch
 from execution_engine.novelty.measures.statistics import PLACE, STATISTICS
 from execution_engine.novelty.past import Past
 from execution_engine.parts.row_states import STATE, state_of
@@ -28,7 +28,7 @@ from execution_engine.profiles.profile import Profile
 from execution_engine.profiles.report import described
 from execution_engine.profiles.stored import from_bytes
 
-from .accepted_past import Word, operand_key
+from .accepted_past import IN_THE_PAST, Word, operand_key
 
 Floats = npt.NDArray[np.float64]
 
@@ -79,7 +79,7 @@ def column_history(dataset: Dataset, now: datetime) -> ColumnHistory:
         read += len(profile.columns)
         if newest is None:
             newest, newest_window = profile, row.window
-        batches.setdefault(row.window_start, batch_of(profile, past.pools))
+        batches.setdefault(row.window_start, past.batch_of(profile))
     windows = sorted(batches)[-LAST_WINDOWS:]
     names = dict.fromkeys(name for window in windows for name in batches[window].names)
     kept = {name for name in names if name == WHOLE_BATCH or name.casefold() not in hidden}
@@ -164,7 +164,7 @@ def _past(dataset: Dataset) -> tuple[Past, list[datetime], bool]:
             past = stored_pasts.from_bytes(state_of(row))
         except (UnableToRead, UnableToLoadState):
             continue
-        starts = [datetime.fromisoformat(start) for start, _, word in row.batches if word != Word.LEFT]
+        starts = [datetime.fromisoformat(start) for start, _, word in row.batches if Word(word) in IN_THE_PAST]
         found.append((row.data_test.name == "novelty", len(past.pools), past, starts))
     if not found:
         return Past(), [], bool(kept)

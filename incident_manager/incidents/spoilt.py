@@ -56,7 +56,11 @@ def spoil(flip: Flip, standing: Standing, now: datetime) -> None:
     if test.scope == Scope.PARTITION:
         # what history operands leave out while the window is spoilt
         exclude_window(
-            dataset=spoilt.dataset, datacenter=spoilt.datacenter, window=spoilt.window, holder=_holder(spoilt)
+            dataset=spoilt.dataset,
+            datacenter=spoilt.datacenter,
+            window=spoilt.window,
+            holder=_holder(spoilt),
+            test=test,
         )
 
 

@@ -129,6 +129,35 @@ def _times(number: Any, factor: float, type_: pa.DataType) -> Any:
     return fitted(product, type_) if np.isfinite(product) else number
 
 
+def other_sign(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
+    """Numbers of a column with the other sign."""
+    names = chosen(table, lambda type_: is_number(type_) and not of.is_unsigned_integer(type_), generator)
+    if not names:
+        return None
+    type_ = table.schema.field(names[0]).type
+    values = table[names[0]].take(pa.array(rows)).to_pylist()
+    return replaced(table, rows, {names[0]: [x if x is None else _times(x, -1.0, type_) for x in values]})
+
+
+def zero_fill(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
+    """0 in a column of numbers."""
+    names = chosen(table, is_number, generator)
+    return replaced(table, rows, {names[0]: [0] * len(rows)}) if names else None
+
+
+def mean_fill(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
+    """The column's mean in a column of numbers."""
+    names = chosen(table, is_number, generator)
+    if not names:
+        return None
+    numbers = table[names[0]].drop_null().cast(pa.float64(), safe=False).to_numpy()
+    numbers = numbers[np.isfinite(numbers)]
+    if not len(numbers):
+        return None
+    value = fitted(float(numbers.mean()), table.schema.field(names[0]).type)
+    return replaced(table, rows, {names[0]: [value] * len(rows)}, f"{value:g}")
+
+
 def constant(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
     """One value of the column everywhere."""
     names = chosen(table, lambda type_: not of.is_nested(type_) and not of.is_null(type_), generator)

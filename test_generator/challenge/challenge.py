@@ -9,6 +9,7 @@ import pyarrow as pa
 from execution_engine.novelty.days import Day
 from execution_engine.novelty.judge import judge
 from execution_engine.novelty.past import Past
+from execution_engine.novelty.thaw import Answer, ThawingPast
 from execution_engine.novelty.verdict import Status
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile
@@ -16,11 +17,10 @@ from execution_engine.verification import Check, ConstraintStatus
 from test_generator.suggestions.suggest import SuggestedWindow, Suggestion, suggestions
 
 from .fitness import has_past
-from .injector import ErrorKind, inject
+from .injector import SHARES, ErrorKind, inject, shares_of
 from .tally import Trial
 from .verifying import Asked, Moment, Said, Verifier
 
-SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the rows of a window
 SUGGESTED_FROM = 30  # windows at most, as `assay suggest` does
 KEYS_UP_TO = 2_000_000 // SUGGESTED_FROM  # rows of a window in which keys are looked for
 
@@ -72,7 +72,8 @@ class Challenger:
     seed: int
     fixed: Sequence[str] = ()  # columns that are never spoilt
     found: Challenge = field(default_factory=Challenge)
-    _past: Past = field(default_factory=Past)
+    _thawing: ThawingPast = field(default_factory=ThawingPast)
+    _before: pa.Table | None = None  # the rows of the last window that was learned
     _suggesting: deque[SuggestedWindow] = field(default_factory=lambda: deque(maxlen=SUGGESTED_FROM))
 
     def run(self, windows: Iterable[ChallengedWindow], count: int, told: Callable[[int, int], None]) -> Challenge:
@@ -88,20 +89,27 @@ class Challenger:
         ]
         names = {each.name for each in self.asked}  # of a file of checks, which may have accepted a suggestion
         suggested = [_asked(one) for one in self.found.suggested if one.assertion not in names]
-        of_one = len(self.kinds) * len(SHARES)
+        of_one = sum(len(shares_of(kind)) for kind in self.kinds)
         for at, window in enumerate(last):
             self._challenge(window, at, suggested, lambda done, at=at: told(at * of_one + done, len(last) * of_one))  # type: ignore[misc]
             self._learn(window)
         return self.found
 
+    @property
+    def _past(self) -> Past:
+        return self._thawing.past
+
     def _learn(self, window: ChallengedWindow) -> None:
-        """A window that is novel is no past of those after it."""
+        """A window that is novel is no past of the next ones; it joins after some more, as nobody calls it wrong."""
         profile = window.profile_of(window.rows)
         kept = window.rows if window.rows.num_rows <= KEYS_UP_TO else None
         shown = None if kept is None else kept.drop_columns(list(window.hidden))
         self._suggesting.append(SuggestedWindow(key=window.moment.key, profile=profile, rows=shown))
-        if not judge(profile, self._past, day=window.day).is_novel:
-            self._past = self._past.joined(profile, day=window.day)
+        is_novel = judge(profile, self._past, day=window.day).is_novel
+        answer = Answer.NONE if is_novel else Answer.ACCEPTED
+        self._thawing = self._thawing.with_window(window.moment.key, profile, answer, window.day)
+        self._before = window.rows
+        if not is_novel:
             self.verifier.join(self.asked, window.rows, window.moment)
 
     def _challenge(
@@ -117,9 +125,13 @@ class Challenger:
             Sound(window=window.moment.key, rows=window.rows.num_rows, novel=novel, **_told_apart(everything, alarms))
         )
         quiet = [each for each in everything if said[each.name].status is ConstraintStatus.SUCCESS]
-        for number, (kind, share) in enumerate((kind, share) for kind in self.kinds for share in SHARES):
-            self._try(window, at, kind, share, quiet, sound=novel)
-            told(number + 1)
+        number = 0
+        for kind in self.kinds:
+            for place, share in enumerate(shares_of(kind)):
+                seed = (self.seed * 1000 + at) * len(SHARES) + place
+                self._try(window, kind, share, seed, quiet, sound=novel)
+                number += 1
+                told(number)
 
     def _note_unjudged(self, key: str, said: Mapping[str, Said]) -> None:
         """Of tests that no window could be judged by; what was still learning may be judged in a later one."""
@@ -133,9 +145,9 @@ class Challenger:
     def _try(
         self,
         window: ChallengedWindow,
-        at: int,
         kind: ErrorKind,
         share: float,
+        seed: int,
         quiet: Sequence[Asked],
         *,
         sound: bool | None,
@@ -145,7 +157,8 @@ class Challenger:
         ``sound`` is what novelty said of the window; None while it learns.
         """
         held = [name for name in self.fixed if name in window.rows.column_names]
-        injected = inject(window.rows.drop_columns(held), kind, share, self._seed(at, share))
+        before = None if self._before is None else self._before.drop_columns(held)
+        injected = inject(window.rows.drop_columns(held), kind, share, seed, before)
         if not injected.changed:
             return
         rows = _with_fixed(injected.table, window.rows, held)
@@ -165,9 +178,6 @@ class Challenger:
                 **_told_apart(quiet, broken),
             )
         )
-
-    def _seed(self, at: int, share: float) -> int:
-        return (self.seed * 1000 + at) * len(SHARES) + SHARES.index(share)
 
 
 def _told_apart(asked: Sequence[Asked], names: set[str]) -> dict[str, tuple[str, ...]]:

@@ -31,6 +31,20 @@ class ErrorKind(StrEnum):
     TIME_ZONE = "time zone"  # timestamps some hours off
     DUPLICATED = "duplicated block"  # rows in a row, twice
     PARTIAL = "partial load"  # rows at the end are not there
+    LOST_GROUP = "lost group"  # all rows with one value of a column are not there
+    STALE = "stale copy"  # rows of the window before in place of those of this one
+    SHIFTED_ROWS = "shifted by a row"  # the values of one column stand one row further down
+    SIGN = "sign flip"  # numbers with the other sign
+    ZERO_FILL = "zero fill"  # 0 in place of numbers
+    MEAN_FILL = "mean fill"  # the column's mean in place of numbers
+
+
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the rows of a window
+
+
+def shares_of(kind: ErrorKind) -> tuple[float, ...]:
+    """The shares of rows that errors of this kind are tried with: a stale copy may also be of the whole window."""
+    return (*SHARES, 1.0) if kind is ErrorKind.STALE else SHARES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,13 +83,19 @@ _SPOILERS: Mapping[ErrorKind, Callable[[pa.Table, Rows, np.random.Generator], Sp
     ErrorKind.TIME_ZONE: cells.shifted,
     ErrorKind.DUPLICATED: whole.duplicated,
     ErrorKind.PARTIAL: whole.partial,
+    ErrorKind.LOST_GROUP: whole.without_a_group,
+    ErrorKind.SHIFTED_ROWS: whole.shifted_by_a_row,
+    ErrorKind.SIGN: cells.other_sign,
+    ErrorKind.ZERO_FILL: cells.zero_fill,
+    ErrorKind.MEAN_FILL: cells.mean_fill,
 }
 
 
-def inject(table: pa.Table, kind: ErrorKind, share: float, seed: int) -> Injected:
+def inject(table: pa.Table, kind: ErrorKind, share: float, seed: int, before: pa.Table | None = None) -> Injected:
     """A copy of the table with one error in about ``share`` of its rows, at least in one; alike for the same seed.
 
-    Unchanged where no column is of the kind's type, there are no rows, or chance has changed nothing.
+    ``before`` has the rows of the window before, for stale copies. Unchanged where no column is of the kind's type,
+    there are no rows, no window before is known, or chance has changed nothing.
     """
     if not 0 < share <= 1:
         raise ValueError(f"a share of rows is above 0 and at most 1, not {share}")
@@ -84,7 +104,10 @@ def inject(table: pa.Table, kind: ErrorKind, share: float, seed: int) -> Injecte
     if table.num_rows:
         count = max(1, round(share * table.num_rows))
         rows = np.sort(generator.choice(table.num_rows, count, replace=False))
-        spoilt = _SPOILERS[kind](table, rows, generator)
+        if kind is ErrorKind.STALE:
+            spoilt = None if before is None else whole.stale(table, rows, generator, before)
+        else:
+            spoilt = _SPOILERS[kind](table, rows, generator)
     if spoilt is None or not spoilt.rows:
         return Injected(table=table, kind=kind, share=share, columns=(), rows=0)
     return Injected(

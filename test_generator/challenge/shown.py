@@ -7,7 +7,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from .challenge import SHARES, Challenge, Sound
+from .challenge import Challenge, Sound
+from .injector import ErrorKind, shares_of
 from .tally import Caught, Missed, Trial, by_cell, by_column, by_kind, caught, gains
 
 MOST_SHOWN = 20  # columns, and suggestions; --json has all
@@ -116,12 +117,13 @@ def show(console: Console, result: Mapping[str, Any]) -> None:
 
 def _kinds(result: Mapping[str, Any]) -> Table:
     title = f"{result['table']}: % caught by its tests|and suggestions|and novelty, by share of rows"
-    table = Table("error", *(f"{share:.0%}" for share in SHARES), "all", title=escape(title))
+    shares = sorted({share for kind in result["kinds"] for share in shares_of(ErrorKind(kind))})
+    table = Table("error", *(f"{share:.0%}" for share in shares), "all", title=escape(title))
     for kind, row in result["kinds"].items():
-        cells = [_cell(row["shares"].get(f"{share:g}")) for share in SHARES]
+        cells = [_cell(row["shares"].get(f"{share:g}")) for share in shares]
         table.add_row(kind, *cells, _cell(row))
     table.add_section()
-    table.add_row("all", *[""] * len(SHARES), _cell(result["caught"]))
+    table.add_row("all", *[""] * len(shares), _cell(result["caught"]))
     return table
 
 

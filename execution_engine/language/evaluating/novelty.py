@@ -6,6 +6,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from execution_engine.language.tree import History
+from execution_engine.novelty.terms import FURTHER_WINDOWS
 from execution_engine.novelty.verdict import Cause, Status, Verdict
 from execution_engine.outcome import Failure, Reason
 
@@ -29,6 +30,7 @@ class BesidePast:
     windows: Sequence[str]
     may_be_empty: bool = False  # no rows are no news
     day: "Day | None" = None  # of the batch
+    novel_before: int = 0  # windows in a row directly before it that are novel, and that nobody has answered
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,6 +42,7 @@ class Novelty:
     batches: int
     method: str
     drawn: Mapping[int, list[list[Any]]]
+    novel_before: int = 0
 
     @property
     def score(self) -> float:
@@ -57,7 +60,10 @@ class Novelty:
             return ""
         said = "; ".join(cause.text for cause in self.verdict.causes[:MOST_SAID])
         more = len(self.verdict.causes) - MOST_SAID
-        return f"unlike the {self.batches} windows before: {said}{f'; and {more} more' if more > 0 else ''}"
+        sentence = f"unlike the {self.batches} windows before: {said}{f'; and {more} more' if more > 0 else ''}"
+        if self.novel_before >= FURTHER_WINDOWS:
+            sentence += f"; {self.novel_before + 1} novel windows in a row: has the table changed?"
+        return sentence
 
     @property
     def finding(self) -> dict[str, Any]:
@@ -95,6 +101,7 @@ def novelty(history: History, given: BesidePast) -> Novelty | Failure:
         batches=known,
         method=history.method.value,
         drawn=drawn,
+        novel_before=given.novel_before,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date
+from itertools import takewhile
 from math import isfinite
 from typing import Any
 
@@ -25,8 +26,8 @@ from execution_engine.file_windows import (
 from execution_engine.novelty.days import Day, day_of
 from execution_engine.novelty.inferred_schema.infer import infer
 from execution_engine.novelty.judge import judge, without_secrets
-from execution_engine.novelty.past import Past
-from execution_engine.novelty.terms import LAST_BATCHES, LEARNING, Method
+from execution_engine.novelty.terms import FURTHER_WINDOWS, LAST_BATCHES, LEARNING, Method
+from execution_engine.novelty.thaw import Answer, ThawingPast
 from execution_engine.novelty.verdict import Cause, Status, Verdict
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile
@@ -34,6 +35,7 @@ from execution_engine.verification.data import names_files
 
 MOST_SHOWN = 5  # causes of a window
 COLORS = {Status.LEARNING: "dim", Status.LIKE: "green", Status.NOVEL: "red"}
+JOINED = {Answer.ACCEPTED: "accepted", Answer.RELEASED: "released"}
 CODES = {Status.LEARNING: ExitCode.UNABLE, Status.LIKE: ExitCode.HELD, Status.NOVEL: ExitCode.FAILED}
 
 
@@ -61,7 +63,7 @@ class Command(Base):
         """Nothing yet: files need no database."""
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
-        """A verdict for each window; those that are novel are no past of the next ones, unless they are accepted."""
+        """A verdict for each window; those that are novel join the past of later ones after some more windows."""
         try:
             if names_files(options["table"]):
                 windows = windows_of_files(options)
@@ -69,14 +71,14 @@ class Command(Base):
                 super().prepare()
                 windows = windows_of_dataset(dataset_named(options["table"]), LAST_BATCHES, options)
             _check_country(options)
-            past, judged, last = Past(), [], Profile(rows=0)
+            thawing, judged, last = ThawingPast(), [], Profile(rows=0)
             days, are_days = set[date | None](), True
             for window in windows:
                 if window.day in days:  # parts of days have no weekdays that they are compared by
-                    past, are_days = past.dated(()), False
+                    thawing, are_days = thawing.without_days(), False
                 days |= {window.day} - {None}
                 last = gathered_profile([window.rows], window.start)
-                past, shown = _judged(window, last, past, options, _day(window, options) if are_days else None)
+                thawing, shown = _judged(window, last, thawing, options, _day(window, options) if are_days else None)
                 judged.append(shown)
         except UnableToListFiles as error:
             raise UnableToRun(str(error.failure.detail)) from None
@@ -85,7 +87,7 @@ class Command(Base):
         _check_names([*options["accept"], *options["wrong"]], [shown["window"] for shown in judged])
         result = {"table": options["table"], "method": options["method"], "windows": judged}
         if options["method"] == Method.SCHEMA:
-            result["schema"] = infer(past).said(last)
+            result["schema"] = infer(thawing.past).said(last)
         return CODES[Status(judged[-1]["status"])], result
 
     def show(self, console: Console, result: Any) -> None:
@@ -112,6 +114,8 @@ class Command(Base):
         for note in last["notes"]:
             console.print(escape(f"{last['window']}: {note}"), soft_wrap=True)
         if last["status"] == Status.NOVEL and last["joined"] is None:
+            if (in_a_row := _novel_in_a_row(result["windows"])) >= FURTHER_WINDOWS:
+                console.print(f"{in_a_row} novel windows in a row: has the table changed?")
             console.print(escape(f"If this is right: --accept {last['window']}"), soft_wrap=True)
 
 
@@ -132,15 +136,17 @@ def _day(window: FileWindow, options: dict[str, Any]) -> Day | None:
 
 
 def _judged(
-    window: FileWindow, profile: Profile, past: Past, options: dict[str, Any], day: Day | None
-) -> tuple[Past, dict[str, Any]]:
+    window: FileWindow, profile: Profile, thawing: ThawingPast, options: dict[str, Any], day: Day | None
+) -> tuple[ThawingPast, dict[str, Any]]:
     """The past with this window, where it joins, and what is told of it."""
-    verdict = judge(profile, past, Method(options["method"]), day=day)
-    is_released = verdict.is_novel and window.key in options["accept"]
-    if window.key in options["wrong"] or (verdict.is_novel and not is_released):
-        return past, _shown(window, profile, verdict, None)
-    joined = "released" if is_released else "accepted"
-    return past.joined(profile, released=is_released, day=day), _shown(window, profile, verdict, joined)
+    verdict = judge(profile, thawing.past, Method(options["method"]), day=day)
+    if window.key in options["wrong"]:
+        answer = Answer.WRONG
+    elif verdict.is_novel:
+        answer = Answer.RELEASED if window.key in options["accept"] else Answer.NONE
+    else:
+        answer = Answer.ACCEPTED
+    return thawing.with_window(window.key, profile, answer, day), _shown(window, profile, verdict, JOINED.get(answer))
 
 
 def _check_names(given: Sequence[str], known: Sequence[str]) -> None:
@@ -192,6 +198,11 @@ def _schema_table(schema: dict[str, Any]) -> Printed:
         required, unique = ("yes" if column[mark] else "" for mark in ("required", "unique"))
         printed.add_row(escape(name), column["type"], required, complete, escape(values), unique)
     return printed
+
+
+def _novel_in_a_row(windows: Sequence[dict[str, Any]]) -> int:
+    """How many of the last windows are novel, with none between them that is not."""
+    return sum(1 for _ in takewhile(lambda window: window["status"] == Status.NOVEL, reversed(windows)))
 
 
 def _said(one: dict[str, Any]) -> str:

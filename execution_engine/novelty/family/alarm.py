@@ -7,7 +7,6 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from execution_engine.novelty.columns import changed_columns, with_new_values
-from execution_engine.novelty.measures.batch import batch_of
 from execution_engine.novelty.measures.statistics import PLACE, STATISTICS, Shown
 from execution_engine.novelty.past import Past
 from execution_engine.novelty.scores import FALSE_ALARMS, FEWEST, LARGEST_Z, normal_of_t, threshold
@@ -25,7 +24,7 @@ RANKED = ceil(1 / FALSE_ALARMS) - 1  # accepted batches from which on their rank
 def judged(profile: Profile, past: Past) -> Verdict:
     """The verdict by drift: its score is the largest z of a distance."""
     causes, notes = changed_columns(profile, past)
-    found = distances_of(batch_of(profile, past.pools), past)
+    found = distances_of(past.batch_of(profile), past)
     z = standardised(found)
     ours = _beside_released(z, found, past)
     bound = bound_of(_maxima(np.delete(z[:-1], _released(past), axis=0)), int((~np.isnan(ours)).sum()))

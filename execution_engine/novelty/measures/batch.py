@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from execution_engine.novelty.days import Day
 from execution_engine.profiles.column import ColumnKind
+from execution_engine.profiles.distinct import DistinctSample
 from execution_engine.profiles.profile import Profile
 
 from .features import features_of
@@ -27,7 +28,7 @@ _SEVEN_DIGITS = np.uint64(0xFFFF_FFFF_E000_0000)  # of a double: sign, exponent 
 class Batch:
     """Names with the whole batch first, the kind of each column, and arrays (names, …) of ``MEASURED`` and OF_PAPER.
 
-    ``released``: it was novel, and a person said that it is right. ``day``: where it holds one local day.
+    ``released``: it was novel, and a person said that it is right, or nobody that it is wrong. ``day``: where it holds one local day.
     """
 
     names: tuple[str, ...]
@@ -43,12 +44,12 @@ class Batch:
         return np.where((at >= 0)[:, None], array[at], np.nan)
 
 
-def batch_of(profile: Profile, pools: Mapping[str, Pool]) -> Batch:
-    """The statistics of a batch beside the pools of what came before it."""
+def batch_of(profile: Profile, pools: Mapping[str, Pool], before: DistinctSample) -> Batch:
+    """The statistics of a batch beside the pools of what came before it, and the keys of the last rows of that."""
     with np.errstate(all="ignore"):
         found = [measured(column, pools.get(name)) for name, column in profile.columns.items()]
         features = [features_of(None), *map(features_of, profile.columns.values())]
-    rows = [measured_rows(profile), *found]
+    rows = [measured_rows(profile, before), *found]
     arrays = {part: _rounded(np.array([getattr(each, part) for each in rows])) for part in MEASURED}
     return Batch(
         names=(WHOLE_BATCH, *profile.columns),

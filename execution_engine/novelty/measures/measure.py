@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from execution_engine.drift.measures import jensen_shannon
 from execution_engine.profiles.column import ColumnProfile
+from execution_engine.profiles.distinct import DistinctSample
 from execution_engine.profiles.letters import CLASSES, END, GROUPS
 from execution_engine.profiles.numbers import Numbers
 from execution_engine.profiles.profile import Profile
@@ -61,12 +62,15 @@ class Measured:
             self.rare[_RARE_PLACE[name]], self.of[_RARE_PLACE[name]] = rare, of
 
 
-def measured_rows(profile: Profile) -> Measured:
-    """What is known of a whole batch."""
+def measured_rows(profile: Profile, before: DistinctSample) -> Measured:
+    """What is known of a whole batch; ``before``: the keys of the rows of the one before it."""
     found, rows = Measured(), profile.rows
     found.put("rows", log1p(profile.all_rows), 1 / sqrt(max(profile.all_rows, 1)), profile.all_rows)
     if rows:
         found.put_share("repeated", rows - profile.distinct, rows)
+    shared, of = profile.sample.shared_with(before) if len(before.keys) else (0, 0)
+    if of:
+        found.put_share("stale", shared, of)
     return found
 
 

@@ -90,6 +90,8 @@ STATISTICS: Mapping[str, Statistic] = {
     "spaces": _share("share of spaces"),
     "marks": _share("share of marks"),
     "letters beyond ASCII": _share("share of letters beyond ASCII"),
+    # Statistics that are new go last: the arrays of a past that was kept before are without them.
+    "stale": _new("share of rows that the window before had too", rare=True),
 }
 
 PLACE: Mapping[str, int] = {name: place for place, name in enumerate(STATISTICS)}

@@ -11,7 +11,6 @@ from scipy.stats import chi2, norm
 from execution_engine.novelty.family.alarm import RANKED, bound_of, standardised
 from execution_engine.novelty.family.distances import Distances, distances_of
 from execution_engine.novelty.judge import judge
-from execution_engine.novelty.measures.batch import batch_of
 from execution_engine.novelty.past import Past, past_of
 from execution_engine.novelty.terms import Method
 from execution_engine.novelty.verdict import Status, Verdict
@@ -106,7 +105,7 @@ def test_texts_that_hardly_repeat_are_judged_by_their_shapes() -> None:
     plates = [f"{plate[:2]}-{plate[2:]}" for plate in trips(TODAY)["plate"].to_pylist()]
     (cause,) = verdict(with_column(trips(TODAY), "plate", plates)).causes
     assert (cause.column, cause.statistic) == ("plate", "distance of the shapes from the past")
-    assert ("plate", "shapes_distance") in distances_of(batch_of(profile(trips(0), 0), known().pools), known()).tests
+    assert ("plate", "shapes_distance") in distances_of(known().batch_of(profile(trips(0), 0)), known()).tests
 
 
 def test_missing_values_are_a_distance_by_themselves() -> None:
@@ -144,6 +143,6 @@ def test_a_released_drift_is_no_news_again_and_another_one_is() -> None:
 
 
 def test_a_batch_without_rows_has_no_distance() -> None:
-    found = distances_of(batch_of(profile(trips(TODAY)[:0], TODAY), known().pools), known())
+    found = distances_of(known().batch_of(profile(trips(TODAY)[:0], TODAY)), known())
     assert np.isnan(found.distances[-1]).all()
     assert verdict(trips(TODAY)[:0]).status is Status.LIKE

@@ -23,7 +23,9 @@ TABLE = pa.table(
         "note": pa.array([None, "late"] * (ROWS // 2)),
     }
 )
-OF_CELLS = [kind for kind in ErrorKind if kind not in (ErrorKind.DUPLICATED, ErrorKind.PARTIAL)]
+OF_ROWS = (ErrorKind.DUPLICATED, ErrorKind.PARTIAL, ErrorKind.LOST_GROUP, ErrorKind.STALE)
+OF_CELLS = [kind for kind in ErrorKind if kind not in OF_ROWS]
+BEFORE = TABLE.set_column(0, "id", pa.array(np.arange(ROWS)))  # the rows of the window before
 
 
 def changed_rows(found: Injected) -> set[int]:
@@ -45,9 +47,9 @@ def test_as_many_rows_are_changed_as_are_told_and_no_other_column(kind: ErrorKin
 
 @pytest.mark.parametrize("kind", ErrorKind)
 def test_one_seed_makes_one_error(kind: ErrorKind) -> None:
-    one, again = (inject(TABLE, kind, 0.2, seed=5) for _ in range(2))
+    one, again = (inject(TABLE, kind, 0.2, 5, BEFORE) for _ in range(2))
     assert (one.table, one.columns, one.rows, one.how) == (again.table, again.columns, again.rows, again.how)
-    others = [inject(TABLE, kind, 0.2, seed) for seed in range(6, 12)]
+    others = [inject(TABLE, kind, 0.2, seed, BEFORE) for seed in range(6, 12)]
     assert kind is ErrorKind.PARTIAL or any(other.table != one.table for other in others)
 
 
@@ -105,14 +107,49 @@ def test_blocks_are_doubled_and_loads_cut_off() -> None:
     assert partial.table == TABLE.slice(0, ROWS - 40)
 
 
+def test_a_stale_copy_has_rows_of_the_window_before() -> None:
+    found = inject(TABLE, ErrorKind.STALE, 0.2, 1, BEFORE)
+    assert (found.table.num_rows, found.rows) == (ROWS, 80)
+    assert sum(number < ROWS for number in found.table["id"].to_pylist()) == 80
+    assert inject(TABLE, ErrorKind.STALE, 1.0, 1, BEFORE).table == BEFORE
+    assert not inject(TABLE, ErrorKind.STALE, 0.2, 1).changed
+    assert not inject(TABLE, ErrorKind.STALE, 0.2, 1, BEFORE.drop_columns(["note"])).changed
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_group_that_is_lost_is_all_rows_with_one_value_of_a_column(seed: int) -> None:
+    found = inject(TABLE, ErrorKind.LOST_GROUP, 0.3, seed)
+    name = found.how.removeprefix("of ")
+    before, after = ({value for value in table[name].to_pylist() if value} for table in (TABLE, found.table))
+    (lost,) = before - after
+    assert found.rows == ROWS - found.table.num_rows == TABLE[name].to_pylist().count(lost)
+
+
+def test_a_shifted_column_has_the_same_values_beside_other_rows() -> None:
+    found = inject(TABLE.select(["fare", "from"]), ErrorKind.SHIFTED_ROWS, 1.0, seed=1)
+    (name,) = found.columns
+    assert found.table[name].to_pylist() == [*TABLE[name].to_pylist()[-1:], *TABLE[name].to_pylist()[:-1]]
+
+
+def test_numbers_get_the_other_sign_or_are_filled_with_0_or_with_their_mean() -> None:
+    fares = TABLE.select(["fare"])
+    sign, zero, mean = (
+        inject(fares, kind, 1.0, seed=1).table["fare"].to_pylist()
+        for kind in (ErrorKind.SIGN, ErrorKind.ZERO_FILL, ErrorKind.MEAN_FILL)
+    )
+    assert sign == [-fare for fare in fares["fare"].to_pylist()]
+    assert set(zero) == {0.0}
+    assert mean == pytest.approx([np.mean(fares["fare"].to_pylist())] * ROWS)
+
+
 @pytest.mark.parametrize("kind", ErrorKind)
 def test_where_there_is_nothing_to_spoil_that_is_said(kind: ErrorKind) -> None:
     for table in (TABLE.slice(0, 0), pa.table({"a": pa.nulls(5)}), pa.table({"a": [[1], [2]]})):
-        found = inject(table, kind, 0.5, seed=1)
+        found = inject(table, kind, 0.5, seed=1, before=table)
         if not found.changed:
             assert (found.table, found.columns, found.rows) == (table, (), 0)
         else:
-            assert kind in (ErrorKind.DUPLICATED, ErrorKind.PARTIAL, ErrorKind.EXPLICIT_MISSING)
+            assert kind in (*OF_ROWS, ErrorKind.EXPLICIT_MISSING, ErrorKind.SHIFTED_ROWS)
 
 
 def test_what_chance_leaves_as_it_was_is_no_error() -> None:
