@@ -7,7 +7,10 @@ from statistics import mean, median
 from time import process_time
 from typing import Any
 
+from execution_engine.novelty.days import Day
+from execution_engine.novelty.judge import judge
 from execution_engine.novelty.past import Past
+from execution_engine.novelty.thaw import Answer, ThawingPast
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile, merged_profiles
 from test_generator.challenge.injector import ErrorKind
@@ -16,6 +19,7 @@ from .contenders import CONTENDERS, Accepted, Contender
 from .tables import Batches
 from .trials import FIRST, Trial, judged_at, trials_of
 
+OURS = "ours"
 Cell = tuple[ErrorKind, float]  # an error in a share of the rows
 
 
@@ -25,7 +29,8 @@ class Found:
 
     table: str
     contender: str
-    sound: list[bool] = field(default_factory=list)  # of every batch from the ninth on
+    sound: list[bool] = field(default_factory=list)  # of every batch from the ninth on, each of which joins the past
+    unanswered: list[bool] = field(default_factory=list)  # of the same where nobody answers an alarm; of ours alone
     spoilt: dict[Cell, list[bool]] = field(default_factory=lambda: defaultdict(list))
     milliseconds: list[float] = field(default_factory=list)  # of CPU, of each verdict
 
@@ -58,14 +63,28 @@ def race(
     accepted = Accepted(past=Past(), pooled=Profile(rows=0))
     for at, profile in enumerate(profiles):
         accepted = replace(accepted, day=batches.days[at])
-        trials = list(trials_of(batches.tables[at], kinds, seed + at)) if at in spoilt_at else []
+        trials = []
+        if at in spoilt_at:
+            trials = list(trials_of(batches.tables[at], batches.tables[at - 1], kinds, seed + at))
         if at >= FIRST:
             _ = accepted.past.scores  # kept between verdicts, as it is of the past alone
             for trial in trials or [Trial(profile=profile)]:
                 for name in names:
                     _judge(found[name], CONTENDERS[name], trial, accepted)
         accepted = _joined(accepted, profile)
+    if OURS in found:
+        found[OURS].unanswered.extend(alarms_without_answers(profiles, batches.days))
     return list(found.values())
+
+
+def alarms_without_answers(profiles: Sequence[Profile], days: Sequence[Day | None]) -> list[bool]:
+    """Which sound batches from the ninth on are novel, where nobody ever says that one is right or wrong."""
+    thawing, found = ThawingPast(), []
+    for at, (profile, day) in enumerate(zip(profiles, days, strict=True)):
+        is_novel = judge(profile, thawing.past, day=day).is_novel
+        found.append(is_novel)
+        thawing = thawing.with_window(at, profile, Answer.NONE if is_novel else Answer.ACCEPTED, day)
+    return found[FIRST:]
 
 
 def _judge(found: Found, contender: Contender, trial: Trial, accepted: Accepted) -> None:
@@ -87,6 +106,7 @@ def from_json(said: Mapping[str, Any]) -> Found:
     """What ``as_json`` wrote."""
     found = Found(table=said["table"], contender=said["contender"], milliseconds=[said["verdict_ms"]])
     found.sound.extend(_said(said["sound_flagged"], said["sound"]))
+    found.unanswered.extend(_said(said.get("unanswered_flagged", 0), said.get("unanswered", 0)))
     for cell in said["errors"]:
         found.spoilt[ErrorKind(cell["kind"]), cell["share"]] = _said(cell["flagged"], cell["of"])
     return found
@@ -107,6 +127,8 @@ def as_json(found: Found) -> Mapping[str, Any]:
         "contender": found.contender,
         "sound_flagged": sum(found.sound),
         "sound": len(found.sound),
+        "unanswered_flagged": sum(found.unanswered),
+        "unanswered": len(found.unanswered),
         "verdict_ms": round(found.cost, 2),
         "errors": cells,
     }

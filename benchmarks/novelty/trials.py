@@ -8,10 +8,9 @@ import pyarrow as pa
 
 from execution_engine.profiles.gather import ReadColumn, gathered_profile, profile_of, read_column
 from execution_engine.profiles.profile import Profile
-from test_generator.challenge.injector import ErrorKind, inject
+from test_generator.challenge.injector import SHARES, ErrorKind, inject, shares_of
 
 SIX = tuple(ErrorKind)[:6]  # of Redyuk et al.
-SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 FIRST = 8  # batches that are accepted before the first is judged
 
 
@@ -29,13 +28,13 @@ def judged_at(batches: int, every: int) -> list[int]:
     return list(range(FIRST, batches, every))
 
 
-def trials_of(table: pa.Table, kinds: tuple[ErrorKind, ...], seed: int) -> Iterator[Trial]:
-    """The sound batch first; errors that change nothing are left out."""
+def trials_of(table: pa.Table, before: pa.Table, kinds: tuple[ErrorKind, ...], seed: int) -> Iterator[Trial]:
+    """The sound batch first; errors that change nothing are left out. Stale copies have rows of the batch before."""
     sound = {name: read_column(table[name]) for name in table.column_names}
     yield Trial(profile=profile_of(sound, table.num_rows, None))
     for kind in kinds:
-        for number, share in enumerate(SHARES):
-            injected = inject(table, kind, share, seed * len(SHARES) + number)
+        for number, share in enumerate(shares_of(kind)):
+            injected = inject(table, kind, share, seed * len(SHARES) + number, before)
             if injected.changed:
                 yield Trial(profile=_profiled(injected.table, injected.columns, sound), kind=kind, share=share)
 

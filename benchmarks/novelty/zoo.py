@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
+from statistics import mean
 from typing import Any
 
 from rich.console import Console
@@ -27,7 +28,7 @@ from benchmarks.engine.machine import machine
 from benchmarks.engine.report import DOCS, between_markers
 
 from .contenders import CONTENDERS
-from .race import Found, race
+from .race import OURS, Found, race
 from .report import table
 from .tables import FEWEST_ROWS, TABLES, Batches, cut
 
@@ -66,11 +67,23 @@ def main() -> None:
 
 def _markdown(found: Sequence[Sequence[Found]]) -> str:
     rows = [
-        (each[0].table, f"{len(each[0].sound)}", *(f"{100 * one.false_alarms:.1f}" for one in each)) for each in found
+        (
+            each[0].table,
+            f"{len(each[0].sound)}",
+            *(f"{100 * one.false_alarms:.1f}" for one in each),
+            f"{100 * mean(_unanswered([each])):.1f}",
+        )
+        for each in found
     ]
     pooled = [[said for each in found for said in each[at].sound] for at in range(len(CONTENDERS))]
-    rows.append(("**all batches**", f"{len(pooled[0])}", *(f"{100 * sum(said) / len(said):.1f}" for said in pooled)))
-    return table(("table: false alarms in 100", "batches judged", *CONTENDERS), rows, left=1)
+    shares = [f"{100 * mean(said):.1f}" for said in (*pooled, _unanswered(found))]
+    rows.append(("**all batches**", f"{len(pooled[0])}", *shares))
+    heads = ("table: false alarms in 100", "batches judged", *CONTENDERS, f"{OURS}, if nobody answers")
+    return table(heads, rows, left=1)
+
+
+def _unanswered(found: Sequence[Sequence[Found]]) -> list[bool]:
+    return [said for each in found for one in each for said in one.unanswered]
 
 
 def chosen() -> list[Specimen]:

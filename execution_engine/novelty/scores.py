@@ -15,7 +15,10 @@ Floats = npt.NDArray[np.float64]
 LARGEST_Z = 1000.0  # beyond, one is as far as another
 FEWEST = 4  # batches of history that a statistic needs
 FALSE_ALARMS = 0.01
-FLOOR_WEIGHT = 0.5  # batches of sampling noise that a floor is believed for, before history shows less
+# How many batches of sampling noise a floor is believed for, before history shows less. What is rare has its own tail for
+# short histories, and few rows of it are far from none on the scale of shares.
+FLOOR_WEIGHT, RARE_FLOOR_WEIGHT = 0.5, 2.0
+_FLOOR_WEIGHTS = np.array([RARE_FLOOR_WEIGHT if one.rare else FLOOR_WEIGHT for one in STATISTICS.values()])
 _OPEN = np.array([statistic.is_open for statistic in STATISTICS.values()])
 # the prior of a history's log scores
 PRIOR_WEIGHT, PRIOR_SPREAD, PRIOR_FACTOR = 10.0, 0.22, 0.9
@@ -113,7 +116,7 @@ def _z(sums: _Sums, scaled: Floats, floors: Floats, least: Floats, draws: Floats
     with np.errstate(all="ignore"):
         spread = sums.squares / (sums.count - 1) * (1 + 1 / (sums.count if draws is None else draws))
         small = np.minimum(
-            1.0, np.sqrt((FLOOR_WEIGHT + sums.excess) / (FLOOR_WEIGHT + sums.count))
+            1.0, np.sqrt((_FLOOR_WEIGHTS + sums.excess) / (_FLOOR_WEIGHTS + sums.count))
         )  # less spread than sampling would give
         small = np.where(_OPEN, 1.0, small)
         whole = spread + np.maximum(floors * small, least) ** 2

@@ -30,14 +30,15 @@ class Caps:
     values: int  # different values with their counts
     labels: int  # of these with the value itself
     sample: int  # keys of the sample of different values
+    rows: int  # keys of the sample of whole rows
     points: int  # of the distribution of numbers
     lengths: int  # of the distribution of lengths
     shapes: int
     pairs: int  # pairs of letters
 
 
-WORKING = Caps(values=4096, labels=4096, sample=1024, points=1024, lengths=256, shapes=512, pairs=4096)
-KEPT = Caps(values=96, labels=12, sample=24, points=48, lengths=12, shapes=24, pairs=256)  # of each batch for months
+WORKING = Caps(values=4096, labels=4096, sample=1024, rows=1024, points=1024, lengths=256, shapes=512, pairs=4096)
+KEPT = Caps(values=96, labels=12, sample=24, rows=256, points=48, lengths=12, shapes=24, pairs=256)  # for months
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -72,7 +72,7 @@ def profile_of(columns: Mapping[str, ReadColumn], rows: int, start: float | None
     for name, column in columns.items():
         joined += joined_keys(column.keys, name)
     profiles = {name: column.profile for name, column in columns.items()}
-    return Profile(rows=rows, columns=profiles, sample=sampled(joined, WORKING.sample), start=start)
+    return Profile(rows=rows, columns=profiles, sample=sampled(joined, WORKING.rows), start=start)
 
 
 def read_column(values: pa.Array | pa.ChunkedArray, start: float | None = None) -> ReadColumn:

@@ -50,7 +50,7 @@ class Profile:
     def reduced(self, caps: Caps) -> "Profile":
         """The same with less of each column, such as what is kept of a batch for months."""
         columns = {name: _reduced(column, caps) for name, column in self.columns.items()}
-        return replace(self, columns=columns, sample=self.sample.capped(caps.sample))
+        return replace(self, columns=columns, sample=self.sample.capped(caps.rows))
 
 
 def merged_profiles(parts: Sequence[Profile], caps: Caps = WORKING) -> Profile:
@@ -67,7 +67,7 @@ def merged_profiles(parts: Sequence[Profile], caps: Caps = WORKING) -> Profile:
     columns = {
         name: merged_columns([part.columns.get(name) or _absent(part.rows) for part in parts], caps) for name in names
     }
-    sample = merged_samples([part.sample for part in parts], caps.sample)
+    sample = merged_samples([part.sample for part in parts], caps.rows)
     rows, all_rows = sum(part.rows for part in parts), sum(part.all_rows for part in parts)
     drawn_from = None if all(part.drawn_from is None for part in parts) else all_rows
     return Profile(rows=rows, columns=columns, sample=sample, start=parts[0].start, drawn_from=drawn_from)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 import pyarrow as pa
@@ -66,7 +67,7 @@ def _csv(root: Root, file: FileInfo, options: Mapping[str, str]) -> Batches:
     _check_known("CSV", options, CSV_OPTIONS)
     has_header = options.get("header", "true").lower() != "false"
     reading = csv.ReadOptions(encoding=options.get("encoding", "utf8"), autogenerate_column_names=not has_header)
-    tabs = file.base_name.split(".")[1:2] == ["tsv"]
+    tabs = ".tsv" in PurePosixPath(file.base_name).suffixes[-2:]  # packed or not
     quote = options.get("quote", '"')
     escape = options.get("escape", quote)
     parsing = csv.ParseOptions(

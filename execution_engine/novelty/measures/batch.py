@@ -28,7 +28,8 @@ _SEVEN_DIGITS = np.uint64(0xFFFF_FFFF_E000_0000)  # of a double: sign, exponent 
 class Batch:
     """Names with the whole batch first, the kind of each column, and arrays (names, …) of ``MEASURED`` and OF_PAPER.
 
-    ``released``: it was novel, and a person said that it is right, or nobody that it is wrong. ``day``: where it holds one local day.
+    ``released``: it was novel, and a person said that it is right, or nobody that it is wrong. ``day``: where it holds
+    one local day.
     """
 
     names: tuple[str, ...]

@@ -46,7 +46,7 @@ class Command(Base):
     """What this table's tests catch, and what nothing does."""
 
     help = (
-        "Spoil copies of a table's last windows in 14 ways, and say what its live tests catch, what suggestions and "
+        "Spoil copies of a table's last windows in 20 ways, and say what its live tests catch, what suggestions and "
         "novelty would catch, and which of them raise false alarms. Nothing is kept."
     )
 

@@ -10,7 +10,7 @@ from alerting.waivers.rules import WaiverScope
 from execution_engine.models import AcceptedPast
 from execution_engine.novelty.stored import from_bytes, to_bytes
 from execution_engine.parts.row_states import keep_state, state_of
-from tests.e2e.cases.people import force, open_incident, told
+from tests.e2e.cases.people import accept, force, open_incident, told
 from tests.e2e.scenario import Scenario, custom, dataset, incidents, runs, spoilt, state
 from tests.fakes import Row
 
@@ -102,6 +102,33 @@ def test_a_batch_under_an_incident_does_not_poison_the_past(scenario: Scenario) 
     assert "unlike the 10 windows before" in sentence("2026-03-21")
     (incident,) = incidents(TRIPS, "novelty")
     assert incident.resolved_at is None
+
+
+def test_a_table_that_has_changed_is_no_news_after_three_further_days_without_an_answer(scenario: Scenario) -> None:
+    watched(scenario)
+    for day in days(19, 24):
+        land(scenario, day, miles=True)
+        scenario.until(after(day, 12))
+    assert [state(NOVELTY, day) for day in days(19, 24)] == ["FAIL"] * 4 + ["PASS"] * 2
+    assert sentence("2026-03-22").endswith("; 4 novel windows in a row: has the table changed?")
+    assert open_incident(TRIPS, "novelty")  # until somebody answers
+    AcceptedPast.objects.all().delete()
+    land(scenario, "2026-03-25", miles=True)
+    scenario.until(after("2026-03-25", 7))
+    assert state(NOVELTY, "2026-03-25") == "PASS"
+
+
+def test_what_a_user_accepts_as_bad_data_never_joins_the_past(scenario: Scenario) -> None:
+    watched(scenario)
+    land(scenario, "2026-03-19", miles=True)
+    scenario.until(after("2026-03-19", 12))
+    accept(open_incident(TRIPS, "novelty"))
+    for day in days(20, 23):
+        land(scenario, day)
+        scenario.until(after(day, 7))
+    land(scenario, "2026-03-24", miles=True)
+    scenario.until(after("2026-03-24", 12))
+    assert state(NOVELTY, "2026-03-24") == "FAIL"
 
 
 def test_a_batch_that_another_test_found_bad_is_no_past_either(scenario: Scenario) -> None:

@@ -213,3 +213,23 @@ def test_drift_of_all_columns_together_is_one_verdict(capsys: pytest.CaptureFixt
     windows = judged(capsys, str(folder), "--method", "drift")
     assert [key for key, one in windows.items() if one["status"] == "NOVEL"] == [f"2026-03-{BROKEN}"]
     assert windows[f"2026-03-{BROKEN}"]["causes"][0]["text"].startswith("share of complete values of carrier: 0.9")
+
+
+def test_files_without_a_day_in_their_names_are_read_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    for number in (1, 2, 10, 11):
+        (tmp_path / f"batch.{number}.tsv").write_text(f"id\tfare\n{number}\t1\n")
+    windows = list(windows_of_files(by_file(tmp_path)))
+    assert [window.rows.column_names for window in windows] == [["id", "fare"]] * 4
+    assert [window.rows["id"][0].as_py() for window in windows] == [1, 2, 10, 11]
+
+
+def test_files_with_days_in_their_names_are_read_in_the_order_of_these(tmp_path: Path) -> None:
+    names = ["west_20260302.csv", "east_20260303.csv", "west_20260301.csv"]
+    for name in names:
+        (tmp_path / name).write_text("id\n1\n")
+    assert [window.key for window in windows_of_files(by_file(tmp_path))] == [names[2], names[0], names[1]]
+
+
+def by_file(folder: Path) -> dict[str, Any]:
+    """The options of a command that reads each file of a folder as a window."""
+    return {"table": str(folder), "by": "", "by_file": True, "option": [], "json": True, "start": None, "end": None}

@@ -1,6 +1,7 @@
 """What the judge says of batches beside forty like days: which are novel, and why, in words."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from math import inf
 
@@ -16,6 +17,7 @@ from execution_engine.novelty.stored import from_bytes, to_bytes
 from execution_engine.novelty.terms import Method
 from execution_engine.novelty.verdict import Status, Verdict
 from execution_engine.profiles import stored as profiles
+from execution_engine.profiles.distinct import DistinctSample
 from execution_engine.profiles.envelope import UnableToRead
 from execution_engine.profiles.profile import Profile
 from tests.unit.execution_engine.novelty.batches import past, profile, trips, with_column
@@ -49,6 +51,47 @@ def test_eight_accepted_batches_are_needed() -> None:
     assert (learning.status, learning.is_novel) == (Status.LEARNING, False)
     assert learning.notes == ("7 of the 8 accepted batches that a verdict needs",)
     assert judge(today, past(8)).status is Status.LIKE
+
+
+def re_dated(day: int) -> pa.Table:
+    """The trips of a day as those of the next one."""
+    rows = trips(day)
+    begun = pa.array(rows["begun"].cast(pa.int64()).to_numpy() + 86_400 * 10**6).cast(pa.timestamp("us", "UTC"))
+    return with_column(rows, "begun", begun)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2, 1.0])
+def test_rows_of_the_day_before_under_the_date_of_today_are_news(share: float) -> None:
+    stale = re_dated(TODAY - 1).slice(0, round(500 * share))
+    fresh = trips(TODAY).slice(stale.num_rows)
+    found = verdict(pa.concat_tables([stale, fresh]))
+    assert "share of rows that the window before had too" in [cause.statistic for cause in found.causes]
+
+
+def test_a_snapshot_that_repeats_most_rows_each_day_is_news_where_it_repeats_all() -> None:
+    def snapshot(day: int) -> pa.Table:
+        ids = np.arange(1000) + 20 * day
+        return pa.table({"id": ids, "name": [f"user {number}" for number in ids]})
+
+    history = past_of(profile(snapshot(day), day) for day in range(TODAY))
+    assert not judge(profile(snapshot(TODAY), TODAY), history).is_novel
+    (cause,) = judge(profile(snapshot(TODAY - 1), TODAY), history).causes
+    assert cause.text == "share of rows that the window before had too: 1, usually 0.98"
+
+
+def test_a_past_that_was_kept_before_a_statistic_was_measured_judges_without_it() -> None:
+    old = replace(
+        known(),
+        batches=tuple(
+            replace(batch, arrays={name: array[:, :-1] for name, array in batch.arrays.items()})
+            for batch in known().batches
+        ),
+        last_rows=DistinctSample(),
+    )
+    loaded = from_bytes(to_bytes(old))
+    assert not judge(profile(trips(TODAY), TODAY), loaded).is_novel
+    loaded = loaded.joined(profile(trips(TODAY), TODAY))
+    assert not judge(profile(trips(TODAY + 1), TODAY + 1), loaded).is_novel
 
 
 def test_of_a_batch_without_rows_the_rows_are_news_and_no_column_is_called_missing() -> None:

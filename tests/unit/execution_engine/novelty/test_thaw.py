@@ -1,0 +1,54 @@
+"""A past thaws: what is novel and stays so joins it, unless somebody says that it is wrong."""
+
+import numpy as np
+import pyarrow as pa
+
+from execution_engine.novelty.judge import judge
+from execution_engine.novelty.terms import FURTHER_WINDOWS
+from execution_engine.novelty.thaw import Answer, ThawingPast
+from tests.unit.execution_engine.novelty.batches import past, profile, trips, with_column
+
+BEFORE = 20
+
+
+def in_cents(table: pa.Table) -> pa.Table:
+    return with_column(table, "fare", np.array(table["fare"].fill_null(0)) * 100)
+
+
+def alarms(days: int, answer: Answer = Answer.NONE) -> list[bool]:
+    """Whether days are novel from that day on which the fares are in cents; ``answer``: what is said of such."""
+    thawing, found = ThawingPast(past=past(BEFORE)), []
+    for day in range(BEFORE, BEFORE + days):
+        today = profile(in_cents(trips(day)), day)
+        found.append(judge(today, thawing.past).is_novel)
+        thawing = thawing.with_window(day, today, answer if found[-1] else Answer.ACCEPTED)
+    return found
+
+
+def test_a_change_that_nobody_calls_wrong_is_no_news_after_three_further_windows() -> None:
+    assert alarms(8) == [True] * (1 + FURTHER_WINDOWS) + [False] * (7 - FURTHER_WINDOWS)
+
+
+def test_what_somebody_calls_wrong_stays_news_and_what_is_right_is_none_at_once() -> None:
+    assert alarms(6, Answer.WRONG) == [True] * 6
+    assert alarms(3, Answer.RELEASED) == [True, False, False]
+
+
+def test_one_window_that_joined_late_stands_where_it_came() -> None:
+    thawing = ThawingPast(past=past(BEFORE))
+    rows = [trips(BEFORE).slice(0, 77), *(trips(day) for day in range(BEFORE + 1, BEFORE + 5))]
+    for day, table in enumerate(rows, BEFORE):
+        answer = Answer.NONE if day == BEFORE else Answer.ACCEPTED
+        thawing = thawing.with_window(day, profile(table, day), answer)
+    joined = [float(batch.arrays["shown"][0, 0]) for batch in thawing.past.batches[BEFORE:]]
+    assert (joined, thawing.unanswered) == ([77, 500, 500, 500, 500], ())
+
+
+def test_another_error_is_still_news_where_a_window_has_thawed() -> None:
+    thawing = ThawingPast(past=past(BEFORE))
+    for day in range(BEFORE, BEFORE + 5):
+        table = in_cents(trips(day)) if day == BEFORE else trips(day)
+        thawing = thawing.with_window(day, profile(table, day), Answer.NONE if day == BEFORE else Answer.ACCEPTED)
+    without_city = with_column(trips(BEFORE + 5), "city", pa.nulls(500, pa.string()))
+    assert not judge(profile(trips(BEFORE + 5), BEFORE + 5), thawing.past).is_novel
+    assert judge(profile(without_city, BEFORE + 5), thawing.past).is_novel
