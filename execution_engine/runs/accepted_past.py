@@ -253,8 +253,9 @@ def _words(test: DataTest, windows: Sequence[Window], now: datetime) -> dict[Win
         for row in Release.objects.filter(data_test=test.pk, window_start__in=some):
             if row.until is not None and row.until <= now:
                 found |= dict.fromkeys(_under(row, found), Word.OUTLIVED)
-            elif found.get(row.window) is Word.UNANSWERED:
-                found[row.window] = Word.LEFT if row.is_wrong else Word.RELEASED
+            if found.get(row.window) is Word.UNANSWERED:
+                is_right = not row.is_wrong and (row.until is None or row.until > now)
+                found[row.window] = Word.RELEASED if is_right else Word.LEFT
     return found
 
 
