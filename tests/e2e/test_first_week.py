@@ -160,7 +160,7 @@ def saturday_rows_are_lost(newcomer: Newcomer) -> None:
     assert newcomer.told() == []
     assert (newcomer.look_up("lake.Bakes", FRIDAY), newcomer.gate("lake.Bakes", FRIDAY)) == ("bad", "block")
     newcomer.until(berlin("03-28 12:00"))
-    about = "completeness:lake.Dough fails for 2026-03-27 (Europe/Berlin):"
+    about = "completeness:oven.Bakes fails for 2026-03-27 (Europe/Berlin):"
     assert newcomer.told() == [
         ("03-28 11:00", "lena", f"{about} lake.Bakes (completeness, tier 2)"),
         ("03-28 11:00", "mia", f"{about} upstream lake.Bakes (completeness, tier 2)"),
@@ -197,9 +197,11 @@ def lost_rows_are_accepted(newcomer: Newcomer) -> None:
     answer = newcomer.client.post(f"/api/v1/incidents/{incident['id']}/accept", reason, "application/json")
     assert answer.status_code == 200
     newcomer.until(berlin("03-28 23:00"))
+    lost = "completeness:oven.Bakes for 2026-03-27 (Europe/Berlin)"
+    accepted = f"{lost} ended (accepted): lake.Bakes (completeness, tier 2)"
     assert newcomer.told() == [
-        ("03-28 15:00", "lena", "lake.Bakes: completeness ended (accepted)"),
-        ("03-28 15:00", "mia", "lake.Bakes: completeness ended (accepted)"),
+        ("03-28 15:00", "lena", accepted),
+        ("03-28 15:00", "mia", accepted),
     ]
     assert (newcomer.look_up("lake.Bakes", FRIDAY), newcomer.gate("lake.Bakes", FRIDAY)) == ("reported", "warn")
     assert newcomer.cards() == []

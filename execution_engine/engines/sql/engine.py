@@ -131,8 +131,11 @@ def _open_database(table: Table) -> Database:
         ) from None
     if url.get_backend_name() != "sqlite":
         return _server(table, url)
-    if not url.database or not Path(url.database).is_file():  # SQLite would make an empty one
-        raise _unopened(f"{table.name}: there is no file {table.shown or url.database}")
+    if not url.database:
+        raise _unopened(f"{table.name}: its location names no file; write sqlite:////folder/name.db")
+    if not Path(url.database).is_file():  # SQLite would make an empty one
+        detail = f"{table.name}: there is no file {table.shown or url.database}"
+        raise UnableToOpenDatabase(Failure(reason=Reason.ENGINE_UNREACHABLE, detail=detail))
     database = create_engine(url, poolclass=NullPool)
     event.listen(database, "connect", _with_rank)
     return database

@@ -179,7 +179,13 @@ def test_a_server_that_is_down_is_transient_and_its_password_stays_secret(
     assert "hush" not in failure.detail
 
 
-@pytest.mark.parametrize("url", ["sqlite:////no/such/file.db", "sqlite://", "not a url"])
+def test_a_file_that_is_away_cannot_be_reached_as_a_server_that_is_down(engine: SqlEngine) -> None:
+    failure = failure_of(engine, sql_table("sqlite:////no/such/file.db"))
+    assert (failure.reason, failure.transient) == (Reason.ENGINE_UNREACHABLE, True)
+    assert "there is no file /no/such/file.db" in failure.detail
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "not a url"])
 def test_a_location_that_names_no_database_is_unreadable(engine: SqlEngine, url: str) -> None:
     assert failure_of(engine, sql_table(url)).reason is Reason.UNREADABLE
     assert engine.partitions(sql_table(url)) is None
