@@ -74,6 +74,13 @@ def test_a_secret_stays_a_name() -> None:
     assert load(EXAMPLE).datasets[0].replicas[0].location == "env:ASSAY_LOCATION_ORDERS"
 
 
+@pytest.mark.parametrize("password", ["hush", "hush" * 30])
+def test_a_refused_location_is_named_without_its_password(tmp_path: Path, password: str) -> None:
+    place = f"[{{datacenter: s, storage: sql, location: 'mysql://u:{password}@h/d', options: {{table: t}}}}]"
+    message = problems(tmp_path, trips(replicas=place))
+    assert ("the location holds a password" in message, "hush" in message) == (True, False)
+
+
 @pytest.mark.parametrize(
     ("extra", "line", "sentence"),
     [

@@ -32,6 +32,7 @@ _HINTS = {
 NAMED = ("datasets", "business_metrics")  # the sections whose names tests, gates and pages may ask for
 SUFFIXES = (".yaml", ".yml")
 _SOURCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", re.ASCII)
+_AFTER_A_USER = re.compile(r"""(://[^/@\s:'"]*):[^\s'"]*""")
 _RESERVED = ("push", "openlineage")  # what tells of datasets and lineage without a file
 
 
@@ -207,7 +208,7 @@ def _names(datasets: list[Any]) -> list[str]:
 
 def sentence_of(details: ErrorDetails, part: type[YamlPart]) -> str:
     """What was found, what is allowed and how to mend it."""
-    kind, found = details["type"], reprlib.repr(details["input"])
+    kind, found = details["type"], hide_passwords(reprlib.repr(details["input"]))
     if kind == "missing":
         return f"is missing: add {details['loc'][-1]}: …"
     if kind == "extra_forbidden":
@@ -216,6 +217,11 @@ def sentence_of(details: ErrorDetails, part: type[YamlPart]) -> str:
         return f"found {found}: {str(details['ctx']['error']).rstrip('.')}."
     message = _HINTS.get(kind) or details["msg"][:1].lower() + details["msg"][1:]
     return f"found {found}: {message}."
+
+
+def hide_passwords(text: str) -> str:
+    """The text without what follows the name of a user in its URLs: that may be a password, or the start of one."""
+    return _AFTER_A_USER.sub(r"\1:…", text)
 
 
 def _unknown_key(key: str, known: list[str]) -> str:
