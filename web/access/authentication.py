@@ -5,6 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 from knox.auth import TokenAuthentication as KnoxAuthentication
+from rest_framework.request import Request
 
 from assay.models import AccessToken
 
@@ -23,6 +24,14 @@ class TokenAuthentication(KnoxAuthentication):  # type: ignore[misc]
     def _cleanup_token(self, auth_token: AccessToken) -> bool:
         """Whether it has ended: reading removes none, and looks at no other."""
         return auth_token.expiry is not None and auth_token.expiry < timezone.now()
+
+
+class BearerAuthentication(TokenAuthentication):
+    """The same tokens under the scheme that OpenLineage's clients send."""
+
+    def authenticate_header(self, request: Request) -> str:
+        """The scheme."""
+        return "Bearer"
 
 
 def mark_used(token: AccessToken) -> None:

@@ -39,7 +39,7 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """The bearer token, as OpenLineage's clients send it."""
 
-    target_class = "web.api.conventions.base.BearerAuthentication"
+    target_class = "web.access.authentication.BearerAuthentication"
     name = "bearer"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:

@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
 from assay.access.roles import Action
-from web.access.authentication import TokenAuthentication
+from web.access.authentication import BearerAuthentication, TokenAuthentication
 from web.access.changes import Change, audited
 from web.access.needs import need_of
 from web.access.permissions import MayUse
@@ -25,14 +25,6 @@ from web.access.who import hidden_datasets
 from .strict_json import StrictJSONParser
 
 T = TypeVar("T")
-
-
-class BearerAuthentication(TokenAuthentication):
-    """The same tokens under the scheme that OpenLineage's clients send."""
-
-    def authenticate_header(self, request: Request) -> str:
-        """The scheme."""
-        return "Bearer"
 
 
 class Pages(LimitOffsetPagination):
