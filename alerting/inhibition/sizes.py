@@ -17,13 +17,13 @@ from execution_engine.language.evaluating.verdict import ZeroDivision, only_pred
 from execution_engine.language.operands import operands
 from execution_engine.language.tree import Arithmetic, Assertion, By, History, Metric, Operator
 from execution_engine.language.walk import postorder
+from execution_engine.metrics.definitions.row_count import ROW_COUNT
 from execution_engine.metrics.registry import METRICS
 
 ROUNDING = 1e-9
 SHARE = "share"  # execution_engine.novelty.measures.statistics.Shown: how people read a statistic that is a share
 DISTANCE = "distance"
 ROWS = "rows"
-ROW_COUNT = "row_count"
 FOLLOWING = frozenset({"mean", "value", "rows"})  # beside shares and what adds up: no single row moves these far
 
 
@@ -210,6 +210,6 @@ def _follows_its_rows(metric: Metric) -> bool:
 def _columns(metrics: Iterable[Metric]) -> frozenset[str] | None:
     """The columns that they read; None where a condition, a query or another table may stand behind them."""
     specs = [metric.spec for metric in metrics]
-    if any(spec.arguments or spec.where or not (spec.columns or spec.name == ROW_COUNT) for spec in specs):
+    if any(spec.arguments or spec.where or not (spec.columns or spec.name == ROW_COUNT.name) for spec in specs):
         return None
     return frozenset(column.strip("`").lower() for spec in specs for column in spec.columns)

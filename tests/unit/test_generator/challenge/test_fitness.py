@@ -60,10 +60,8 @@ def test_an_earlier_window_is_a_history_of_one_value() -> None:
 
 def test_templates_are_filled_in_by_the_tables_own_clock() -> None:
     written = "compliance(\"at >= timestamp '{window.start:datetime}' and k = '{window.start:key}'\") = 1"
-    assert (
-        for_window(written, MONDAY, DAYS)
-        == "compliance(\"at >= timestamp '2026-03-09 00:00:00' and k = '2026-03-09'\") = 1"
-    )
+    filled = "compliance(\"at >= timestamp '2026-03-09T00:00:00-04:00' and k = '2026-03-09'\") = 1"
+    assert for_window(written, MONDAY, DAYS) == filled
     assert for_window(written, None, None) == written
 
 
