@@ -120,9 +120,11 @@ def _is_ratio(tree: Assertion) -> bool:
 
 
 def _drifted(findings: Mapping[str, Any]) -> frozenset[str] | None:
-    """The columns that are gone or of another type; None where nothing says which."""
+    """The columns that are gone or of another type, or that break an inferred schema; None where nothing says which."""
     found = [each for each in findings.values() if isinstance(each, dict)]
     names = {name.lower() for each in found for name in (*each.get("gone", ()), *each.get("changed", ()))}
+    causes = [cause for verdict in findings.get(NOVEL, ()) for cause in verdict["causes"]]
+    names |= {cause["column"].lower() for cause in causes if cause.get("column")}
     return frozenset(names) or None
 
 

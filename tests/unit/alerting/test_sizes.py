@@ -136,6 +136,8 @@ def test_a_schema_that_drifted_touches_every_row_of_its_columns_alone() -> None:
     of_it = size("schema", "schema_drift(of='others') = 0", **findings)
     assert (of_it.touched, of_it.columns) == (1, {"fare", "city"})
     assert size("schema", "novelty(method='schema') <= 1", novelty=[{"causes": []}]).touched == 0
+    broken = [{"causes": [{"column": "City"}, {"column": None}]}]
+    assert size("schema", "novelty(method='schema') <= 1", novelty=broken).columns == {"city"}
 
 
 @pytest.mark.parametrize(
