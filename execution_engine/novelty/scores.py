@@ -17,7 +17,7 @@ FEWEST = 4  # batches of history that a statistic needs
 FALSE_ALARMS = 0.01
 # How many batches of sampling noise a floor is believed for, before history shows less. What is rare has a tail of its
 # own for short histories; on the scale of shares a few rows are far from none.
-FLOOR_WEIGHT, RARE_FLOOR_WEIGHT = 0.5, 3.0
+FLOOR_WEIGHT, RARE_FLOOR_WEIGHT = 1.0, 3.0
 _FLOOR_WEIGHTS = np.array([RARE_FLOOR_WEIGHT if one.rare else FLOOR_WEIGHT for one in STATISTICS.values()])
 _OPEN = np.array([statistic.is_open for statistic in STATISTICS.values()])
 # the prior of a history's log scores

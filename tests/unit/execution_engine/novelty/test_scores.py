@@ -67,8 +67,8 @@ def test_without_a_floor_a_z_is_that_of_the_predictive_t() -> None:
 
 def test_a_constant_s_floor_shrinks_with_its_history() -> None:
     short, long = (z_of(history_of(np.ones(length), 0.1), 1.1, 0.1) for length in (8, 90))
-    assert short == pytest.approx(np.sqrt(8.5 / 0.5), rel=0.01)
-    assert long == pytest.approx(np.sqrt(90.5 / 0.5), rel=0.01)
+    assert short == pytest.approx(np.sqrt(9 / 1), rel=0.01)
+    assert long == pytest.approx(np.sqrt(91 / 1), rel=0.01)
     assert z_of(history_of(np.ones(90), 0.1), 1.1, 0.1, "above") == pytest.approx(1, rel=0.01)  # new extremes come
 
 
