@@ -210,8 +210,9 @@ def lost_rows_are_accepted(newcomer: Newcomer) -> None:
 def sunday_a_folder_has_vanished(newcomer: Newcomer) -> None:
     """Somebody moves it away at 09:10: within an hour its owner hears of it, once; the data is good no more."""
     newcomer.until(berlin("03-29 12:00"))
+    debt = "no-card-is-in-debt"
     assert newcomer.told() == [  # three tests of four days and, of the three that began since, two of the columns
-        ("03-29 10:00", "mia", "mart.Loyalty: no-card-is-in-debt could not be judged (and 17 more)")
+        ("03-29 10:00", "mia", f"{debt} could not be judged for {THURSDAY} (Europe/Berlin): mart.Loyalty (and 17 more)")
     ]
     assert newcomer.answers(SATURDAY) == ALL_WELL | {"mart.Loyalty": ("unknown", "block")}
     assert (newcomer.look_up("lake.Bakes", FRIDAY), newcomer.gate("lake.Bakes", FRIDAY)) == ("reported", "warn")
@@ -247,8 +248,9 @@ def a_catalog_that_lacks_six_tables_changes_nothing(newcomer: Newcomer) -> None:
 def monday_the_weekly_tests_run_and_the_folder_is_back(newcomer: Newcomer) -> None:
     """Moved back at 09:10, it is judged in five minutes, and who was told hears it; accepted rows stay quiet."""
     newcomer.until(berlin("03-30 12:00"))
+    debt = "no-card-is-in-debt"
     assert newcomer.told() == [
-        ("03-30 09:15", "mia", "mart.Loyalty: no-card-is-in-debt can be judged again (and 17 more)")
+        ("03-30 09:15", "mia", f"{debt} can be judged again for {THURSDAY} (Europe/Berlin): mart.Loyalty (and 17 more)")
     ]
     assert newcomer.answers(SUNDAY) == ALL_WELL
     of_bakes = {day: (newcomer.look_up("lake.Bakes", day), newcomer.gate("lake.Bakes", day)) for day in BAKED}
