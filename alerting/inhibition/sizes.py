@@ -148,6 +148,8 @@ def _of_comparison(result: BrokenResult, metrics: Sequence[Metric]) -> _Move:
     is_share = len(metrics) == 1 and _is_share(metrics[0])
     move = _distance(value, bound, is_share)
     off = move if all(map(_follows_its_rows, metrics)) and (is_share or bound) else 0.0
+    if is_share and value == (0 if value < bound else 1):
+        off = 1.0  # no row is left as it should be
     return _Move(back=move, off=off, reads=_columns(metrics))
 
 

@@ -51,7 +51,7 @@ def _changed(old: Fields, new: Fields) -> dict[str, tuple[str, str]]:
     return {name: (old.get(name, ""), new.get(name, "")) for name in names if old.get(name, "") != new.get(name, "")}
 
 
-HIDDEN = frozenset({"namespace", "name", "place"})  # of a profile: its name says the rest
+HIDDEN = frozenset({"namespace", "name", "place", "inherited_sensitive"})  # of a profile: what nobody writes there
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -332,7 +332,7 @@ def the_week_is_looked_back_on(newcomer: Newcomer) -> None:
     assert scored == dict.fromkeys((*TABLES, PRICE), (None, None, 1.0)) | {
         table: (1.0, 1.0, pytest.approx(1 - bad / week)) for table, bad in BAD_HOURS.items()
     }
-    assert crawl_as("viewer") == []
+    assert crawl_as("admin") == []
 
 
 def heard(at: str, who: str, what: str, day: date, about: str) -> tuple[str, str, str]:

@@ -98,25 +98,25 @@ def reads(query: str, dataset: Dataset, datacenter: str = "sea") -> dict[str, st
 
 
 def test_a_query_reads_what_the_catalog_has_beside_its_own_table() -> None:
-    own = DatasetFactory.create(namespace="dw", name="trips", datacenters=("sea", "phx"))
+    own = DatasetFactory.create(namespace="raw", name="trips", datacenters=("sea", "phx"))
     DatasetFactory.create(namespace="raw", name="events", datacenters=("sea", "phx"))
     DatasetFactory.create(namespace="raw", name="fares")
-    everything = "select 1 from RAW.Events, dw.trips, fares, gone, raw.gone"
+    everything = "select 1 from RAW.Events, raw.trips, fares, gone, raw.gone"
     assert reads(everything, own, "phx") == {
         "RAW.Events": "/lake/phx/events",
-        "dw.trips": "/lake/phx/trips",
+        "raw.trips": "/lake/phx/trips",
         "fares": "/lake/sea/fares",  # it has no replica there: home's
     }
     assert reads("select 1 from raw.events", own) == {"raw.events": "/lake/sea/events"}
     assert reads("no sql (", own) == {}
 
 
-def test_a_name_without_a_namespace_is_that_of_the_same_namespace_first() -> None:
+def test_a_name_without_a_namespace_is_that_of_the_same_namespace_and_of_no_other() -> None:
     for namespace in ("aa", "dw", "zz"):
         dataset = DatasetFactory.create(namespace=namespace, name="Events")
         dataset.replicas.update(location=f"/lake/{namespace}")
     assert reads("select 1 from events", DatasetFactory.create(namespace="zz")) == {"events": "/lake/zz"}
-    assert reads("select 1 from EVENTS", DatasetFactory.create(namespace="mm")) == {"EVENTS": "/lake/aa"}
+    assert reads("select 1 from EVENTS", DatasetFactory.create(namespace="mm")) == {}
     assert reads("select 1 from dw.events", DatasetFactory.create(namespace="zz")) == {"dw.events": "/lake/dw"}
 
 

@@ -169,7 +169,7 @@ def test_a_pipeline_of_any_name_breaks_nothing(api: APIClient, name: str) -> Non
     assert all(code < 500 for code in codes), codes
 
 
-@pytest.mark.parametrize("name", ["j" * 10_000, "🚕", "a\r\nb", "${env:HOME}"])
+@pytest.mark.parametrize("name", ["j" * 10_000, "🚕", "${env:HOME}"])
 def test_an_event_of_a_job_of_any_name_is_heard(api: APIClient, name: str) -> None:
     event = {
         "eventType": "COMPLETE",

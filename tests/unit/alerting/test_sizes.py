@@ -32,6 +32,8 @@ def rows(own: float, above: float) -> dict[str, float]:
         ("duplicates", "uniqueness(id) >= 0.99", {"uniqueness(id)": 0.9}, 0.1),
         ("duplicates", "query('select 1') = 0", {"query('select 1')": 1}, 0),
         ("custom", "completeness(email) >= 0.9", {"completeness(email)": 0.5}, 0.4),
+        ("custom", "completeness(email) >= 0.9", {"completeness(email)": 0.0}, 1),  # of no row it is known
+        ("custom", "ratio_of(city, 'SF') <= 0.3", {"ratio_of(city, 'SF')": 1.0}, 1),
         ("custom", "mean(fare) <= 40", {"mean(fare)": 50}, 0.2),
         ("custom", "max(fare) <= 40", {"max(fare)": 4e6}, 0),  # one row can do that
         ("custom", "query('select 3') = 0", {"query('select 3')": 3}, 0),
