@@ -10,16 +10,12 @@ from zoneinfo import ZoneInfo
 
 from assay.time.steps import StepUnit
 from assay.time.windows import Granularity, Partitioning, Step, Window, shift
-from execution_engine.anomalies.expectation import Detector, Side
-from execution_engine.anomalies.predictive import Predictive
-from execution_engine.anomalies.series import Series
 from execution_engine.language.operands import operands
 from execution_engine.language.tree import Assertion, Metric
 from execution_engine.metrics.definitions import freshness
 
 USUAL_WINDOWS = 8  # of the same weekday are looked at
 USUAL_NEEDED = 3  # of them must be known
-FORECAST = Detector(strategy=Predictive(min_values=USUAL_NEEDED), side=Side.LOW)
 DEVIATIONS = 3  # of a count are chance
 HALF = 0.5  # of the usual rows is never all of them, however much these vary
 
@@ -108,7 +104,9 @@ def least_rows(usual: Sequence[float]) -> int:
 
     A count varies by its square root of itself, so three equal windows do not make one row fewer an incomplete window.
     """
-    low, _ = FORECAST.expects(Series(values=tuple(usual)))
+    from execution_engine.anomalies.predictive import Predictive  # with it numpy, for which a gate need not wait
+
+    low, _ = Predictive(min_values=USUAL_NEEDED).expected(usual)
     middle = median(usual)
     by_chance = middle - DEVIATIONS * sqrt(middle)
     return max(ceil(min(low, by_chance)), floor(HALF * middle) + 1 if middle else 0)
