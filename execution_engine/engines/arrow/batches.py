@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 from pyarrow import csv, json, orc
 from pyarrow.fs import FileInfo
 
-from execution_engine.engines.files.listing import Listing, Root, UnableToListFiles, sound_footer
+from execution_engine.engines.files.listing import Listing, Root, UnableToListFiles
+from execution_engine.engines.files.sound_footers import sound_footer
 from execution_engine.engines.protocol import Table
 from execution_engine.outcome import Failure, Reason
 

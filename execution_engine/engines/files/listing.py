@@ -20,14 +20,13 @@ from assay.catalog.storages import FILES
 from execution_engine.engines.protocol import HIVE_NULL, Part, Table
 from execution_engine.outcome import Failure, Reason
 
+from .sound_footers import sound_footer
 from .table_formats import how_to_read, table_format
 
 _KINDS = tuple(
     (kind, re.compile(rf"\.({endings})(\.(gz|bz2|zst|snappy|lz4|deflate))?$"))
     for kind, endings in (("parquet", "parquet|parq"), ("orc", "orc"), ("csv", "csv|tsv"), ("json", "jsonl?|ndjson"))
 )
-LEAST_OF_A_PAGE = 16  # bytes of a page with its header
-MOST_OF_A_PAGE = 2**31 - 1  # values
 _ESCAPED = frozenset("\"#%'*/:=?\\{[]^") | {chr(code) for code in (*range(1, 32), 127)}
 
 
@@ -108,19 +107,6 @@ def read_footer(filesystem: FileSystem, file: FileInfo) -> pq.FileMetaData:
     """The footer of a parquet file; raises ArrowInvalid where its numbers of rows cannot be true."""
     with filesystem.open_input_file(file.path) as opened:
         return sound_footer(pq.read_metadata(opened), file.size)
-
-
-def sound_footer(footer: pq.FileMetaData, size: int | None) -> pq.FileMetaData:
-    """The footer itself; raises ArrowInvalid where it disagrees with its row groups, or claims what no file holds.
-
-    A page has ``LEAST_OF_A_PAGE`` bytes at least and ``MOST_OF_A_PAGE`` values at most, as its header has 32 bits.
-    """
-    counts = [footer.row_group(at).num_rows for at in range(footer.num_row_groups)]
-    if min(counts, default=0) < 0 or sum(counts) != footer.num_rows:
-        raise pa.ArrowInvalid(f"its footer claims {footer.num_rows} rows, and its row groups {sum(counts)}")
-    if size is not None and footer.num_rows > size // LEAST_OF_A_PAGE * MOST_OF_A_PAGE:
-        raise pa.ArrowInvalid(f"its footer claims {footer.num_rows} rows in {size} bytes")
-    return footer
 
 
 def open_root(location: str) -> Root:

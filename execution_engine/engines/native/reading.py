@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from execution_engine.engines.files.listing import sound_footer
+from execution_engine.engines.files.sound_footers import sound_footer
 
 from .evaluation import Batch
 from .nodes import UnableToTell
