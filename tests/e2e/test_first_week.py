@@ -279,7 +279,7 @@ def a_user_reports_what_no_test_has_seen(newcomer: Newcomer) -> None:
         "application/json",
         headers={"Authorization": f"Token {token}"},
     )
-    assert (answer.status_code, answer.json()["message"]) == (201, f"{MIA} is told now, as incident 4.")
+    assert (answer.status_code, answer.json()["message"]) == (201, f"It is incident 4 now. {MIA} is told now.")
     newcomer.until(berlin("03-30 12:30"))
     assert newcomer.told() == [("03-30 12:00", "mia", "Report 1 on mart.Complaints: is it bad?")]
     assert of_complaints(newcomer) == ("reported", "warn")
@@ -293,7 +293,7 @@ def another_reports_the_same_from_a_shell(newcomer: Newcomer) -> None:
     about = ("mart.Complaints", "all of them have five stars", "--window", str(FRIDAY), "--saw", "values wrong")
     said = newcomer.assay("claim", *about)
     known = "This is known already as incident 4, which ben@bakery.example reported; mia@bakery.example was told"
-    added = f"your report was added to it, and {MIA} is told."
+    added = f"your report was added to it. {MIA} is told now."
     assert (said.code, said.out) == (HELD, f"Report 2 is saved. {known}; {added}\n"), said
 
 
