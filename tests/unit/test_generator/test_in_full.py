@@ -222,7 +222,8 @@ BARE = replace(RAW, replicas=())
         (
             dataset(),
             Upstream(dataset=replace(ORDERS, columns=(Column(name="id", type="int"),)), sampled=True),
-            "its primary key trip_id is no column of app.orders, which is sampled by it.",
+            "its primary key trip_id is no column of app.orders, which is sampled by it: if the key has another "
+            "name there, write keys: {trip_id: …} at the edge.",
             True,
         ),
     ],
