@@ -304,10 +304,10 @@ def its_owner_confirms_and_mends_it(newcomer: Newcomer) -> None:
     assert mia.post("/api/v1/reports/1/confirm", {}, "application/json").status_code == 200
     newcomer.until(berlin("03-30 13:00"))
     said = "Report 1 on mart.Complaints: confirmed"
-    assert newcomer.told() == [
+    assert set(newcomer.told()) == {
         ("03-30 12:30", "mia", "Report 2 on mart.Complaints: it is known"),
         *(("03-30 12:30", who, said) for who in ("ben", getuser())),
-    ]
+    }
     assert of_complaints(newcomer) == ("bad", "block")
     assert newcomer.dashboard() == [
         ("mart.Complaints", "bad"),
