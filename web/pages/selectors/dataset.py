@@ -61,8 +61,11 @@ def promises(dataset: Dataset) -> tuple[tuple[str, str], ...]:
     )
 
 
-def progress(dataset: Dataset) -> tuple[tuple[str, str], ...]:
-    """The last partition up to which it is complete, how long its last window took, and what says that it is."""
+def progress(dataset: Dataset) -> tuple[tuple[str, str, str], ...]:
+    """The last partition up to which it is complete, and how long its last window took, each with a note.
+
+    The note of the first says what the completeness of the last window stands on.
+    """
     up_to, at_home = complete_up_to(dataset), dataset.replicas.first()
     newest = times_to_complete(dataset, at_home.datacenter, 1) if at_home else []
     if up_to is None or not newest:
@@ -71,8 +74,7 @@ def progress(dataset: Dataset) -> tuple[tuple[str, str], ...]:
     text = partitioning.key(partitioning.at(up_to - INSTANT)) if partitioning else f"{up_to:%Y-%m-%d %H:%M} UTC"
     lengths = {"length": took.length, "longest": took.longest}
     length = gettext("%(length)s of %(longest)s") if took.is_known else gettext("not known, filled later")
-    known_by = [(gettext("What says so"), took.basis)] if took.basis else []
-    return (gettext("Complete through"), text), (gettext("Last window took"), length % lengths), *known_by
+    return (gettext("Complete through"), text, took.basis), (gettext("Last window took"), length % lengths, "")
 
 
 def live_tests(dataset: Dataset, veil: Veil) -> list[ShownTest]:
