@@ -44,7 +44,7 @@ def main() -> int:
 
 
 def _serve(home: Path, size: Size, asked: argparse.Namespace, console: Console) -> int:
-    with fleet(home=home, size=size, web_port=asked.port, say=_said_after(console)) as service:
+    with fleet(home=home, size=size, web_port=asked.port, say=_step_printer(console)) as service:
         _create_first_user(service, console)
         if asked.catalog:
             console.print(service.assay("sync", str(asked.catalog.resolve())), markup=False)
@@ -56,7 +56,7 @@ def _serve(home: Path, size: Size, asked: argparse.Namespace, console: Console) 
     return 0
 
 
-def _said_after(console: Console) -> Callable[[str], None]:
+def _step_printer(console: Console) -> Callable[[str], None]:
     """Says what a start is doing, and how many seconds after its begin."""
     started = time.monotonic()
     return lambda text: console.print(f"{time.monotonic() - started:4.0f} s  {text}", highlight=False, markup=False)

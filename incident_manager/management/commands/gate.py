@@ -8,7 +8,7 @@ from rich.console import Console
 
 from assay import clock
 from assay.accounts.audit import record
-from assay.catalog.asked_window import asked_windows, latest_ended
+from assay.catalog.asked_window import latest_ended, parse_windows
 from assay.command_line.arguments import instant, length
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
@@ -57,7 +57,7 @@ class Command(Base):
         """The decision and every reason."""
         if options["poll"] and not options["wait"]:
             raise UnableToRun("--poll says how often to ask while waiting: give --wait, such as --wait 30m")
-        asked = _asked(options)
+        asked = _parse_datasets(options)
         for dataset, _ in asked:
             if why_not := unreadable_in(dataset, options["datacenter"]):
                 raise UnableToRun(why_not)
@@ -71,12 +71,12 @@ class Command(Base):
         show_answer(console, result)
 
 
-def _asked(options: dict[str, Any]) -> list[tuple[Dataset, Window]]:
+def _parse_datasets(options: dict[str, Any]) -> list[tuple[Dataset, Window]]:
     datasets, now = [named_dataset(name) for name in options["datasets"]], clock.now()
     if options["window"] is None:
         return [(dataset, latest_ended(dataset, now)) for dataset in datasets]
     try:
-        return list(zip(datasets, asked_windows(datasets, options["window"], now), strict=True))
+        return list(zip(datasets, parse_windows(datasets, options["window"], now), strict=True))
     except UnableToReadWindow as error:
         raise UnableToRun(str(error)) from None
 

@@ -19,7 +19,7 @@ def asked_window(dataset: Dataset, text: str) -> Window:
         raise UnableToReadWindow(f"{dataset.full_name}: {error} Or give START/END in ISO 8601.") from None
 
 
-def asked_windows(datasets: Sequence[Dataset], text: str, now: datetime) -> list[Window]:
+def parse_windows(datasets: Sequence[Dataset], text: str, now: datetime) -> list[Window]:
     """What one text means for each of several datasets; raises UnableToReadWindow.
 
     A key names a partition of those that have partitions. The others, such as a dimension beside its fact, are meant

@@ -11,7 +11,7 @@ import pytest
 RUN = "import sys; from assay.command_line.cli import run; sys.exit(run(sys.argv[1:]))"
 
 
-def said(home: Path, *arguments: str, **variables: str) -> tuple[int, list[str]]:
+def run_program(home: Path, *arguments: str, **variables: str) -> tuple[int, list[str]]:
     """The exit code of a command, and the lines that it writes to standard error."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
     environ = {**kept, "PYTHONPATH": "platform:.", "ASSAY_HOME": str(home), **variables}
@@ -32,7 +32,7 @@ def said(home: Path, *arguments: str, **variables: str) -> tuple[int, list[str]]
     ],
 )
 def test_a_wrong_setting_is_one_sentence(tmp_path: Path, name: str, value: str, why: str) -> None:
-    code, lines = said(tmp_path, "member", "ada", **{f"ASSAY_{name}": value})
+    code, lines = run_program(tmp_path, "member", "ada", **{f"ASSAY_{name}": value})
     assert (code, len(lines)) == (3, 1), lines
     assert lines[0].startswith(f"assay: ASSAY_{name}")
     assert why in lines[0]
@@ -42,7 +42,7 @@ def test_a_wrong_setting_is_one_sentence(tmp_path: Path, name: str, value: str, 
 def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The bytes of a database that is as it should be."""
     home = tmp_path_factory.mktemp("home")
-    said(home, "member", "ada", "--role", "viewer")
+    run_program(home, "member", "ada", "--role", "viewer")
     for end in ("-wal", "-shm"):
         assert not (home / f"assay.db{end}").exists() or (home / f"assay.db{end}").stat().st_size == 0
     return (home / "assay.db").read_bytes()
@@ -62,6 +62,6 @@ GARBLED: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("command", ["member", "doctor"])
 def test_a_garbled_file_is_one_sentence(tmp_path: Path, sound: bytes, how: str, command: str) -> None:
     (tmp_path / "assay.db").write_bytes(GARBLED[how](sound))
-    code, lines = said(tmp_path, *([command, "ada"] if command == "member" else [command]))
+    code, lines = run_program(tmp_path, *([command, "ada"] if command == "member" else [command]))
     assert "Traceback" not in " ".join(lines), lines[-3:]
     assert (code, len(lines)) == (3, 1) or (command == "doctor" and code in (1, 3))

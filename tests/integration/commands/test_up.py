@@ -44,7 +44,7 @@ def free_port() -> str:
         return str(other.getsockname()[1])
 
 
-def said_when_up(home: Path, port: str = "") -> str:
+def output_of_up(home: Path, port: str = "") -> str:
     """What the command says up to its line about passwords."""
     said = ""
     with started(home, "up", "--port", port or free_port()) as running:
@@ -73,7 +73,7 @@ def test_a_port_that_is_none_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_password_is_shown_once_and_each_start_says_how_to_set_another(tmp_path: Path) -> None:
-    first, second = said_when_up(tmp_path / "home"), said_when_up(tmp_path / "home")
+    first, second = output_of_up(tmp_path / "home"), output_of_up(tmp_path / "home")
     assert ("shown only now" in first, "shown only now" in second) == (True, False)
     assert "assay changepassword admin" in second
 
@@ -84,7 +84,7 @@ def test_links_lead_to_the_port_that_it_listens_on_unless_the_operator_says_wher
     monkeypatch.delenv("ASSAY_PUBLIC_URL", raising=False)
     assert Config(home=tmp_path).public_url == "http://127.0.0.1:8000"
     for port in (free_port(), free_port()):
-        said_when_up(tmp_path, port)
+        output_of_up(tmp_path, port)
         assert Config(home=tmp_path).public_url == f"http://127.0.0.1:{port}"
     assert Config(home=tmp_path, public_url="https://dq.example.org").public_url == "https://dq.example.org"
 

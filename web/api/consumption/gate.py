@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assay import clock
-from assay.catalog.asked_window import asked_window, asked_windows
+from assay.catalog.asked_window import asked_window, parse_windows
 from assay.models import Dataset
 from assay.time.windows import UnableToReadWindow, Window
 from incident_manager.gate.as_json import as_json
@@ -44,7 +44,7 @@ class Gate(Api):
         """
         given, now = self.given(GateQuestion), clock.now()
         try:
-            windows = asked_windows(given["datasets"], given["window"], now)
+            windows = parse_windows(given["datasets"], given["window"], now)
         except UnableToReadWindow as unable:
             raise Wrong(str(unable), where="window") from None
         for dataset in given["datasets"]:
