@@ -84,13 +84,11 @@ def report(
 
 def _tell_owners(row: Report, now: datetime) -> None:
     """Tell the dataset's owner of the report, and the owners of what it joined."""
-    joined = list(row.joined.order_by("pk"))
-    waits = row.incident is not None
-    if waits:
-        _tell(row, [row.dataset.owner], _question(row), "new", now)
-    hear = dict.fromkeys([*([] if waits else [row.dataset.owner]), *(incident.owner for incident in joined)])
-    if waits:
-        hear.pop(row.dataset.owner, None)
+    joined, owner = list(row.joined.order_by("pk")), row.dataset.owner
+    hear = dict.fromkeys([owner, *(incident.owner for incident in joined)])
+    if row.incident is not None:  # a part of it is new
+        _tell(row, [owner], _question(row), "new", now)
+        del hear[owner]
     _tell(row, hear, f"It was added to {_named(joined)}. Nothing is asked of you.", "known", now)
 
 
