@@ -1,6 +1,7 @@
 """``python -m benchmarks.series [--docs]``: each day is judged by the 60 before it, as it is and spoilt."""
 
 import argparse
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from statistics import mean, stdev
@@ -22,6 +23,8 @@ from .daily import COUNTRIES, OTHERS, TUNED, Days
 FIRST, LAST = 8, 60  # the first day that is judged, and how many before it are known
 SPOILT = (0.5, 0.7, 2.0)  # what a day's value is multiplied by
 FINDS = (f"finds × {factor:g}" for factor in SPOILT)
+DEFAULT = "`anomaly()`"
+STEPS = range(20, 200)  # twentieths of a deviation: the thresholds of a z-score that are tried
 HEADINGS = ("series", "days", "judged by", "false alarms", "apart from holidays", *FINDS)
 
 Rates = tuple[float, ...]  # shares of the days: false alarms, those on no holiday, and what is found of each fault
@@ -38,10 +41,9 @@ def z_score(threshold: float) -> Callable[[Series], Interval]:
 
 
 JUDGES: Mapping[str, Callable[[Series], Interval]] = {
-    "`anomaly()`": lambda series: expected(Adaptive(), series),
+    DEFAULT: lambda series: expected(Adaptive(), series),
     "`predictive`": lambda series: expected(Predictive(), series),
     "z-score of 7 days above 3": z_score(3),
-    "z-score of 7 days above 4": z_score(4),
 }
 
 
@@ -67,6 +69,26 @@ def rates(days: Days, judge: Callable[[Series], Interval], country: str) -> Rate
     return tuple(mean(column) for column in zip(*hits, strict=True))
 
 
+def rates_by_series(series: Mapping[str, Days], judge: Callable[[Series], Interval]) -> Mapping[str, Rates]:
+    """The rates of one judge in each series."""
+    return {name: rates(days, judge, COUNTRIES.get(name, "US")) for name, days in series.items()}
+
+
+def average(found: Mapping[str, Rates]) -> Rates:
+    """The means over the series."""
+    return tuple(mean(column) for column in zip(*found.values(), strict=True))
+
+
+def z_score_as_wrong(series: Mapping[str, Days], alarms: float) -> tuple[str, Rates]:
+    """The z-score with the lowest threshold at which it raises no larger share of false alarms, and its rates."""
+
+    def of_step(step: int) -> Rates:
+        return average(rates_by_series(series, z_score(step / 20)))
+
+    step = STEPS[bisect_left(STEPS, -alarms, key=lambda step: -of_step(step)[0])]
+    return f"z-score of 7 days above {step / 20:g}, as often wrong", of_step(step)
+
+
 def _is_near_holiday(day: datetime, country: str) -> bool:
     return any((day + timedelta(days=step)).date() in holidays_of(country) for step in (-1, 0, 1))
 
@@ -78,13 +100,14 @@ def _table() -> str:
         series = {name: read() for name, read in group.items()}
         for judge_name, judge in JUDGES.items():
             started = process_time()
-            found = {name: rates(days, judge, COUNTRIES.get(name, "US")) for name, days in series.items()}
-            if judge_name == "`anomaly()`":
+            found = rates_by_series(series, judge)
+            if judge_name == DEFAULT:
                 seconds += process_time() - started
                 judged += sum(len(days) - FIRST for days in series.values())
                 lines += [_row(name, len(series[name]), judge_name, each) for name, each in found.items()]
-            average = tuple(mean(column) for column in zip(*found.values(), strict=True))
-            lines.append(_row(f"**{heading}**", sum(map(len, series.values())), judge_name, average))
+                as_wrong = z_score_as_wrong(series, average(found)[0])
+            lines.append(_row(f"**{heading}**", sum(map(len, series.values())), judge_name, average(found)))
+        lines.append(_row(f"**{heading}**", sum(map(len, series.values())), *as_wrong))
     each = f"One expectation of `anomaly()` takes {seconds / judged * 1000:.1f} ms of CPU, on {machine()}."
     return "\n".join([*lines, "", each])
 

@@ -20,8 +20,10 @@ WEIGHTS = (0.0, 0.05, 0.2)  # of the newest value in the level; 0: all values ha
 EFFECT_WEIGHT = 0.1  # at least, of the newest value in the effect of its weekday
 MOST_TAUGHT = 3.0  # deviations: what an odd value moves level and effect by is cut here
 MEAN_TO_DEVIATION = 1.2533  # of normal values: the deviation over the mean distance from the middle
-ODD = 4.0  # deviations, by the median of the errors: what an odd value adds to the deviation is cut here
-MOST_WIDENED = 3.0  # times as wide may the interval be for the sake of the largest earlier error
+ODD = 6.0  # deviations, by the median of the errors: what an odd value adds to the deviation is cut here
+OF_LARGEST = 1.05  # times the largest earlier error on its side: so far may the next one go
+OF_LAST = 2.0  # times the last error, on both sides: days beside an odd one are often odd, and so is a new level
+MOST_WIDENED = 3.0  # times as wide may the interval be for the sake of these two
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +33,8 @@ class Adaptive:
     The forecasts are a level (the mean of all, or an average in which the newest value counts for 5 or 20 %), with or
     without an effect of the weekday, of the values or of their square roots: counts spread more where they are high.
     The best one has the least mean error, each value being forecast from those before it. The interval reaches t · s
-    from it, t of Student's distribution, s the deviation of these errors; and as far as the largest earlier error,
-    within three times that.
+    from it, t of Student's distribution, s the deviation of these errors. It reaches farther, up to three times that,
+    where earlier values did: on each side just beyond the largest error there, and twice as far as the last error.
 
     Parameters:
         alarms: the share of right values that it takes for anomalies where errors are normal, above 0 and below 1.
@@ -49,7 +51,7 @@ class Adaptive:
         True
     """
 
-    alarms: float = 0.003
+    alarms: float = 0.002
     min_values: int = 8
     period: int = 7
 
@@ -118,12 +120,15 @@ class _Forecast:
         """Around the middle, in units of the values."""
         from scipy.stats import t  # a third of a second, which who asks for no anomaly need not wait
 
-        errors = np.abs(self.errors / np.sqrt(self.variances[:-1]))[self.first_fit :]
-        most = ODD * MAD_TO_DEVIATION * float(np.median(errors))
-        squares = np.minimum(errors, most) ** 2 if most else errors**2
+        errors = (self.errors / np.sqrt(self.variances[:-1]))[self.first_fit :]
+        sizes = np.abs(errors)
+        most = ODD * MAD_TO_DEVIATION * float(np.median(sizes))
+        squares = np.minimum(sizes, most) ** 2 if most else sizes**2
         usual = float(t.ppf(1 - alarms / 2, max(1, len(errors) - 1))) * sqrt(np.mean(squares))
-        reach = max(usual, min(float(errors.max()), MOST_WIDENED * usual)) * sqrt(self.variances[-1])
-        low, high = self.middle - reach, self.middle + reach
+        largest = OF_LARGEST * np.array([-errors.min(), errors.max()])
+        widened = np.minimum(np.maximum(largest, OF_LAST * sizes[-1]), MOST_WIDENED * usual)
+        below, above = (np.maximum(usual, widened) * sqrt(self.variances[-1])).tolist()
+        low, high = self.middle - below, self.middle + above
         return (max(low, 0.0) * max(low, 0.0), high * high) if self.of_roots else (low, high)
 
 

@@ -51,10 +51,24 @@ def test_a_level_that_jumped_is_the_new_one_after_a_while() -> None:
 
 def test_an_odd_day_of_the_past_may_come_again_and_bends_nothing() -> None:
     values = [100 * NOISE[day] for day in range(60)]
-    values[30] = 90.0
+    values[30] = 85.0
     low, high = Adaptive().expected(values)
-    assert low < 91
-    assert 95 < (low + high) / 2 < 105
+    assert low < 86
+    assert high < 110  # as if there had been none
+
+
+def test_the_day_after_an_odd_one_may_be_odd_on_either_side() -> None:
+    values = [100 * NOISE[day] for day in range(60)]
+    low, high = Adaptive().expected([*values, 85.0])
+    assert low < 85
+    assert high > 112
+
+
+def test_a_new_level_is_odd_on_its_first_day_alone() -> None:
+    values = [(100.0 if day < 60 else 75) * NOISE[day] for day in range(80)]
+    intervals = [Adaptive().expected(values[day - 60 : day]) for day in range(60, 80)]
+    odd = [not low <= value <= high for value, (low, high) in zip(values[60:], intervals, strict=True)]
+    assert odd == [True] + 19 * [False]
 
 
 def test_counts_are_expected_to_spread_with_their_root() -> None:
