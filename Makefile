@@ -11,7 +11,7 @@ UNIT := $(PYTEST) --quiet -p no:cacheprovider --hypothesis-profile quick -m "not
 DBT := "dbt-duckdb==1.10.1" "dbt-core<1.12" numpy# numpy: DuckDB needs it for functions in Python
 HALF := $(addprefix tests/unit/execution_engine/,anomalies engines language metrics profiles verification) $(wildcard tests/unit/test_*.py)# takes as long as the rest
 
-.PHONY: help demo up test tests mariadb test-cluster test-connect unit unit-half unit-other-half lint style types layers format lock texts service bench-engine bench-bloom bench-service bench-latency bench-largest bench-days bench-novelty bench-series bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
+.PHONY: help demo up test tests mariadb test-cluster test-connect unit unit-half unit-other-half lint style types layers format lock texts service bench-engine bench-bloom bench-service bench-latency bench-pages bench-largest bench-days bench-novelty bench-series bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ bench-service: test-ready ## Measure what all processes of the service do in an 
 
 bench-latency: test-ready ## Measure look-ups and pages with 10 million runs and a million incidents behind them
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.service.latency --docs
+
+bench-pages: test-ready ## Measure the CPU time of every page and every GET with 20,000 datasets, on SQLite and MariaDB
+	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.service.pages --docs
 
 bench-largest: test-ready ## Measure the largest legal request of each kind, on SQLite and MariaDB
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.service.largest --docs

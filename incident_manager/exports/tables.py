@@ -28,6 +28,15 @@ class ExportTable:
     cells: Callable[[Any, Veil], tuple[Any, ...]]
 
 
+RUN = (
+    *("data_test__name", "data_test__category"),
+    *(f"data_test__dataset__{name}" for name in ("full_name", "columns", "place_limits")),
+    *("revision__number", "revision__severity", "revision__tree", "window_start", "window_end", "reason"),
+    *("requested_at", "due_at", "measured_at", "evaluated_at", "outcome", "error_reason", "transient"),
+    *("value", "exact", "excess", "sentence"),
+)  # all else of a run, its test and its dataset would be read and thrown away
+
+
 def _columns(**kinds: CellKind | None) -> tuple[ExportColumn, ...]:
     return tuple(ExportColumn(name=name, kind=kind or CellKind.TEXT) for name, kind in kinds.items())
 
@@ -71,7 +80,7 @@ def _finite(value: float | None) -> float | None:
 TABLES: Mapping[str, ExportTable] = MappingProxyType(
     {
         "runs": ExportTable(
-            rows=Run.objects.select_related("data_test__dataset", "revision").defer("operands", "findings"),
+            rows=Run.objects.select_related("data_test__dataset", "revision").only(*RUN),
             at="evaluated_at",
             dataset="data_test__dataset",
             columns=_columns(

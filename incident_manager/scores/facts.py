@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, compress
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,17 +69,20 @@ class Facts:
     values: Mapping[int, str]  # by incident, of the column that was asked for
 
 
-def read_facts(wanted: ScoreFilter, asked: Window, *columns: str) -> Facts:
-    """The facts of the range, with one more column of each incident, if it is asked for."""
+def read_facts(wanted: ScoreFilter, asked: Window, *columns: str, by_category: bool = False) -> Facts:
+    """The facts of the range, with one more column of each incident, if it is asked for.
+
+    When each dataset was tested, or each of its categories: those are five times as many.
+    """
     rows = _episodes(wanted, asked, *columns)
     read = list(zip(*rows, strict=True)) or [()] * (len(COLUMNS) + len(columns))
-    parts = [_of_incidents(read), _of_reports(rows, wanted, asked), _of_tests(wanted, asked)]
+    parts = [_of_incidents(read), _of_reports(rows, wanted, asked), _of_tests(wanted, asked, by_category)]
     moved = set(read[1]) - set(parts[-1].datasets) if wanted.who else None
     if moved:  # to another tier, team or owner since
-        parts.append(_of_tests(ScoreFilter(datasets=moved, category=wanted.category), asked))
+        parts.append(_of_tests(ScoreFilter(datasets=moved, category=wanted.category), asked, by_category))
     datasets, categories, incidents = ([*chain(*(part[at] for part in parts))] for at in range(3))
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(categories))}
-    category = list(map(numbers.__getitem__, categories))
+    numbers: dict[str, int] = {}
+    category = [numbers.setdefault(name, len(numbers)) for name in categories]
     kind, start, end = (np.concatenate([part[at] for part in parts]) for at in range(3, 6))
     return Facts(
         spells=Spells(dataset=_ints(datasets), category=_ints(category), kind=kind, start=start, end=end),
@@ -140,11 +143,13 @@ def _of_incidents(columns: Sequence[Sequence[Any]]) -> Part:
 def _of_reports(rows: Sequence[tuple[Any, ...]], wanted: ScoreFilter, asked: Window) -> Part:
     """The times of confirmed reports of which no test knew, whatever category or owner its incident was of."""
     reports = [row for row in rows if row[3] == EntryKind.REPORTED]
-    claimed = {row[1] for row in reports}
+    claims = defaultdict[int, list[OpenTime]](list)
+    for row in reports:
+        claims[row[1]].append(_episode(row))
     found = list[tuple[int, str, int, int, int]]()
     if reports:
-        others = rows if wanted == ScoreFilter() else _episodes(ScoreFilter(datasets=claimed), asked)
-        rivals = [row for row in others if row[3] == EntryKind.DETECTED and row[1] in claimed]
+        others = rows if wanted == ScoreFilter() else _episodes(ScoreFilter(datasets=list(claims)), asked)
+        rivals = [row for row in others if row[3] == EntryKind.DETECTED and _meets_any(row, claims.get(row[1], ()))]
         windows = _windows({row[0] for row in (*reports, *rivals)})
         detected = _detected(rivals, windows)
         for row in reports:
@@ -172,6 +177,10 @@ def _episode(row: tuple[Any, ...]) -> OpenTime:
     return OpenTime(start=instant_of(row[5]), end=None if row[6] is None else instant_of(row[6]))
 
 
+def _meets_any(row: tuple[Any, ...], claims: Sequence[OpenTime]) -> bool:
+    return bool(claims) and any(map(_episode(row).meets, claims))
+
+
 def _windows(incidents: Collection[int]) -> dict[int, list[Window]]:
     """The spoilt windows by incident."""
     rows = SpoiltWindow.objects.filter(incident__in=incidents)
@@ -181,37 +190,28 @@ def _windows(incidents: Collection[int]) -> dict[int, list[Window]]:
     return found
 
 
-def _of_tests(wanted: ScoreFilter, asked: Window) -> Part:
-    """When each dataset was tested, by category: from its first test on, or to the end of its last if none is live.
+def _of_tests(wanted: ScoreFilter, asked: Window, by_category: bool) -> Part:
+    """When each dataset, or each of its categories, was tested: from its first test on, to the end of its last.
 
-    A test that has never come to a verdict has tested nothing yet. A test that judges no row of a partition never does.
+    A category counts if it has come to a verdict and had tests in the range; a live one is listed all the same.
     """
-    tests = wanted.narrow(DataTest.objects.order_by(), who="dataset__")
-    grouped = tests.values("dataset", "category").annotate(
-        first=_text(Min("created_at")),
-        last=_text(Max("retired_at")),
-        live=_many(Q(retired_at__isnull=True)),
-        judging=_many(~JUDGES_NO_ROWS),
-    )
-    read = grouped.values_list("dataset", "category", "first", "last", "live", "judging")
-    datasets, categories, firsts, lasts, lives, judging = list(zip(*read, strict=True)) or [()] * 6
-    start, last, live = _instants(firsts), _instants(lasts), np.array(lives, dtype=bool)
-    judged = _ints(judging)
-    if unjudged := _unjudged(tests):
-        place = dict(zip(zip(datasets, categories, strict=True), range(len(datasets)), strict=True))
-        for of, many in unjudged.items():
-            judged[place[of]] -= many
-    first_asked, last_asked = microseconds(asked.start), microseconds(asked.end)
-    end = np.where(live, np.maximum(last, last_asked), last)
-    tested = (judged > 0) & (start < end)
-    counts = live | (tested & (start < last_asked) & (end > first_asked))
+    columns = ("dataset", "category") if by_category else ("dataset",)
+    tests, live = wanted.narrow(DataTest.objects.order_by(), who="dataset__"), Q(retired_at__isnull=True)
+    counted = _counted(asked)
+    times = {"start": _text(Min("created_at")), "end": _text(Max("retired_at")), "live": _many(live)}
+    tested = tests.filter(counted).values(*columns).annotate(**times).values_list(*columns, *times)
+    others = tests.filter(live).exclude(counted).values_list(*columns).distinct()
+    *places, starts, ends, lives = list(zip(*tested, strict=True)) or [()] * (len(columns) + len(times))
+    listed = list(zip(*others, strict=True)) or [()] * len(columns)
+    datasets = [*places[0], *listed[0]]
+    nothing = np.zeros(len(listed[0]), dtype=np.int64)
     return Part(
-        datasets=list(compress(datasets, counts)),
-        categories=list(compress(categories, counts)),
-        incidents=[0] * int(counts.sum()),
-        kind=np.where(tested, Kind.TESTED, Kind.NOTHING)[counts],
-        start=start[counts],
-        end=end[counts],
+        datasets=datasets,
+        categories=[*places[1], *listed[1]] if by_category else [""] * len(datasets),
+        incidents=[0] * len(datasets),
+        kind=np.concatenate((np.full(len(starts), Kind.TESTED, dtype=np.int64), nothing + Kind.NOTHING)),
+        start=np.concatenate((_instants(starts), nothing)),
+        end=np.concatenate((np.where(np.array(lives, dtype=bool), FOREVER, _instants(ends)), nothing)),
     )
 
 
@@ -220,12 +220,15 @@ def _many(of: Q) -> "ExpressionWrapper[Count]":
     return ExpressionWrapper(Count("pk", filter=of), output_field=Field())
 
 
-def _unjudged(tests: QuerySet[DataTest]) -> dict[tuple[int, str], int]:
-    """How many of these tests have not come to a verdict on rows yet, by dataset and category; there are few.
+def _counted(asked: Window) -> Q:
+    """The tests of categories that have come to a verdict on rows, and that had a test within the range.
 
-    What passes has held; an index knows that of nearly all tests, so that few are asked for the outcomes themselves.
+    A test that judges no row of a partition comes to none. What passes has held; an index knows that of nearly all
+    tests, as of nearly all it is known that they were there: few are asked for the other tests of their category.
     """
     own = Standing.objects.filter(data_test=OuterRef("pk"))
-    rows = tests.exclude(JUDGES_NO_ROWS).exclude(Exists(own.filter(state=State.PASS))).values("dataset", "category")
-    left = rows.annotate(many=Count("pk", filter=~Exists(own.exclude(last_outcome=""))))
-    return {(dataset, category): many for dataset, category, many in left.values_list("dataset", "category", "many")}
+    alike = DataTest.objects.filter(dataset=OuterRef("dataset"), category=OuterRef("category"))
+    judged = Q(Exists(alike.exclude(JUDGES_NO_ROWS).filter(Exists(own.exclude(last_outcome="")))))
+    passed = Q(Exists(own.filter(state=State.PASS))) & ~JUDGES_NO_ROWS
+    begun, left = Q(created_at__lt=asked.end), Q(retired_at__isnull=True) | Q(retired_at__gt=asked.start)
+    return (passed | judged) & (begun | Q(Exists(alike.filter(begun)))) & (left | Q(Exists(alike.filter(left))))

@@ -14,12 +14,12 @@ from assay.time.windows import Window
 from incident_manager.models import Incident, LookUp
 
 from .facts import Facts, ScoreFilter, read_facts
-from .groups import Group, Names, groups_of
+from .groups import Group, groups_of
 from .resolutions import HOW
 from .rules import QueryScore, Score, score_queries
-from .together import Spells, Sums, score_groups
+from .together import Sums, score_groups
 
-__all__ = ["ALL", "NONE", "USUAL_RANGE", "Group", "data_qualities", "overview", "scores", "scores_by"]
+__all__ = ["ALL", "NONE", "USUAL_RANGE", "Group", "data_qualities", "overview", "scores"]
 
 ALL, NONE = slice(None), slice(0)  # of the datasets that scores list
 USUAL_RANGE = timedelta(days=28)  # what pages and commands show unless another range is asked for
@@ -47,6 +47,7 @@ class ReportedScores:
     count: int
     total: Score
     queries: QueryScore
+    groups: Sequence["ScoredGroup"]
 
 
 def scores(
@@ -60,8 +61,12 @@ def scores(
     category: str | None = None,
     dataset: Dataset | None = None,
     listed: slice = ALL,
+    by: Group | None = None,
 ) -> ReportedScores:
-    """The scores of a range, narrowed to what is not None, and of each dataset that is ``listed`` by its place."""
+    """The scores of a range, narrowed to what is not None, and of each dataset that is ``listed`` by its place.
+
+    Groups are of all data, whatever the scores are narrowed to.
+    """
     asked = Window(start=start, end=min(end, now))
     who = {"tier": tier, "team": team, "owner": owner}
     wanted = ScoreFilter(
@@ -69,10 +74,10 @@ def scores(
         category=category,
         datasets=None if dataset is None else [dataset.pk],
     )
-    facts = read_facts(wanted, asked)
-    whole = _ByDataset.of(facts, asked)
+    grouped = _read_grouped(by, asked) if by else None
+    whole = _ByDataset.of(grouped if grouped and wanted == ScoreFilter() else read_facts(wanted, asked), asked)
     named = whole.named(listed)
-    by_category = _by_category(facts, [pk for pk, _, _ in named], asked)
+    by_category = _by_category(replace(wanted, datasets=[pk for pk, _, _ in named]), asked)
     rows = (
         ScoreRow(dataset=name, score=score, by_category=dict(sorted(by_category[pk].items())))
         for pk, name, score in named
@@ -84,6 +89,7 @@ def scores(
         count=len(whole.datasets),
         total=whole.sums.all(),
         queries=_score_queries(wanted, asked),
+        groups=_by_group(by, grouped, asked, parts=1) if by and grouped else (),
     )
 
 
@@ -104,16 +110,6 @@ class ScoredGroup:
     parts: tuple[Score, ...]
 
 
-def scores_by(group: Group, *, start: datetime, end: datetime, now: datetime, parts: int) -> list[ScoredGroup]:
-    """The scores of each member of the group, each as ``scores`` gives it, by name, and of even parts of the range.
-
-    Datasets without a team are in no team. It reads as many statements however many groups there are.
-    """
-    asked = Window(start=start, end=min(end, now))
-    facts = read_facts(ScoreFilter(), asked, *group.columns)
-    return _by_group(facts.spells, groups_of(group, facts, asked), asked, parts)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Overview:
     """The scores of all data over a range: together, by group, and of the datasets that were bad for longest."""
@@ -125,14 +121,17 @@ class Overview:
 
 
 def overview(group: Group, *, start: datetime, end: datetime, now: datetime, parts: int, most: int) -> Overview:
-    """What ``scores`` and ``scores_by`` say of all data, read once; of no more than ``most`` single datasets."""
+    """What ``scores`` says of all data, of each group in even parts of the range, and of the ``most`` bad datasets.
+
+    Datasets without a team are in no team. It reads as many statements however many groups there are.
+    """
     asked = Window(start=start, end=min(end, now))
-    facts = read_facts(ScoreFilter(), asked, *group.columns)
+    facts = _read_grouped(group, asked)
     whole = _ByDataset.of(facts, asked)
     return Overview(
         total=whole.sums.all(),
         queries=_score_queries(ScoreFilter(), asked),
-        groups=_by_group(facts.spells, groups_of(group, facts, asked), asked, parts),
+        groups=_by_group(group, facts, asked, parts),
         worst=whole.worst(most),
     )
 
@@ -171,10 +170,10 @@ def _names(datasets: Collection[int]) -> dict[int, str]:
     return dict(Dataset.objects.filter(pk__in=datasets).values_list("pk", "full_name"))
 
 
-def _by_category(facts: Facts, datasets: Collection[int], asked: Window) -> Mapping[int, Mapping[str, Score]]:
+def _by_category(wanted: ScoreFilter, asked: Window) -> Mapping[int, Mapping[str, Score]]:
     """The scores of these datasets by category."""
-    own = np.flatnonzero(np.isin(facts.spells.dataset, np.array(datasets, dtype=np.int64)))
-    many, spells = len(facts.category_names) or 1, facts.spells.only(own)
+    facts = read_facts(wanted, asked, by_category=True)
+    many, spells = len(facts.category_names) or 1, facts.spells
     places, group = np.unique(spells.dataset * many + spells.category, return_inverse=True)
     sums = score_groups(spells, group, (asked.start, asked.end))
     found: dict[int, dict[str, Score]] = defaultdict(dict)
@@ -183,15 +182,20 @@ def _by_category(facts: Facts, datasets: Collection[int], asked: Window) -> Mapp
     return found
 
 
-def _by_group(spells: Spells, names: Names, asked: Window, parts: int) -> list[ScoredGroup]:
-    """The scores of each group of the spells, by name, over even parts of the range; what has no name is none."""
+def _read_grouped(group: Group, asked: Window) -> Facts:
+    """The facts of all data, with what the group lists them by."""
+    return read_facts(ScoreFilter(), asked, *group.columns, by_category=group in (Group.CATEGORY, Group.DIMENSION))
+
+
+def _by_group(group: Group, facts: Facts, asked: Window, parts: int) -> list[ScoredGroup]:
+    """The scores of each group of the facts, by name, over even parts of the range; what has no name is none."""
+    names = groups_of(group, facts, asked)
     flat = list(chain.from_iterable(names))
-    known = sorted(set(flat))
-    numbers = {name: number for number, name in enumerate(known)}
-    group = np.array(list(map(numbers.__getitem__, flat)), dtype=np.int64)
-    of = np.repeat(np.arange(len(names)), np.array(list(map(len, names)), dtype=np.int64))
+    numbers = {name: number for number, name in enumerate(sorted(set(flat)))}
+    of_flat = np.array([numbers[name] for name in flat], dtype=np.int64)
+    spells = np.repeat(np.arange(len(names)), np.array([len(own) for own in names], dtype=np.int64))
     edges = [asked.start + asked.duration * n / parts for n in range(parts + 1)]
-    sums = score_groups(spells.only(of), group, edges)
+    sums = score_groups(facts.spells.only(spells), of_flat, edges)
     return [ScoredGroup(name=name, total=sums.score(at), parts=sums.parts(at)) for name, at in numbers.items() if name]
 
 

@@ -19,6 +19,10 @@ class OpenTime:
     start: datetime
     end: datetime | None = None
 
+    def meets(self, other: "OpenTime") -> bool:
+        """Whether both were open at once."""
+        return (other.end is None or self.start < other.end) and (self.end is None or other.start < self.end)
+
 
 @dataclass(frozen=True, kw_only=True)
 class DetectedIncident:

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from assay import clock
 from assay.models import Category
-from incident_manager.scores.metric_reporter import Group, ScoreRow, scores, scores_by
+from incident_manager.scores.metric_reporter import Group, ScoreRow, scores
 from incident_manager.scores.rules import Score
 from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong
@@ -108,15 +108,14 @@ class Scores(Api):
             raise Wrong("The range begins in the future.", where="from")
         offset = asked.pop("offset")
         listed = slice(offset, offset + asked.pop("limit"))
-        found = scores(start=start, end=end, now=now, listed=listed, **asked)
+        found = scores(start=start, end=end, now=now, listed=listed, by=Group(by) if by else None, **asked)
         queries = found.queries
-        groups = scores_by(Group(by), start=start, end=end, now=now, parts=1) if by else []
         return Response(
             {
                 "from": found.start,
                 "to": found.end,
                 "total": _written(found.total),
-                "groups": [{"name": one.name, **_written(one.total)} for one in groups],
+                "groups": [{"name": one.name, **_written(one.total)} for one in found.groups],
                 "look_ups": {
                     "total": queries.total,
                     "failed": queries.failed,
