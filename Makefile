@@ -11,7 +11,7 @@ UNIT := $(PYTEST) --quiet -p no:cacheprovider --hypothesis-profile quick -m "not
 DBT := "dbt-duckdb==1.10.1" "dbt-core<1.12" numpy# numpy: DuckDB needs it for functions in Python
 HALF := $(addprefix tests/unit/execution_engine/,anomalies engines language metrics profiles verification) $(wildcard tests/unit/test_*.py)# takes as long as the rest
 
-.PHONY: help demo up test tests mariadb test-cluster test-connect unit unit-half unit-other-half lint style types layers format lock texts service bench-engine bench-bloom bench-service bench-latency bench-pages bench-largest bench-days bench-novelty bench-series bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
+.PHONY: help demo up docs test tests mariadb test-cluster test-connect unit unit-half unit-other-half lint style types layers format lock texts service bench-engine bench-bloom bench-service bench-latency bench-pages bench-largest bench-days bench-novelty bench-series bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -116,6 +116,10 @@ faults: test-ready ## Stage every fault on real processes and write what held in
 
 guards: test-ready ## Take out what each fault experiment guards: does it fail? Into docs/reliability.md (an hour)
 	@PYTHONPATH=platform:. $(BIN)/python -m tests.faults.guards --docs
+
+docs: dev-ready ## Write what docs/ takes from the code: metrics.md, verification-api.md, the folders in architecture.md
+	@for page in tests.unit.execution_engine.metrics.metrics_page tests.unit.execution_engine.verification.api_page tests.house.rooms; do \
+		PYTHONPATH=platform:. $(BIN)/python -m $$page || exit 1; done
 
 airflow: dev-ready ## Let a real Airflow 3 ask a real Assay, in .venv-airflow: blocked, mended, released (ten minutes the first time)
 	@PYTHONPATH=platform:.:deploy/client $(BIN)/python -m tests.airflow

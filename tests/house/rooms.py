@@ -1,4 +1,4 @@
-"""The folders of the product, two levels deep, each with its line: ``python -m tests.house.rooms`` writes them down.
+"""The folders of the product, two levels deep, each with its line: ``make docs`` writes them down.
 
 They stand in docs/architecture.md between two marks; a test holds the page to the code.
 """

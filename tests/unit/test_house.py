@@ -166,7 +166,7 @@ def test_every_folder_says_what_lives_there_and_what_does_not(folder: Path) -> N
 
 def test_the_architecture_shows_the_folders_that_there_are() -> None:
     text = PAGE.read_text()
-    assert page(text) == text, "python -m tests.house.rooms writes them anew"
+    assert page(text) == text, "make docs writes them anew"
 
 
 def commands_in(page: Path) -> list[str]:

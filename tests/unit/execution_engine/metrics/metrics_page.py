@@ -1,4 +1,4 @@
-"""docs/metrics.md from the registry. ``python -m tests.unit.execution_engine.metrics.metrics_page`` writes it."""
+"""docs/metrics.md from the registry. ``make docs`` writes it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -99,7 +99,7 @@ DEEQU: Sequence[Row] = (
 )
 OPENING = """# Metrics
 
-This page is written from the registry: `python -m tests.unit.execution_engine.metrics.metrics_page` writes it anew.
+This page is written from the registry: `make docs` writes it anew.
 
 In the formulas, D is the set of rows and N their number, V is the set of the values of a column that are not null, and
 c(v) is how often the value v occurs. If there are no rows, counts are 0 and all other metrics are NULL. An assertion

@@ -10,8 +10,7 @@ from tests.unit.execution_engine.metrics.metrics_page import DEEQU, PATH, ROOT, 
 
 
 def test_the_page_is_what_the_registry_says() -> None:
-    mend = "python -m tests.unit.execution_engine.metrics.metrics_page writes it anew"
-    assert PATH.read_text() == page(), mend
+    assert PATH.read_text() == page(), "make docs writes it anew"
 
 
 @pytest.mark.parametrize("row", [row for row in DEEQU if row.table == 1], ids=lambda row: row.theirs)

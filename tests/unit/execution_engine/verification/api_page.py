@@ -1,4 +1,4 @@
-"""docs/verification-api.md from the code. ``python -m tests.unit.execution_engine.verification.api_page`` writes it."""
+"""docs/verification-api.md from the code. ``make docs`` writes it."""
 
 import re
 from collections import Counter
@@ -49,7 +49,7 @@ KINDS: Mapping[type, str] = {
 }
 OPENING = """# The API of verification
 
-Written from the code; `python -m tests.unit.execution_engine.verification.api_page` writes it anew. What checks are
+Written from the code; `make docs` writes it anew. What checks are
 for, and how they work together, is told in [unit tests for data](verification.md).
 
 All names come from one place: `from execution_engine.verification import Check, VerificationSuite, at_least`.

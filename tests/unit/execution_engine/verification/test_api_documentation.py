@@ -21,8 +21,7 @@ ARGUMENTS: dict[str, Any] = (
 
 
 def test_the_page_is_what_the_code_says() -> None:
-    mend = "python -m tests.unit.execution_engine.verification.api_page writes it anew"
-    assert PATH.read_text() == page(), mend
+    assert PATH.read_text() == page(), "make docs writes it anew"
 
 
 def test_every_public_name_is_on_the_page_once() -> None:
