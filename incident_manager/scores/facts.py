@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import CharField, Count, Exists, ExpressionWrapper, F, Field, Max, Min, OuterRef, Q, QuerySet
+from django.db.models import Case, CharField, Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, When
 from django.db.models.functions import Cast
 
 from alerting.models import Standing
@@ -75,7 +75,7 @@ def read_facts(wanted: ScoreFilter, asked: Window, *columns: str, by_category: b
     When each dataset was tested, or each of its categories: those are five times as many.
     """
     rows = _episodes(wanted, asked, *columns)
-    read = list(zip(*rows, strict=True)) or [()] * (len(COLUMNS) + len(columns))
+    read = _columns(rows, len(COLUMNS) + len(columns))
     parts = [_of_incidents(read), _of_reports(rows, wanted, asked), _of_tests(wanted, asked, by_category)]
     moved = set(read[1]) - set(parts[-1].datasets) if wanted.who else None
     if moved:  # to another tier, team or owner since
@@ -118,25 +118,32 @@ def _text(instant: Any) -> Cast:
     return Cast(instant, CharField())
 
 
+NEVER = int(np.iinfo(np.int64).min)
+
+
 def _instants(texts: Sequence[str | None]) -> Ints:
-    """Microseconds since 1970; None, which numpy holds for the least number, is so here too."""
-    return np.array(texts, dtype="M8[us]").astype(np.int64)
+    """Microseconds since 1970; None is NEVER, the least of them."""
+    instants = np.full(len(texts), NEVER)
+    known = [at for at, text in enumerate(texts) if text is not None]
+    instants[known] = np.array([texts[at] for at in known], dtype="M8[us]").astype(np.int64)
+    return instants
 
 
-NEVER = int(np.iinfo(np.int64).min)  # what ``_instants`` makes of None
+def _ends(texts: Sequence[str | None]) -> Ints:
+    instants = _instants(texts)
+    return np.where(instants == NEVER, FOREVER, instants)
 
 
 def _of_incidents(columns: Sequence[Sequence[Any]]) -> Part:
     """The episodes of what tests found, and of what was reported."""
     incidents, datasets, categories, kinds, resolutions, starts, ends = columns[: len(COLUMNS)]
-    end = _instants(ends)
     return Part(
         datasets=datasets,
         categories=categories,
         incidents=incidents,
         kind=_ints([KINDS[both] for both in zip(kinds, resolutions, strict=True)]),
         start=_instants(starts),
-        end=np.where(end == NEVER, FOREVER, end),
+        end=_ends(ends),
     )
 
 
@@ -156,7 +163,7 @@ def _of_reports(rows: Sequence[tuple[Any, ...]], wanted: ScoreFilter, asked: Win
             report = ConfirmedReport(episode=_episode(row), windows=tuple(windows.get(row[0], ())))
             for window in missed(report, detected.get(row[1], ()), asked):
                 found.append((row[1], row[2], row[0], microseconds(window.start), microseconds(window.end)))
-    datasets, categories, incidents, starts, ends = list(zip(*found, strict=True)) or [()] * 5
+    datasets, categories, incidents, starts, ends = _columns(found, 5)
     kind = np.full(len(found), Kind.MISSED, dtype=np.int64)
     return Part(datasets, categories, incidents, kind, _ints(starts), _ints(ends))
 
@@ -198,26 +205,27 @@ def _of_tests(wanted: ScoreFilter, asked: Window, by_category: bool) -> Part:
     columns = ("dataset", "category") if by_category else ("dataset",)
     tests, live = wanted.narrow(DataTest.objects.order_by(), who="dataset__"), Q(retired_at__isnull=True)
     counted = _counted(asked)
-    times = {"start": _text(Min("created_at")), "end": _text(Max("retired_at")), "live": _many(live)}
-    tested = tests.filter(counted).values(*columns).annotate(**times).values_list(*columns, *times)
-    others = tests.filter(live).exclude(counted).values_list(*columns).distinct()
-    *places, starts, ends, lives = list(zip(*tested, strict=True)) or [()] * (len(columns) + len(times))
-    listed = list(zip(*others, strict=True)) or [()] * len(columns)
-    datasets = [*places[0], *listed[0]]
-    nothing = np.zeros(len(listed[0]), dtype=np.int64)
+    spans = tests.filter(counted).values(*columns)
+    spans = spans.annotate(first=Min("created_at"), live=Count("pk", filter=live)).annotate(
+        start=_text(Case(When(first__gt=asked.start, then=F("first")))),  # null: before the range
+        end=_text(Case(When(live=0, then=Max("retired_at")))),  # null: not yet
+    )
+    *places, starts, ends = _columns(spans.values_list(*columns, "start", "end"), len(columns) + 2)
+    others = _columns(tests.filter(live).exclude(counted).values_list(*columns).distinct(), len(columns))
+    datasets, nothing = [*places[0], *others[0]], np.zeros(len(others[0]), dtype=np.int64)
     return Part(
         datasets=datasets,
-        categories=[*places[1], *listed[1]] if by_category else [""] * len(datasets),
+        categories=[*places[1], *others[1]] if by_category else [""] * len(datasets),
         incidents=[0] * len(datasets),
         kind=np.concatenate((np.full(len(starts), Kind.TESTED, dtype=np.int64), nothing + Kind.NOTHING)),
         start=np.concatenate((_instants(starts), nothing)),
-        end=np.concatenate((np.where(np.array(lives, dtype=bool), FOREVER, _instants(ends)), nothing)),
+        end=np.concatenate((_ends(ends), nothing)),
     )
 
 
-def _many(of: Q) -> "ExpressionWrapper[Count]":
-    """How many rows are so; as the database gives it, as Django converts each count by itself."""
-    return ExpressionWrapper(Count("pk", filter=of), output_field=Field())
+def _columns(rows: Iterable[tuple[Any, ...]], count: int) -> list[Sequence[Any]]:
+    """So many columns of the rows, which may be none."""
+    return list(zip(*rows, strict=True)) or [()] * count
 
 
 def _counted(asked: Window) -> Q:

@@ -55,20 +55,24 @@ def _dimensions(facts: Facts) -> Names:
     spells = list(zip(facts.datasets, facts.categories, facts.incidents, strict=True))
     by_place = defaultdict[tuple[int, str], set[str]](set)
     rows = DataTest.objects.filter(category__in=mixed, revision__isnull=False)
-    read = rows.annotate(tree=Cast("revision__tree", TextField())).values_list("dataset", "category", "tree")
+    trees = rows.annotate(tree=Cast("revision__tree", TextField())).values_list("dataset", "category", "tree")
     known = cache(_dimension_of)  # many tests assert the same, each of another dataset
-    for dataset, category, tree in set(read):
+    for dataset, category, tree in trees.distinct():
         by_place[dataset, category].add(known(category, tree))
-    unclear = {incident for dataset, category, incident in spells if incident and len(by_place[dataset, category]) > 1}
+    unclear = {
+        incident
+        for dataset, category, incident in spells
+        if incident and len(by_place.get((dataset, category), ())) > 1
+    }
     by_incident = defaultdict[int, set[str]](set)
     spoilt = SpoiltWindow.objects.filter(incident__in=unclear, data_test__in=rows)
     seen = spoilt.annotate(tree=Cast("data_test__revision__tree", TextField())).order_by()
-    for incident, category, tree in set(seen.values_list("incident", "data_test__category", "tree")):
+    for incident, category, tree in seen.values_list("incident", "data_test__category", "tree").distinct():
         by_incident[incident].add(known(category, tree))
 
     clear = {category: (dimension,) for category, dimension in OF_CATEGORY.items()}
     return [
-        clear.get(category) or by_incident.get(incident) or by_place[dataset, category]
+        clear.get(category) or by_incident.get(incident) or by_place.get((dataset, category), ())
         for dataset, category, incident in spells
     ]
 
