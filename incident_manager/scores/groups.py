@@ -59,11 +59,7 @@ def _dimensions(facts: Facts) -> Names:
     known = cache(_dimension_of)  # many tests assert the same, each of another dataset
     for dataset, category, tree in trees.distinct():
         by_place[dataset, category].add(known(category, tree))
-    unclear = {
-        incident
-        for dataset, category, incident in spells
-        if incident and len(by_place.get((dataset, category), ())) > 1
-    }
+    unclear = {incident for dataset, category, incident in spells if incident and len(by_place[dataset, category]) > 1}
     by_incident = defaultdict[int, set[str]](set)
     spoilt = SpoiltWindow.objects.filter(incident__in=unclear, data_test__in=rows)
     seen = spoilt.annotate(tree=Cast("data_test__revision__tree", TextField())).order_by()
@@ -72,7 +68,7 @@ def _dimensions(facts: Facts) -> Names:
 
     clear = {category: (dimension,) for category, dimension in OF_CATEGORY.items()}
     return [
-        clear.get(category) or by_incident.get(incident) or by_place.get((dataset, category), ())
+        clear.get(category) or by_incident.get(incident) or by_place[dataset, category]
         for dataset, category, incident in spells
     ]
 
