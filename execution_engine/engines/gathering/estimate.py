@@ -1,6 +1,6 @@
 """Whether kernels pay beside what Spark must gather of the same rows anyway (pure).
 
-CPU seconds, fitted to scans of 10,000 to 10 million rows (docs/decisions/0092). Only orders of size count: a table of
+CPU seconds, fitted to scans of 10,000 to 10 million rows (docs/decisions/0087). Only orders of size count: a table of
 wide texts, or of other machines, moves the line, and the values are the same on both sides of it.
 """
 

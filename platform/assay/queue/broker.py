@@ -1,6 +1,6 @@
 """The way messages take through Redis: kombu's, but for a fault of kombu after which a worker takes no work.
 
-Why so: docs/decisions/0030-a-transport-that-lets-go.md.
+Why so: docs/decisions/0001-rows-as-queues.md.
 """
 
 from kombu.transport import TRANSPORT_ALIASES, redis, virtual

@@ -162,21 +162,18 @@ KERNELS = """
 ## What is read by kernels
 
 Spark's tasks read parquet files themselves and gather with numpy what surely means the same there
-([why](decisions/0087-kernels-under-spark.md)); so does `assay verify` of small local files, without Spark
-([why](decisions/0089-one-implementation-of-small-files.md)). Of the aggregates, sketches and groupings, plain calls of
-these are left to Spark's own functions. Any metric is left to Spark where its `where=` or its condition holds more than
-AND, OR, NOT, comparisons, BETWEEN, IN, IS NULL, LIKE, plain regular expressions, lengths of texts, casts of
-values to texts as groups have them (below), and literals; and where its column is nested, of nanoseconds, or of other
-types in other files.
-`quantile` is read of up to a million rows, by one task. Of the compound metrics kernels read `histogram` and those of
-keys ([why](decisions/0091-keys-by-kernels.md)): `key_digest`, `bloom_filter`, `keys_found`, `sample` and
-`sample_found`, but for the format `pybloom`, doubles that are no whole numbers, years beyond four digits, and more than
-20 million rows, of which they fill Bloom filters alone. Where Spark must read the rows anyway, a few statistics that
-kernels know are left to it too, as they cost less there
-([how many](decisions/0092-an-estimate-of-who-reads-for-less.md)).
+([why](decisions/0087-kernels.md)); so does `assay verify` of small local files, without Spark. Of the aggregates,
+sketches and groupings, plain calls of these are left to Spark's own functions. Any metric is left to Spark where its
+`where=` or its condition holds more than AND, OR, NOT, comparisons, BETWEEN, IN, IS NULL, LIKE, plain regular
+expressions, lengths of texts, casts of values to texts as groups have them (below), and literals; and where its
+column is nested, of nanoseconds, or of other types in other files. `quantile` is read of up to a million rows, by one
+task. Of the compound metrics kernels read `histogram` and those of keys: `key_digest`, `bloom_filter`, `keys_found`,
+`sample` and `sample_found`, but for the format `pybloom`, doubles that are no whole numbers, years beyond four
+digits, and more than 20 million rows, of which they fill Bloom filters alone. Where Spark must read the rows anyway,
+a few statistics that kernels know are left to it too, as they cost less there.
 `ASSAY_SPARK_NATIVE=false` leaves everything to Spark.
 
-Metrics `by` columns and histograms are read by kernels too ([why](decisions/0090-groups-and-histograms-by-kernels.md)).
+Metrics `by` columns and histograms are read by kernels too.
 The columns, and the values that a histogram counts, are texts, truths, whole numbers, decimals that Java surely writes
 without an exponent, or dates and instants of years of four digits: how Java writes others as texts is left to Spark.
 Left to Spark are quantiles and sketches of each group, and with them all aggregates by the same columns, as Spark
