@@ -159,6 +159,12 @@ def test_the_documents_name_only_files_that_exist() -> None:
     assert [(page, name) for page, name in sorted(named) if name.removeprefix("../") not in known] == []
 
 
+def test_every_link_between_documents_leads_to_a_file() -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    links = [(page, link) for page in pages for link in re.findall(r"\]\(([\w./-]+)[#)]", page.read_text())]
+    assert [(page.name, link) for page, link in links if not (page.parent / link).exists()] == []
+
+
 @pytest.mark.parametrize("folder", [folder for folder, _ in rooms(depth=4)], ids=str)
 def test_every_folder_says_what_lives_there_and_what_does_not(folder: Path) -> None:
     assert len(said(ROOT / folder)) >= 2
