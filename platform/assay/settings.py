@@ -29,6 +29,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "knox",
     "drf_spectacular",
+    "drf_spectacular_sidecar",
     "csp",
     "assay",
     "execution_engine",
@@ -161,6 +162,8 @@ SPECTACULAR_SETTINGS = {
         "ReportStateEnum": "incident_manager.models.ReportState",
     },
     "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",  # from this host, as the content security policy wants
+    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None},
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "web.api.conventions.closed_bodies.only_known_names",

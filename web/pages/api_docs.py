@@ -1,27 +1,26 @@
-"""The page that explains the API, made of its own document; whoever sees the document may read it."""
+"""The page that explains the API: tokens and problems by a template, the operations by Swagger UI from the document."""
 
-from functools import cache
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from drf_spectacular.utils import extend_schema
+from drf_spectacular.views import SpectacularSwaggerSplitView
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from assay.config import config
-from web.access.throttles import costs
-from web.api.conventions.document import document
 from web.api.conventions.problems import KINDS
-from web.shown.operations import operations_by_tag
 
 
-@require_safe
-@costs("read")
-def api_docs_page(request: HttpRequest) -> HttpResponse:
-    """How to get a token, each operation by tag, and each kind of problem."""
-    return render(request, "web/api_docs.html", {"here": "api", "kinds": sorted(KINDS.items()), **_shown()})
+class ApiDocs(SpectacularSwaggerSplitView):
+    """GET the page, or with ``?script`` what starts Swagger UI in it; whoever sees the document may read it."""
 
+    permission_classes = (AllowAny,)
+    template_name = "web/api_docs.html"
 
-@cache
-def _shown() -> dict[str, Any]:
-    url = config().public_url.rstrip("/")
-    return {"url": url, "tags": operations_by_tag(document(), url)}
+    @extend_schema(exclude=True)
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """The page or its script."""
+        answer: Response = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]
+        answer.data |= {"here": "api", "kinds": sorted(KINDS.items()), "url": config().public_url.rstrip("/")}
+        return answer

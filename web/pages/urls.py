@@ -10,7 +10,7 @@ from web.pages.scores.scores import scores_page
 from web.pages.scores.teams import team_page
 
 from . import actions, back_fills, business_metrics, overrides, views
-from .api_docs import api_docs_page
+from .api_docs import ApiDocs
 from .columns import columns_page
 from .data_tests import editor, suggestions
 from .notices import silences
@@ -57,7 +57,7 @@ urlpatterns: list[URLPattern] = [
     path("silences/<int:pk>/end", silences.end, name="silence-end"),
     path("coverage", views.coverage_page, name="coverage"),
     path("templates", templates_page, name="templates"),
-    path("api/docs", api_docs_page, name="api-docs"),
+    path("api/docs", ApiDocs.as_view(), name="api-docs"),
     path("language", set_language, name="language"),
     path("login", views.login, name="login"),
     path("logout", views.logout, name="logout"),
