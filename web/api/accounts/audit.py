@@ -35,7 +35,7 @@ BY_KIND = {resource.kind: resource for resource in RESOURCES}  # what belongs to
 
 
 class AuditRow(Row):
-    """One change; ``before`` and ``after`` name what is another after it, null where there was or is nothing."""
+    """An entry of the audit; ``before`` and ``after`` hold what the change altered, null where no row is."""
 
     kind = serializers.CharField(source="object_kind")
     key = serializers.CharField(source="object_id")
@@ -46,7 +46,7 @@ class AuditRow(Row):
 
 
 class AuditQuery(Shape):
-    """Which entries."""
+    """Filters of the entries of the audit."""
 
     actor = serializers.CharField(required=False, max_length=200)
     action = serializers.CharField(required=False, max_length=60, help_text="such as incident.accept")
@@ -60,7 +60,7 @@ class AuditQuery(Shape):
 
 
 class Audit(Rows):
-    """Entries, the newest first."""
+    """Entries of the audit, the newest first."""
 
     dataset_path = ""
     serializer_class = AuditRow
@@ -68,9 +68,9 @@ class Audit(Rows):
 
     @extend_schema(parameters=[AuditQuery])
     def list(self, request: Request) -> Response:
-        """The entries of the audit that match.
+        """List the entries of the audit that match the filters.
 
-        Of a dataset that you may not see you learn who did what and when, and not what was changed.
+        An entry of a dataset that you may not see says who did what and when, and not what was changed.
         """
         wanted = {FILTERS.get(name, name): value for name, value in self.asked(AuditQuery).items()}
         answer = self.page_of(self.get_queryset().filter(**wanted))

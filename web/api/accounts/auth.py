@@ -14,14 +14,14 @@ from web.api.conventions.base import Api
 
 
 class TokenAnswer(serializers.Serializer[object]):
-    """A token and its end."""
+    """A new token, and when it ends."""
 
     token = serializers.CharField()
     expiry = serializers.DateTimeField()
 
 
 class Login(Api):
-    """POST with HTTP basic authentication."""
+    """POST name and password for a token."""
 
     authentication_classes = [BasicAuthentication]
 
@@ -29,8 +29,8 @@ class Login(Api):
     def post(self, request: Request) -> Response:
         """Get a token for a name and a password.
 
-        They are sent as HTTP basic authentication, without a token. The token may do all that its user may, for ten
-        hours.
+        Name and password are sent as HTTP basic authentication, without a token. The token may do all that its user
+        may, for ten hours.
         """
         assert request.user.is_authenticated
         row, token = make_token(request.user, name="login", scopes=every_scope(), life=None, origin=origin_of(request))
@@ -38,11 +38,11 @@ class Login(Api):
 
 
 class Logout(Api):
-    """End the token that is sent."""
+    """Requests with the token are refused from now on."""
 
     @extend_schema(request=None, responses={204: None})
     def post(self, request: Request) -> Response:
-        """End the token that is sent."""
+        """End the token that the request is sent with."""
         if isinstance(request.auth, AccessToken):
             revoke_token(request.auth, origin=origin_of(request), action="token.logout")
         return Response(status=204)

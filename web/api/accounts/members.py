@@ -31,7 +31,7 @@ class MemberRow(serializers.Serializer[Any]):
 
 
 class NewMember(Shape):
-    """What changes; what is left out stays as it is."""
+    """Changes to a member; fields that are left out stay as they are."""
 
     role = serializers.ChoiceField([role.value for role in Role], required=False)
     teams = serializers.ListField(child=serializers.CharField(max_length=200), required=False, max_length=100)
@@ -39,7 +39,7 @@ class NewMember(Shape):
 
 
 class Members(Rows):
-    """All users, by name."""
+    """Members: people and services, by name."""
 
     dataset_path = ""
     serializer_class = MemberRow
@@ -49,11 +49,11 @@ class Members(Rows):
     lookup_value_regex = "[^/]+"
 
     def list(self, request: Request) -> Response:
-        """Everybody who can sign in, and services, by name."""
+        """List everybody who can sign in, and services, by name."""
         return self.page_of(self.get_queryset())
 
     def retrieve(self, request: Request, name: str) -> Response:
-        """One member."""
+        """Show one member."""
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=NewMember)

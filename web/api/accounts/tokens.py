@@ -35,20 +35,20 @@ class TokenRow(serializers.Serializer[Any]):
 
 
 class MadeToken(TokenRow):
-    """A new token, shown only now."""
+    """A new token, which no other answer shows."""
 
     token = serializers.CharField()
     address_key = serializers.CharField(help_text="for addresses of badges and calendars: ?key=…; ends with the token")
 
 
 class TokenQuery(Shape):
-    """Whose; an admin may ask for others' too."""
+    """Whose tokens to list; an admin may name others."""
 
     user = serializers.CharField(required=False, max_length=150)
 
 
 class NewToken(Shape):
-    """What for, and how long."""
+    """A token to make: its name, its scopes and its life in days."""
 
     name = serializers.CharField(max_length=100)
     scopes = serializers.ListField(
@@ -69,19 +69,19 @@ class Tokens(Rows):
     authentication_classes = [*Api.authentication_classes, BasicAuthentication]
 
     def get_queryset(self) -> QuerySet[Any]:
-        """One's own; of an admin, everybody's."""
+        """The tokens of whoever asks; for an admin those of everybody."""
         found: QuerySet[Any] = super().get_queryset()
         return found if may(self.request, Action.MANAGE) else found.filter(user=self.request.user)
 
     @extend_schema(parameters=[TokenQuery])
     def list(self, request: Request) -> Response:
-        """The tokens that one may see, the newest first."""
+        """List your tokens, the newest first; an admin sees those of everybody."""
         asked, rows = self.asked(TokenQuery), self.get_queryset()
         return self.page_of(rows.filter(user__username=asked["user"]) if "user" in asked else rows)
 
     @extend_schema(request=NewToken, responses={201: MadeToken})
     def create(self, request: Request) -> Response:
-        """Make a token for oneself, with a name, a life and a few scopes.
+        """Make a token for yourself, with a name, a life and a few scopes.
 
         This takes the password or a session: a token makes no tokens. The answer alone shows the token.
         """

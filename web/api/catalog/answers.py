@@ -11,7 +11,7 @@ from web.shown.status import ShownStatus
 
 
 class LineageDataset(serializers.Serializer[Any]):
-    """A dataset of the graph."""
+    """A dataset in a graph of lineage."""
 
     name = serializers.CharField()
     tier = serializers.IntegerField()
@@ -20,7 +20,7 @@ class LineageDataset(serializers.Serializer[Any]):
 
 
 class Edge(serializers.Serializer[Any]):
-    """What is made of what."""
+    """An edge of lineage: the downstream dataset is made of the upstream one."""
 
     upstream = serializers.CharField()
     downstream = serializers.CharField()
@@ -31,14 +31,14 @@ class Edge(serializers.Serializer[Any]):
 
 
 class LineageGraph(serializers.Serializer[Any]):
-    """What lies around a dataset."""
+    """The lineage around one dataset."""
 
     datasets = LineageDataset(many=True)
     edges = Edge(many=True)
 
 
 class HeardEvent(serializers.Serializer[Any]):
-    """What an event led to."""
+    """What Assay took from an event of OpenLineage."""
 
     edges = serializers.IntegerField()
     completions = serializers.IntegerField()
@@ -46,7 +46,7 @@ class HeardEvent(serializers.Serializer[Any]):
 
 
 class RaisedFigures(serializers.Serializer[Any]):
-    """What one rule would have raised."""
+    """What a test would have raised under one rule."""
 
     held = serializers.IntegerField()
     broken = serializers.IntegerField()
@@ -60,14 +60,14 @@ class RaisedFigures(serializers.Serializer[Any]):
 
 
 class OtherBound(RaisedFigures):
-    """The same of another bound."""
+    """What a test would have raised with another bound."""
 
     assertion = serializers.CharField()
     looser = serializers.BooleanField()
 
 
 class LiveSpan(serializers.Serializer[Any]):
-    """An incident that there really was."""
+    """An incident that was open in the range of a backtest."""
 
     opened_at = serializers.DateTimeField()
     resolved_at = serializers.DateTimeField(allow_null=True)
@@ -76,14 +76,14 @@ class LiveSpan(serializers.Serializer[Any]):
 
 
 class ForetoldSpan(LiveSpan):
-    """An incident that there would have been."""
+    """An incident that a test would have opened."""
 
     seconds = serializers.FloatField()
     muted_by = serializers.CharField(allow_null=True, allow_blank=True)
 
 
 class BacktestWindow(serializers.Serializer[Any]):
-    """What the test says of one window."""
+    """What a backtest says of one window."""
 
     window = WindowField()
     key = serializers.CharField()
@@ -97,7 +97,7 @@ class BacktestWindow(serializers.Serializer[Any]):
 
 
 class BacktestAnswer(Spanned, RaisedFigures):
-    """What a test would have done over the past."""
+    """What a test would have raised over the past."""
 
     dataset = serializers.CharField()
     test = serializers.CharField(allow_null=True)
@@ -111,6 +111,8 @@ class BacktestAnswer(Spanned, RaisedFigures):
     bounds = OtherBound(many=True)
     windows = BacktestWindow(many=True)
     not_measured = serializers.ListField(child=WindowField())
-    cannot_be_known = serializers.DictField(child=serializers.CharField(), help_text="why, by window")
+    cannot_be_known = serializers.DictField(
+        child=serializers.CharField(), help_text="why the test cannot judge a window, by window"
+    )
     scans_needed = serializers.IntegerField()
     seconds_needed = serializers.FloatField(allow_null=True)

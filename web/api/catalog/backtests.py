@@ -25,10 +25,12 @@ WRITTEN = DataTest.objects.filter(revision__isnull=False).select_related("datase
 
 @with_range
 class BacktestQuery(Shape):
-    """Which test, or which assertion of which dataset, and how it is judged."""
+    """What to backtest: a test, or an assertion on a dataset, and how it is judged."""
 
     data_test = serializers.PrimaryKeyRelatedField(queryset=WRITTEN, required=False)
-    revision = serializers.IntegerField(required=False, min_value=1, max_value=10**6, help_text="of the written test")
+    revision = serializers.IntegerField(
+        required=False, min_value=1, max_value=10**6, help_text="number of a revision of `data_test`"
+    )
     dataset = DatasetField(required=False)
     assertion = serializers.CharField(required=False, max_length=4096)
     category = serializers.ChoiceField(Category.choices, required=False)
@@ -38,23 +40,23 @@ class BacktestQuery(Shape):
 
 
 class Backtests(Api):
-    """What a test would have done; GET reads what is stored, POST has measured what is missing as well."""
+    """What a test would have raised; GET reads what is stored, POST has measured what is missing as well."""
 
     @extend_schema(parameters=[BacktestQuery], responses=BacktestAnswer)
     def get(self, request: Request) -> Response:
-        """What a test would have raised over the past, by what is stored.
+        """Show what a test would have raised over the past, by what is stored.
 
-        Nothing is opened, told or written.
+        A backtest opens no incident, sends no notice and writes nothing.
 
-        Give ``data_test``, or ``dataset`` and ``assertion``. ``scans_needed`` says what a POST of the same would read.
+        Give ``data_test``, or ``dataset`` and ``assertion``. ``scans_needed`` says what POST would read.
         """
         return Response(self._found(self.asked(BacktestQuery)))
 
     @extend_schema(request=BacktestQuery, responses={202: BacktestAnswer})
     def post(self, request: Request) -> Response:
-        """What a test would have raised, and have measured what is missing.
+        """Have the measurements that a backtest lacks taken, and show what is known so far.
 
-        GET answers with it once it is read.
+        GET shows the whole backtest once they are taken.
         """
         given = self.given(BacktestQuery)
         with audited(request, "backtest.measure", kind="backtest", given={**given}):

@@ -24,18 +24,16 @@ from incident_manager.scores.metric_reporter import data_qualities
 from incident_manager.services import ToRead, foresee, look_up
 from test_generator.services import UnableToWrite, sync
 from web.access.who import hidden_datasets
-from web.api import examples
 from web.api.consumption.answers import STATUSES, GateVerdict, RangeQuality
 from web.api.consumption.quality import written
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import Shape, WindowField
-from web.api.conventions.openapi import shown_by
 from web.shown.business_metrics import business_metrics, newest_values, shown_metrics, sources_of
 
 
 class KnownValueRow(serializers.Serializer[Any]):
-    """What a business metric was in a window."""
+    """The value of a business metric in one window."""
 
     window = WindowField()
     value = serializers.FloatField()
@@ -45,7 +43,7 @@ class SourceRow(serializers.Serializer[Any]):
     """A dataset that a business metric is computed from."""
 
     name = serializers.CharField()
-    status = serializers.ChoiceField(STATUSES, allow_null=True, help_text="null: you may not see it")
+    status = serializers.ChoiceField(STATUSES, allow_null=True, help_text="null: you may not see the dataset")
 
 
 class ServedRow(serializers.Serializer[Any]):
@@ -70,21 +68,20 @@ class BusinessMetricRow(serializers.Serializer[Any]):
     newest = KnownValueRow(allow_null=True)
 
 
-@shown_by(examples.BUSINESS_METRIC)
 class BusinessMetricDetail(BusinessMetricRow):
     """A business metric with its sources, its values, and what is known of its last window that has ended."""
 
     sources = SourceRow(many=True)
     served = ServedRow(many=True)
-    tolerance = serializers.FloatField(help_text="the share of its value that a break-down may lose")
-    values = KnownValueRow(many=True, help_text="of its newest windows, the oldest first")
+    tolerance = serializers.FloatField(help_text="the share of the value that a break-down may lose")
+    values = KnownValueRow(many=True, help_text="values of the newest windows, the oldest first")
     score = serializers.FloatField(allow_null=True, help_text="data-level quality of the last 28 days, from 0 to 1")
     quality = RangeQuality(help_text="the answer of a look-up on its last window")
     gate = GateVerdict(help_text="what the gate says of its last window, with that of its sources")
 
 
 class BusinessMetricQuery(Shape):
-    """Which business metrics."""
+    """Filters of the business metrics."""
 
     q = serializers.CharField(required=False, max_length=300, help_text="part of the name")
     team = serializers.CharField(required=False, max_length=200)
@@ -111,7 +108,7 @@ class BusinessMetrics(Rows):
 
     @extend_schema(parameters=[BusinessMetricQuery])
     def list(self, request: Request) -> Response:
-        """The business metrics that match, by name."""
+        """List the business metrics that match the filters, by name."""
         wanted, now = self.asked(BusinessMetricQuery), clock.now()
         rows = business_metrics().exclude(pk__in=hidden_datasets(request))
         if "q" in wanted:
@@ -122,10 +119,10 @@ class BusinessMetrics(Rows):
 
     @extend_schema(responses=BusinessMetricDetail)
     def retrieve(self, request: Request, name: str) -> Response:
-        """One business metric, with its quality.
+        """Show one business metric, with its quality.
 
-        ``quality`` is what its own tests say, as a look-up answers; ``gate`` weighs its sources too, so a pipeline that
-        asks for the metric is stopped by what is wrong with them.
+        ``quality`` is what the tests of the metric itself say, as a look-up answers; ``gate`` weighs its sources too,
+        so a pipeline that asks for the metric is stopped by what is wrong with them.
         """
         return Response(self._detail(request, name))
 

@@ -22,7 +22,7 @@ OVER_TIME = ("complete", "distinct", "mean", "length_mean")
 
 
 class ColumnQuery(Shape):
-    """Which columns."""
+    """Filters of the columns of a dataset."""
 
     dataset = DatasetField()
     text = serializers.CharField(required=False, max_length=300, help_text="part of the name")
@@ -34,13 +34,13 @@ class ProfiledWindowRow(serializers.Serializer[Any]):
     """A partition that was profiled."""
 
     start = serializers.DateTimeField()
-    accepted = serializers.BooleanField(help_text="whether later partitions are compared with it")
-    broken = serializers.BooleanField(help_text="whether a test of novelty is broken on it now")
+    accepted = serializers.BooleanField(help_text="whether later partitions are compared with this one")
+    broken = serializers.BooleanField(help_text="whether a test of novelty is broken on this partition now")
     rows = FiniteField(allow_null=True)
 
 
 class LintRow(serializers.Serializer[Any]):
-    """What looks odd, and in which share of the rows."""
+    """What looks odd in a column, and in which share of the rows."""
 
     name = serializers.CharField()
     said = serializers.CharField()
@@ -54,16 +54,16 @@ class SeriesField(serializers.ListField):
 
 
 class OverTimeRow(serializers.Serializer[Any]):
-    """Figures by window. The mean of times is in seconds from the start of the window."""
+    """Figures of a column by window. The mean of times is in seconds from the start of the window."""
 
     complete = SeriesField(help_text="share of complete values")
     distinct = SeriesField(help_text="distinct values per row")
-    mean = SeriesField(help_text="of numbers and times")
+    mean = SeriesField(help_text="mean of numbers and times")
     length_mean = SeriesField(help_text="mean length of texts")
 
 
 class ColumnRow(serializers.Serializer[Any]):
-    """A column as the newest profile knows it; what is not known, or not told as it is sensitive, is null."""
+    """A column as the newest profile has it; what is unknown, or hidden as the column is sensitive, is null."""
 
     name = serializers.CharField()
     type = serializers.CharField()
@@ -74,12 +74,12 @@ class ColumnRow(serializers.Serializer[Any]):
     distinct_is_exact = serializers.BooleanField(allow_null=True)
     usual = serializers.CharField(help_text="where nine of ten numbers or times lie, or how long texts are")
     lints = LintRow(many=True)
-    data_tests = serializers.ListField(child=serializers.IntegerField(), help_text="live tests that name it")
+    data_tests = serializers.ListField(child=serializers.IntegerField(), help_text="live tests that name the column")
     over_time = OverTimeRow()
 
 
 class ColumnsAnswer(serializers.Serializer[Any]):
-    """The columns that match; ``count`` is of all pages."""
+    """One page of the columns of a dataset; ``count`` is of all pages."""
 
     dataset = serializers.CharField()
     count = serializers.IntegerField()
@@ -92,7 +92,7 @@ class Columns(Api):
 
     @extend_schema(parameters=[ColumnQuery], responses=ColumnsAnswer)
     def get(self, request: Request) -> Response:
-        """The columns of a dataset over its last partitions.
+        """List the columns of a dataset, and how they were over its last partitions.
 
         At most 90 profiled partitions, the oldest first, and so many columns of those whose names have the text.
         """

@@ -15,14 +15,14 @@ from web.api.conventions.fields import Shape
 
 
 class CoverageQuery(Shape):
-    """Whose datasets; left out: all."""
+    """Whose datasets to count; left out: all."""
 
     owner = serializers.CharField(required=False, max_length=200)
     team = serializers.CharField(required=False, max_length=200)
 
 
 class TierRow(serializers.Serializer[TierCoverage]):
-    """One tier; a share of nothing is null."""
+    """The coverage of one tier; a share of nothing is null."""
 
     tier = serializers.IntegerField()
     datasets = serializers.IntegerField()
@@ -39,7 +39,7 @@ class TierRow(serializers.Serializer[TierCoverage]):
 
 
 class CoverageAnswer(serializers.Serializer[Any]):
-    """Every tier from 0 to 5."""
+    """The coverage of every tier from 0 to 5."""
 
     tiers = TierRow(many=True)
 
@@ -49,9 +49,9 @@ class Coverage(Api):
 
     @extend_schema(parameters=[CoverageQuery], responses=CoverageAnswer)
     def get(self, request: Request) -> Response:
-        """What is tested, and which owners a notice can reach, by tier.
+        """Show what is tested, and which owners a notice can reach, by tier.
 
-        The log reaches nobody.
+        A notice that goes to the log alone reaches nobody.
         """
         asked = self.asked(CoverageQuery)
         return Response(CoverageAnswer({"tiers": coverage_by_tier(now=clock.now(), **asked)}).data)

@@ -35,7 +35,7 @@ class DataTestRow(Row):
     schedule = serializers.CharField(source="revision.schedule")
     sustain = LengthField(source="revision.sustain")
     catch_up = serializers.CharField(source="revision.catch_up")
-    dimension = serializers.SerializerMethodField(help_text="of quality: what it tells of")
+    dimension = serializers.SerializerMethodField(help_text="the dimension of quality that the test is about")
 
     def get_dimension(self, test: DataTest) -> Dimension:
         """The one of its category or of what it asks for."""
@@ -52,17 +52,19 @@ class DataTestRow(Row):
 
 
 class DataTestQuery(Shape):
-    """Which tests."""
+    """Filters of the data tests."""
 
     dataset = DatasetField(required=False)
     category = serializers.ChoiceField(Category.choices, required=False)
     origin = serializers.ChoiceField(Origin.choices, required=False)
-    template = serializers.CharField(required=False, max_length=128, help_text="the name of the one that makes them")
-    live = serializers.BooleanField(required=False, default=True, help_text="false: retired ones")
+    template = serializers.CharField(
+        required=False, max_length=128, help_text="the name of the template that makes the tests"
+    )
+    live = serializers.BooleanField(required=False, default=True, help_text="false: list retired tests")
 
 
 class DataTestRevision(Shape):
-    """What a revision may change."""
+    """A new revision of a user's test; fields that are left out stay as they are."""
 
     assertion = serializers.CharField(required=False, max_length=4096)
     severity = serializers.ChoiceField(Severity.choices, required=False)
@@ -72,7 +74,7 @@ class DataTestRevision(Shape):
 
 
 class NewDataTest(DataTestRevision):
-    """A user's test."""
+    """A user's test to write."""
 
     dataset = DatasetField()
     name = serializers.CharField(max_length=300)
@@ -81,7 +83,7 @@ class NewDataTest(DataTestRevision):
 
 
 class DataTests(Rows):
-    """The tests of all datasets."""
+    """Data tests of all datasets."""
 
     kind = "data-test"
     serializer_class = DataTestRow
@@ -90,19 +92,19 @@ class DataTests(Rows):
 
     @extend_schema(parameters=[DataTestQuery])
     def list(self, request: Request) -> Response:
-        """The data tests that match."""
+        """List the data tests that match the filters."""
         wanted = self.asked(DataTestQuery)
         return self.page_of(self.get_queryset().filter(retired_at__isnull=wanted.pop("live"), **wanted))
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One data test and its newest revision."""
+        """Show one data test and its newest revision."""
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=NewDataTest, responses={201: DataTestRow})
     def create(self, request: Request) -> Response:
         """Write a user's test.
 
-        Its assertion is parsed and type-checked first.
+        The assertion of the test is parsed and type-checked first.
         """
         given = self.given(NewDataTest)
         self.check_object_permissions(request, given["dataset"])
@@ -120,7 +122,7 @@ class DataTests(Rows):
     def partial_update(self, request: Request, pk: str) -> Response:
         """Give a user's test a new revision.
 
-        What is broken is judged anew by it.
+        Broken windows are judged anew by the new revision.
         """
         changes: dict[str, Any] = self.given(DataTestRevision)
         found = self._own()

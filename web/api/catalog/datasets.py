@@ -32,7 +32,7 @@ MOST_WINDOWS = 28
 
 
 class ReplicaRow(Row):
-    """Where a copy lies."""
+    """A copy of a dataset, and where it lies."""
 
     class Meta:
         model = Replica
@@ -48,11 +48,11 @@ class DatasetRow(Row):
     tags = serializers.SerializerMethodField()
 
     def get_readers(self, dataset: Dataset) -> list[str]:
-        """Who may see it; nobody in particular is everybody."""
+        """Who may see the dataset; an empty list is everybody."""
         return dataset.readers.splitlines()
 
     def get_tags(self, dataset: Dataset) -> list[str]:
-        """The words by which templates and people select it."""
+        """The words by which templates and people select the dataset."""
         return dataset.tags.splitlines()
 
     class Meta:
@@ -67,7 +67,7 @@ class DatasetRow(Row):
 
 
 class TookRow(serializers.Serializer[Any]):
-    """How many seconds a window took to be complete after its end, how long it may by its SLA, and what says so."""
+    """How many seconds after its end a window was complete, how long its SLA allows, and what says so."""
 
     window = WindowField()
     seconds = serializers.FloatField()
@@ -77,13 +77,13 @@ class TookRow(serializers.Serializer[Any]):
     evidence = serializers.ChoiceField(
         [evidence.value for evidence in Evidence],
         allow_blank=True,
-        help_text="what says that it is complete; empty for windows that an older version judged",
+        help_text="what says that the window is complete; empty for windows that an older version judged",
     )
-    basis = serializers.CharField(allow_blank=True, help_text="the same as a sentence")
+    basis = serializers.CharField(allow_blank=True, help_text="the evidence as a sentence")
 
 
 class DatasetDetail(DatasetRow):
-    """A dataset with up to when it is complete at home, and how long its last windows took there, the newest first."""
+    """A dataset, up to when it is complete at home, and how long its last windows took there, the newest first."""
 
     complete_up_to = serializers.SerializerMethodField()
     time_to_complete = serializers.SerializerMethodField()
@@ -104,7 +104,7 @@ class DatasetDetail(DatasetRow):
 
 
 class DatasetQuery(Shape):
-    """Which datasets."""
+    """Filters of the datasets."""
 
     q = serializers.CharField(required=False, max_length=300, help_text="part of the name")
     tier = serializers.IntegerField(required=False, min_value=0, max_value=5)
@@ -113,7 +113,7 @@ class DatasetQuery(Shape):
 
 
 class Datasets(Rows):
-    """The catalog."""
+    """Datasets of the catalog."""
 
     kind = "dataset"
     dataset_path = "pk"
@@ -135,7 +135,7 @@ class Datasets(Rows):
 
     @extend_schema(parameters=[DatasetQuery])
     def list(self, request: Request) -> Response:
-        """The datasets that match, by name."""
+        """List the datasets that match the filters, by name."""
         wanted = self.asked(DatasetQuery)
         rows = self.get_queryset()
         if "q" in wanted:
@@ -144,15 +144,14 @@ class Datasets(Rows):
 
     @extend_schema(responses=DatasetDetail)
     def retrieve(self, request: Request, name: str) -> Response:
-        """One dataset, with how long its last windows took to be complete."""
+        """Show one dataset, and how long its last windows took to be complete."""
         return Response(DatasetDetail(self.get_object()).data)
 
     @extend_schema(request=dict[str, Any])
     def update(self, request: Request, name: str) -> Response:
         """Push one dataset into the catalog.
 
-        The body is the dataset as in a catalog file (docs/catalog.md), as JSON. Its standard tests are written anew by
-        that.
+        The body is the dataset as in a catalog file (docs/catalog.md), as JSON. That writes its standard tests anew.
         """
         part = _part(request.data, name)
         profile = to_profile(YamlParts(datasets={0: part}, lineage={}, tests={}, names=[name]), lambda _: NOWHERE)

@@ -20,17 +20,17 @@ from .answers import HeardEvent, LineageGraph
 
 
 class LineageQuery(Shape):
-    """Around which dataset."""
+    """The dataset whose lineage to show."""
 
     dataset = DatasetField()
 
 
 class Lineage(Api):
-    """GET the graph, POST an event."""
+    """GET the lineage of a dataset, POST an event of OpenLineage."""
 
     @extend_schema(parameters=[LineageQuery], responses=LineageGraph)
     def get(self, request: Request) -> Response:
-        """What lies up to three hops up and down of a dataset.
+        """Show the lineage of a dataset, up to three hops upstream and downstream.
 
         ``hops`` is negative upstream.
         """
@@ -45,7 +45,7 @@ class Lineage(Api):
 
     @extend_schema(request=dict[str, Any], responses={201: HeardEvent})
     def post(self, request: Request) -> Response:
-        """Tell of a run, as the clients of OpenLineage do.
+        """Send an event of a run, as the clients of OpenLineage do.
 
         ``unknown`` names datasets that the catalog lacks.
         """

@@ -19,14 +19,13 @@ from incident_manager.gate.completing import MOST_OUTPUTS, MOST_REASONS, UnableT
 from incident_manager.services import WrittenWindow, answer_on, complete, look_up, unjudged
 from web.access.changes import audited
 from web.access.who import may, owned, person_of, unreadable
-from web.api import examples
 from web.api.consumption import gate as gates
 from web.api.consumption import quality
 from web.api.consumption.answers import CompletionVerdict, PipelineAnswer
 from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import DatasetField, Shape
-from web.api.conventions.openapi import shown_by
+from web.api.conventions.openapi import with_example
 
 LONGEST_WAIT = 300  # seconds
 LOOK_EVERY = 0.5  # seconds
@@ -37,9 +36,10 @@ _places = BoundedSemaphore(MOST_WAITING)
 
 
 class Output(Shape):
-    """A window that was written: START/END, or a partition's key; where it has no upstream, ``rows`` must be there.
+    """A window that a pipeline has written: START/END, or a partition's key.
 
-    Rows of several runs add up; those of a run that overwrites (``mode``) replace what was told before.
+    A dataset without an upstream needs ``rows``. Rows of several runs add up; those of a run that overwrites (``mode``)
+    replace the rows that were sent before.
     """
 
     dataset = DatasetField()
@@ -49,12 +49,12 @@ class Output(Shape):
     mode = serializers.ChoiceField(WriteMode.choices, required=False, default="")
 
 
-@shown_by(examples.COMPLETION)
+@with_example({"outputs": [{"dataset": "raw.trips", "window": "2026-03-09", "rows": 1_250_000}], "wait": 60})
 class Completion(Shape):
-    """What a pipeline has written; with ``wait`` the answer comes when it is judged, or so many seconds later.
+    """What a pipeline has written; with ``wait`` the answer comes when all of it is judged, or so many seconds later.
 
-    Where too many wait already it comes at once, with ``judged`` false: ask the gate again. The rows of a ``run``
-    count once, however often it is told of.
+    Where too many requests wait already, the answer comes at once with ``judged`` false: ask the gate again. The rows
+    of a ``run`` count once, however often it is sent.
     """
 
     outputs = Output(many=True, allow_empty=False, max_length=MOST_OUTPUTS)  # type: ignore[call-arg]
@@ -63,9 +63,9 @@ class Completion(Shape):
 
 
 class CompletionQuery(Shape):
-    """Which completions: their numbers with commas between, as the answer to POST gives them; else the newest.
+    """Which completions to ask about: their numbers with commas between, as POST answers them; else the newest.
 
-    No more of them than one POST may have outputs.
+    One request names at most as many completions as one POST may have outputs.
     """
 
     completions = serializers.RegexField(
@@ -78,10 +78,11 @@ class Completed(Api):
 
     @extend_schema(parameters=[CompletionQuery], responses=CompletionVerdict)
     def get(self, request: Request, name: str) -> Response:
-        """Ask whether what was completed is judged by now.
+        """Ask whether the outputs of a pipeline are judged by now.
 
-        What POST answers, of completions that were told of before: who waits for tests asks again and again. Where
-        none are named, of the newest one of each dataset. Datasets that you may not read are left out.
+        The answer is that of POST, for completions that were sent before: a program that waits for tests asks again and
+        again. Without ``completions`` it is about the newest completion of each dataset. Datasets that you may not read
+        are left out.
         """
         asked = self.asked(CompletionQuery).get("completions")
         numbers = [int(number) for number in asked.split(",")] if asked else None
@@ -97,10 +98,11 @@ class Completed(Api):
 
     @extend_schema(request=Completion, responses={201: CompletionVerdict})
     def post(self, request: Request, name: str) -> Response:
-        """Tell what a pipeline has written, and have it tested.
+        """Report what a pipeline has written, and have it tested.
 
-        The answer is the gate's on the outputs, and whether all that was triggered has been judged. With ``wait`` it
-        comes when all is judged, or so many seconds later. Outputs that you may not read are taken, and left out of it.
+        The answer is the gate's on the outputs, and whether every test that this triggers has judged them. With
+        ``wait`` the answer comes when they all have, or so many seconds later. Outputs that you may not read are taken,
+        and left out of the answer.
         """
         given, now = self.given(Completion), clock.now()
         for output in given["outputs"]:
@@ -118,14 +120,14 @@ class Completed(Api):
 
 
 class PipelineQuality(Api):
-    """GET how good the outputs are."""
+    """GET how good the outputs of a pipeline are."""
 
     @extend_schema(responses=PipelineAnswer)
     def get(self, request: Request, name: str) -> Response:
-        """How good the outputs of a pipeline are.
+        """Ask how good the outputs of a pipeline are.
 
-        Of each dataset the newest window that it completed, and the tests to which the pipeline is bound. Datasets that
-        you may not read are left out.
+        The answer has the newest window of each dataset that the pipeline completed, and the tests to which the
+        pipeline is bound. Datasets that you may not read are left out.
         """
         outputs = [
             look_up(dataset=c.dataset, window=c.window, datacenter=c.datacenter, now=clock.now(), record=False)

@@ -33,7 +33,7 @@ MEND_READING = "POST /api/v1/suggestions with the dataset, or `assay suggest DAT
 
 
 class SuggestionRow(Row):
-    """A suggestion: ``held`` of the ``tried`` windows, which it was not fitted on, meet it."""
+    """A suggested test, which held in ``held`` of the ``tried`` windows; it was fitted on other windows."""
 
     dataset = serializers.CharField(source="dataset.full_name")
     held_share = serializers.SerializerMethodField()
@@ -48,15 +48,15 @@ class SuggestionRow(Row):
         )  # fmt: skip
 
     def get_held_share(self, row: Offer) -> float | None:
-        """Of the windows that tried it; null where none did."""
+        """The share of the tried windows in which the suggestion held; null where none was tried."""
         return suggestion_of(row).held_share
 
     def get_yaml(self, row: Offer) -> str:
-        """As a catalog file's test."""
+        """The suggestion as a test of a catalog file."""
         return as_yaml([suggestion_of(row)], row.dataset.full_name)
 
     def get_python(self, row: Offer) -> str:
-        """As a check."""
+        """The suggestion as a check in Python."""
         return as_python(suggestion_of(row))
 
 
@@ -71,23 +71,26 @@ class ReadingRow(Row):
 
 
 class SuggestionQuery(Shape):
-    """Which suggestions."""
+    """Filters of the suggestions of a dataset."""
 
     dataset = DatasetField()
     state = serializers.ChoiceField(OfferState.choices, required=False)
     least_held = FiniteField(
-        required=False, min_value=0, max_value=1, help_text="the least share of the windows that tried it"
+        required=False,
+        min_value=0,
+        max_value=1,
+        help_text="the least share of tried windows in which a suggestion held",
     )
 
 
 class ReadingQuery(Shape):
-    """Of which dataset."""
+    """The dataset whose partitions to read for suggestions."""
 
     dataset = DatasetField()
 
 
 class OfferRejection(Shape):
-    """Why it is not wanted."""
+    """Why a suggestion is not wanted."""
 
     reason = serializers.CharField(required=False, max_length=1000)
 
@@ -102,7 +105,7 @@ class Suggestions(Rows):
 
     @extend_schema(parameters=[SuggestionQuery])
     def list(self, request: Request) -> Response:
-        """The suggestions of a dataset that match."""
+        """List the suggestions of a dataset that match the filters."""
         asked = self.asked(SuggestionQuery)
         least = asked.get("least_held", 0)
         shown = [
@@ -113,14 +116,14 @@ class Suggestions(Rows):
         return self.page_of(self.get_queryset().filter(pk__in=shown))
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One suggestion."""
+        """Show one suggestion."""
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=ReadingQuery, responses={202: ReadingRow})
     def create(self, request: Request) -> Response:
-        """Have a dataset's last partitions read for suggestions.
+        """Have the last partitions of a dataset read for suggestions.
 
-        They are read beside the data; GET says what was found.
+        A worker beside the data reads them; `GET /api/v1/suggestions` lists what it finds.
         """
         dataset: Dataset = self.given(ReadingQuery)["dataset"]
         self.check_object_permissions(request, dataset)
@@ -134,7 +137,7 @@ class Suggestions(Rows):
     @extend_schema(parameters=[ReadingQuery], responses={200: ReadingRow, 404: None}, filters=False)
     @action(detail=False, pagination_class=None)
     def reading(self, request: Request) -> Response:
-        """How far the newest reading of a dataset's past is."""
+        """Show how far the newest reading for suggestions is."""
         dataset = self.asked(ReadingQuery)["dataset"]
         if (row := reading_of(dataset)) is None:
             raise Wrong(f"Nobody has asked for suggestions of {dataset}.", mend=MEND_READING, code=404)
@@ -145,7 +148,7 @@ class Suggestions(Rows):
     def accept(self, request: Request, pk: str) -> Response:
         """Make a suggestion a soft test of its dataset.
 
-        Its assertion is parsed and type-checked first.
+        The assertion of the suggestion is parsed and type-checked first.
         """
         row = self.get_object()
         try:
@@ -162,7 +165,7 @@ class Suggestions(Rows):
     def reject(self, request: Request, pk: str) -> Response:
         """Reject a suggestion.
 
-        Neither it nor its rule on the same columns is offered again, until this is taken back.
+        Neither the suggestion nor its rule on the same columns is offered again, until the rejection is taken back.
         """
         row, given = self.get_object(), self.given(OfferRejection)
         return self._decided("reject", row, reject_suggestion, given)
@@ -170,7 +173,7 @@ class Suggestions(Rows):
     @extend_schema(request=None)
     @action(detail=True, methods=["post"], url_path="take-back")
     def take_back(self, request: Request, pk: str) -> Response:
-        """Offer again what was rejected."""
+        """Offer a rejected suggestion again."""
         return self._decided("take_back", self.get_object(), take_back_rejection, {})
 
     def get_object(self) -> Offer:

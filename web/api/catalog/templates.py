@@ -13,23 +13,25 @@ from web.api.conventions.base import Rows
 
 
 class TemplateRow(serializers.Serializer[Any]):
-    """A template and what it comes to now."""
+    """A template of tests, and the tests that it makes now."""
 
     name = serializers.CharField()
     assertion = serializers.CharField(help_text="with {column} and {parameters} where its tests have their own")
-    selector = serializers.CharField(help_text="which datasets and columns it selects, in words")
+    selector = serializers.CharField(help_text="which datasets and columns the template selects, in words")
     parameters = serializers.DictField(child=serializers.CharField())
-    severity = serializers.CharField(allow_null=True, help_text="null: that of each dataset")
+    severity = serializers.CharField(allow_null=True, help_text="null: each dataset has its own severity")
     category = serializers.CharField()
     source = serializers.CharField()  # type: ignore[assignment]
-    place = serializers.CharField(help_text="file:line of its assertion")
-    datasets = serializers.IntegerField(help_text="with live tests of it")
-    data_tests = serializers.IntegerField(help_text="live ones; GET /api/v1/data-tests?template=NAME lists them")
-    gaps = serializers.IntegerField(help_text="datasets where it makes less than it should")
+    place = serializers.CharField(help_text="file:line of the assertion")
+    datasets = serializers.IntegerField(help_text="number of datasets with live tests of the template")
+    data_tests = serializers.IntegerField(
+        help_text="number of live tests; GET /api/v1/data-tests?template=NAME lists them"
+    )
+    gaps = serializers.IntegerField(help_text="number of datasets where the template makes fewer tests than it should")
 
 
 class Templates(Rows):
-    """The templates of all sources, by name."""
+    """Templates of all sources, by name."""
 
     dataset_path = ""
     mend_of_method = (
@@ -41,7 +43,7 @@ class Templates(Rows):
 
     @extend_schema(responses=TemplateRow(many=True))
     def list(self, request: Request) -> Response:
-        """The templates, each with its selector and its counts."""
+        """List the templates, each with its selector and its counts."""
         page = self.paginate_queryset(self.get_queryset()) or []
         return self.get_paginated_response(
             TemplateRow([as_json(each) for each in shown_templates(page)], many=True).data

@@ -7,51 +7,51 @@ from rest_framework import serializers
 from assay.models import Category
 from incident_manager.gate.rules import GateDecision
 from incident_manager.quality.rules import Status
-from web.api import examples
 from web.api.conventions.fields import Spanned, WindowField
-from web.api.conventions.openapi import shown_by
 
 STATUSES = [status.value for status in Status]
 DECISIONS = [decision.value for decision in GateDecision]
 
 
 class GateReason(serializers.Serializer[Any]):
-    """Why the gate decides so of one dataset."""
+    """A reason for the gate's decision, about one dataset."""
 
     decision = serializers.ChoiceField(DECISIONS)
     dataset = serializers.CharField()
-    datacenter = serializers.CharField(allow_null=True, help_text="null: of a source, or of the answer itself")
-    window = WindowField(help_text="from the first to the last of what it is about, START/END")
+    datacenter = serializers.CharField(
+        allow_null=True, help_text="null: the reason is about a source, or about the answer itself"
+    )
+    window = WindowField(help_text="from the first to the last window that the reason is about, START/END")
     text = serializers.CharField()
     test = serializers.CharField(allow_null=True, help_text="the data test's name")
     incident = serializers.IntegerField(allow_null=True)
     report = serializers.IntegerField(allow_null=True)
 
 
-@shown_by(examples.GATE_VERDICT)
 class GateVerdict(serializers.Serializer[Any]):
-    """What the gate decides: the strictest of its reasons."""
+    """The gate's decision: that of its strictest reason."""
 
     decision = serializers.ChoiceField(DECISIONS)
     status = serializers.ChoiceField(STATUSES, help_text="the worst quality of all that is read, as look-ups answer it")
     reasons = GateReason(many=True)
 
 
-@shown_by(examples.COMPLETION_VERDICT)
 class CompletionVerdict(GateVerdict):
-    """What the gate says of the outputs of a pipeline."""
+    """The gate's decision on the outputs of a pipeline, and whether their tests have ended."""
 
-    judged = serializers.BooleanField(help_text="whether all that was triggered has been judged")
+    judged = serializers.BooleanField(help_text="whether all tests that the completion triggered have ended")
     waits_for = serializers.ListField(
         child=serializers.CharField(), help_text="what is not judged yet, and what that waits for; the first 10"
     )
-    completions = serializers.ListField(child=serializers.IntegerField(), help_text="by these numbers one asks again")
+    completions = serializers.ListField(
+        child=serializers.IntegerField(), help_text="numbers of the completions, to ask again by"
+    )
 
 
 class QualityReason(serializers.Serializer[Any]):
-    """One thing that is known of the range."""
+    """A reason for the quality of a range."""
 
-    status = serializers.ChoiceField(STATUSES, allow_null=True, help_text="null: it only explains")
+    status = serializers.ChoiceField(STATUSES, allow_null=True, help_text="null: the reason only explains")
     text = serializers.CharField()
     category = serializers.ChoiceField(Category.choices, allow_null=True)
     test = serializers.CharField(allow_null=True, help_text="the data test's name")
@@ -63,7 +63,7 @@ class QualityReason(serializers.Serializer[Any]):
 
 
 class QualityIncident(serializers.Serializer[Any]):
-    """An incident whose bad windows lie in the range."""
+    """An incident whose bad windows lie in a range."""
 
     id = serializers.IntegerField()
     category = serializers.ChoiceField(Category.choices)
@@ -75,46 +75,43 @@ class QualityIncident(serializers.Serializer[Any]):
 
 
 class KnownQuality(serializers.Serializer[Any]):
-    """What is known of a table."""
+    """The quality of a table."""
 
     dataset = serializers.CharField()
     status = serializers.ChoiceField(STATUSES)
     reasons = QualityReason(many=True)
     incidents = QualityIncident(many=True)
-    reports = serializers.ListField(child=serializers.IntegerField(), help_text="claims that nobody has decided")
+    reports = serializers.ListField(child=serializers.IntegerField(), help_text="reports that nobody has decided")
 
 
-@shown_by(examples.RANGE_QUALITY)
 class RangeQuality(Spanned, KnownQuality):
-    """What is known of a range of a dataset in one datacenter."""
+    """The quality of a range of a dataset in one datacenter."""
 
     datacenter = serializers.CharField()
 
 
 class TableQuality(RangeQuality):
-    """The same of a table that a query reads; of one that the catalog lacks no range and no datacenter."""
+    """The quality of a table that was looked up; without range and datacenter where the catalog lacks it."""
 
     span_may_be_null = True
     datacenter = serializers.CharField(allow_null=True)
 
 
-@shown_by(examples.QUERY_ANSWER)
 class QueryAnswer(serializers.Serializer[Any]):
-    """What is known of all that a query reads."""
+    """The quality of all tables that a query reads."""
 
-    status = serializers.ChoiceField(STATUSES, help_text="the worst of its tables")
+    status = serializers.ChoiceField(STATUSES, help_text="the worst status of the tables")
     tables = TableQuality(many=True)
     unknown = serializers.ListField(child=serializers.CharField(), help_text="tables that the catalog lacks")
     widened = serializers.BooleanField(help_text="whether many ranges were answered as one for each table")
 
 
-@shown_by(examples.BULK_ANSWER)
 class BulkAnswer(serializers.Serializer[Any]):
-    """What is known of many ranges."""
+    """The quality of many ranges."""
 
-    status = serializers.ChoiceField(STATUSES, help_text="the worst of all answers")
+    status = serializers.ChoiceField(STATUSES, help_text="the worst status of the answers")
     answers = TableQuality(
-        many=True, help_text="one for each range, in their order; of each reason the first 3 windows"
+        many=True, help_text="one answer for each range, in their order; each reason lists its first 3 windows"
     )
 
 
@@ -127,7 +124,7 @@ class BoundTo(serializers.Serializer[Any]):
 
 
 class PipelineAnswer(serializers.Serializer[Any]):
-    """How good the outputs of a pipeline are."""
+    """The quality of the outputs of a pipeline, and the tests to which it is bound."""
 
     pipeline = serializers.CharField()
     outputs = RangeQuality(many=True)

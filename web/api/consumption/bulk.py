@@ -14,11 +14,10 @@ from incident_manager.quality.rules import Status, worst
 from incident_manager.services import Asked, look_ups
 from web.access.needs import need_of
 from web.access.who import owned, person_of, unreadable
-from web.api import examples
 from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import Shape, with_range
-from web.api.conventions.openapi import shown_by
+from web.api.conventions.openapi import with_example
 
 from .answers import BulkAnswer
 from .gate import demand_replica
@@ -30,29 +29,29 @@ MOST_WINDOWS = 3  # of one reason or incident: hundreds of answers stay readable
 
 @with_range
 class LookUpQuestion(Shape):
-    """A range of a dataset in one datacenter; home, if none is named."""
+    """A range of a dataset to look up in one datacenter; home, if none is named."""
 
     dataset = serializers.CharField(max_length=255)
     datacenter = serializers.CharField(required=False, default="", max_length=60)
 
 
-@shown_by(examples.BULK_QUESTION)
+@with_example({"look_ups": [{"dataset": "raw.trips", "from": "2026-03-09", "to": "2026-03-10"}]})
 class LookUpQuestions(Shape):
-    """Many ranges, of one or of many datasets."""
+    """Many ranges to look up, of one or of many datasets."""
 
     look_ups = serializers.ListField(child=LookUpQuestion(), min_length=1, max_length=MOST_LOOK_UPS)
 
 
 class BulkQuality(Api):
-    """POST many ranges."""
+    """POST many ranges to look up."""
 
     @extend_schema(request=LookUpQuestions, responses=BulkAnswer)
     def post(self, request: Request) -> Response:
         """Ask how good many ranges are.
 
-        One answer for each range, in their order; each is a look-up of its own. What cannot be looked up is
-        ``unknown``, with the reason, and leaves the other answers alone: a dataset that the catalog does not know or
-        that you may not see, and a datacenter that has no copy of it. Of each reason the first 3 windows are listed.
+        The answer has one look-up for each range, in their order. What cannot be looked up is ``unknown``, with the
+        reason, and leaves the other answers alone: a dataset that the catalog does not know or that you may not see,
+        and a datacenter that has no copy of it. Each reason lists its first 3 windows.
         """
         given = self.given(LookUpQuestions)["look_ups"]
         datasets = by_names({each["dataset"] for each in given})

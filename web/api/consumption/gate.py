@@ -11,20 +11,19 @@ from assay.models import Dataset
 from assay.time.windows import UnableToReadWindow, Window
 from incident_manager.gate.as_json import as_json
 from incident_manager.services import ToRead, gate_of, unreadable_in
-from web.api import examples
 from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import DatasetsField, Shape
-from web.api.conventions.openapi import shown_by
+from web.api.conventions.openapi import with_example
 
 from .answers import GateVerdict
 
 
-@shown_by(examples.GATE_QUESTION)
+@with_example({"datasets": ["raw.trips"], "window": "2026-03-09", "pipeline": "nightly_fares"})
 class GateQuestion(Shape):
     """What a pipeline is about to read: a window as START/END, or a partition's key.
 
-    Beside datasets with partitions, one without any is meant as it lies now.
+    A dataset without partitions is judged as it lies now.
     """
 
     datasets = DatasetsField(min_length=1, max_length=200, help_text="full names, of business metrics too")
@@ -34,13 +33,13 @@ class GateQuestion(Shape):
 
 
 class Gate(Api):
-    """POST what will be read."""
+    """POST what a pipeline is about to read."""
 
     @extend_schema(request=GateQuestion, responses=GateVerdict)
     def post(self, request: Request) -> Response:
         """Ask whether a pipeline may read this data now.
 
-        ``allow``, ``warn`` or ``block`` with every reason, the strictest first.
+        The answer is ``allow``, ``warn`` or ``block`` with every reason, the strictest first.
         """
         given, now = self.given(GateQuestion), clock.now()
         try:

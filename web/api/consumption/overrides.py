@@ -11,18 +11,16 @@ from rest_framework.response import Response
 from assay import clock
 from incident_manager.models import GateOverride
 from incident_manager.services import UnableToOverride, end_override, override
-from web.api import examples
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, InstantField, Row, Shape
-from web.api.conventions.openapi import shown_by
+from web.api.conventions.openapi import with_example
 
 from .gate import read_window
 
 
-@shown_by(examples.OVERRIDE)
 class GateOverrideRow(Row):
-    """An override; an empty pipeline is every pipeline."""
+    """An override of the gate; an empty pipeline is every pipeline."""
 
     dataset = serializers.CharField(source="dataset.full_name")
     window = serializers.CharField(source="window.text")
@@ -33,7 +31,7 @@ class GateOverrideRow(Row):
 
 
 class GateOverrideQuery(Shape):
-    """Which overrides."""
+    """Filters of the overrides of the gate."""
 
     dataset = DatasetField(required=False)
     active = serializers.BooleanField(
@@ -41,9 +39,9 @@ class GateOverrideQuery(Shape):
     )
 
 
-@shown_by(examples.NEW_OVERRIDE)
+@with_example({"dataset": "raw.trips", "window": "2026-03-09", "reason": "The board needs the day as it is."})
 class NewGateOverride(Shape):
-    """What may be read, by whom, until when, and why: a window as START/END, or a partition's key."""
+    """An override to write: which window may be read (START/END, or a partition's key), by whom, until when, why."""
 
     dataset = DatasetField()
     window = serializers.CharField(max_length=100)
@@ -64,21 +62,21 @@ class GateOverrides(Rows):
 
     @extend_schema(parameters=[GateOverrideQuery])
     def list(self, request: Request) -> Response:
-        """List the overrides that match."""
+        """List the overrides of the gate that match the filters."""
         asked = self.asked(GateOverrideQuery)
         if asked.pop("active"):
             asked["ends_at__gt"] = clock.now()
         return self.page_of(self.get_queryset().filter(**asked))
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """Show one override."""
+        """Show one override of the gate."""
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=NewGateOverride, responses={201: GateOverrideRow})
     def create(self, request: Request) -> Response:
-        """Let pipelines read a window.
+        """Let pipelines read a window that the gate blocks.
 
-        The gate warns where it would block. Look-ups and pages still say ``bad``.
+        The gate warns instead. Look-ups and pages still say ``bad``.
         """
         given: dict[str, Any] = self.given(NewGateOverride)
         given["window"] = read_window(given["dataset"], given["window"], where="window")
@@ -94,7 +92,7 @@ class GateOverrides(Rows):
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
     def end(self, request: Request, pk: str) -> Response:
-        """End an override now: the gate blocks again."""
+        """End an override of the gate now: the gate blocks again."""
         row = self.get_object()
         try:
             with self.changing("end", row.pk):

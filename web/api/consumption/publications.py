@@ -12,7 +12,7 @@ from web.api.conventions.fields import DatasetField, Row, Shape
 
 
 class PublicationRow(Row):
-    """A publication; its document is what readers of the pointer see."""
+    """A publication: audited data, and the document that readers of the pointer see."""
 
     dataset = serializers.CharField(source="dataset.full_name")
     window = serializers.CharField(source="window.text")
@@ -34,7 +34,7 @@ class PublicationRow(Row):
 
 
 class PublicationQuery(Shape):
-    """Which publications."""
+    """Filters of the publications."""
 
     dataset = DatasetField(required=False)
     state = serializers.ChoiceField([(state.value, state.value) for state in PublicationState], required=False)
@@ -51,9 +51,9 @@ class Publications(Rows):
 
     @extend_schema(parameters=[PublicationQuery])
     def list(self, request: Request) -> Response:
-        """Those that match."""
+        """List the publications that match the filters."""
         return self.page_of(self.get_queryset().filter(**self.asked(PublicationQuery)))
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One of them."""
+        """Show one publication."""
         return Response(self.get_serializer(self.get_object()).data)

@@ -23,11 +23,10 @@ from incident_manager.models import Incident
 from incident_manager.quality.facts import Facts
 from incident_manager.quality.rules import AnswerReason, AskedRange, Status, judge, worst
 from incident_manager.services import Asked, LookUpAnswer, look_up, look_ups
-from web.api import examples
 from web.api.conventions.base import Api
 from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import DatasetField, InstantField, Shape, demand_readable, with_range
-from web.api.conventions.openapi import shown_by
+from web.api.conventions.openapi import with_example
 from web.sql.narrowing import PartitionColumn, ranges
 from web.sql.tables import DIALECTS, TableUse, UnableToReadQuery, table_uses
 
@@ -41,15 +40,15 @@ MOST_WINDOWS = 50  # of one reason or incident, that an answer lists
 
 @with_range
 class QualityQuery(Shape):
-    """A range of a dataset in one datacenter; home, if none is named."""
+    """A range of a dataset to look up in one datacenter; home, if none is named."""
 
     dataset = DatasetField()
     datacenter = serializers.CharField(required=False, default="", max_length=60)
 
 
-@shown_by(examples.SQL_QUESTION)
+@with_example({"sql": "select sum(fare) from raw.trips where datestr = '2026-03-09'"})
 class SqlQuestion(Shape):
-    """A query; ``from`` and ``to`` bound the tables that it reads in whole."""
+    """A query to look up; ``from`` and ``to`` bound the tables that it reads in whole."""
 
     sql = serializers.CharField(max_length=100_000)
     dialect = serializers.ChoiceField(
@@ -66,13 +65,13 @@ class SqlQuestion(Shape):
 
 
 class Quality(Api):
-    """GET the quality of a range."""
+    """GET the quality of a range of a dataset."""
 
     @extend_schema(parameters=[QualityQuery], responses=RangeQuality)
     def get(self, request: Request) -> HttpResponseBase:
         """Ask how good a range of a dataset is.
 
-        The worst of what is known of the range, with every reason and the incidents.
+        The status is the worst that is known of the range, with every reason and the incidents.
 
         ``bad``: the latest result of a test is broken, an incident is open or a report is confirmed. ``unknown``: a
         hard test is due and has given no verdict, or the data cannot be read. ``reported``: a user claims that it is
@@ -87,14 +86,14 @@ class Quality(Api):
 
 
 class QueryQuality(Api):
-    """POST a query."""
+    """POST a query to look up what it reads."""
 
     @extend_schema(request=SqlQuestion, responses=QueryAnswer)
     def post(self, request: Request) -> Response:
-        """Ask how good all is that a query reads.
+        """Ask how good the tables are that a query reads.
 
-        Of every table and range that it reads; the worst of them is its status. The statements are in the SQL of
-        ``dialect``.
+        The answer has every table and range that the query reads; the worst of them is its status. The query is in the
+        SQL of ``dialect``.
         """
         given, now, question = self.given(SqlQuestion), clock.now(), uuid4()
         dialect, place = given["dialect"], given["datacenter"]

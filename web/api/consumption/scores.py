@@ -18,29 +18,31 @@ from web.api.conventions.fields import DatasetField, Shape, Spanned, with_range
 
 @with_range
 class ScoreQuery(Shape):
-    """Of what."""
+    """The range and the datasets that scores are of."""
 
     tier = serializers.IntegerField(required=False, min_value=0, max_value=5)
     team = serializers.CharField(required=False, max_length=200)
     owner = serializers.CharField(required=False, max_length=200)
     category = serializers.ChoiceField(Category.choices, required=False)
     dataset = DatasetField(required=False)
-    by = serializers.ChoiceField([group.value for group in Group], required=False, help_text="list groups of all data")
+    by = serializers.ChoiceField(
+        [group.value for group in Group], required=False, help_text="list the scores of these groups, of all data"
+    )
     limit = serializers.IntegerField(
-        required=False, min_value=0, max_value=1000, default=100, help_text="datasets listed"
+        required=False, min_value=0, max_value=1000, default=100, help_text="number of datasets that are listed"
     )
     offset = serializers.IntegerField(required=False, min_value=0, max_value=10**9, default=0)
 
 
 class ScoreFigures(serializers.Serializer[Any]):
-    """Durations in seconds, and what they come to; a share of nothing is null."""
+    """Scores: durations in seconds, and the shares that follow from them; a share of nothing is null."""
 
     precision = serializers.FloatField(allow_null=True)
     recall = serializers.FloatField(allow_null=True)
     true_positive = serializers.FloatField()
     false_positive = serializers.FloatField()
     false_negative = serializers.FloatField()
-    tested = serializers.FloatField(help_text="since there was a live test")
+    tested = serializers.FloatField(help_text="seconds of the range since there was a live test")
     bad = serializers.FloatField()
     bad_share = serializers.FloatField(allow_null=True)
     data_quality = serializers.FloatField(allow_null=True)
@@ -48,20 +50,20 @@ class ScoreFigures(serializers.Serializer[Any]):
 
 
 class CategoryScore(ScoreFigures):
-    """Those of one category."""
+    """The scores of one category."""
 
     category = serializers.ChoiceField(Category.choices)
 
 
 class DatasetScore(ScoreFigures):
-    """Those of one dataset."""
+    """The scores of one dataset."""
 
     dataset = serializers.CharField()
     categories = CategoryScore(many=True)
 
 
 class LookUpScore(serializers.Serializer[Any]):
-    """How many look-ups were told of bad data."""
+    """How many look-ups were answered with bad data."""
 
     total = serializers.IntegerField()
     failed = serializers.IntegerField()
@@ -71,19 +73,19 @@ class LookUpScore(serializers.Serializer[Any]):
 
 
 class GroupScore(ScoreFigures):
-    """Those of one group."""
+    """The scores of one group of datasets."""
 
     name = serializers.CharField()
 
 
 class ScoresAnswer(Spanned):
-    """The scores of a range, and those of a page of its datasets, by name."""
+    """The scores of a range, and those of one page of datasets, by name."""
 
     total = ScoreFigures()
-    groups = GroupScore(many=True, help_text="of what ``by`` names; each dataset counts in every group that it is of")
+    groups = GroupScore(many=True, help_text="scores of the groups of ``by``; a dataset counts in each of its groups")
     look_ups = LookUpScore()
     count = serializers.IntegerField(help_text="how many datasets have a score, on all pages")
-    datasets = DatasetScore(many=True, help_text="those from ``offset`` on, at most ``limit``")
+    datasets = DatasetScore(many=True, help_text="scores of the datasets from ``offset`` on, at most ``limit``")
 
 
 class Scores(Api):
@@ -91,12 +93,12 @@ class Scores(Api):
 
     @extend_schema(parameters=[ScoreQuery], responses=ScoresAnswer)
     def get(self, request: Request) -> Response:
-        """How good tests and data were: precision, recall and quality by duration.
+        """Show how good tests and data were: precision, recall and quality by duration.
 
         Durations in seconds; a share of nothing is null, as is the quality of what was never tested.
 
         A look-up over several tables is one, and fails by any of them. ``by`` lists the scores of each category,
-        dimension, tier, team, owner or pipeline beside; it is for all data, whatever else is asked.
+        dimension, tier, team, owner or pipeline too; they are always of all data.
 
         ``datasets`` is one page of ``limit`` datasets from ``offset`` on; ``total`` is of all of them.
         """

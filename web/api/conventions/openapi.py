@@ -95,8 +95,8 @@ class Described(AutoSchema):
         return reference
 
 
-def shown_by(example: dict[str, Any]) -> Callable[[type[T]], type[T]]:
-    """The shape with an example, in the requests and answers that have it; a list has it as its one row."""
+def with_example(example: dict[str, Any]) -> Callable[[type[T]], type[T]]:
+    """Give a body an example in the document, where types alone do not show what one writes."""
     annotate: Callable[[type[T]], type[T]] = extend_schema_serializer(
         examples=[OpenApiExample("An example", value=example)]
     )

@@ -22,12 +22,12 @@ SECONDS = 60  # that a picture may be shown without asking again
 
 
 class Pictures(BaseRenderer):
-    """What an answer is of; the view writes it itself."""
+    """The media type of a badge, which the view has written already."""
 
     media_type, format = "image/svg+xml", "svg"
 
     def render(self, data: Any, *_: object, **__: object) -> Any:
-        """It as it is."""
+        """The picture, unchanged."""
         return data
 
 
@@ -39,10 +39,10 @@ class Badge(Api):
 
     @extend_schema(responses={(200, "image/svg+xml"): str})
     def get(self, request: Request, name: str) -> HttpResponseBase:
-        """The status of a dataset as a picture (SVG).
+        """Get the status of a dataset as a picture (SVG).
 
-        The same answer as look-ups give, over all copies, as things stand now. It may be shown for a minute; then
-        `If-None-Match` with its `ETag` asks whether it has changed.
+        The status is the one that look-ups answer, over all copies, as things stand now. The picture may be shown for a
+        minute; then `If-None-Match` with its `ETag` asks whether it has changed.
         """
         dataset = get_object_or_404(Dataset, name_key=name_key(name))
         self.check_object_permissions(request, dataset)

@@ -29,7 +29,7 @@ MOST = 1000  # of incidents, and of mutes: the newest
 
 
 class CalendarQuery(Shape):
-    """Whose; left out: all that you may see."""
+    """Whose incidents and mutes the calendar has; left out: all that you may see."""
 
     team = serializers.CharField(required=False, max_length=200)
     owner = serializers.CharField(required=False, max_length=200)
@@ -37,18 +37,18 @@ class CalendarQuery(Shape):
 
 
 class CalendarFeed(Api):
-    """GET a calendar."""
+    """GET a calendar of incidents and mutes."""
 
     authentication_classes = [*Api.authentication_classes, KeyInAddress]
     renderer_classes = [AnyFile]
 
     @extend_schema(operation_id="calendar", parameters=[CalendarQuery], responses={(200, "text/calendar"): str})
     def get(self, request: Request) -> HttpResponse:
-        """Incidents and mutes as a calendar (iCalendar).
+        """Get incidents and mutes as a calendar (iCalendar).
 
-        An incident lasts from its FAIL until it was resolved; while it is open, until its ETA, or until now. Those of
-        the last 90 days, and all that are open. A calendar program asks with `?key=…`, the `address_key` of a token
-        of the scope `read`.
+        An incident lasts from its FAIL until it was resolved; while it is open, until its ETA, or until now. The
+        calendar has what ended in the last 90 days, and all that is open. A calendar program asks with `?key=…`, the
+        `address_key` of a token of the scope `read`.
         """
         given = {name: value for name, value in request.query_params.items() if name != PARAMETER}
         asked, now, hidden = self._checked(CalendarQuery, given), clock.now(), hidden_datasets(request)

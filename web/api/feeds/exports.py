@@ -19,23 +19,23 @@ from web.api.conventions.fields import DatasetField, Shape, with_range
 
 @with_range
 class ExportQuery(Shape):
-    """Which rows."""
+    """The rows to export."""
 
     dataset = DatasetField(required=False, help_text="left out: all that you may see")
 
 
 class AnyFile(BaseRenderer):
-    """What an answer is of, whatever is accepted; the view writes it itself."""
+    """The media type of a file, whatever the request accepts; the view writes the file itself."""
 
     media_type, format = "*/*", "file"
 
     def render(self, data: Any, *_: object, **__: object) -> Any:
-        """It as it is."""
+        """The file, unchanged."""
         return data
 
 
 class Export(Api):
-    """GET a file."""
+    """GET the rows of a range as a file."""
 
     renderer_classes = [AnyFile]
     table: ClassVar[str]
@@ -44,9 +44,9 @@ class Export(Api):
     def get(self, request: Request) -> HttpResponseBase:
         """The rows of a range as a file.
 
-        Runs by when they were evaluated, measurements by when they were measured, incidents by when they were detected,
-        the oldest first. Instants are in UTC. `value` is a float, `exact` has all of its digits. In CSV a text that a
-        spreadsheet might run as a formula begins with an apostrophe.
+        The range holds runs by when they were evaluated, measurements by when they were measured, and incidents by when
+        they were detected, the oldest first. Instants are in UTC. `value` is a float, `exact` has all of its digits. In
+        CSV a text that a spreadsheet might run as a formula begins with an apostrophe.
         """
         asked = self.asked(ExportQuery)
         parts = export(

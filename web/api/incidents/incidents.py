@@ -18,11 +18,9 @@ from assay.models import Category
 from execution_engine.runs.shown_results import Veil
 from incident_manager import services
 from incident_manager.models import Ending, Entry, EntryKind, Incident, Report, SpoiltWindow
-from web.api import examples
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, InstantField, Row, Shape, WindowField
-from web.api.conventions.openapi import shown_by
 from web.shown.timeline import shown_timeline
 
 from .silences import SilenceRow
@@ -34,7 +32,7 @@ WAIVER_SCOPES = [scope.value for scope in WaiverScope]
 
 
 class SpoiltWindowRow(Row):
-    """Data that must not be used, until it is healed."""
+    """A window of bad data, which must not be used until it is healed."""
 
     window = WindowField()
     data_test = serializers.CharField(source="data_test.name", default=None, allow_null=True)
@@ -48,20 +46,22 @@ class SpoiltWindowRow(Row):
 
 
 class EntryRow(Row):
-    """One line of a timeline."""
+    """One entry of an incident's timeline."""
 
     class Meta:
         model = Entry
         fields = ("at", "actor", "event", "text")
 
 
-@shown_by(examples.INCIDENT)
 class IncidentRow(Row):
-    """An incident."""
+    """An incident of one dataset in one category."""
 
     dataset = serializers.CharField(source="dataset.full_name")
     cause = serializers.IntegerField(
-        source="alert.cause.incident.pk", default=None, allow_null=True, help_text="the incident behind it"
+        source="alert.cause.incident.pk",
+        default=None,
+        allow_null=True,
+        help_text="id of the incident that caused this one",
     )
 
     class Meta:
@@ -73,7 +73,7 @@ class IncidentRow(Row):
 
 
 class Claim(Row):
-    """What one user reported of an incident."""
+    """A user's report that belongs to an incident."""
 
     window = WindowField()
 
@@ -83,7 +83,7 @@ class Claim(Row):
 
 
 class NoticeRow(Row):
-    """One message of an incident to one recipient over one channel, and what became of it."""
+    """A message about an incident to one recipient over one channel, and whether it was delivered."""
 
     delivery = serializers.ChoiceField(
         [state.value for state in Delivery], help_text="logged: it went to the log alone, and reached nobody"
@@ -95,16 +95,15 @@ class NoticeRow(Row):
 
 
 class EndingRow(Row):
-    """A user's word that ends an incident of many windows, while these are ended."""
+    """A user's decision to end an incident of many windows, while Assay ends them."""
 
-    windows_left = serializers.IntegerField(source="left.count", help_text="how many are not ended yet")
+    windows_left = serializers.IntegerField(source="left.count", help_text="how many windows are not ended yet")
 
     class Meta:
         model = Ending
         fields = ("kind", "scope", "author", "said_at", "windows_left")
 
 
-@shown_by(examples.WHOLE_INCIDENT)
 class WholeIncident(IncidentRow):
     """An incident with its windows, its timeline and the users who reported it."""
 
@@ -112,11 +111,13 @@ class WholeIncident(IncidentRow):
         help_text="the newest 200 bad windows; the unhealed ones come first"
     )
     more_windows = serializers.SerializerMethodField(help_text="how many windows are not listed")
-    ending = serializers.SerializerMethodField(help_text="the word of a user that is being carried out, or null")
+    ending = serializers.SerializerMethodField(help_text="the decision of a user that is being carried out, or null")
     timeline = serializers.SerializerMethodField(help_text="what has happened, the oldest first")
     reports = Claim(many=True, source="all_reports")
-    silences = serializers.SerializerMethodField(help_text="the mutes that keep somebody from being told of it")
-    notices = serializers.SerializerMethodField(help_text="the newest 200 messages about it, the oldest of them first")
+    silences = serializers.SerializerMethodField(help_text="the mutes that hold back notices of the incident")
+    notices = serializers.SerializerMethodField(
+        help_text="the newest 200 messages about the incident, the oldest of them first"
+    )
 
     class Meta(IncidentRow.Meta):
         fields = (
@@ -164,7 +165,7 @@ class WholeIncident(IncidentRow):
 
 
 class IncidentQuery(Shape):
-    """Which incidents."""
+    """Filters of the incidents."""
 
     dataset = DatasetField(required=False)
     category = serializers.ChoiceField(Category.choices, required=False)
@@ -172,14 +173,16 @@ class IncidentQuery(Shape):
     tier = serializers.IntegerField(required=False, min_value=0, max_value=5)
     owner = serializers.CharField(required=False, max_length=200)
     assigned_to = serializers.CharField(
-        required=False, allow_blank=True, max_length=LONGEST_NAME, help_text="who is to work on it; empty: nobody"
+        required=False,
+        allow_blank=True,
+        max_length=LONGEST_NAME,
+        help_text="who is to work on the incident; empty: nobody",
     )
     open = serializers.BooleanField(required=False, allow_null=True, default=None)
 
 
-@shown_by(examples.ANNOTATION)
 class Annotation(Shape):
-    """What an owner says; what is left out stays as it is."""
+    """What the owner knows of an incident; fields that are left out stay as they are."""
 
     root_cause = serializers.CharField(required=False, allow_blank=True, max_length=10_000)
     eta = InstantField(required=False)
@@ -187,12 +190,11 @@ class Annotation(Shape):
     text = serializers.CharField(required=False, allow_blank=True, max_length=10_000)
 
 
-@shown_by(examples.ASSIGNMENT)
 class Assignment(Shape):
-    """Who is to work on it."""
+    """Who is to work on an incident."""
 
     to = serializers.CharField(
-        allow_blank=True, max_length=LONGEST_NAME, help_text="a user, an owner or a team; empty: nobody any more"
+        allow_blank=True, max_length=LONGEST_NAME, help_text="a user, an owner or a team; empty: nobody"
     )
 
 
@@ -200,16 +202,14 @@ class Nothing(Shape):
     """An empty body."""
 
 
-@shown_by(examples.ACCEPTANCE)
 class Acceptance(Shape):
-    """Why it stays as it is."""
+    """Why an incident is accepted and will not be repaired."""
 
     reason = serializers.CharField(max_length=10_000)
 
 
-@shown_by(examples.FORCE)
 class Force(Acceptance):
-    """Why it was a false positive, and how far that reaches."""
+    """Why an incident was a false positive, and how far that reaches."""
 
     scope = serializers.ChoiceField(WAIVER_SCOPES, default=WaiverScope.WINDOW.value)
     until = InstantField(required=False, help_text="of scope test: when later windows count again; by tier if left out")
@@ -225,7 +225,7 @@ class Incidents(Rows):
 
     @extend_schema(parameters=[IncidentQuery])
     def list(self, request: Request) -> Response:
-        """The incidents that match."""
+        """List the incidents that match the filters."""
         wanted = self.asked(IncidentQuery)
         is_open = wanted.pop("open")
         if is_open is not None:
@@ -234,35 +234,35 @@ class Incidents(Rows):
 
     @extend_schema(responses=WholeIncident)
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One incident with its windows and its timeline."""
+        """Show one incident with its windows and its timeline."""
         return Response(WholeIncident(self.get_object()).data)
 
     @extend_schema(request=Annotation, responses=WholeIncident)
     @action(detail=True, methods=["post"])
     def annotations(self, request: Request, pk: str) -> Response:
-        """Say what its owner knows: root cause, ETA, state of the backfill, a note."""
+        """Annotate an incident: root cause, ETA, state of the backfill, a note."""
         return self._act(services.annotate, **self.given(Annotation))
 
     @extend_schema(request=Nothing, responses=WholeIncident)
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, pk: str) -> Response:
-        """Take an incident up."""
+        """Acknowledge an incident: you work on it."""
         return self._act(services.acknowledge, **self.given(Nothing))
 
     @extend_schema(request=Assignment, responses=WholeIncident)
     @action(detail=True, methods=["post"])
     def assign(self, request: Request, pk: str) -> Response:
-        """Give an incident to somebody, who is told once.
+        """Assign an incident to somebody, who gets one notice.
 
-        To give it to oneself is to acknowledge it. Its timeline says by which channels they are told, or that no
-        address of theirs is known.
+        Whoever assigns an incident to themselves acknowledges it. The timeline says by which channels the notice goes,
+        or that no address is known.
         """
         return self._act(services.assign, **self.given(Assignment))
 
     @extend_schema(request=Nothing, responses=WholeIncident)
     @action(detail=True, methods=["post"])
     def rerun(self, request: Request, pk: str) -> Response:
-        """Run the tests of every window that is still bad, now."""
+        """Run the tests of every bad window of an incident now."""
         return self._act(services.rerun, **self.given(Nothing))
 
     @extend_schema(request=Force, responses=WholeIncident)

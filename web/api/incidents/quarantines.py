@@ -29,13 +29,13 @@ class QuarantineRow(Row):
 
 
 class QuarantineQuery(Shape):
-    """Of which dataset."""
+    """Filters of the quarantined metrics."""
 
     dataset = DatasetField(required=False)
 
 
 class Lifted(serializers.Serializer[object]):
-    """The runs that are on their way."""
+    """The runs that were requested when a quarantine was lifted."""
 
     runs = serializers.ListField(child=serializers.IntegerField())
 
@@ -50,11 +50,11 @@ class Quarantines(Rows):
 
     @extend_schema(parameters=[QuarantineQuery])
     def list(self, request: Request) -> Response:
-        """The quarantined metrics that match."""
+        """List the quarantined metrics that match the filters."""
         return self.page_of(self.get_queryset().filter(**self.asked(QuarantineQuery)))
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One quarantined metric."""
+        """Show one quarantined metric."""
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=None, responses=Lifted)
@@ -62,7 +62,7 @@ class Quarantines(Rows):
     def lift(self, request: Request, pk: str) -> Response:
         """Let a quarantined metric be measured again.
 
-        The runs that it had kept from measuring are requested anew.
+        The runs that the quarantine kept from measuring are requested anew.
         """
         suspect = self.get_object()
         with self.changing("lift", pk):

@@ -13,19 +13,17 @@ from assay.models import DataTest
 from incident_manager import services
 from incident_manager.models import Incident, Report, ReportState, Saw
 from web.access.who import hidden_datasets
-from web.api import examples
 from web.api.consumption.gate import read_window
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, Row, Shape, WindowField
-from web.api.conventions.openapi import shown_by
+from web.api.conventions.openapi import with_example
 
 from .incidents import Nothing
 
 
-@shown_by(examples.REPORT)
 class ReportRow(Row):
-    """A claim; its known part joined incidents, the rest opened one of its own."""
+    """A report of bad data; the part that was known joined incidents, the rest opened one of its own."""
 
     dataset = serializers.CharField(source="dataset.full_name")
     window = WindowField()
@@ -38,11 +36,12 @@ class ReportRow(Row):
         )  # fmt: skip
 
 
-@shown_by(examples.REPORT_ANSWER)
 class Answer(ReportRow):
-    """A new claim, with what its reporter is told."""
+    """A new report of bad data, with the message to its reporter."""
 
-    message = serializers.SerializerMethodField(help_text="who hears of it, or as which incident it is known already")
+    message = serializers.SerializerMethodField(
+        help_text="who is notified of the report, or which incident knows of it already"
+    )
 
     class Meta(ReportRow.Meta):
         fields = (*ReportRow.Meta.fields, "message")  # type: ignore[assignment]
@@ -53,15 +52,15 @@ class Answer(ReportRow):
 
 
 class ReportQuery(Shape):
-    """Which reports."""
+    """Filters of the reports."""
 
     dataset = DatasetField(required=False)
     state = serializers.ChoiceField(ReportState.choices, required=False)
 
 
-@shown_by(examples.NEW_REPORT)
+@with_example({"dataset": "raw.trips", "window": "2026-03-09", "description": "Fares are twice as high as usual."})
 class NewReport(Shape):
-    """What is wrong, and where: a window as START/END, or a partition's key."""
+    """A report to write: what is wrong, and in which window (START/END, or a partition's key)."""
 
     dataset = DatasetField()
     window = serializers.CharField(max_length=100)
@@ -75,22 +74,20 @@ class NewReport(Shape):
     )
 
 
-@shown_by(examples.CONFIRMATION)
 class Confirmation(Shape):
-    """The test that was missing, if one was written: once it holds, the report is fixed."""
+    """The confirmation of a report; once the test holds that was written for it, if any, the report is fixed."""
 
     offered = serializers.PrimaryKeyRelatedField(queryset=DataTest.objects.filter(retired_at=None), required=False)
 
 
-@shown_by(examples.REPORT_REJECTION)
 class Rejection(Shape):
-    """Why the claim is wrong."""
+    """Why a report is wrong."""
 
     reason = serializers.CharField(required=False, max_length=10_000)
 
 
 class Joining(Shape):
-    """The open incident of the same fault."""
+    """The open incident that a report joins."""
 
     incident = serializers.PrimaryKeyRelatedField(queryset=Incident.objects.all())
 
@@ -105,19 +102,19 @@ class Reports(Rows):
 
     @extend_schema(parameters=[ReportQuery])
     def list(self, request: Request) -> Response:
-        """The reports that match."""
+        """List the reports that match the filters."""
         return self.page_of(self.get_queryset().filter(**self.asked(ReportQuery)))
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One report."""
+        """Show one report."""
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=NewReport, responses={201: Answer})
     def create(self, request: Request) -> Response:
         """Report bad data.
 
-        What a test or another report knows already of the same dataset and category joins its incident. Other open
-        incidents that it may be about are named in the message; `of` says that it is one of them.
+        The part that a test or another report knows already, of the same dataset and category, joins its incident.
+        Other open incidents that it may be about are named in the message; `of` says that it is one of them.
         """
         given = self.given(NewReport)
         given["window"] = read_window(given["dataset"], given["window"], where="window")

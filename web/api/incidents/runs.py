@@ -25,12 +25,11 @@ from execution_engine.services import (
     request_run,
 )
 from web.access.changes import audited
-from web.api import examples
 from web.api.consumption.gate import read_window
 from web.api.conventions.base import Rows
 from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, Row, Shape, WindowField, finite
-from web.api.conventions.openapi import shown_by
+from web.api.conventions.openapi import with_example
 
 UNSHOWN: dict[str, Any] = {
     "sentence": HIDDEN,
@@ -54,7 +53,7 @@ def veil_of(serializer: BaseSerializer[Any]) -> Veil:
 
 
 class RunRow(Row):
-    """A run and what it saw; without an outcome it is on its way."""
+    """A run of a data test and what it saw; without an outcome it is on its way."""
 
     dataset = serializers.CharField(source="data_test.dataset.full_name")
     window = WindowField()
@@ -77,7 +76,7 @@ class RunRow(Row):
 
 
 class RunQuery(Shape):
-    """Which runs."""
+    """Filters of the runs."""
 
     dataset = DatasetField(required=False, source="data_test__dataset")
     data_test = serializers.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
@@ -87,16 +86,16 @@ class RunQuery(Shape):
 
 
 class NewRun(Shape):
-    """Which test over which window: a partition's key, or START/END."""
+    """A run to request: a test, and a window as a partition's key or START/END."""
 
     data_test = serializers.PrimaryKeyRelatedField(queryset=LIVE_TESTS)
     window = serializers.CharField(max_length=100)
     key = serializers.CharField(required=False, max_length=60, help_text="the same key asks for the same run")
 
 
-@shown_by(examples.NEW_RUNS)
+@with_example({"dataset": "raw.trips", "window": "2026-03-09", "tests": ["completeness", "duplicates"]})
 class NewRuns(Shape):
-    """Which tests of a dataset over which window: a partition's key, or START/END of one partition or many."""
+    """Runs to request: tests of a dataset, and a window as a partition's key or START/END of one or many."""
 
     dataset = DatasetField()
     window = serializers.CharField(max_length=100)
@@ -105,20 +104,20 @@ class NewRuns(Shape):
         required=False,
         default=list,
         max_length=MOST_TESTS,
-        help_text="names of tests; without them, all that judge a partition",
+        help_text="names of tests; without them, all tests that judge a partition",
     )
     key = serializers.CharField(required=False, max_length=60, help_text="the same key asks for the same runs")
 
 
 class LeftOut(Shape):
-    """A test that does not run, and why."""
+    """A test that was left out of the requested runs, and why."""
 
     test = serializers.CharField()
     why = serializers.CharField()
 
 
 class RequestedRunsRow(Shape):
-    """The runs that were asked for, and the tests that were left out."""
+    """The runs that were requested, and the tests that were left out."""
 
     runs = RunRow(many=True)
     left_out = LeftOut(many=True)
@@ -135,14 +134,14 @@ class Runs(Rows):
 
     @extend_schema(parameters=[RunQuery])
     def list(self, request: Request) -> Response:
-        """The runs that match."""
+        """List the runs that match the filters."""
         wanted = self.asked(RunQuery)
         if window := wanted.pop("window", None):
             wanted |= {"window_start": window.start, "window_end": window.end}
         return self.page_of(self.get_queryset().filter(**wanted))
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One run and what it saw."""
+        """Show one run and what it saw."""
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=NewRun, responses={201: RunRow})
@@ -206,7 +205,7 @@ def _demand_single(data_test: DataTest, window: Window, now: datetime) -> None:
 
 
 class MeasurementRow(Row):
-    """A measurement; wanted until it has an instant."""
+    """A measurement of a metric; without ``measured_at`` it has not been taken yet."""
 
     dataset = serializers.CharField(source="dataset.full_name")
     metric = serializers.CharField(source="spec_text")
@@ -228,12 +227,15 @@ class MeasurementRow(Row):
 
 
 class MeasurementQuery(Shape):
-    """Which measurements."""
+    """Filters of the measurements."""
 
     dataset = DatasetField(required=False)
     datacenter = serializers.CharField(required=False, max_length=60)
     metric = serializers.CharField(
-        required=False, max_length=4096, source="spec_text", help_text="as written, such as row_count()"
+        required=False,
+        max_length=4096,
+        source="spec_text",
+        help_text="the metric as it is written, such as row_count()",
     )
     window = WindowField(required=False)
 
@@ -246,7 +248,7 @@ class Measurements(Rows):
 
     @extend_schema(parameters=[MeasurementQuery])
     def list(self, request: Request) -> Response:
-        """The measurements that match."""
+        """List the measurements that match the filters."""
         wanted = self.asked(MeasurementQuery)
         if window := wanted.pop("window", None):
             wanted |= {"window_start": window.start, "window_end": window.end}

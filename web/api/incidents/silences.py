@@ -18,7 +18,7 @@ from web.api.conventions.fields import DatasetField, InstantField, Row, Shape
 
 
 class SilenceRow(Row):
-    """A mute; an empty field matches all."""
+    """A mute of notices; an empty field matches all."""
 
     dataset = serializers.CharField(source="dataset.full_name", default=None, allow_null=True)
 
@@ -28,7 +28,7 @@ class SilenceRow(Row):
 
 
 class SilenceQuery(Shape):
-    """Which mutes."""
+    """Filters of the mutes."""
 
     dataset = DatasetField(required=False)
     active = serializers.BooleanField(
@@ -37,7 +37,7 @@ class SilenceQuery(Shape):
 
 
 class NewSilence(Shape):
-    """What to mute, until when, and why; name a dataset, a category or an owner, or several of them."""
+    """A mute to write: of a dataset, a category or an owner, or several of them; until when, and why."""
 
     dataset = DatasetField(required=False)
     category = serializers.ChoiceField(Category.choices, required=False)
@@ -58,19 +58,19 @@ class Silences(Rows):
 
     @extend_schema(parameters=[SilenceQuery])
     def list(self, request: Request) -> Response:
-        """The mutes that match."""
+        """List the mutes that match the filters."""
         asked = self.asked(SilenceQuery)
         if asked.pop("active"):
             asked["ends_at__gt"] = clock.now()
         return self.page_of(self.get_queryset().filter(**asked))
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One mute."""
+        """Show one mute."""
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=NewSilence, responses={201: SilenceRow})
     def create(self, request: Request) -> Response:
-        """Mute notices of what matches, until an instant.
+        """Mute the notices of a dataset, a category or an owner until an instant.
 
         Incidents, look-ups and gates go on as ever.
         """
