@@ -1,6 +1,7 @@
 """What the forms of the pages do: read the form, call one service, say what came of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -16,9 +17,10 @@ from assay import clock
 from assay.access.roles import Action
 from incident_manager import services
 from incident_manager.models import Incident
-from web.access.changes import audited
+from web.access.changes import Change, audited
 from web.access.throttles import costs
 from web.access.typed import keep, typed_in
+from web.api.conventions.base import Rows
 from web.api.incidents.incidents import Incidents
 from web.shown.words import in_english
 
@@ -96,17 +98,33 @@ def act(request: HttpRequest, pk: int, action: str) -> HttpResponse:
     form = form_class(request.POST)
     if not form.is_valid():
         return complain(request, form, reverse("incident", args=[pk]))
-    try:
-        name = NAMES.get(action, action.replace("-", "_"))
-        with audited(
-            request, f"incident.{name}", kind=Incidents.kind, key=pk, look=Incidents.picture, given=form.cleaned_data
-        ):
-            said = carry_out(incident, form.cleaned_data, request.user.get_username(), clock.now())
-        messages.success(request, said)
-    except services.UnableToResolve as unable:
-        messages.error(request, in_english(str(unable)))
-        keep(request, typed_in(request, reverse("incident", args=[pk])))
+    name, given, home = NAMES.get(action, action.replace("-", "_")), form.cleaned_data, reverse("incident", args=[pk])
+    with changing(request, Incidents, name, key=pk, given=given, refusal=services.UnableToResolve, home=home):
+        messages.success(request, carry_out(incident, given, request.user.get_username(), clock.now()))
     return redirect("incident", pk)
+
+
+@contextmanager
+def changing(
+    request: HttpRequest,
+    rows: type[Rows],
+    action: str,
+    *,
+    refusal: type[Exception] | tuple[type[Exception], ...],
+    key: object = "",
+    given: Given | None = None,
+    home: str = "",
+) -> Iterator[Change]:
+    """A form's change to a row of the API, in the audit; a refusal is a message, and ``home`` shows what was typed."""
+    try:
+        with audited(
+            request, f"{rows.kind}.{action}", kind=rows.kind, key=key, look=rows.picture, given=given
+        ) as change:
+            yield change
+    except refusal as unable:
+        messages.error(request, in_english(str(unable)))
+        if home:
+            keep(request, typed_in(request, home))
 
 
 def complain(request: HttpRequest, form: forms.Form, home: str) -> HttpResponse:

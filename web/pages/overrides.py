@@ -15,12 +15,9 @@ from assay.models import Dataset
 from assay.time.windows import UnableToReadWindow
 from incident_manager.models import GateOverride
 from incident_manager.services import UnableToOverride, end_override, override
-from web.access.changes import audited
-from web.access.typed import keep, typed_in
 from web.api.consumption.overrides import GateOverrides
-from web.shown.words import in_english
 
-from .actions import complain
+from .actions import changing, complain
 from .forms import NameField, UtcField
 from .page_policy import demand, form_of
 
@@ -42,27 +39,13 @@ def new_override(request: HttpRequest, name: str) -> HttpResponse:
     form, home = OverrideForm(request.POST), reverse("dataset", args=[name])
     if not form.is_valid():
         return complain(request, form, home)
-    try:
-        given = {**form.cleaned_data, "window": asked_window(dataset, form.cleaned_data["window"])}
-        with audited(
-            request,
-            "gate_override.create",
-            kind=GateOverrides.kind,
-            look=GateOverrides.picture,
-            given={"dataset": dataset, **given},
-        ) as change:
-            row = override(dataset=dataset, **given, author=request.user.get_username(), now=clock.now())
-            change.key = row.pk
-        messages.success(request, _until(row))
-    except (UnableToOverride, UnableToReadWindow) as unable:
-        messages.error(request, in_english(str(unable)))
-        keep(request, typed_in(request, home))
+    given, refusal = {"dataset": dataset, **form.cleaned_data}, (UnableToOverride, UnableToReadWindow)
+    with changing(request, GateOverrides, "create", given=given, refusal=refusal, home=home) as change:
+        given["window"] = asked_window(dataset, given["window"])
+        row = override(**given, author=request.user.get_username(), now=clock.now())
+        change.key, at = row.pk, f"{row.ends_at:%Y-%m-%d %H:%M}"
+        messages.success(request, gettext("The gate only warns until %(at)s UTC. The data stays bad.") % {"at": at})
     return redirect("dataset", name)
-
-
-def _until(row: GateOverride) -> str:
-    at = f"{row.ends_at:%Y-%m-%d %H:%M}"
-    return gettext("The gate only warns until %(at)s UTC. The data stays bad.") % {"at": at}
 
 
 @form_of("dataset", "name")
@@ -70,10 +53,7 @@ def end(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """End an override and return to the dataset's page."""
     row = get_object_or_404(GateOverride.objects.select_related("dataset"), pk=pk, dataset__name_key=name_key(name))
     demand(request, Action.OVERRIDE, row)
-    try:
-        with audited(request, "gate_override.end", kind=GateOverrides.kind, key=pk, look=GateOverrides.picture):
-            end_override(row, now=clock.now())
+    with changing(request, GateOverrides, "end", key=pk, refusal=UnableToOverride):
+        end_override(row, now=clock.now())
         messages.success(request, gettext("Ended: the gate blocks again."))
-    except UnableToOverride as unable:
-        messages.error(request, in_english(str(unable)))
     return redirect("dataset", name)

@@ -29,6 +29,7 @@ from web.access.changes import audited
 from web.access.throttles import costs
 from web.access.who import may
 from web.api.catalog.suggestions import Suggestions
+from web.pages.actions import changing
 from web.pages.page_policy import demand, form_of, page
 from web.shown.words import in_english
 
@@ -82,15 +83,12 @@ def decide(request: HttpRequest, name: str, pk: int, action: str) -> HttpRespons
     dataset = _dataset(name)
     demand(request, Action.TEST, dataset)
     row = Offer.objects.filter(pk=pk, dataset=dataset).first()
-    try:
+    refusal = (UnableToDecide, UnableToWrite)
+    with changing(request, Suggestions, action.replace("-", "_"), key=pk, refusal=refusal):
         if row is None:
             raise UnableToDecide("This suggestion is offered no more: the past was read again since.")
-        author, now, change = request.user.get_username(), clock.now(), action.replace("-", "_")
-        with audited(request, f"suggestion.{change}", kind=Suggestions.kind, key=pk, look=Suggestions.picture):
-            said = _decide(row, action, request.POST.get("reason", "")[:1000], author, now)
-        messages.success(request, said)
-    except (UnableToDecide, UnableToWrite) as unable:
-        messages.error(request, in_english(str(unable)))
+        author, reason = request.user.get_username(), request.POST.get("reason", "")[:1000]
+        messages.success(request, _decide(row, action, reason, author, clock.now()))
     return redirect("suggestions", name)
 
 

@@ -16,14 +16,12 @@ from assay.access.roles import Action
 from assay.database.name_keys import name_key
 from assay.models import Category, Dataset
 from incident_manager.models import Incident
-from web.access.changes import audited
-from web.access.typed import keep, typed_before, typed_in
+from web.access.typed import typed_before
 from web.access.who import hidden_datasets, may, readable
 from web.api.incidents.silences import Silences
-from web.pages.actions import complain
+from web.pages.actions import changing, complain
 from web.pages.forms import NameField, UtcField
 from web.pages.page_policy import demand, form_of, page
-from web.shown.words import in_english
 
 from .answers import USUAL_MUTE
 
@@ -95,14 +93,11 @@ def new_silence(request: HttpRequest) -> HttpResponse:
         return complain(request, form, reverse("silences"))
     given = form.cleaned_data
     demand(request, Action.SILENCE, Silence(dataset=given["dataset"], owner=given["owner"]))
-    try:
-        with audited(request, "silence.create", kind=Silences.kind, look=Silences.picture, given=given) as change:
-            row = silence(**given, author=request.user.get_username(), now=clock.now())
-            change.key = row.pk
+    home = reverse("silences")
+    with changing(request, Silences, "create", given=given, refusal=UnableToSilence, home=home) as change:
+        row = silence(**given, author=request.user.get_username(), now=clock.now())
+        change.key = row.pk
         messages.success(request, gettext("Muted until %(at)s UTC.") % {"at": f"{row.ends_at:%Y-%m-%d %H:%M}"})
-    except UnableToSilence as unable:
-        messages.error(request, in_english(str(unable)))
-        keep(request, typed_in(request, reverse("silences")))
     return redirect("silences")
 
 
@@ -111,10 +106,7 @@ def end(request: HttpRequest, pk: int) -> HttpResponse:
     """End a silence and return to the page."""
     row = get_object_or_404(Silence.objects.select_related("dataset"), pk=pk)
     demand(request, Action.SILENCE, row)
-    try:
-        with audited(request, "silence.end", kind=Silences.kind, key=pk, look=Silences.picture):
-            end_silence(row, now=clock.now())
+    with changing(request, Silences, "end", key=pk, refusal=UnableToSilence):
+        end_silence(row, now=clock.now())
         messages.success(request, gettext("Ended: Assay now decides about the notices that it muted."))
-    except UnableToSilence as unable:
-        messages.error(request, in_english(str(unable)))
     return redirect("silences")

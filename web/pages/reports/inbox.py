@@ -21,13 +21,11 @@ from assay.time.windows import UnableToAlign
 from incident_manager import services
 from incident_manager.models import Incident, Report, ReportState
 from incident_manager.reports.selectors import UNSETTLED, open_incidents_for
-from web.access.changes import audited
 from web.access.who import hidden_datasets, may, person_of, readable
 from web.api.incidents.reports import Reports
-from web.pages.actions import complain
+from web.pages.actions import changing, complain
 from web.pages.page_policy import demand, form_of, page
 from web.shown.status import ShownStatus
-from web.shown.words import in_english
 
 PAGE_SIZE = 50
 UNDECIDED = "unsettled"
@@ -195,12 +193,8 @@ def decide(request: HttpRequest, pk: int, action: str) -> HttpResponse:
     if not form.is_valid():
         return complain(request, form, reverse("reports"))
     given = form.cleaned_data
-    try:
-        with audited(request, f"report.{action}", kind=Reports.kind, key=pk, look=Reports.picture, given=given):
-            if "incident" in given:
-                demand(request, Action.READ, given["incident"])
-            said = carry_out(row, given, request.user.get_username(), clock.now())
-        messages.success(request, said)
-    except services.UnableToDecide as unable:
-        messages.error(request, in_english(str(unable)))
+    with changing(request, Reports, action, key=pk, given=given, refusal=services.UnableToDecide):
+        if "incident" in given:
+            demand(request, Action.READ, given["incident"])
+        messages.success(request, carry_out(row, given, request.user.get_username(), clock.now()))
     return redirect("reports")

@@ -20,12 +20,11 @@ from assay.time.windows import Partitioning, UnableToPartition, Window
 from incident_manager import services
 from incident_manager.models import Incident, Saw
 from incident_manager.reports.selectors import likely_troubles
-from web.access.changes import audited
 from web.access.throttles import costs
-from web.access.typed import keep, typed_before, typed_in
+from web.access.typed import typed_before
 from web.access.who import hidden_datasets, may
 from web.api.incidents.reports import Reports
-from web.pages.actions import complain
+from web.pages.actions import changing, complain
 from web.pages.forms import UtcField
 from web.pages.page_policy import demand, form_of, page
 from web.shown.words import in_english
@@ -108,26 +107,23 @@ def report(request: HttpRequest, name: str) -> HttpResponse:
     if not form.is_valid():
         return complain(request, form, home)
     given = form.cleaned_data
-    try:
-        with audited(request, "report.create", kind=Reports.kind, look=Reports.picture, given=given) as change:
-            row = services.report(
-                dataset=dataset,
-                window=given["window"],
-                datacenter=given["datacenter"],
-                description=given["description"].strip() or "No note was written.",
-                saw=given["saw"] or Saw.SOMETHING_ELSE,
-                reporter=request.user.get_username(),
-                of=_named(request, given["of"]),
-                now=clock.now(),
-            )
-            change.key = row.pk
-    except services.UnableToDecide as unable:
-        messages.error(request, in_english(str(unable)))
-        keep(request, typed_in(request, home))
-        return redirect(home)
-    thanks = gettext("Thank you: report %(id)s is saved.") % {"id": row.pk}
-    messages.success(request, format_html("{} {}", thanks, in_english(services.reply(row, hidden_datasets(request)))))
-    return redirect("dataset", dataset.full_name)
+    refusal = services.UnableToDecide
+    with changing(request, Reports, "create", given=given, refusal=refusal, home=home) as change:
+        row = services.report(
+            dataset=dataset,
+            window=given["window"],
+            datacenter=given["datacenter"],
+            description=given["description"].strip() or "No note was written.",
+            saw=given["saw"] or Saw.SOMETHING_ELSE,
+            reporter=request.user.get_username(),
+            of=_named(request, given["of"]),
+            now=clock.now(),
+        )
+        change.key, thanks = row.pk, gettext("Thank you: report %(id)s is saved.") % {"id": row.pk}
+        reply = in_english(services.reply(row, hidden_datasets(request)))
+        messages.success(request, format_html("{} {}", thanks, reply))
+        home = reverse("dataset", args=[dataset.full_name])
+    return redirect(home)
 
 
 def recent_keys(dataset: Dataset) -> list[str]:
