@@ -1,95 +1,81 @@
 """What Assay answers, as frozen values. What a newer server adds to an answer is left out.
 
-Each is made of the JSON of an answer by ``of``; a text that must be there and is not raises KeyError.
+``of`` makes each from the JSON of an answer, by the names and types of its fields; null is the default of a field that
+has one. A field without a default must be there, else ``of`` raises KeyError.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
-from typing import Any, Literal, cast
+from functools import cache
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 Json = Mapping[str, Any]
+T = TypeVar("T", bound="Answer")
 Status = Literal["bad", "unknown", "reported", "untested", "good"]  # the worst first
 Decision = Literal["allow", "warn", "block"]  # the mildest first
 
 
-@dataclass(frozen=True)
-class Reason:
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """An object of an answer."""
+
+    @classmethod
+    def of(cls: type[T], row: Json) -> T:
+        """The object that this JSON holds."""
+        held = [member for member in members(cls) if member.is_needed or row.get(member.source) is not None]
+        return cls(**{member.name: _read(row[member.source], member.kind) for member in held})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reason(Answer):
     """Why an answer is as it is: a sentence, and the test, incident or report behind it."""
 
     text: str
-    test: str | None
-    incident: int | None
-    report: int | None
+    test: str | None = None
+    incident: int | None = None
+    report: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class QualityReason(Reason):
     """A reason of a look-up; ``status`` is what it makes of its windows, None where it only explains.
 
     ``windows`` are START/END in UTC, the first 50; ``more_windows`` are not listed.
     """
 
-    status: Status | None
-    category: str | None
-    hard: bool
-    windows: tuple[str, ...]
-    more_windows: int
-
-    @classmethod
-    def of(cls, row: Json) -> "QualityReason":
-        """The reason."""
-        return cls(
-            text=row["text"],
-            test=row.get("test"),
-            incident=row.get("incident"),
-            report=row.get("report"),
-            status=row.get("status"),
-            category=row.get("category"),
-            hard=bool(row.get("hard")),
-            windows=tuple(row.get("windows", ())),
-            more_windows=int(row.get("more_windows", 0)),
-        )
+    status: Status | None = None
+    category: str | None = None
+    hard: bool = False
+    windows: tuple[str, ...] = ()
+    more_windows: int = 0
 
 
-@dataclass(frozen=True)
-class IncidentInAnswer:
+@dataclass(frozen=True, kw_only=True)
+class IncidentInAnswer(Answer):
     """An incident that overlaps what was asked for, as its owner describes it; ``eta`` is when it is to be mended."""
 
     id: int
     category: str
-    root_cause: str
-    eta: datetime | None
-    hard: bool
-    windows: tuple[str, ...]
-    more_windows: int
-
-    @classmethod
-    def of(cls, row: Json) -> "IncidentInAnswer":
-        """The incident."""
-        return cls(
-            id=int(row["id"]),
-            category=row["category"],
-            root_cause=row.get("root_cause") or "",
-            eta=instant_of(row.get("eta")),
-            hard=bool(row.get("hard")),
-            windows=tuple(row.get("windows", ())),
-            more_windows=int(row.get("more_windows", 0)),
-        )
+    root_cause: str = ""
+    eta: datetime | None = None
+    hard: bool = False
+    windows: tuple[str, ...] = ()
+    more_windows: int = 0
 
 
-@dataclass(frozen=True)
-class Quality:
+@dataclass(frozen=True, kw_only=True)
+class Quality(Answer):
     """What is known of a range of a dataset in one datacenter; without a range where the catalog does not know it."""
 
     dataset: str
     status: Status
-    reasons: tuple[QualityReason, ...]
-    incidents: tuple[IncidentInAnswer, ...]
-    reports: tuple[int, ...]
-    start: datetime | None
-    end: datetime | None
-    datacenter: str
+    reasons: tuple[QualityReason, ...] = ()
+    incidents: tuple[IncidentInAnswer, ...] = ()
+    reports: tuple[int, ...] = ()
+    start: datetime | None = field(default=None, metadata={"source": "from"})
+    end: datetime | None = field(default=None, metadata={"source": "to"})
+    datacenter: str = ""
 
     @property
     def is_good(self) -> bool:
@@ -102,23 +88,9 @@ class Quality:
         ours = [each.text for each in self.reasons if each.status == self.status]
         return "; ".join(dict.fromkeys(ours or [each.text for each in self.reasons]))
 
-    @classmethod
-    def of(cls, row: Json) -> "Quality":
-        """The quality."""
-        return cls(
-            dataset=row["dataset"],
-            status=cast(Status, row["status"]),
-            reasons=tuple(QualityReason.of(each) for each in row.get("reasons", ())),
-            incidents=tuple(IncidentInAnswer.of(each) for each in row.get("incidents", ())),
-            reports=tuple(row.get("reports", ())),
-            start=instant_of(row.get("from")),
-            end=instant_of(row.get("to")),
-            datacenter=row.get("datacenter") or "",
-        )
 
-
-@dataclass(frozen=True)
-class QueryQuality:
+@dataclass(frozen=True, kw_only=True)
+class QueryQuality(Answer):
     """What is known of all that a query reads; ``status`` is that of its worst table.
 
     ``unknown`` names tables that the catalog does not know. Where ``widened``, the query had so many ranges that each
@@ -126,27 +98,17 @@ class QueryQuality:
     """
 
     status: Status
-    tables: tuple[Quality, ...]
-    unknown: tuple[str, ...]
-    widened: bool
+    tables: tuple[Quality, ...] = ()
+    unknown: tuple[str, ...] = ()
+    widened: bool = False
 
     @property
     def is_good(self) -> bool:
         """Whether all of it is good."""
         return self.status == "good"
 
-    @classmethod
-    def of(cls, row: Json) -> "QueryQuality":
-        """The quality."""
-        return cls(
-            status=cast(Status, row["status"]),
-            tables=tuple(Quality.of(each) for each in row.get("tables", ())),
-            unknown=tuple(row.get("unknown", ())),
-            widened=bool(row.get("widened")),
-        )
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GateReason(Reason):
     """A reason of the gate with the decision that it asks for."""
 
@@ -158,26 +120,13 @@ class GateReason(Reason):
         of = f"{self.dataset}/{self.test}" if self.test else self.dataset
         return f"{self.decision}: {of} {self.window}: {self.text}"
 
-    @classmethod
-    def of(cls, row: Json) -> "GateReason":
-        """The reason."""
-        return cls(
-            text=row["text"],
-            test=row.get("test"),
-            incident=row.get("incident"),
-            report=row.get("report"),
-            decision=cast(Decision, row["decision"]),
-            dataset=row["dataset"],
-            window=row["window"],
-        )
 
-
-@dataclass(frozen=True)
-class GateAnswer:
+@dataclass(frozen=True, kw_only=True)
+class GateAnswer(Answer):
     """May it be read? The strictest of all reasons decides; they stand in that order."""
 
     decision: Decision
-    reasons: tuple[GateReason, ...]
+    reasons: tuple[GateReason, ...] = ()
 
     @property
     def blocks(self) -> bool:
@@ -194,13 +143,8 @@ class GateAnswer:
         """The reasons that ask for the decision."""
         return tuple(reason for reason in self.reasons if reason.decision == self.decision)
 
-    @classmethod
-    def of(cls, row: Json) -> "GateAnswer":
-        """The answer."""
-        return cls(decision=cast(Decision, row["decision"]), reasons=_gate_reasons(row))
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CompletedAnswer(GateAnswer):
     """The gate's answer on what a pipeline wrote; ``judged``: whether all tests that this triggered have ended.
 
@@ -208,70 +152,38 @@ class CompletedAnswer(GateAnswer):
     """
 
     judged: bool
-    completions: tuple[int, ...]
-
-    @classmethod
-    def of(cls, row: Json) -> "CompletedAnswer":
-        """The answer."""
-        return cls(
-            decision=cast(Decision, row["decision"]),
-            reasons=_gate_reasons(row),
-            judged=bool(row["judged"]),
-            completions=tuple(row.get("completions", ())),
-        )
+    completions: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class Incident:
+@dataclass(frozen=True, kw_only=True)
+class Incident(Answer):
     """What is wrong with one dataset in one category; open until ``resolved_at``."""
 
     id: int
     dataset: str
     category: str
-    kind: str
+    kind: str = ""
     tier: int
     owner: str
-    team: str
+    team: str = ""
     detected_at: datetime
-    resolved_at: datetime | None
-    resolution: str
-    acknowledged_by: str
-    assigned_to: str  # has taken it up, or was asked to
-    root_cause: str
-    eta: datetime | None
-    backfill: str
-    cause: int | None  # the incident behind it
+    resolved_at: datetime | None = None
+    resolution: str = ""
+    acknowledged_by: str = ""
+    assigned_to: str = ""  # has taken it up, or was asked to
+    root_cause: str = ""
+    eta: datetime | None = None
+    backfill: str = ""
+    cause: int | None = None  # the incident behind it
 
     @property
     def is_open(self) -> bool:
         """Whether it has not ended."""
         return self.resolved_at is None
 
-    @classmethod
-    def of(cls, row: Json) -> "Incident":
-        """The incident."""
-        return cls(
-            id=int(row["id"]),
-            dataset=row["dataset"],
-            category=row["category"],
-            kind=row.get("kind") or "",
-            tier=int(row["tier"]),
-            owner=row["owner"],
-            team=row.get("team") or "",
-            detected_at=datetime_of(row["detected_at"]),
-            resolved_at=instant_of(row.get("resolved_at")),
-            resolution=row.get("resolution") or "",
-            acknowledged_by=row.get("acknowledged_by") or "",
-            assigned_to=row.get("assigned_to") or "",
-            root_cause=row.get("root_cause") or "",
-            eta=instant_of(row.get("eta")),
-            backfill=row.get("backfill") or "",
-            cause=row.get("cause"),
-        )
 
-
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, kw_only=True)
+class Report(Answer):
     """A claim that data is bad; ``message`` is what its reporter is told.
 
     ``joined`` are incidents that knew a part of it already, and ``incident`` is the one that was opened for the rest.
@@ -281,52 +193,29 @@ class Report:
     dataset: str
     window: str
     state: str
-    reporter: str
-    description: str
-    joined: tuple[int, ...]
-    incident: int | None
-    message: str
-
-    @classmethod
-    def of(cls, row: Json) -> "Report":
-        """The report."""
-        return cls(
-            id=int(row["id"]),
-            dataset=row["dataset"],
-            window=row["window"],
-            state=row["state"],
-            reporter=row.get("reporter") or "",
-            description=row.get("description") or "",
-            joined=tuple(row.get("joined", ())),
-            incident=row.get("incident"),
-            message=row.get("message") or "",
-        )
+    reporter: str = ""
+    description: str = ""
+    joined: tuple[int, ...] = ()
+    incident: int | None = None
+    message: str = ""
 
 
-@dataclass(frozen=True)
-class Dataset:
+@dataclass(frozen=True, kw_only=True)
+class Dataset(Answer):
     """A table that the catalog knows, with the datacenters of its copies, home first."""
 
     name: str
-    description: str
+    description: str = ""
     owner: str
-    team: str
+    team: str = ""
     tier: int
-    granularity: str  # of its partitions; empty: it has none
-    datacenters: tuple[str, ...]
+    granularity: str = ""  # of its partitions; empty: it has none
+    datacenters: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, row: Json) -> "Dataset":
-        """The dataset."""
-        return cls(
-            name=row["name"],
-            description=row.get("description") or "",
-            owner=row["owner"],
-            team=row.get("team") or "",
-            tier=int(row["tier"]),
-            granularity=row.get("granularity") or "",
-            datacenters=tuple(each["datacenter"] for each in row.get("replicas", ())),
-        )
+        """The dataset, with the datacenters of its ``replicas``."""
+        return super().of({**row, "datacenters": [replica["datacenter"] for replica in row.get("replicas", ())]})
 
 
 def datetime_of(text: str) -> datetime:
@@ -334,10 +223,33 @@ def datetime_of(text: str) -> datetime:
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
-def instant_of(text: str | None) -> datetime | None:
-    """An instant, or None for none."""
-    return datetime_of(text) if text else None
+class Member(NamedTuple):
+    """A field of an answer: its name here and in JSON, its type, and whether JSON must have it."""
+
+    name: str
+    source: str
+    kind: Any
+    is_needed: bool
 
 
-def _gate_reasons(row: Json) -> tuple[GateReason, ...]:
-    return tuple(GateReason.of(each) for each in row.get("reasons", ()))
+@cache
+def members(shape: type[Answer]) -> tuple[Member, ...]:
+    """The fields of an answer."""
+    kinds = get_type_hints(shape)
+    return tuple(
+        Member(
+            name=row.name,
+            source=row.metadata.get("source", row.name),
+            kind=kinds[row.name],
+            is_needed=row.default is MISSING,
+        )
+        for row in fields(shape)
+    )
+
+
+def _read(value: Any, kind: Any) -> Any:
+    if get_origin(kind) is tuple:
+        return tuple(_read(item, get_args(kind)[0]) for item in value)
+    if datetime in (kind, *get_args(kind)):
+        return datetime_of(value)
+    return kind.of(value) if isinstance(kind, type) and issubclass(kind, Answer) else value
