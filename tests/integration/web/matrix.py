@@ -146,7 +146,7 @@ OPEN = frozenset(
         ("*", "readyz"),
         ("*", "metrics"),
         ("GET", "api/schema"),
-        ("*", "api/docs"),
+        ("GET", "api/docs"),
         ("POST", "api/v1/auth/login"),
         ("*", "api/"),
         ("*", "language"),
