@@ -7,7 +7,6 @@ has one. A field without a default must be there, else ``of`` raises KeyError.
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
-from functools import cache
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 Json = Mapping[str, Any]
@@ -232,7 +231,6 @@ class Member(NamedTuple):
     is_needed: bool
 
 
-@cache
 def members(shape: type[Answer]) -> tuple[Member, ...]:
     """The fields of an answer."""
     kinds = get_type_hints(shape)
