@@ -35,7 +35,7 @@ class LookUpQuestion(Shape):
     datacenter = serializers.CharField(required=False, default="", max_length=60)
 
 
-@with_example({"look_ups": [{"dataset": "raw.trips", "from": "2026-03-09", "to": "2026-03-10"}]})
+@with_example({"look_ups": [{"dataset": "raw.trips", "from": "2026-03-09T00:00:00Z", "to": "2026-03-10T00:00:00Z"}]})
 class LookUpQuestions(Shape):
     """Many ranges to look up, of one or of many datasets."""
 
