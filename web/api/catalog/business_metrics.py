@@ -88,7 +88,7 @@ class BusinessMetricQuery(Shape):
 
 
 class BusinessMetrics(Rows):
-    """The business metrics of the catalog."""
+    """Business metrics of the catalog."""
 
     kind = "business_metric"
     dataset_path = "pk"

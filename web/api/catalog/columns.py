@@ -94,7 +94,8 @@ class Columns(Api):
     def get(self, request: Request) -> Response:
         """List the columns of a dataset, and how they were over its last partitions.
 
-        At most 90 profiled partitions, the oldest first, and so many columns of those whose names have the text.
+        The answer has at most 90 profiled partitions, the oldest first, and one page of the columns whose name holds
+        ``text``.
         """
         return Response(ColumnsAnswer(_answer(**self.asked(ColumnQuery))).data)
 

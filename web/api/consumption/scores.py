@@ -95,7 +95,7 @@ class Scores(Api):
     def get(self, request: Request) -> Response:
         """Show how good tests and data were: precision, recall and quality by duration.
 
-        Durations in seconds; a share of nothing is null, as is the quality of what was never tested.
+        Durations are in seconds. A share of nothing is null, as is the quality of data that was never tested.
 
         A look-up over several tables is one, and fails by any of them. ``by`` lists the scores of each category,
         dimension, tier, team, owner or pipeline too; they are always of all data.

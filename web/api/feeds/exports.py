@@ -42,7 +42,7 @@ class Export(Api):
     form: ClassVar[str]
 
     def get(self, request: Request) -> HttpResponseBase:
-        """The rows of a range as a file.
+        """Export the rows of a range as a file.
 
         The range holds runs by when they were evaluated, measurements by when they were measured, and incidents by when
         they were detected, the oldest first. Instants are in UTC. `value` is a float, `exact` has all of its digits. In
@@ -67,7 +67,7 @@ def _of(table: str, form: str) -> type[Export]:
     answer = {(200, FORMS[form].media_type): OpenApiTypes.BINARY if form == "parquet" else str}
     described = extend_schema(
         operation_id=f"exports_{table}_{form}",
-        summary=f"The {table} of a range as {form.upper() if form == 'csv' else form.capitalize()}",
+        summary=f"Export the {table} of a range as {form.upper() if form == 'csv' else form.capitalize()}",
         parameters=[ExportQuery],
         responses=answer,
     )
