@@ -130,8 +130,8 @@ class BusinessMetrics(Rows):
     def update(self, request: Request, name: str) -> Response:
         """Push one business metric into the catalog.
 
-        The body is the business metric as in a catalog file (docs/business-metrics.md), as JSON. Its tests are written
-        anew by that.
+        The body is the business metric as in a catalog file (docs/business-metrics.md), as JSON. That writes the
+        tests of the metric anew.
         """
         told = business_metric(_part(request.data, name))
         try:
