@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 Hashes = NDArray[np.uint64]
 Bits = NDArray[np.uint8]  # slices × bytes of a slice; bit i of a slice is bit i % 8 of byte i // 8
 Mask = NDArray[np.bool_]
+Body = bytes | memoryview
 Words = NDArray[np.uint32]  # of digests: digests × words
 BLOCK = 1 << 16  # keys at a time, so that what is computed on the way stays in the processor's cache
 HALF, THREE, SEVEN = np.uint64(32), np.uint64(3), np.uint64(7)
@@ -87,14 +88,6 @@ def set_bits(bits: Bits, places: Places) -> None:
         for block in _blocks(len(places)):
             scratch[places.of(number, block, bits_per_slice).view(np.int64)] = True
         bits[number] |= np.packbits(scratch, bitorder="little")
-
-
-def merged(parts: Iterable[Bits], slices: int, bits_per_slice: int) -> Bits:
-    """The union of the bits of filters of one shape, each as laid end to end."""
-    union = no_bits(slices, bits_per_slice)
-    for part in parts:
-        union |= part.reshape(union.shape)
-    return union
 
 
 def are_in(bits: Bits, places: Places) -> Mask:

@@ -5,21 +5,30 @@ A miss is certain; of the keys that are really missing a Bloom filter hides a sh
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import log1p, prod
-from struct import calcsize, pack
+from math import prod
+from struct import unpack
 
 import numpy as np
+from pybloom_live import BloomFilter
 
-from .bits import Bits, Hashes, Mask, are_among, are_in, no_bits, places_of_hashes, set_bits, set_counts
+from .bits import Bits, Hashes, Mask, are_among, set_counts
 from .buckets import Buckets
 from .envelope import MAX_BYTES, Facts, UnableToReadKeys, columns, integer, seal, unseal
-from .filter_shape import ERROR_RATES, PYBLOOM_HEADER, FilterShape, Format
+from .filter_shape import (
+    ERROR_RATES,
+    FACTS_BYTES,
+    KIND,
+    FilterShape,
+    Format,
+    estimated_keys,
+    filter_facts,
+)
+from .pybloom import Bloom, HashBloom, bloom_of_file, bloom_of_shape
 
-KIND = "key_filter"
-Body = bytes | memoryview
+Part = tuple[bytes | Bits, int]  # bits that some rows set, and how many rows these are
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class KeyFilter:
     """The keys of some columns; of ``buckets`` only, where there are any."""
 
@@ -29,52 +38,46 @@ class KeyFilter:
     rows: int  # that the keys were read from
     counted: bool = True
     buckets: Buckets | None = None
-    body: Body = field(repr=False)
+    content: Hashes | Bloom = field(repr=False)  # the sorted hashes, or pybloom_live's filter
 
     def to_bytes(self, key: bytes | None = None) -> bytes:
         """The envelope that ``from_bytes`` checks, signed where there is a key."""
-        facts = {
-            "kind": KIND,
-            "format": self.shape.format.value,
-            "capacity": self.shape.capacity,
-            "error_rate": self.shape.error_rate,
-            "slices": self.shape.slices,
-            "bits_per_slice": self.shape.bits_per_slice,
-            "columns": list(self.columns),
-            "keys": self.keys,
-            "rows": self.rows,
-            "counted": self.counted,
-            "buckets": None if self.buckets is None else self.buckets.text,
-        }
-        return seal(facts, bytes(self.body), key)
+        buckets = None if self.buckets is None else self.buckets.text
+        facts = filter_facts(self.shape, self.columns, self.keys, self.rows, counted=self.counted, buckets=buckets)
+        return seal(facts, self.body, key)
 
     @classmethod
     def from_bytes(cls, state: bytes, key: bytes | None = None) -> "KeyFilter":
         """The filter in the envelope; UnableToReadKeys unless every claim of it was recomputed and found true."""
         facts, body = unseal(state, KIND, lambda facts: _shape(facts).body_bytes, key)
         shape = _shape(facts)
-        found = cls(
+        keys = integer(facts, "keys", 0, shape.capacity)
+        return cls(
             columns=columns(facts),
             shape=shape,
-            keys=integer(facts, "keys", 0, shape.capacity),
+            keys=keys,
             rows=integer(facts, "rows", 0, 2**62),
             counted=facts.get("counted") is True,
             buckets=None if facts.get("buckets") is None else Buckets.from_text(facts["buckets"]),
-            body=body,
+            content=_hashes(body, keys) if shape.format is Format.HASHES else _bloom(shape, body, keys),
         )
-        _check_hashes(found) if shape.format is Format.HASHES else _check_bits(found)
-        return found
+
+    @property
+    def body(self) -> bytes:
+        """What travels in the envelope: the hashes, or pybloom_live's file."""
+        return self.content.file() if isinstance(self.content, Bloom) else self.content.astype("<u8").tobytes()
 
     @property
     def hashes(self) -> Hashes:
         """The sorted hashes of a filter of hashes."""
-        return np.frombuffer(self.body, dtype="<u8")
+        assert not isinstance(self.content, Bloom)
+        return self.content
 
     @property
     def bits(self) -> Bits:
         """The bits of a Bloom filter."""
-        packed = np.frombuffer(self.body, dtype=np.uint8)[_header_bytes(self.shape) :]
-        return packed.reshape(self.shape.slices, -1)
+        assert isinstance(self.content, Bloom)
+        return self.content.bits
 
     @property
     def error_rate(self) -> float:
@@ -84,53 +87,42 @@ class KeyFilter:
         return prod(count / self.shape.bits_per_slice for count in set_counts(self.bits))
 
     def has(self, hashes: Hashes) -> Mask:
-        """For each key, known by its hash, whether it is in a filter that is not pybloom_live's."""
-        if self.shape.format is not Format.HASHES:
-            return are_in(self.bits, places_of_hashes(hashes))
-        return are_among(self.hashes, hashes)
+        """For each key, known by its hash, whether it is in a filter that knows keys by their hashes."""
+        return self.content.has(hashes) if isinstance(self.content, HashBloom) else are_among(self.hashes, hashes)
 
 
 def filter_of_hashes(
     shape: FilterShape, names: Sequence[str], hashes: Hashes, rows: int, buckets: Buckets | None = None
 ) -> KeyFilter:
     """The filter of keys known by their sorted distinct hashes."""
-    if shape.format is Format.HASHES:
-        body = hashes.astype("<u8", copy=False).tobytes()
-    else:
-        bits = no_bits(shape.slices, shape.bits_per_slice)
-        set_bits(bits, places_of_hashes(hashes))
-        body = bits.tobytes()
-    return KeyFilter(columns=tuple(names), shape=shape, keys=len(hashes), rows=rows, buckets=buckets, body=body)
+    content: Hashes | Bloom = hashes
+    if shape.format is Format.XXHASH:
+        content = bloom_of_shape(shape)
+        content.update(hashes)
+        content.count = len(hashes)
+    return KeyFilter(columns=tuple(names), shape=shape, keys=len(hashes), rows=rows, buckets=buckets, content=content)
 
 
-def filter_of_bits(
+def filter_of_parts(
     shape: FilterShape,
     names: Sequence[str],
-    bits: Bits,
-    rows: int,
+    parts: Sequence[Part],
     buckets: Buckets | None = None,
     keys: int | None = None,
 ) -> KeyFilter:
-    """The filter whose bits were set; the number of keys is estimated from them where it was not counted."""
-    number = min(estimated_keys(shape, set_counts(bits)) if keys is None else keys, shape.capacity)
-    body = bits.tobytes()
-    if shape.format is Format.PYBLOOM:
-        body = _pybloom_header(shape, number) + body
+    """The filter of the bits of all parts; the number of keys is estimated from them where it was not counted."""
+    bloom = bloom_of_shape(shape)
+    bloom.unite(bits for bits, _ in parts)
+    bloom.count = estimated_keys(shape, set_counts(bloom.bits)) if keys is None else min(keys, shape.capacity)
     return KeyFilter(
         columns=tuple(names),
         shape=shape,
-        keys=number,
-        rows=rows,
+        keys=bloom.count,
+        rows=sum(rows for _, rows in parts),
         counted=keys is not None,
         buckets=buckets,
-        body=body,
+        content=bloom,
     )
-
-
-def estimated_keys(shape: FilterShape, counts: Sequence[int]) -> int:
-    """The number of distinct keys that set so many bits in each slice, on average."""
-    shares = [min(count, shape.bits_per_slice - 1) / shape.bits_per_slice for count in counts]
-    return round(-shape.bits_per_slice * sum(log1p(-share) for share in shares) / len(shares))
 
 
 def _shape(facts: Facts) -> FilterShape:
@@ -144,34 +136,26 @@ def _shape(facts: Facts) -> FilterShape:
     if type(rate) is not float or rate not in rates:
         raise UnableToReadKeys(f"the error rate is {rate!r:.50}, not one of {', '.join(map(str, rates))}")
     shape = FilterShape(format=format_, capacity=integer(facts, "capacity", 0, 8 * MAX_BYTES), error_rate=rate)
-    integer(facts, "slices", shape.slices, shape.slices)
-    integer(facts, "bits_per_slice", shape.bits_per_slice, shape.bits_per_slice)
     if shape.bits_per_slice % 8 or (format_ is not Format.HASHES and not shape.bits_per_slice):
         raise UnableToReadKeys(f"a filter for {shape.capacity} keys is none of ours: its slices end within a byte")
     return shape
 
 
-def _check_hashes(claimed: KeyFilter) -> None:
-    hashes = claimed.hashes
-    if claimed.keys != len(hashes) or not bool(np.all(hashes[1:] > hashes[:-1])):
+def _hashes(body: memoryview, keys: int) -> Hashes:
+    hashes = np.frombuffer(body, dtype="<u8")
+    if keys != len(hashes) or not bool(np.all(hashes[1:] > hashes[:-1])):
         raise UnableToReadKeys("the hashes are not as many as claimed, in order and each once")
+    return hashes
 
 
-def _check_bits(claimed: KeyFilter) -> None:
+def _bloom(shape: FilterShape, body: memoryview, keys: int) -> Bloom:
     """The bits must be those that so many keys set: all ones would say yes to everything and hide every loss."""
-    shape = claimed.shape
-    if shape.format is Format.PYBLOOM and claimed.body[: _header_bytes(shape)] != _pybloom_header(shape, claimed.keys):
+    if unpack(BloomFilter.FILE_FMT, body[:FACTS_BYTES]) != shape.file_facts(keys):
         raise UnableToReadKeys("the header of pybloom_live's file differs from that of the envelope")
-    expected = 1 - (1 - 1 / shape.bits_per_slice) ** claimed.keys
-    for count in set_counts(claimed.bits):
+    expected = 1 - (1 - 1 / shape.bits_per_slice) ** keys
+    bits = np.frombuffer(body[FACTS_BYTES:], dtype=np.uint8).reshape(shape.slices, -1)
+    for count in set_counts(bits):
         fill = count / shape.bits_per_slice
-        if count > claimed.keys or (claimed.keys and not count) or abs(fill - expected) > shape.fill_tolerance:
-            raise UnableToReadKeys(f"{fill:.2%} of the bits of a slice are set, which {claimed.keys} keys do not do")
-
-
-def _header_bytes(shape: FilterShape) -> int:
-    return calcsize(PYBLOOM_HEADER) if shape.format is Format.PYBLOOM else 0
-
-
-def _pybloom_header(shape: FilterShape, keys: int) -> bytes:
-    return pack(PYBLOOM_HEADER, shape.error_rate, shape.slices, shape.bits_per_slice, shape.capacity, keys)
+        if count > keys or (keys and not count) or abs(fill - expected) > shape.fill_tolerance:
+            raise UnableToReadKeys(f"{fill:.2%} of the bits of a slice are set, which {keys} keys do not do")
+    return bloom_of_file(shape, body)

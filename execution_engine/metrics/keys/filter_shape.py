@@ -1,9 +1,13 @@
-"""How large a filter of keys is, and in which format: everything follows from capacity and error rate."""
+"""How large a filter of keys is, and in which format: everything follows from capacity and error rate.
 
+Sent to Spark's workers by value: it may not import pybloom_live, and no numpy, which many a command does not need.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import ceil, isqrt, log
-from struct import calcsize
+from math import ceil, isqrt, log, log1p
+from typing import Any
 
 from .envelope import MAX_BYTES, MAX_HEADER_BYTES
 
@@ -13,15 +17,18 @@ MIN_CAPACITY = 32_768  # below it pybloom_live changes to a hash that Spark does
 ERROR_RATES = (0.001, 0.01)
 DEFAULT_ERROR_RATE = 0.01
 HASH_BYTES = 8
-PYBLOOM_HEADER = b"<dQQQQ"  # error rate, slices, bits per slice, capacity, keys
+FACTS_BYTES = 5 * 8  # before the bits in pybloom_live's file
+KIND = "key_filter"
+HELD = MAX_BODY_BYTES // HASH_BYTES  # hashes that take as many bytes as the largest filter
+_BITS_PER_KEY = 9.6  # a little more than a filter takes at an error rate of 1 %
 
 
 class Format(StrEnum):
     """What the body of a filter is."""
 
     HASHES = "hashes"  # the sorted hashes themselves: exact, 8 bytes a key
-    XXHASH = "xxhash"  # a Bloom filter over one 64-bit hash of Spark's: 1.2 bytes a key at 1 %
-    PYBLOOM = "pybloom"  # a Bloom filter that pybloom_live reads: as small, half as fast
+    XXHASH = "xxhash"  # pybloom_live's file, the bits from one 64-bit hash of Spark's: 1.2 bytes a key at 1 %
+    PYBLOOM = "pybloom"  # the same, the bits from pybloom_live's own digest of the key: as small, half as fast
 
 
 class UnableToShape(ValueError):
@@ -53,13 +60,39 @@ class FilterShape:
         """The length of the body."""
         if self.format is Format.HASHES:
             return HASH_BYTES * self.capacity
-        header = calcsize(PYBLOOM_HEADER) if self.format is Format.PYBLOOM else 0
-        return header + self.slices * self.bits_per_slice // 8
+        return FACTS_BYTES + self.slices * self.bits_per_slice // 8
+
+    def file_facts(self, keys: int) -> tuple[float, int, int, int, int]:
+        """What pybloom_live's file says before the bits."""
+        return self.error_rate, self.slices, self.bits_per_slice, self.capacity, keys
 
     @property
     def fill_tolerance(self) -> float:
         """How far the share of bits set in a slice may honestly be from its mean: six standard deviations."""
         return 3 / isqrt(max(self.bits_per_slice, 1))
+
+
+def filter_facts(
+    shape: FilterShape, columns: Sequence[str], keys: int, rows: int, *, counted: bool, buckets: str | None = None
+) -> dict[str, Any]:
+    """What the envelope of a filter claims."""
+    return {
+        "kind": KIND,
+        "format": shape.format.value,
+        "capacity": shape.capacity,
+        "error_rate": shape.error_rate,
+        "columns": list(columns),
+        "keys": keys,
+        "rows": rows,
+        "counted": counted,
+        "buckets": buckets,
+    }
+
+
+def estimated_keys(shape: FilterShape, counts: Sequence[int]) -> int:
+    """The number of distinct keys that set so many bits in each slice, on average; the capacity at most."""
+    shares = [min(count, shape.bits_per_slice - 1) / shape.bits_per_slice for count in counts]
+    return min(round(-shape.bits_per_slice * sum(log1p(-share) for share in shares) / len(shares)), shape.capacity)
 
 
 def shape_for(
@@ -73,6 +106,11 @@ def shape_for(
     if shape.body_bytes > MAX_BODY_BYTES:
         raise UnableToShape(f"{keys} keys need a filter of {shape.body_bytes} bytes, more than {MAX_BODY_BYTES}")
     return shape
+
+
+def largest_shape() -> FilterShape:
+    """The Bloom filter of 64 MB."""
+    return shape_for(int(MAX_BODY_BYTES * 8 / _BITS_PER_KEY), wanted=Format.XXHASH)
 
 
 def _in_whole_bytes(format_: Format, keys: int, error_rate: float) -> FilterShape:

@@ -1,22 +1,31 @@
-"""A filter of keys that come in batches, nobody knows how many: in bounded memory, whatever their number."""
+"""A filter of keys that come in batches to one of Spark's workers: in bounded memory, whatever their number.
 
-from collections.abc import Iterable
+Sent to the worker by value: it may not import pybloom_live, and is given the format of its file's head.
+"""
+
+from collections.abc import Iterable, Sequence
+from struct import pack
 
 import numpy as np
 
-from .bits import Bits, Hashes, no_bits, places_of_hashes, set_bits
-from .filter import KeyFilter, filter_of_bits, filter_of_hashes
-from .filter_shape import MAX_BODY_BYTES, FilterShape, Format, shape_for
+from .bits import Bits, Hashes, no_bits, places_of_hashes, set_bits, set_counts
+from .envelope import seal
+from .filter_shape import (
+    HELD,
+    Format,
+    estimated_keys,
+    filter_facts,
+    largest_shape,
+    shape_for,
+)
 
-HELD = MAX_BODY_BYTES // 8  # hashes that are held: as many bytes as the largest filter has
-_BITS_PER_KEY = 9.6  # a little more than a filter takes at an error rate of 1 %
 
-
-def gathered(batches: Iterable[Hashes], names: tuple[str, ...], held: int = HELD) -> KeyFilter:
-    """Hashes up to the limit for these, above it a Bloom filter; at worst 64 MB of both."""
+def sealed_filter(batches: Iterable[Hashes], names: Sequence[str], head_format: bytes, held: int = HELD) -> bytes:
+    """The envelope of the filter, the largest for more than ``held`` keys; it takes 64 MB each for hashes and bits."""
     bits: Bits | None = None
     known: list[Hashes] = []
     rows = size = 0
+    largest = largest_shape()
     for batch in batches:
         known.append(batch)
         rows, size = rows + len(batch), size + len(batch)
@@ -24,22 +33,16 @@ def gathered(batches: Iterable[Hashes], names: tuple[str, ...], held: int = HELD
             known = [np.unique(np.concatenate(known))]
             size = len(known[0])
         if size > held:
-            bits = _with(bits, known)
+            bits = no_bits(largest.slices, largest.bits_per_slice) if bits is None else bits
+            set_bits(bits, places_of_hashes(known[0]))
             known, size = [], 0
-    if bits is None:
-        hashes = np.unique(np.concatenate(known)) if known else np.empty(0, dtype=np.uint64)
-        return filter_of_hashes(shape_for(len(hashes)), names, hashes, rows)
-    return filter_of_bits(largest_shape(), names, _with(bits, known), rows)
-
-
-def largest_shape() -> FilterShape:
-    """The Bloom filter of 64 MB."""
-    return shape_for(int(MAX_BODY_BYTES * 8 / _BITS_PER_KEY), wanted=Format.XXHASH)
-
-
-def _with(bits: Bits | None, known: list[Hashes]) -> Bits:
-    shape = largest_shape()
+    hashes = np.unique(np.concatenate(known)) if known else np.empty(0, dtype=np.uint64)
+    shape = shape_for(len(hashes)) if bits is None else largest
+    if shape.format is Format.HASHES:
+        return seal(filter_facts(shape, names, len(hashes), rows, counted=True), hashes.astype("<u8").tobytes())
+    counted = bits is None
     filled = no_bits(shape.slices, shape.bits_per_slice) if bits is None else bits
-    for hashes in known:
-        set_bits(filled, places_of_hashes(hashes))
-    return filled
+    set_bits(filled, places_of_hashes(hashes))
+    keys = len(hashes) if counted else estimated_keys(shape, set_counts(filled))
+    file = pack(head_format, *shape.file_facts(keys)) + filled.tobytes()
+    return seal(filter_facts(shape, names, keys, rows, counted=counted), file)

@@ -7,7 +7,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import dj_database_url
 import pytest
+from django.db.utils import ConnectionHandler
+from pytest_django import DjangoDbBlocker
 from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.exc import DBAPIError
 
@@ -126,6 +129,15 @@ def test_the_owner_migrates_and_the_service_works_on_what_that_made(urls: dict[s
         assert service.execute(text("select count(*) from django_migrations")).scalar_one() > 0
     told = assay(urls["service"], "doctor").stdout
     assert "all applied" in told
+
+
+def test_django_talks_to_it_by_mysqlclient(urls: dict[str, str], django_db_blocker: DjangoDbBlocker) -> None:
+    connection = ConnectionHandler({"default": dj_database_url.parse(urls["service"])})["default"]
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute("select version()")
+        assert "MariaDB" in cursor.fetchone()[0]
+    assert type(connection.connection).__module__ == "MySQLdb.connections"
+    connection.close()
 
 
 def test_settings_are_read_by_the_server_that_we_test_with(tmp_path: Path) -> None:

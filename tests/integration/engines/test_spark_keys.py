@@ -1,10 +1,12 @@
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pybloom_live import BloomFilter
 
 from execution_engine.engines.protocol import WHOLE, Measured, Part, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
@@ -15,7 +17,6 @@ from execution_engine.metrics.definitions.sample import Sample
 from execution_engine.metrics.keys.digest import KeyDigest
 from execution_engine.metrics.keys.filter import KeyFilter
 from execution_engine.metrics.keys.key_text import Key, encode
-from execution_engine.metrics.keys.pybloom import as_pybloom
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 from tests.integration.engines.trips import DAY, measure, measure_one, metric, parquet, write, write_trips
@@ -122,7 +123,7 @@ def test_above_the_cap_workers_fill_and_probe_to_the_same_end(
 
 def test_pybloom_reads_the_body(spark_engine: SparkEngine, tmp_path: Path) -> None:
     state = built(spark_engine, table_of(tmp_path, HERE + MANY), "pybloom").state or b""
-    found = as_pybloom(KeyFilter.from_bytes(state))
+    found = BloomFilter.fromfile(BytesIO(KeyFilter.from_bytes(state).body))
     assert all(encode(key) in found for key in HERE + MANY)
     assert sum(f"absent {at}" in found for at in range(10_000)) < 50
 

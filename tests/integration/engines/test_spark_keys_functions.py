@@ -1,9 +1,15 @@
 """``build_bloom_filter`` and ``use_bloom_filter`` in SQL."""
 
+import subprocess
+import sys
+from base64 import b64decode
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from pybloom_live import BloomFilter
+from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 from execution_engine.engines.protocol import Table, Wanted
@@ -11,6 +17,7 @@ from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.keys import sql_functions
 from execution_engine.engines.spark.keys.sql_functions import filters_in
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
+from execution_engine.metrics.keys.filter import KeyFilter
 from execution_engine.outcome import Reason
 from tests.integration.engines.trips import measure_one, metric, write
 
@@ -57,6 +64,20 @@ def test_each_group_builds_a_filter_of_its_own(session: SparkSession) -> None:
     each = "select id % 2 as odd, build_bloom_filter(id) as f from keys_there group by id % 2"
     odd = f"(select f from ({each}) where odd = 1)"
     assert number(session, f"select count_if(use_bloom_filter({odd}, id)) from keys_here") == 500
+
+
+WORKER = """
+import pickle, sys
+sys.modules.update(dict.fromkeys(("execution_engine", "pybloom_live", "bitarray", "xxhash")))  # importing them fails
+import pyarrow as pa
+print(pickle.load(sys.stdin.buffer)(iter([pa.array([1, 2]), pa.array([2, -3])])))
+"""
+
+
+def test_a_worker_builds_a_filter_without_assay_and_pybloom_live() -> None:
+    task = cloudpickle.dumps(sql_functions._build(BloomFilter.FILE_FMT))
+    built = subprocess.run([sys.executable, "-c", WORKER], input=task, capture_output=True, check=True).stdout.decode()
+    assert KeyFilter.from_bytes(b64decode(built)).hashes.view(np.int64).tolist() == [1, 2, -3]
 
 
 def test_nothing_is_left_of_the_functions_afterwards(session: SparkSession) -> None:

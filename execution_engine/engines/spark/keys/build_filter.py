@@ -1,9 +1,7 @@
 """Filters of keys, built: from hashes pulled into the driver or, above the cap, by the workers and merged."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from pyspark.sql import DataFrame
 
 from execution_engine.engines.native.keys.gathering import Filled
@@ -11,9 +9,9 @@ from execution_engine.engines.native.keys.measures import filter_of_pulled, shap
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.sources.source import SparkSource
-from execution_engine.metrics.keys.bits import Bits, DigestPlaces, merged, no_bits, places_of_hashes
+from execution_engine.metrics.keys.bits import DigestPlaces, places_of_hashes
 from execution_engine.metrics.keys.buckets import Buckets
-from execution_engine.metrics.keys.filter import KeyFilter, filter_of_bits
+from execution_engine.metrics.keys.filter import KeyFilter, Part, filter_of_parts
 from execution_engine.metrics.keys.filter_shape import EXACT_KEYS, FilterShape, Format
 from execution_engine.read_by import Kind, Left
 
@@ -62,20 +60,19 @@ def _pulled(build: Build, shape: FilterShape) -> KeyFilter:
 
 def _by_workers(build: Build, shape: FilterShape) -> KeyFilter:
     keys = build.keys if build.counted else None
-    bits, rows = (_filled(build, shape) if shape.format is Format.XXHASH else None) or _filled_by_spark(build, shape)
-    return filter_of_bits(shape, build.item.spec.columns, bits, rows, build.buckets, keys)
+    parts = _filled(build, shape) if shape.format is Format.XXHASH else None
+    if parts is None:
+        parts = _filled_by_spark(build, shape)
+    return filter_of_parts(shape, build.item.spec.columns, parts, build.buckets, keys)
 
 
-def _filled(build: Build, shape: FilterShape) -> tuple[Bits, int] | None:
+def _filled(build: Build, shape: FilterShape) -> list[Part] | None:
     """By the kernels; None where Spark must read."""
     take = Filled(slices=shape.slices, bits_per_slice=shape.bits_per_slice, buckets=build.rows.numbers)
-    parts = gathered(build.rows, take, _tasks(shape))
-    if parts is None:
-        return None
-    return _united([(bits, rows) for bits, rows in parts], shape)
+    return gathered(build.rows, take, _tasks(shape))
 
 
-def _filled_by_spark(build: Build, shape: FilterShape) -> tuple[Bits, int]:
+def _filled_by_spark(build: Build, shape: FilterShape) -> list[Part]:
     source, spec = build.source, build.item.spec
     if shape.format is Format.PYBLOOM:
         leave(source, SHA)
@@ -87,18 +84,13 @@ def _filled_by_spark(build: Build, shape: FilterShape) -> tuple[Bits, int]:
     return fill(frame, task, shape, source.rows)
 
 
-def fill(frame: DataFrame, task: Task, shape: FilterShape, rows: int | None) -> tuple[Bits, int]:
-    """The bits of all keys of the frame, and of how many rows they are; ``rows`` as far as known before."""
+def fill(frame: DataFrame, task: Task, shape: FilterShape, rows: int | None) -> list[Part]:
+    """What each task fills of the keys of the frame; ``rows`` as far as known before."""
     if rows == 0:
-        return no_bits(shape.slices, shape.bits_per_slice), 0
+        return []
     parts = action(frame.coalesce(_tasks(shape)).mapInArrow(task, FILLED).collect, rows=rows)
-    return _united([(part["bits"], part["rows"]) for part in parts], shape)
+    return [(part["bits"], part["rows"]) for part in parts]
 
 
 def _tasks(shape: FilterShape) -> int:
     return max(1, min(MAX_TASKS, FILTERS_IN_FLIGHT_BYTES // shape.body_bytes))
-
-
-def _united(parts: Sequence[tuple[bytes, int]], shape: FilterShape) -> tuple[Bits, int]:
-    bits = merged((np.frombuffer(part, dtype=np.uint8) for part, _ in parts), shape.slices, shape.bits_per_slice)
-    return bits, sum(rows for _, rows in parts)

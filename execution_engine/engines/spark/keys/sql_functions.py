@@ -18,6 +18,7 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 import sqlglot
+from pybloom_live import BloomFilter
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import arrow_udf
@@ -26,9 +27,9 @@ from sqlglot import exp
 from execution_engine.guard.dialect import Plain
 from execution_engine.metrics.keys.bits import Bits, Hashes, Mask, are_among, are_in, places_of_hashes
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
-from execution_engine.metrics.keys.filter import KeyFilter, filter_of_bits
-from execution_engine.metrics.keys.filter_shape import Format, shape_for
-from execution_engine.metrics.keys.growing_filter import gathered, largest_shape
+from execution_engine.metrics.keys.filter import KeyFilter, filter_of_hashes, filter_of_parts
+from execution_engine.metrics.keys.filter_shape import HELD, Format, largest_shape, shape_for
+from execution_engine.metrics.keys.growing_filter import sealed_filter
 
 from . import workers
 from .build_filter import fill
@@ -38,10 +39,7 @@ from .workers import filler, hashes_in
 
 BUILD, USE = "build_bloom_filter", "use_bloom_filter"
 # Workers need numpy and pyarrow, but not this package.
-_MODULES = [
-    f"execution_engine.metrics.keys.{name}"
-    for name in ("bits", "buckets", "envelope", "filter", "filter_shape", "growing_filter")
-]
+_MODULES = [f"execution_engine.metrics.keys.{name}" for name in ("bits", "envelope", "filter_shape", "growing_filter")]
 for _module in (workers, *map(import_module, _MODULES), sys.modules[__name__]):
     cloudpickle.register_pickle_by_value(_module)
 
@@ -79,7 +77,7 @@ class _Functions:
             found = self._filter(filter_, tree)
             call.replace(self._call(_use(found), "boolean", keys))
         for call in _calls(tree, BUILD):
-            call.replace(self._call(_build, "string", call.expressions))
+            call.replace(self._call(_build(BloomFilter.FILE_FMT), "string", call.expressions))
         return self._sql(tree)
 
     def drop(self) -> None:
@@ -125,10 +123,12 @@ class _Functions:
         frame = self._session.sql(self._sql(hashed))
         rows = frame.count()
         if rows <= PULLED_ROWS:
-            return gathered((_hashes(chunk) for chunk in frame.toArrow().column(0).chunks), KEYS)
+            known = np.unique(_hashes(frame.toArrow().column(0)))
+            shape = shape_for(len(known)) if len(known) <= HELD else largest_shape()
+            return filter_of_hashes(shape, KEYS, known, rows)
         shape = shape_for(min(rows, largest_shape().capacity), wanted=Format.XXHASH)
         task = filler(shape.slices, shape.bits_per_slice, hashes_in, places_of_hashes)
-        return filter_of_bits(shape, KEYS, *fill(frame, task, shape, rows))
+        return filter_of_parts(shape, KEYS, fill(frame, task, shape, rows))
 
     def _told(self, query: exp.Select) -> KeyFilter:
         """Of any other: what its one row says."""
@@ -137,11 +137,6 @@ class _Functions:
         if len(rows) != 1 or len(rows[0]) != 1 or not isinstance(rows[0][0], str):
             raise UnableToReadKeys(f"the subquery of {USE} must give one filter: {query.sql(Plain):.80}")
         return _read(rows[0][0], None if is_ours else self._key)
-
-
-def text_of_filter(found: KeyFilter, key: bytes | None = None) -> str:
-    """The filter as a string, as ``build_bloom_filter`` gives it."""
-    return b64encode(found.to_bytes(key)).decode()
 
 
 def _read(text: str, key: bytes | None) -> KeyFilter:
@@ -154,8 +149,11 @@ def _read(text: str, key: bytes | None) -> KeyFilter:
     return found
 
 
-def _build(batches: Iterator[pa.Array]) -> str:
-    return text_of_filter(gathered((_hashes(batch) for batch in batches), KEYS))
+def _build(head_format: bytes) -> Callable[[Iterator[pa.Array]], str]:
+    def build(batches: Iterator[pa.Array]) -> str:
+        return b64encode(sealed_filter(map(_hashes, batches), KEYS, head_format)).decode()
+
+    return build
 
 
 def _use(found: KeyFilter) -> Callable[[pa.Array], pa.Array]:
@@ -171,7 +169,7 @@ def _is_in(bits: Bits, hashes: Hashes) -> Mask:
     return are_in(bits, places_of_hashes(hashes))
 
 
-def _hashes(batch: pa.Array) -> Hashes:
+def _hashes(batch: pa.Array | pa.ChunkedArray) -> Hashes:
     found: Hashes = batch.to_numpy(zero_copy_only=False).view(np.uint64)
     return found
 

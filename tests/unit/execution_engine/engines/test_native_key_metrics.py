@@ -25,7 +25,7 @@ from execution_engine.metrics.keys.bits import no_bits
 from execution_engine.metrics.keys.buckets import Buckets
 from execution_engine.metrics.keys.digest import KeyDigest
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
-from execution_engine.metrics.keys.filter import KeyFilter, filter_of_bits
+from execution_engine.metrics.keys.filter import KeyFilter, filter_of_parts
 from execution_engine.metrics.keys.filter_shape import Format, shape_for
 from execution_engine.metrics.keys.key_text import encode
 from execution_engine.metrics.keys.loss import Loss
@@ -228,7 +228,7 @@ def test_a_filter_of_which_only_bits_are_known_is_of_as_many_keys_as_the_digests
     def built(item: Wanted, *, keys: int, counted: bool = False, buckets: Buckets | None = None) -> KeyFilter:
         shape = shape_for(keys, wanted=Format.XXHASH)
         bits = no_bits(shape.slices, shape.bits_per_slice)
-        return filter_of_bits(shape, item.spec.columns, bits, 3, buckets, keys if counted else None)
+        return filter_of_parts(shape, item.spec.columns, [(bits, 3)], buckets, keys if counted else None)
 
     reader = cast("KeyReader", SimpleNamespace(name="trips", row_count=lambda: 3, built=built))
     spec = MetricSpec(name="bloom_filter", columns=("id",))

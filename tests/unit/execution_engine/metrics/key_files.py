@@ -1,7 +1,7 @@
 """Filters of keys, honest ones and forged ones."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from struct import pack
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from execution_engine.metrics.keys.bits import DigestPlaces, Hashes, no_bits, set_bits, words_of
-from execution_engine.metrics.keys.filter import KeyFilter, filter_of_bits, filter_of_hashes
+from execution_engine.metrics.keys.filter import KeyFilter, filter_of_hashes, filter_of_parts
 from execution_engine.metrics.keys.filter_shape import Format, shape_for
 
 FORMATS = (Format.HASHES, Format.XXHASH, Format.PYBLOOM)
@@ -27,13 +27,14 @@ def a_filter(format_: Format, keys: int = 800, error_rate: float = 0.01) -> KeyF
     if format_ is not Format.PYBLOOM:
         return filter_of_hashes(shape, ("id",), hashes(keys), keys)
     bits = no_bits(shape.slices, shape.bits_per_slice)
-    set_bits(bits, DigestPlaces(words=words_of(b"".join(digest(str(at)) for at in range(keys)), 32)))
-    return filter_of_bits(shape, ("id",), bits, keys, keys=keys)
+    set_bits(bits, places(map(str, range(keys))))
+    return filter_of_parts(shape, ("id",), [(bits, keys)], keys=keys)
 
 
-def digest(key: str) -> bytes:
-    """Of pybloom_live's salt and a key."""
-    return sha256(sha256(pack("I", 0)).digest() + key.encode()).digest()
+def places(keys: Iterable[str]) -> DigestPlaces:
+    """Where pybloom_live has the bits of some keys: by the digests of its salt and the key."""
+    salt = sha256(pack("I", 0)).digest()
+    return DigestPlaces(words=words_of(b"".join(sha256(salt + key.encode()).digest() for key in keys), 32))
 
 
 def facts_of(state: bytes) -> dict[str, Any]:

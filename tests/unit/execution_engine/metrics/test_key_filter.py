@@ -1,4 +1,5 @@
 from dataclasses import replace
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -6,21 +7,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pybloom_live import BloomFilter
 
-from execution_engine.metrics.keys.bits import set_counts
+from execution_engine.metrics.keys.bits import are_in, set_counts
 from execution_engine.metrics.keys.buckets import Buckets
 from execution_engine.metrics.keys.envelope import MAX_BYTES
-from execution_engine.metrics.keys.filter import KeyFilter, estimated_keys, filter_of_hashes
-from execution_engine.metrics.keys.filter_shape import FilterShape, Format, UnableToShape, shape_for
-from execution_engine.metrics.keys.growing_filter import gathered, largest_shape
-from execution_engine.metrics.keys.pybloom import as_pybloom
-from tests.unit.execution_engine.metrics.key_files import FORMATS, a_filter, hashes
+from execution_engine.metrics.keys.filter import KeyFilter, filter_of_hashes
+from execution_engine.metrics.keys.filter_shape import (
+    FilterShape,
+    Format,
+    UnableToShape,
+    estimated_keys,
+    largest_shape,
+    shape_for,
+)
+from execution_engine.metrics.keys.growing_filter import sealed_filter
+from execution_engine.metrics.keys.pybloom import bloom_of_shape
+from tests.unit.execution_engine.metrics.key_files import FORMATS, a_filter, forged, hashes, places
 
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_a_filter_is_read_back_as_it_was_written(format_: Format) -> None:
     written = replace(a_filter(format_), buckets=Buckets((1, 7, 4095)))
-    assert KeyFilter.from_bytes(written.to_bytes()) == written
-    assert KeyFilter.from_bytes(written.to_bytes(b"secret"), b"secret") == written
+    for key in (None, b"secret"):
+        read = KeyFilter.from_bytes(written.to_bytes(key), key)
+        assert replace(read, content=written.content).__dict__ == written.__dict__
+        assert read.body == written.body
 
 
 def test_hashes_are_exact() -> None:
@@ -47,10 +57,31 @@ def test_keys_of_one_bucket_fill_every_slice_as_evenly() -> None:
 
 
 def test_pybloom_reads_every_key_and_few_others() -> None:
-    found = as_pybloom(KeyFilter.from_bytes(a_filter(Format.PYBLOOM, 30_000).to_bytes()))
+    found = BloomFilter.fromfile(BytesIO(KeyFilter.from_bytes(a_filter(Format.PYBLOOM, 30_000).to_bytes()).body))
     assert len(found) == 30_000
     assert all(str(at) in found for at in range(30_000))
     assert sum(f"absent {at}" in found for at in range(20_000)) <= 1.1 * 0.01 * 20_000
+
+
+def test_a_file_that_pybloom_wrote_is_probed_for_many_keys_at_once() -> None:
+    ours, file = a_filter(Format.PYBLOOM, 2_000), BytesIO()
+    theirs = BloomFilter(ours.shape.capacity, ours.shape.error_rate)
+    for at in range(2_000):
+        theirs.add(str(at))
+    theirs.tofile(file)
+    found = KeyFilter.from_bytes(forged(ours.to_bytes(), body=file.getvalue()))
+    assert are_in(found.bits, places(map(str, range(2_000)))).all()
+    assert are_in(found.bits, places(f"absent {at}" for at in range(2_000))).sum() <= 2
+    assert file.getvalue() == ours.body
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=20, unique=True))
+def test_keys_added_to_pybloom_s_filter_one_by_one_or_at_once_are_found_either_way(keys: list[int]) -> None:
+    shape, every = shape_for(800, wanted=Format.XXHASH), np.array(sorted(keys), np.uint64)
+    at_once, singly = filter_of_hashes(shape, ("id",), every, len(keys)), bloom_of_shape(shape)
+    assert [singly.add(key) for key in keys] == [False] * len(keys)
+    assert all(key in at_once.content for key in keys)
+    assert at_once.body == singly.file()
 
 
 @given(st.integers(1, 50_000), st.sampled_from([0.001, 0.01]))
@@ -86,8 +117,9 @@ def test_the_bits_tell_how_many_keys_set_them() -> None:
 
 def test_keys_that_come_in_batches_give_the_filter_of_all() -> None:
     every = hashes(5_000)
-    few = gathered([every[:3000], every[2000:], every[:10]], ("id",))
-    many = gathered([every[:3000], every[2000:]], ("id",), held=4_000)
+    batches = [every[:3000], every[2000:], every[:10]]
+    few = KeyFilter.from_bytes(sealed_filter(batches, ("id",), BloomFilter.FILE_FMT))
+    many = KeyFilter.from_bytes(sealed_filter(batches, ("id",), BloomFilter.FILE_FMT, held=4_000))
     assert (few.shape.format, few.keys, few.rows) == (Format.HASHES, 5_000, 6_010)
     assert (many.shape, many.counted) == (largest_shape(), False)
     assert few.has(every).all()
