@@ -3,7 +3,7 @@
 Sent to Spark's workers by value: it may import nothing but numpy.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,6 +16,8 @@ Mask = NDArray[np.bool_]
 Body = bytes | memoryview
 Words = NDArray[np.uint32]  # of digests: digests × words
 BLOCK = 1 << 16  # keys at a time, so that what is computed on the way stays in the processor's cache
+LEAST_CHUNK, MOST_CHUNK = 16 * 1024 * 1024, 128 * 1024 * 1024  # bytes of keys that are held to be set at once
+BUCKETS, SHIFT = 4096, np.uint64(52)  # of keys, and from a hash to the number of its bucket
 HALF, THREE, SEVEN = np.uint64(32), np.uint64(3), np.uint64(7)
 
 
@@ -101,6 +103,13 @@ def are_in(bits: Bits, places: Places) -> Mask:
     return found
 
 
+def in_buckets(hashes: Hashes, numbers: Sequence[int]) -> Hashes:
+    """The hashes that are in these buckets."""
+    counting = np.zeros(BUCKETS, dtype=np.bool_)
+    counting[list(numbers)] = True
+    return hashes.compress(counting[(hashes >> SHIFT).view(np.int64)])
+
+
 def are_among(known: Hashes, hashes: Hashes) -> Mask:
     """For each hash whether it is among the known ones, which are sorted."""
     if not len(known):
@@ -115,7 +124,18 @@ def set_counts(bits: Bits) -> list[int]:
     return [sum(int(np.bitwise_count(row[block]).sum()) for block in _blocks(len(row), BLOCK * 16)) for row in bits]
 
 
-def in_chunks(parts: Iterable[Any], chunk_bytes: int) -> Iterator[Any]:
+def bits_of_keys(
+    keys: Iterable[Any], slices: int, bits_per_slice: int, locate: Callable[[Any], Places] = places_of_hashes
+) -> tuple[bytes, int]:
+    """The bits that all these keys set, laid end to end, and how many keys they are."""
+    bits, count = no_bits(slices, bits_per_slice), 0
+    for some in _in_chunks(keys, min(max(bits_per_slice, LEAST_CHUNK), MOST_CHUNK)):
+        set_bits(bits, locate(some))
+        count += len(some)
+    return bits.tobytes(), count
+
+
+def _in_chunks(parts: Iterable[Any], chunk_bytes: int) -> Iterator[Any]:
     """The arrays, laid together up to about so many bytes: setting bits costs less for many keys at once."""
     held: list[Any] = []
     size = 0

@@ -4,11 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .bits import Hashes
+from .bits import BUCKETS
 from .envelope import UnableToReadKeys
-
-BUCKETS = 4096
-SHIFT = np.uint64(52)  # of a hash of 64 bits, to its bucket
 
 
 @dataclass(frozen=True)
@@ -34,9 +31,3 @@ class Buckets:
         except ValueError as cause:
             raise UnableToReadKeys(f"{text!r:.50} names no buckets") from cause
         return cls(tuple(np.flatnonzero(bits).tolist()))
-
-    def of(self, hashes: Hashes) -> Hashes:
-        """The hashes that are in these buckets."""
-        wanted = np.zeros(BUCKETS, dtype=np.bool_)
-        wanted[list(self.numbers)] = True
-        return hashes[wanted[(hashes >> SHIFT).view(np.int64)]]

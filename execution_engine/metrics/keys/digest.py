@@ -11,8 +11,8 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from .bits import Hashes
-from .buckets import BUCKETS, SHIFT, Buckets
+from .bits import BUCKETS, SHIFT, Hashes
+from .buckets import Buckets
 from .envelope import UnableToReadKeys, columns, integer, seal, unseal
 
 KIND = "key_digest"

@@ -26,7 +26,7 @@ from assay.edge.destination import UnableToCall, destination, rules_for
 from assay.models import AccessToken, DataChange, Dataset, DataTest, LineageEdge, Member
 from execution_engine.engines.columns.declared_types import spark_type
 from execution_engine.guard import UnableToAllow, read_condition, read_query
-from execution_engine.metrics.keys.buckets import BUCKETS
+from execution_engine.metrics.keys.bits import BUCKETS
 from execution_engine.metrics.keys.digest import WORDS, KeyDigest
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from incident_manager.models import Entry, Incident, Report

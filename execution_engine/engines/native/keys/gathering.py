@@ -11,13 +11,11 @@ from execution_engine.engines.native.hashing.hashes import Words, hashes
 from execution_engine.engines.native.nodes import Column, Node
 from execution_engine.engines.native.texts import as_string
 from execution_engine.engines.native.values import Family, Numbers, Values, texts_of
-from execution_engine.metrics.keys.bits import are_among, in_chunks, no_bits, places_of_hashes, set_bits
+from execution_engine.metrics.keys.bits import are_among, bits_of_keys, in_buckets
 
 from .texts import canonical, joined, key_hashes
 
-BUCKETS, SHIFT = 4096, np.uint64(52)  # as metrics.keys.buckets has them
 _SAMPLE = 4096  # hashes: of keys that come ten times each in a task of 250,000 rows a few hundred pairs
-_LEAST_CHUNK, _MOST_CHUNK = 16 * 1024 * 1024, 128 * 1024 * 1024  # bytes of hashes whose bits are set at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,11 +52,7 @@ class Distinct:
     def of(self, rows: Rows, batch: Batch) -> Words:
         """The hashes of one batch, as often as they come."""
         found = rows.kept(batch, key_hashes(rows.values(batch)))
-        if self.buckets is None:
-            return found
-        wanted = np.zeros(BUCKETS, dtype=np.bool_)
-        wanted[list(self.buckets)] = True
-        return found.compress(wanted[(found >> SHIFT).view(np.int64)])
+        return found if self.buckets is None else in_buckets(found, self.buckets)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,12 +65,8 @@ class Filled:
 
     def gather(self, rows: Rows, batches: Iterable[Batch]) -> tuple[bytes, int]:
         """Of all batches together."""
-        bits, count = no_bits(self.slices, self.bits_per_slice), 0
-        hashed, held = Distinct(buckets=self.buckets), min(max(self.bits_per_slice, _LEAST_CHUNK), _MOST_CHUNK)
-        for some in in_chunks((hashed.of(rows, batch) for batch in batches), held):
-            set_bits(bits, places_of_hashes(some))
-            count += len(some)
-        return bits.tobytes(), count
+        hashed = Distinct(buckets=self.buckets)
+        return bits_of_keys((hashed.of(rows, batch) for batch in batches), self.slices, self.bits_per_slice)
 
 
 Ranked = dict[bytes, int]  # the text of a key → its hash, as Spark orders it

@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame
 
 from execution_engine.engines.columns.spark_sql import column, length_prefixed
 from execution_engine.engines.spark.sources.source import SparkSource
-from execution_engine.metrics.keys.buckets import BUCKETS, SHIFT, Buckets
+from execution_engine.metrics.keys.bits import BUCKETS, SHIFT
+from execution_engine.metrics.keys.buckets import Buckets
 from execution_engine.metrics.keys.filter_shape import FilterShape
 from execution_engine.metrics.keys.key_text import NULL
 

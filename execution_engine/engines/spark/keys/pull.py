@@ -10,7 +10,7 @@ from execution_engine.engines.native.keys.measures import Pulled, pulled_of
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.jobs import action
 from execution_engine.engines.spark.sources.source import SparkSource
-from execution_engine.metrics.keys.buckets import BUCKETS, SHIFT
+from execution_engine.metrics.keys.bits import BUCKETS, SHIFT
 from execution_engine.metrics.keys.digest import WORDS, KeyDigest, digest_of_hashes
 from execution_engine.read_by import Kind, Left
 

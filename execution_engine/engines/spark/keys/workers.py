@@ -18,10 +18,8 @@ from execution_engine.metrics.keys.bits import (
     Places,
     are_among,
     are_in,
-    in_chunks,
-    no_bits,
+    bits_of_keys,
     places_of_hashes,
-    set_bits,
     words_of,
 )
 
@@ -34,20 +32,14 @@ Task = Callable[[Batches], Batches]
 
 FILLED = "bits binary, rows bigint"
 MISSING = "h bigint, named boolean"
-LEAST_CHUNK, MOST_CHUNK = 16 * 1024 * 1024, 128 * 1024 * 1024  # bytes of keys that are held to be set at once
 
 
 def filler(slices: int, bits_per_slice: int, read: Read, locate: Locate) -> Task:
     """A task that turns its keys into the bits of one filter."""
-    held = min(max(bits_per_slice, LEAST_CHUNK), MOST_CHUNK)
 
     def fill(batches: Batches) -> Batches:
-        bits = no_bits(slices, bits_per_slice)
-        rows = 0
-        for keys in in_chunks((read(batch) for batch in batches), held):
-            set_bits(bits, locate(keys))
-            rows += len(keys)
-        yield pa.RecordBatch.from_pydict({"bits": [bits.tobytes()], "rows": [rows]})
+        bits, rows = bits_of_keys(map(read, batches), slices, bits_per_slice, locate)
+        yield pa.RecordBatch.from_pydict({"bits": [bits], "rows": [rows]})
 
     return fill
 

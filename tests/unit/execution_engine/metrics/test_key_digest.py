@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from execution_engine.metrics.keys.bits import Hashes
-from execution_engine.metrics.keys.buckets import BUCKETS, Buckets
+from execution_engine.metrics.keys.bits import BUCKETS, Hashes, in_buckets
+from execution_engine.metrics.keys.buckets import Buckets
 from execution_engine.metrics.keys.digest import KeyDigest, digest_of_hashes
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from execution_engine.metrics.keys.escalation import OTHER, OWN, compared
@@ -91,4 +91,4 @@ def test_what_names_no_buckets_is_refused(text: object) -> None:
 def test_buckets_are_read_back_and_choose_their_hashes() -> None:
     some = Buckets((0, 9, 4095))
     assert Buckets.from_text(some.text) == some
-    assert {int(each) >> 52 for each in some.of(EVERY)} == set(some.numbers)
+    assert {int(each) >> 52 for each in in_buckets(EVERY, some.numbers)} == set(some.numbers)
