@@ -1,17 +1,16 @@
 """What a query reads, and how it comes by a sensitive column (pure)."""
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from execution_engine.guard.dialect import Plain
+from execution_engine.guard.refusal import UnableToAllow
+from execution_engine.guard.sql_tree import statements
 from execution_engine.guard.tables import name_of, places_of
 
 
 def tables_of(text: str) -> list[str]:
-    """The tables that a query names; none of one that cannot be read."""
-    tree = _read(text)
-    return [] if tree is None else [name_of(place) for place in places_of(tree)]
+    """The tables that a text names, once for each place; none of one that cannot be read."""
+    return [name_of(place) for tree in _read(text) for place in places_of(tree)]
 
 
 def way_to(sensitive: frozenset[str], text: str) -> str | None:
@@ -19,10 +18,10 @@ def way_to(sensitive: frozenset[str], text: str) -> str | None:
 
     By its name, by a star, or by new names for all columns of a table.
     """
-    tree = _read(text)
-    if tree is None:
+    trees = _read(text)
+    if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         return "it cannot be read"
-    for node in tree.walk():
+    for node in trees[0].walk():
         if isinstance(node, exp.Identifier) and node.name.casefold() in sensitive:
             return node.name
         if isinstance(node, exp.Star) and not _is_counted(node):
@@ -37,9 +36,8 @@ def _is_counted(star: exp.Star) -> bool:
     return isinstance(star.parent, exp.Anonymous) and star.parent.name.lower() == "count"
 
 
-def _read(text: str) -> exp.Query | None:
+def _read(text: str) -> list[exp.Expr]:
     try:
-        tree = sqlglot.parse_one(text, dialect=Plain)
-    except (SqlglotError, RecursionError, IndexError, AttributeError):
-        return None  # the guard refuses it, and says why
-    return tree if isinstance(tree, exp.Query) else None
+        return statements(text, dialect=Plain)
+    except UnableToAllow:
+        return []  # the guard refuses it, and says why

@@ -40,7 +40,7 @@ class UnableToTakeText(ValueError):
     """A text of more words than somebody wants to have read."""
 
 
-def statements(text: str, *, dialect: str = "spark", most_words: int | None = None) -> list[exp.Expr]:
+def statements(text: str, *, dialect: str | type[Dialect] = "spark", most_words: int | None = None) -> list[exp.Expr]:
     """Every statement of a text in one of sqlglot's dialects that is looked at and never run.
 
     UnableToAllow where it is no SQL, UnableToTakeText where it has too many words.

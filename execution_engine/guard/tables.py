@@ -1,6 +1,6 @@
-"""The tables that a query reads: those it was given, or its own WITH."""
+"""The tables that a query reads: those it was given, or its own WITH; and the parts of its conditions."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -10,32 +10,36 @@ from .refusal import Refusal
 MAX_READS = 64  # places where a table is read, once every WITH is written out
 
 
-def places_of(tree: exp.Query) -> tuple[exp.Table, ...]:
+def places_of(tree: exp.Expr) -> tuple[exp.Table, ...]:
     """The places that name a table rather than a WITH."""
     return tuple(table for table in tree.find_all(exp.Table) if cte_of(table) is None)
 
 
 def cte_of(table: exp.Table) -> exp.CTE | None:
-    """The WITH that the place names, by Spark's rule: the nearest around it, and in a WITH only those before.
+    """The WITH that the place names, by Spark's rule: the nearest around it; in a WITH only those before.
 
-    Not by sqlglot's scopes: they go by aliases, and take ``secret`` of ``from secret as x join c as x`` for c.
+    One that is recursive may name itself. Not by sqlglot's scopes: they take ``secret`` of ``from secret as x join c
+    as x`` for c, tell cases apart, and know neither LATERAL VIEW nor the queries in SET, VALUES, MERGE and CACHE.
     """
     if table.args.get("db") or table.args.get("catalog"):
         return None
+    name = table.name.lower()
     inner: exp.Expr = table
     while (around := inner.parent) is not None:
         with_ = around if isinstance(around, exp.With) else around.args.get("with_")
-        found = _named(table.name, with_.expressions, inner) if with_ is not None and with_ is not inner else None
-        if found is not None:
-            return found
+        if with_ is not None and with_ is not inner:
+            for cte in reversed(_before(inner, with_)):
+                if cte.alias.lower() == name:
+                    return cte
         inner = around
     return None
 
 
-def _named(name: str, ctes: Sequence[exp.CTE], inner: exp.Expr) -> exp.CTE | None:
-    """The last of that name before ``inner``, if that is one of them; case does not matter to Spark."""
-    before = next((at for at, cte in enumerate(ctes) if cte is inner), len(ctes))
-    return next((cte for cte in reversed(ctes[:before]) if cte.alias.lower() == name.lower()), None)
+def _before(inner: exp.Expr, with_: exp.With) -> Sequence[exp.CTE]:
+    """Those of a WITH that may be named at ``inner``: all, unless it is one of them."""
+    ctes: list[exp.CTE] = with_.expressions
+    at = next((at for at, cte in enumerate(ctes) if cte is inner), None)
+    return ctes if at is None else ctes[: at + bool(with_.args.get("recursive"))]
 
 
 def check_places(places: Sequence[exp.Table], tables: Collection[str]) -> Refusal | None:
@@ -85,3 +89,14 @@ def check_reads(tree: exp.Query) -> Refusal | None:
 def _count(node: exp.Expr, reads: Mapping[str, int]) -> int:
     tables = node.find_all(exp.Table)
     return sum(1 if table.args.get("db") else reads.get(table.name.lower(), 1) for table in tables)
+
+
+def parts_of(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """The conjuncts of a condition."""
+    waiting = [condition]
+    while waiting:
+        node = waiting.pop().unnest()
+        if isinstance(node, exp.And):
+            waiting += [node.right, node.left]
+        else:
+            yield node

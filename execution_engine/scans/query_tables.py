@@ -1,15 +1,11 @@
 """Which tables a metric reads beside its own, a user's query above all, resolved in the catalog."""
 
-from sqlglot import exp
-
 from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.selectors import by_names, home, replica
 from assay.models import Dataset
+from execution_engine.disclosure.queries import tables_of
 from execution_engine.disclosure.rules import full_name_of
 from execution_engine.engines.protocol import Table
-from execution_engine.guard.refusal import UnableToAllow
-from execution_engine.guard.sql_tree import statements
-from execution_engine.guard.tables import name_of
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.signature import ArgumentType
 from execution_engine.metrics.spec import MetricSpec
@@ -33,7 +29,7 @@ def names_read(metric: MetricSpec) -> list[str]:
     """The names in a query, or the dataset that a metric compares with; not of one that builds on others' states."""
     definition = METRICS[metric.name]
     if queries := definition.signature.texts(ArgumentType.QUERY, metric.arguments):
-        return [name for query in queries for name in _names_in(query)]
+        return [name for query in queries for name in sorted(set(tables_of(query)))]
     return [] if definition.inputs else definition.signature.texts(ArgumentType.DATASET, metric.arguments)
 
 
@@ -49,12 +45,3 @@ def _table(dataset: Dataset, datacenter: str) -> Table | None:
         return table_of(dataset, replica(dataset, datacenter) or home(dataset))
     except UnableToUseLocation:
         return None
-
-
-def _names_in(query: str) -> list[str]:
-    """The names of tables in the text; none where it is no SQL, which the engine says better."""
-    try:
-        trees = statements(query)
-    except UnableToAllow:
-        return []
-    return sorted({name_of(table) for tree in trees for table in tree.find_all(exp.Table)})

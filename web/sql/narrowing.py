@@ -120,7 +120,7 @@ def _renamed(level: Level, name: Name, place: int | None, reader: Source) -> Nam
     """What a column of a select is called where its rows are read; None where that is not known."""
     found: Name | None = name
     if not level.is_named:
-        found = level.result.leaves[0].name_at(place) if place is not None else None
+        found = level.result.name_at(place) if place is not None else None
     for columns in (level.result.columns, reader.columns):
         if columns is not None:
             found = columns[place] if place is not None and place < len(columns) else None

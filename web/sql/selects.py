@@ -7,6 +7,8 @@ from functools import cached_property
 
 from sqlglot import exp
 
+from execution_engine.guard.tables import parts_of
+
 Name = str  # of a column, in lower case
 MOST_SAME = 20  # columns that are set equal, of one column
 
@@ -28,17 +30,6 @@ class Conjuncts:
             for named in {(node.table.lower(), node.name.lower()) for node in part.find_all(exp.Column)}:
                 found[named].append(part)
         return found
-
-
-def parts_of(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """The conjuncts of a condition."""
-    waiting = [condition]
-    while waiting:
-        node = waiting.pop().unnest()
-        if isinstance(node, exp.And):
-            waiting += [node.right, node.left]
-        else:
-            yield node
 
 
 @dataclass(eq=False, kw_only=True)
@@ -66,19 +57,29 @@ Named = tuple[Source | None, Name]  # a column of a place; None: it is named wit
 
 @dataclass(eq=False, kw_only=True)
 class Result:
-    """What a query gives: the selects that it is made of, and the places that read it."""
+    """What a query gives, and the places that read it."""
 
-    leaves: list["Level"] = field(default_factory=list)
+    query: exp.Expr
     readers: list[Source] = field(default_factory=list)
     columns: Sequence[Name] | None = None  # as a WITH names them
     is_closed: bool = False  # conditions outside say nothing of the rows inside
+
+    def name_at(self, place: int) -> Name | None:
+        """The name of the column at a place, which is that of its first select."""
+        first = self.query
+        while isinstance(first, exp.SetOperation | exp.Subquery):
+            first = first.this
+        nodes = first.expressions[: place + 1] if isinstance(first, exp.Select) else []
+        if len(nodes) <= place or any(_is_star(each) for each in nodes):
+            return None
+        return str(nodes[place].alias_or_name.lower()) or None
 
 
 @dataclass(eq=False, kw_only=True)
 class Level:
     """One select."""
 
-    node: exp.Select | None
+    node: exp.Select
     result: Result
     is_named: bool = True  # its names are those of the result; else its places are
     is_closed: bool = False
@@ -133,7 +134,7 @@ class Level:
 
     def outputs(self, source: Source, column: Name) -> Iterator[tuple[Name, int | None]]:
         """As what the select shows a column: name and place, where that is known."""
-        if self.node is None or self.is_closed:
+        if self.is_closed:
             return
         same = {(of, name) for of, name in self.same_columns(source, column) if name == column}
         is_counted = True
@@ -155,13 +156,6 @@ class Level:
                 and self._keeps_rows_apart(each, place=place, same=same, source=source, column=column)
             ):
                 yield each.alias_or_name.lower(), place if is_counted else None
-
-    def name_at(self, place: int) -> Name | None:
-        """The name of the column that the select shows at a place."""
-        nodes = self.node.expressions[: place + 1] if self.node is not None else []
-        if len(nodes) <= place or any(_is_star(each) for each in nodes):
-            return None
-        return str(nodes[place].alias_or_name.lower()) or None
 
     @cached_property
     def _by_alias(self) -> dict[str, list[Source]]:
@@ -213,17 +207,17 @@ class Level:
 
     @cached_property
     def _group(self) -> exp.Expr | None:
-        return self.node.args.get("group") if self.node is not None else None
+        return self.node.args.get("group")
 
     @cached_property
     def _windows(self) -> list[exp.Window]:
-        nodes = [*self.node.expressions, self.node.args.get("qualify")] if self.node is not None else []
+        nodes = [*self.node.expressions, self.node.args.get("qualify")]
         return [window for node in nodes if node is not None for window in node.find_all(exp.Window)]
 
     @cached_property
     def _is_one_group(self) -> bool:
         """Whether all rows become one: there is an aggregate and no group."""
-        nodes = [*self.node.expressions, self.node.args.get("having")] if self.node is not None else []
+        nodes = [*self.node.expressions, self.node.args.get("having")]
         return any(node is not None and node.find(exp.AggFunc) is not None for node in nodes)
 
 

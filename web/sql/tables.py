@@ -1,8 +1,7 @@
 """Every table that a query reads, each with its place among the selects (pure)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 from sqlglot import exp
@@ -55,7 +54,7 @@ def table_uses(sql: str, dialect: str = "spark") -> tuple[TableUse, ...]:
             raise UnableToReadQuery(
                 f"The query names tables and begins selects at more than {MOST_PLACES} places: ask in several queries."
             )
-        found = [use for tree in trees for use in _Reader(dialect).read(tree)]
+        found = [use for tree in trees for use in _uses(tree, dialect)]
     except RecursionError:
         raise UnableToReadQuery("Cannot read the query: it is nested too deep.") from None
     except UnableToReadQuery:
@@ -69,161 +68,110 @@ def table_uses(sql: str, dialect: str = "spark") -> tuple[TableUse, ...]:
     return tuple(found)
 
 
-@dataclass(kw_only=True)
-class _With:
-    """A WITH, which is read after all that names it."""
+def _uses(tree: exp.Expr, dialect: str) -> Iterator[TableUse]:
+    """Every use of a table; raises UnableToReadQuery for a statement that may read what nobody sees."""
+    is_read_whole = isinstance(tree, exp.Merge | exp.Update | exp.Delete | exp.MultitableInserts)
+    query = tree if isinstance(tree, exp.Query) else tree.args.get("expression") or tree.args.get("source")
+    if not (isinstance(query, exp.Query | exp.Table) or isinstance(tree, QUIET) or is_read_whole):
+        start = f"{tree.this} {tree.expression.name}" if isinstance(tree, exp.Command) else tree.key.upper()
+        raise UnableToReadQuery(f"Cannot read the statement {shown(start[:40])}: send the SELECT in it.")
 
-    cte: exp.CTE
-    around: "_Withs"  # those that it may name
-    result: Result = field(default_factory=Result)
-    is_being_read: bool = False
+    def is_read(node: exp.Expr) -> bool:
+        return is_read_whole or isinstance(node, exp.Query) or (node is query and isinstance(node, exp.Table))
+
+    roots = [node for node in tree.walk(prune=is_read) if is_read(node)]
+    targets = {id(insert.this.find(exp.Table)) for insert in tree.find_all(exp.Insert)}
+    tables = [table for root in roots for table in root.find_all(exp.Table, bfs=False)]
+    ctes = {id(table): cte_of(table) for table in tables}
+    places = _Places(tree, ctes)
+    for table in tables:
+        cte = ctes[id(table)]
+        is_told_apart = dialect == "mysql" and cte is not None and table.name != cte.alias  # it may tell cases apart
+        if (cte is None or is_told_apart) and id(table) not in targets and (name := _name_of(table)):
+            yield TableUse(name=name, source=places.sources.get(id(table)) if cte is None else None)
 
 
-_Withs = Mapping[Name, _With]
+class _Places:
+    """The places that the selects of a statement read from, by their nodes."""
 
+    def __init__(self, tree: exp.Expr, ctes: Mapping[int, exp.CTE | None]) -> None:
+        self.ctes = ctes
+        self.sources: dict[int, Source] = {}
+        self.results: dict[int, Result] = {}
+        for select in tree.find_all(exp.Select):
+            self._add(select)
 
-class _Reader:
-    """Goes through one statement from the outside in."""
-
-    def __init__(self, dialect: str) -> None:
-        self.dialect = dialect
-        self.found: list[TableUse] = []
-        self.seen: set[int] = set()  # nodes that are read as what they are: sources, and the queries of WITHs
-
-    def read(self, tree: exp.Expr) -> list[TableUse]:
-        """Every use of a table; raises UnableToReadQuery for a statement that may read what nobody sees."""
-        is_read_whole = isinstance(tree, exp.Merge | exp.Update | exp.Delete | exp.MultitableInserts)
-        query = tree if isinstance(tree, exp.Query) else tree.args.get("expression") or tree.args.get("source")
-        with self._withs(tree if query is not tree else None, {}) as withs:
-            if isinstance(query, exp.Query | exp.Table) and not is_read_whole:
-                self._query(query, withs, Result())
-            elif not isinstance(tree, QUIET) and not is_read_whole:
-                start = f"{tree.this} {tree.expression.name}" if isinstance(tree, exp.Command) else tree.key.upper()
-                raise UnableToReadQuery(f"Cannot read the statement {shown(start[:40])}: send the SELECT in it.")
-            self._inside(tree, withs)  # queries that stand elsewhere, as in the value of a variable
-        targets = [insert.this.find(exp.Table) for insert in tree.find_all(exp.Insert)]
-        for each in [tree] if is_read_whole else tree.find_all(exp.Query):
-            self._left_over(each, targets)
-        return self.found
-
-    def _left_over(self, tree: exp.Expr, but: Sequence[exp.Expr | None] = ()) -> None:
-        """Tables at places that are not understood, read whole."""
-        self.seen |= {id(target) for target in but}
-        for table in tree.find_all(exp.Table):
-            if id(table) not in self.seen and cte_of(table) is None and (name := _name_of(table)):
-                self.seen.add(id(table))
-                self.found.append(TableUse(name=name))
-
-    @contextmanager
-    def _withs(self, node: exp.Expr | None, around: _Withs) -> Iterator[_Withs]:
-        """The WITHs that may be named at a node; its own are read afterwards, the last first."""
-        clause = node.args.get("with_") if node is not None else None
-        own, known = list[_With](), dict(around)
-        for cte in clause.expressions if clause is not None else ():
-            named = _With(cte=cte, around=dict(known))
-            named.result.columns = _columns_of(cte)
-            self.seen.add(id(cte))
-            if clause is not None and clause.args.get("recursive"):
-                named.around = {**known, cte.alias.lower(): named}
-            known[cte.alias.lower()] = named
-            own.append(named)
-        yield known
-        for named in reversed(own):
-            named.is_being_read = True
-            self._query(named.cte.this, named.around, named.result)
-            named.is_being_read = False
-
-    def _query(self, query: exp.Expr, around: _Withs, result: Result) -> None:
-        """Read a query: its selects become the leaves of a result, the leftmost first."""
-        waiting = [(query, around, True, False)]
-        with ExitStack() as stack:
-            while waiting:
-                node, withs, is_named, is_closed = waiting.pop()
-                self.seen.add(id(node))
-                if not isinstance(node, exp.Query):
-                    self._bare(node, withs, result)
-                    continue
-                withs = stack.enter_context(self._withs(node, withs))
-                is_closed = is_closed or any(node.args.get(name) for name in CUT)
-                if isinstance(node, exp.Select):
-                    self._select(node, withs, Level(node=node, result=result, is_named=is_named, is_closed=is_closed))
-                elif isinstance(node, exp.SetOperation):
-                    self.seen |= {id(node.this), id(node.expression)}
-                    by_name = is_named and bool(node.args.get("by_name"))
-                    waiting += [(node.expression, withs, by_name, is_closed), (node.this, withs, is_named, is_closed)]
-                    self._inside(node, withs)
-                else:
-                    waiting.append((node.this, withs, is_named, is_closed or _is_odd(node)))
-                    self._inside(node, withs, but=node.this)
-
-    def _bare(self, node: exp.Expr, withs: _Withs, result: Result) -> None:
-        """What stands for a query and is none: a table, or values."""
-        level = Level(node=None, result=result, is_closed=True)
-        if isinstance(node, exp.Table):
-            self._relation(node, level, withs)
-        self._inside(node, withs)
-
-    def _select(self, node: exp.Select, withs: _Withs, level: Level) -> None:
-        level.result.leaves.append(level)
-        level.is_closed = level.is_closed or any(node.args.get(name) for name in ("match", "connect", "kind"))
+    def _add(self, node: exp.Select) -> None:
+        """Take in a select, with the query that it is a part of."""
+        is_closed = any(node.args.get(name) for name in ("match", "connect", "kind"))
+        is_named = True
+        query: exp.Expr = node
+        while True:
+            is_closed = is_closed or _is_odd(query) or any(query.args.get(name) for name in CUT)
+            around = query.parent
+            if not isinstance(around, exp.SetOperation | exp.Subquery) or query.arg_key not in ("this", "expression"):
+                break
+            if query.arg_key == "expression":
+                is_named = is_named and bool(around.args.get("by_name"))
+            query = around
         distinct, where, from_ = (node.args.get(name) for name in ("distinct", "where", "from_"))
-        if distinct is not None and distinct.args.get("on"):
-            level.is_closed = True
-        sources = self._relation(from_.this, level, withs) if from_ is not None else []
-        sources = self._joined(sources, node.args.get("joins") or (), level, withs)
-        for lateral in node.args.get("laterals") or ():
-            level.sources.append(Source(select=level, alias=lateral.alias.lower(), is_plain=False))
+        is_closed = is_closed or bool(distinct is not None and distinct.args.get("on"))
+        level = Level(node=node, result=self._result(query), is_named=is_named, is_closed=is_closed)
+        sources = self._relation(from_.this, level) if from_ is not None else []
+        sources = self._joined(sources, node.args.get("joins") or (), level)
         if where is not None and not node.args.get("match"):
             conjuncts = Conjuncts(where.this)
             for source in sources:
                 source.held.append((conjuncts, source.is_shown))
-        self._inside(node, withs)
+        views = [lateral.alias.lower() for lateral in node.args.get("laterals") or ()]
+        level.sources = [*sources, *(Source(select=level, alias=view, is_plain=False) for view in views)]
 
-    def _relation(self, node: exp.Expr, level: Level, withs: _Withs) -> list[Source]:
+    def _result(self, query: exp.Expr) -> Result:
+        if id(query) not in self.results:
+            columns = _columns_of(query.parent) if isinstance(query.parent, exp.CTE) else None
+            self.results[id(query)] = Result(query=query, columns=columns)
+        return self.results[id(query)]
+
+    def _relation(self, node: exp.Expr, level: Level) -> list[Source]:
         """What stands between two joins, with the joins inside it."""
         inner = node.this if isinstance(node, exp.Subquery | exp.Lateral) else None
         if isinstance(node, exp.Table):
-            made = self._table(node, level, withs)
+            made = [self._table(node, level)]
         elif isinstance(node, exp.Subquery) and _is_relation(inner):
-            made = self._relation(node.this, level, withs)
+            made = self._relation(node.this, level)
             for source in made if node.alias or _is_odd(node) else ():
                 source.alias, source.schema = node.alias.lower(), ""
                 source.is_plain = source.is_plain and len(made) == 1 and not _is_odd(node) and not _columns_of(node)
         else:
-            source = Source(select=level, alias=node.alias_or_name.lower(), columns=_columns_of(node))
-            made = [source]
             query = node if isinstance(node, exp.Subquery) else inner
-            if isinstance(query, exp.Query):
-                source.is_plain = not _is_odd(node)
-                self._query(query, withs, Result(readers=[source]))
-            else:
-                source.is_plain = False
-        level.sources += [source for source in made if source not in level.sources]
-        return self._joined(made, node.args.get("joins") or (), level, withs)
+            is_plain = isinstance(query, exp.Query) and not _is_odd(node)
+            alias, columns = node.alias_or_name.lower(), _columns_of(node)
+            made = [Source(select=level, alias=alias, columns=columns, is_plain=is_plain)]
+            if query is not None:
+                self._result(query).readers += made
+        return self._joined(made, node.args.get("joins") or (), level)
 
-    def _table(self, node: exp.Table, level: Level, withs: _Withs) -> list[Source]:
-        self.seen.add(id(node))
-        alias, columns = node.alias_or_name.lower(), _columns_of(node)
-        schema = "" if node.alias else node.db.lower()
-        source = Source(select=level, alias=alias, schema=schema, columns=columns, is_plain=not _is_odd(node))
-        named = None if node.args.get("db") else withs.get(node.name.lower())
-        if named is not None:
-            named.result.is_closed = named.result.is_closed or named.is_being_read
-            named.result.readers.append(source)
-        if (named is None or self._is_told_apart(node, named)) and (name := _name_of(node)):
-            source.is_plain = source.is_plain and not columns
-            self.found.append(TableUse(name=name, source=source if named is None else None))
-        return [source]
+    def _table(self, node: exp.Table, level: Level) -> Source:
+        columns, cte = _columns_of(node), self.ctes[id(node)]
+        source = Source(
+            select=level,
+            alias=node.alias_or_name.lower(),
+            schema="" if node.alias else node.db.lower(),
+            columns=columns,
+            is_plain=not _is_odd(node) and (cte is not None or not columns),
+        )
+        if cte is not None:
+            result = self._result(cte.this)
+            result.readers.append(source)
+            result.is_closed = result.is_closed or _is_inside(node, cte)
+        self.sources[id(node)] = source
+        return source
 
-    def _is_told_apart(self, node: exp.Table, named: _With) -> bool:
-        """Whether the name may be a table's after all: MySQL may tell cases apart."""
-        return self.dialect == "mysql" and node.name != named.cte.alias
-
-    def _joined(self, first: list[Source], joins: Sequence[exp.Join], level: Level, withs: _Withs) -> list[Source]:
+    def _joined(self, first: list[Source], joins: Sequence[exp.Join], level: Level) -> list[Source]:
         """All that is joined, each with the conditions of joins that its rows must pass to count."""
         before, group = list[Source](), first  # behind a comma, columns without a table are those of what follows
         for join in joins:
-            right = self._relation(join.this, level, withs)
+            right = self._relation(join.this, level)
             method, side, kind = join.method.upper(), join.side.upper(), join.kind.upper()
             if not any((join.args.get("on"), join.args.get("using"), method, side)) and kind in ("", "CROSS"):
                 before, group = before + group, right
@@ -238,18 +186,6 @@ class _Reader:
                 source.is_shown = source.is_shown and kind not in ("SEMI", "ANTI")
             group = group + right
         return before + group
-
-    def _inside(self, node: exp.Expr, withs: _Withs, but: exp.Expr | None = None) -> None:
-        """Read the queries that stand in expressions."""
-        waiting = [child for child in node.iter_expressions() if child is not but]
-        while waiting:
-            child = waiting.pop()
-            if id(child) in self.seen:
-                continue
-            if isinstance(child, exp.Query):
-                self._query(child, withs, Result())
-            else:
-                waiting += child.iter_expressions()
 
 
 def _held(method: str, side: str, kind: str) -> tuple[bool, bool]:
@@ -268,6 +204,12 @@ def _is_relation(node: exp.Expr | None) -> bool:
     while isinstance(node, exp.Subquery):
         node = node.this
     return isinstance(node, exp.Table)
+
+
+def _is_inside(node: exp.Expr | None, outer: exp.Expr) -> bool:
+    while node is not None and node is not outer:
+        node = node.parent
+    return node is outer
 
 
 def _is_odd(node: exp.Expr) -> bool:

@@ -1,12 +1,12 @@
 """Joins that multiply: each must say what brings its rows together, or add one row only."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 from sqlglot import exp
 
 from execution_engine.guard.characters import names
 from execution_engine.guard.refusal import Refusal
-from execution_engine.guard.tables import cte_of
+from execution_engine.guard.tables import cte_of, parts_of
 
 from .functions import AGGREGATE, GENERATOR, called
 
@@ -58,7 +58,7 @@ def _is_bound(join: exp.Join) -> bool:
     others = _sources(select).keys() - {name}
     where = select.args.get("where")
     said = (join.args.get("on"), where.this if where else None)  # from a, b where a.key = b.key
-    ties = [node for condition in said if condition for node in _conjuncts(condition) if _ties(node, name, others)]
+    ties = [node for condition in said if condition for node in parts_of(condition) if _ties(node, name, others)]
     return any(_is_of_rows(node, _sources(select)) for node in ties)
 
 
@@ -131,18 +131,6 @@ def _gives_apart(query: exp.Expr, name: str, at: int | None) -> bool:
 def _called_in(window: exp.Window) -> str:
     """The function of a window, in lower case."""
     return called(window.this) if isinstance(window.this, exp.Anonymous) else ""
-
-
-def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
-    waiting = [node]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, exp.Paren):
-            waiting.append(node.this)
-        elif isinstance(node, exp.And):
-            waiting.extend((node.left, node.right))
-        else:
-            yield node
 
 
 def _ties(node: exp.Expr, name: str, others: set[str]) -> bool:

@@ -93,10 +93,14 @@ class Queries:
         sources = [self.source(depth)]
         sql = sources[0].sql
         for _ in range(self.dice.choice((0, 0, 1, 1, 2))):
-            right, join = self.source(depth), self.one_of(*JOINS)
-            sources.append(right)
+            right, join = [self.source(depth)], self.one_of(*JOINS)
+            text = right[0].sql
+            if depth > 0 and self.chance(6):
+                right, text = self.joined(0)
+                text = f"({text})" if len(right) > 1 else text
+            sources += right
             on = f" on {self.condition(sources, depth - 1)}" if join not in (",", "cross join") else ""
-            sql = f"{sql} {join} {right.sql}{on}"
+            sql = f"{sql} {join} {text}{on}"
         return sources, sql
 
     def source(self, depth: int) -> From:
