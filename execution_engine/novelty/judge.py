@@ -19,8 +19,19 @@ from execution_engine.profiles.profile import Profile
 from .columns import changed_columns, with_new_values
 from .days import SUNDAY, WEEKDAYS, Day, RareDay
 from .neighbours import judged
-from .past import Past, combined, largest, nearer
-from .scores import LARGEST_Z, Like, beside_like, of_one, rare_beside_like, rare_of_one, threshold
+from .past import Past, combined, nearer
+from .scores import (
+    FEWEST,
+    LARGEST_Z,
+    Like,
+    beside_like,
+    families,
+    largest,
+    of_one,
+    rare_beside_like,
+    rare_of_one,
+    thresholds,
+)
 from .seasons import is_usual
 from .terms import LEARNING, Method
 from .verdict import Cause, Status, Verdict
@@ -30,6 +41,14 @@ Ints = npt.NDArray[np.int64]
 
 MOST_CAUSES = 20
 ON_SUNDAY = Day(weekday=SUNDAY)
+COPIED = Cause(
+    column=None,
+    statistic="rows",
+    shown=Shown.NUMBER,
+    value="the same as in the window before",
+    expected="new ones",
+    z=inf,
+)
 LIKE_ALL, LIKE_ITS_WEEKDAY, LIKE_SUNDAYS, LIKE_RARE_DAYS = range(4)  # which batches one is compared with
 
 
@@ -48,23 +67,35 @@ def _by_prediction(profile: Profile, past: Past, day: Day | None) -> Verdict:
     new = {part: batch.aligned(part, past.names) for part in MEASURED}
     put_beside(new, past.companions)
     z, with_what = _compared(past, new, day)
-    bound = threshold(past.scores, int((~np.isnan(z)).sum()))
+    bounds = past.patience * thresholds(past.scores, z)
     rows = past.names.index(WHOLE_BATCH), PLACE["rows"]
     if not profile.rows and past.history.shown[:, *rows].all():
         empty = _cause(past, *rows, 0.0, inf, _alike(past, day, LIKE_ALL))
-        return Verdict(status=Status.NOVEL, score=LARGEST_Z, threshold=bound, causes=(empty,))
+        return Verdict(status=Status.NOVEL, score=LARGEST_Z, threshold=float(bounds[0]), causes=(empty,))
     causes, notes = changed_columns(profile, past)
-    score = LARGEST_Z if causes else float(largest(z))
+    if _is_copy(profile, past):
+        causes.insert(0, COPIED)
+    scores = largest(z)
+    family = int((scores / bounds).argmax())
+    score, bound = LARGEST_Z if causes else float(scores[family]), float(bounds[family])
     if score <= bound:
         return Verdict(status=Status.LIKE, score=score, threshold=bound, notes=notes)
-    sizes = np.nan_to_num(np.abs(z))
+    sizes = np.nan_to_num(np.abs(z)) / bounds[families(len(z))]
     order = np.argsort(-sizes, axis=None, kind="stable")[:MOST_CAUSES]
-    moved = [divmod(int(place), len(STATISTICS)) for place in order if sizes.flat[place] > bound]
+    moved = [divmod(int(place), len(STATISTICS)) for place in order if sizes.flat[place] > 1]
     for at, place in moved:
         like = _alike(past, day, int(with_what[at, place]))
         causes.append(_cause(past, at, place, float(new["shown"][at, place]), float(z[at, place]), like))
     causes = with_new_values(causes, profile, past)
     return Verdict(status=Status.NOVEL, score=score, threshold=bound, causes=tuple(causes), notes=notes)
+
+
+def _is_copy(profile: Profile, past: Past) -> bool:
+    """Whether it has the very rows of the batch before it, where no accepted batch took all its rows from there."""
+    stale = past.history.shown[:, past.names.index(WHOLE_BATCH), PLACE["stale"]]
+    stale = stale[~np.isnan(stale)]
+    is_usual = len(stale) < FEWEST or bool(stale.max() == 1)
+    return not is_usual and bool(profile.rows) and profile.sample.is_as(past.last_rows)
 
 
 def _compared(past: Past, new: dict[str, Floats], day: Day | None) -> tuple[Floats, Ints]:

@@ -16,13 +16,15 @@ from execution_engine.profiles.distinct import DistinctSample
 from execution_engine.profiles.profile import Profile
 
 from .days import Day, RareDay
-from .scores import History, Like, beside_like, leave_one_out, rare_beside_like, rare_leave_one_out
+from .scores import History, Like, beside_like, largest, leave_one_out, rare_beside_like, rare_leave_one_out
 from .seasons import FEWEST_LIKE, Seasons, seasons_of
 from .terms import LAST_BATCHES
 
 Floats = npt.NDArray[np.float64]
 
 MOST_BATCHES = 366  # that are kept
+HALVED_AFTER = 20  # batches without an unanswered alarm
+MOST_DOUBLINGS = 4  # so that what is loud is always news
 
 ONE_SIDED = np.array([statistic.is_distance for statistic in STATISTICS.values()])
 # A distance from the pool of all days only shrinks as that grows, and what one row moves is chance on any weekday.
@@ -43,12 +45,21 @@ class Past:
         """The statistics of a batch beside all of these."""
         return batch_of(profile, self.pools, self.last_rows)
 
-    def joined(self, profile: Profile, *, released: bool = False, day: Day | None = None, later: int = 0) -> "Past":
+    def joined(
+        self,
+        profile: Profile,
+        *,
+        released: bool = False,
+        unanswered: bool = False,
+        day: Day | None = None,
+        later: int = 0,
+    ) -> "Past":
         """With one more accepted batch; ``released``: though it is novel, so others like it are no news either.
+        ``unanswered``: so it is, as nobody said anything.
 
         ``later``: how many of the batches that joined before it are of later windows.
         """
-        batch = replace(self.batch_of(profile), released=released, day=day)
+        batch = replace(self.batch_of(profile), released=released or unanswered, day=day, unanswered=unanswered)
         pools = dict(self.pools)
         for name, column in profile.columns.items():
             if column.present and column.kind is not ColumnKind.NOTHING:
@@ -93,14 +104,26 @@ class Past:
 
     @cached_property
     def scores(self) -> Floats:
-        """The score of each of the last batches that were not released, given the others."""
+        """The largest z of each family of each of the last batches that were not released, given the others."""
         z = combined(leave_one_out(self.history), rare_leave_one_out(self.history))
         for place, batch in enumerate(self.last):
             if (rare := self.rare_like(batch.day)) is None:
                 continue
             new = {part: array[place] for part, array in self.measured.items()}
             z[place] = nearer(z[place], rare.z(self.history, new, self.off(batch.day), without=place - len(self.last)))
-        return np.delete(largest(z), self.released)
+        return np.delete(largest(z), self.released, axis=0)
+
+    @cached_property
+    def patience(self) -> float:
+        """How many times its threshold a score must reach because nobody answered earlier alarms.
+
+        Each unanswered alarm doubles it, and ``HALVED_AFTER`` other batches halve it again, so that in the long run no
+        more than one batch in so many raises such an alarm (adaptive conformal inference, Gibbs and Candès, 2021).
+        """
+        doublings = 0.0
+        for batch in self.batches:
+            doublings = max(0.0, doublings + batch.unanswered - 1 / HALVED_AFTER)
+        return float(2 ** min(doublings, MOST_DOUBLINGS))
 
     @cached_property
     def released(self) -> list[int]:
@@ -211,9 +234,3 @@ def combined(z: Floats, rare: Floats) -> Floats:
 def nearer(z: Floats, other: Floats) -> Floats:
     """Of two comparisons of each statistic the one that is less apart; a NaN is none."""
     return np.where(np.abs(other) < np.abs(z), other, z)
-
-
-def largest(z: Floats) -> Floats:
-    """The largest |z| of all columns and statistics of each batch; 0 where there is none."""
-    sizes: Floats = np.nan_to_num(np.abs(z)).max(axis=(-2, -1), initial=0.0)
-    return sizes

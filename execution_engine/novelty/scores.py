@@ -11,14 +11,19 @@ from scipy.special import betainc, ndtri, stdtrit
 from execution_engine.novelty.measures.statistics import STATISTICS
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 LARGEST_Z = 1000.0  # beyond, one is as far as another
 FEWEST = 4  # batches of history that a statistic needs
-FALSE_ALARMS = 0.01
+FALSE_ALARMS = 0.01  # of one family of z's
+# Three families, each with the share of sound batches that its largest z may alarm: how many rows there are and how
+# many repeat another, rare counts, and all others. What is loud in one does not deafen the others.
+BUDGETS = np.array([0.001, 0.001, 0.0017])
 # How many batches of sampling noise a floor is believed for, before history shows less. What is rare has a tail of its
 # own for short histories; on the scale of shares a few rows are far from none.
 FLOOR_WEIGHT, RARE_FLOOR_WEIGHT = 1.0, 3.0
 _FLOOR_WEIGHTS = np.array([RARE_FLOOR_WEIGHT if one.rare else FLOOR_WEIGHT for one in STATISTICS.values()])
+_RARE = np.array([statistic.rare for statistic in STATISTICS.values()])
 _OPEN = np.array([statistic.is_open for statistic in STATISTICS.values()])
 # the prior of a history's log scores
 PRIOR_WEIGHT, PRIOR_SPREAD, PRIOR_FACTOR = 10.0, 0.22, 0.9
@@ -173,8 +178,27 @@ def _rare_z(total: Floats, rows: Floats, spread: Floats, rare: Floats, of: Float
         return np.clip(z / np.sqrt(spread), -LARGEST_Z, LARGEST_Z)
 
 
-def threshold(scores: Floats, statistics: int) -> float:
-    """The score that a batch exceeds by chance once in a hundred times, given those of its history.
+def largest(z: Floats) -> Floats:
+    """The largest |z| of each family of each batch: (…, families); 0 where there is none."""
+    sizes, family = np.nan_to_num(np.abs(z)), families(z.shape[-2])
+    return np.stack([sizes[..., family == at].max(axis=-1, initial=0.0) for at in range(len(BUDGETS))], axis=-1)
+
+
+def families(columns: int) -> Ints:
+    """The family of each statistic of each column, of which the first is the whole batch: (columns, statistics)."""
+    return np.where(_RARE, 1, np.where(np.arange(columns)[:, None] == 0, 0, 2))
+
+
+def thresholds(scores: Floats, z: Floats) -> Floats:
+    """Of each family, given what ``largest`` was in history; never less than Bonferroni's bound of normal z's."""
+    family = families(len(z))
+    counts = [max(1, int((~np.isnan(z[family == at])).sum())) for at in range(len(BUDGETS))]
+    learned = [threshold(scores[:, at], counts[at], BUDGETS[at]) for at in range(len(BUDGETS))]
+    return np.maximum(learned, -ndtri(BUDGETS / 2 / np.array(counts)))
+
+
+def threshold(scores: Floats, statistics: int, false_alarms: float = FALSE_ALARMS) -> float:
+    """The score that this share of batches exceeds by chance, given those of its history.
 
     Log scores are normal with unknown mean and spread (normal-inverse-gamma); before any history the mean is that of
     the largest of so many independent z's. A score far below that one counts as no more than far below: batches that
@@ -191,4 +215,4 @@ def threshold(scores: Floats, statistics: int) -> float:
     squares = PRIOR_WEIGHT * PRIOR_SPREAD**2 + float(((logs - own) ** 2).sum())
     squares += PRIOR_WEIGHT * count / weight * (own - prior) ** 2
     scale = sqrt(0.5 * squares * (weight + 1) / (shape * weight))
-    return exp(mean + float(stdtrit(2 * shape, 1 - FALSE_ALARMS)) * scale)
+    return exp(mean + float(stdtrit(2 * shape, 1 - false_alarms)) * scale)

@@ -56,7 +56,7 @@ class ThawingPast:
             waiting.append(Unanswered(key=key, profile=profile, day=day))
         while waiting and waiting[0].later >= FURTHER_WINDOWS:
             oldest = waiting.pop(0)
-            past = past.joined(oldest.profile, released=True, day=oldest.day, later=oldest.later_joined)
+            past = past.joined(oldest.profile, unanswered=True, day=oldest.day, later=oldest.later_joined)
         return ThawingPast(past=past, unanswered=tuple(waiting))
 
     def without_days(self) -> "ThawingPast":

@@ -49,6 +49,13 @@ class DistinctSample:
         keys = self.keys[: int(np.searchsorted(self.keys, min(ends), side="right"))] if ends else self.keys
         return int(np.isin(keys, other.keys, assume_unique=True).sum()), len(keys)
 
+    def is_as(self, other: "DistinctSample") -> bool:
+        """Whether both hold the same values, each as often; the larger sample is only read as far as the smaller."""
+        size = min(len(self.keys), len(other.keys))
+        ours, others = self.capped(size), other.capped(size)
+        is_alike = np.array_equal(ours.keys, others.keys) and np.array_equal(ours.counts, others.counts)
+        return is_alike and ours.is_cut is others.is_cut
+
     @property
     def single_share(self) -> float:
         """The share of the different values that occur once; 0 where there are none."""

@@ -11,6 +11,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .codes import FEW, NULL, Codes, codes_of, combined, is_nested
 
@@ -113,8 +114,7 @@ class _Columns:
 
     def may_be_left(self, at: int) -> bool:
         """Whether the column has values that repeat, and more than one of them."""
-        type_ = self.table.schema.field(self.names[at]).type
-        return bool(1 < self.distinct[at] < len(self.sample)) and not pa.types.is_floating(type_)
+        return bool(1 < self.distinct[at] < len(self.sample)) and not _has_fractions(self.table.column(self.names[at]))
 
 
 class _Search:
@@ -193,6 +193,11 @@ class _Search:
             least = min(self.least_expected, 10.0)
             rights = rights[len(rows) * (1 - self.columns.by_chance[rights]) >= least]
         return rights
+
+
+def _has_fractions(column: pa.ChunkedArray) -> bool:
+    """Whether any number is not whole; whole numbers with gaps often come as doubles."""
+    return pa.types.is_floating(column.type) and not pc.all(pc.equal(column, pc.floor(column)), min_count=0).as_py()
 
 
 def _repeated(values: npt.NDArray[np.int32]) -> tuple[Ints, Ints]:

@@ -28,8 +28,8 @@ _SEVEN_DIGITS = np.uint64(0xFFFF_FFFF_E000_0000)  # of a double: sign, exponent 
 class Batch:
     """Names with the whole batch first, the kind of each column, and arrays (names, …) of ``MEASURED`` and OF_PAPER.
 
-    ``released``: it was novel, and a person said that it is right, or nobody that it is wrong. ``day``: where it holds
-    one local day.
+    ``released``: it was novel, and a person said that it is right, or it is ``unanswered``: nobody said anything.
+    ``day``: where it holds one local day.
     """
 
     names: tuple[str, ...]
@@ -37,6 +37,7 @@ class Batch:
     arrays: Mapping[str, Floats]
     released: bool = False
     day: Day | None = None
+    unanswered: bool = False
 
     def aligned(self, part: str, names: Sequence[str]) -> Floats:
         """An array in the order of other names; NaN where this batch has none of a name."""

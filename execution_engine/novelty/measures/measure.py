@@ -108,6 +108,9 @@ def _put_values(found: Measured, column: ColumnProfile, pool: Pool | None) -> No
         distance = of_values(values, pool.values, before)
         found.put("values_distance", distance, 0.5 / sqrt(rows), distance)
         found.put_share("values_new", float(values.counts[before == 0].sum()), rows)
+        if not values.cut:
+            gone = float(pool.values.counts.sum() - before.sum()) / pool.values.rows
+            found.put_share("values_gone", gone * rows, rows)
 
 
 def _put_numbers(found: Measured, numbers: Numbers, pool: Pool | None) -> None:

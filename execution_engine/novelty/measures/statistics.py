@@ -92,6 +92,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "letters beyond ASCII": _share("share of letters beyond ASCII"),
     # Statistics that are new go last: the arrays of a past that was kept before are without them.
     "stale": _new("share of rows that the window before had too", rare=True),
+    "values_gone": _new("share of the usual values that are gone", is_open=True),
 }
 
 PLACE: Mapping[str, int] = {name: place for place, name in enumerate(STATISTICS)}

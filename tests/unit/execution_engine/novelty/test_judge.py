@@ -7,6 +7,7 @@ from math import inf
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -75,8 +76,47 @@ def test_a_snapshot_that_repeats_most_rows_each_day_is_news_where_it_repeats_all
 
     history = past_of(profile(snapshot(day), day) for day in range(TODAY))
     assert not judge(profile(snapshot(TODAY), TODAY), history).is_novel
-    (cause,) = judge(profile(snapshot(TODAY - 1), TODAY), history).causes
-    assert cause.text == "share of rows that the window before had too: 1, usually 0.98"
+    assert [cause.text for cause in judge(profile(snapshot(TODAY - 1), TODAY), history).causes] == [
+        "rows: the same as in the window before, usually new ones",
+        "share of rows that the window before had too: 1, usually 0.98",
+    ]
+
+
+def answers(day: int) -> pa.Table:
+    """Of sixty people, who mostly say the same: many rows are as many of the day before."""
+    drawn = np.random.default_rng([3, day])
+    return pa.table({"age": drawn.integers(20, 50, 60), "says": drawn.choice(["yes", "no"], 60, p=[0.8, 0.2])})
+
+
+def test_a_copy_of_the_window_before_is_news_even_where_single_rows_usually_repeat() -> None:
+    history = past_of(profile(answers(day), day) for day in range(TODAY))
+    assert not judge(profile(answers(TODAY), TODAY), history).is_novel
+    copied = judge(profile(answers(TODAY - 1), TODAY), history)
+    assert (copied.is_novel, copied.causes[0].statistic) == (True, "rows")
+
+
+def test_a_copy_is_no_news_once_one_is_right_or_where_a_table_stays_as_it_is() -> None:
+    history = past_of(profile(answers(day), day) for day in range(TODAY))
+    copy = profile(answers(TODAY - 1), TODAY)
+    assert not judge(copy, history.joined(copy, released=True)).is_novel
+    assert not judge(profile(answers(1), 30), past_of(profile(answers(1), day) for day in range(30))).is_novel
+
+
+def test_a_group_whose_rows_are_all_gone_is_news() -> None:
+    today = trips(TODAY)
+    found = verdict(today.filter(pc.not_equal(today["city"], "Incheon")))
+    assert "share of the usual values that are gone" in [cause.statistic for cause in found.causes]
+
+
+def test_a_column_that_often_jumps_does_not_hide_that_rows_are_lost() -> None:
+    def wild(day: int, rows: int) -> Profile:
+        drawn = np.random.default_rng([5, day])
+        numbers = drawn.normal(drawn.standard_t(2), 0.1, rows)
+        return profile(with_column(trips(day, rows), "wild", numbers), day)
+
+    rows = np.random.default_rng(1).integers(480, 521, TODAY).tolist()
+    history = past_of(wild(day, count) for day, count in enumerate(rows))
+    assert judge(wild(TODAY, 420), history).causes[0].text.startswith("rows: 420")
 
 
 def test_a_past_that_was_kept_before_a_statistic_was_measured_judges_without_it() -> None:

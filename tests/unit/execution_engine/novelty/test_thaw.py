@@ -2,8 +2,11 @@
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from execution_engine.novelty.judge import judge
+from execution_engine.novelty.past import MOST_DOUBLINGS, Past
+from execution_engine.novelty.stored import from_bytes, to_bytes
 from execution_engine.novelty.terms import FURTHER_WINDOWS
 from execution_engine.novelty.thaw import Answer, ThawingPast
 from tests.unit.execution_engine.novelty.batches import past, profile, trips, with_column
@@ -52,3 +55,27 @@ def test_another_error_is_still_news_where_a_window_has_thawed() -> None:
     without_city = with_column(trips(BEFORE + 5), "city", pa.nulls(500, pa.string()))
     assert not judge(profile(trips(BEFORE + 5), BEFORE + 5), thawing.past).is_novel
     assert judge(profile(without_city, BEFORE + 5), thawing.past).is_novel
+
+
+def after(answers: list[Answer]) -> Past:
+    """Twenty days, and as many more of which this is said; nothing waits any more."""
+    thawing = ThawingPast(past=past(BEFORE))
+    for day, answer in enumerate([*answers, *[Answer.ACCEPTED] * FURTHER_WINDOWS], BEFORE):
+        thawing = thawing.with_window(day, profile(trips(day), day), answer)
+    return thawing.past
+
+
+def test_each_alarm_that_nobody_answers_doubles_the_threshold_and_twenty_quiet_windows_halve_it() -> None:
+    unanswered = after([Answer.NONE])
+    assert unanswered.patience == from_bytes(to_bytes(unanswered)).patience == pytest.approx(2 ** (0.95 - 3 / 20))
+    assert after([Answer.NONE, *[Answer.ACCEPTED] * 20]).patience == 1
+    assert after([Answer.RELEASED] * 3).patience == after([Answer.WRONG] * 3).patience == 1
+
+
+def test_a_loud_error_is_still_news_after_many_alarms_that_nobody_answered() -> None:
+    often = after([Answer.NONE] * 12)
+    assert often.patience == 2**MOST_DOUBLINGS
+    today = BEFORE + 15
+    assert not judge(profile(trips(today).slice(0, 495), today), often).is_novel
+    assert judge(profile(trips(today).slice(0, 100), today), often).is_novel
+    assert judge(profile(trips(today).drop_columns(["city"]), today), often).is_novel

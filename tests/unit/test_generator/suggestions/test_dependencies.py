@@ -53,6 +53,15 @@ def test_exact_ones_are_those_that_trying_all_finds(rows: list[tuple[int | None,
     assert found == wanted
 
 
+def test_whole_numbers_that_come_as_doubles_are_on_a_left_side_and_numbers_with_fractions_are_not() -> None:
+    planned, late = DRAWN.integers(300, 400, 2000), DRAWN.integers(-9, 60, 2000)
+    columns = {"planned": planned, "late": late.astype(float), "real": planned + late}
+    (found, *_) = dependencies(pa.table(columns))
+    assert (found.left, found.right, found.share) == (("planned", "late"), "real", 1)
+    halves = {**columns, "late": late / 2}
+    assert not any("late" in found.left for found in dependencies(pa.table(halves)))
+
+
 def has_evidence(frame: pd.DataFrame, left: tuple[str, ...], right: str) -> bool:
     """Whether any column of the left could have been without the other, and the right side would still differ."""
     there = frame[frame[list(left)].notna().all(axis=1)]
