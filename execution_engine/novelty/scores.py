@@ -194,7 +194,8 @@ def thresholds(scores: Floats, z: Floats) -> Floats:
     family = families(len(z))
     counts = [max(1, int((~np.isnan(z[family == at])).sum())) for at in range(len(BUDGETS))]
     learned = [threshold(scores[:, at], counts[at], BUDGETS[at]) for at in range(len(BUDGETS))]
-    return np.maximum(learned, -ndtri(BUDGETS / 2 / np.array(counts)))
+    found: Floats = np.maximum(learned, -ndtri(BUDGETS / 2 / np.array(counts)))
+    return found
 
 
 def threshold(scores: Floats, statistics: int, false_alarms: float = FALSE_ALARMS) -> float:
